@@ -8,20 +8,20 @@ import { PostgresRuns } from "./runs.ts";
 import { PostgresStatements } from "./statement.ts";
 import { PostgresUsageReports } from "./usage.ts";
 
-/** What an account's owner reads in the console. */
+/** Read models for account holders in the console. */
 export interface AccountQueries {
   readonly statements: Statements;
   readonly usageReports: UsageReports;
   readonly history: History;
-  /** The same as the public lists. */
+  /** The public lists, on this pool. */
   readonly receipts: Receipts;
   readonly runs: Runs;
 }
 
-/** Connections at most. Calls have none of them: to read much must not hold them up. */
+/** Maximum connections, separate from the pool for calls: long reads must not delay calls. */
 const CONNECTIONS = 5;
 
-/** Opens what an account's owner reads, on connections of its own that are made when they are needed. */
+/** Opens the read models on their own pool. It connects on first use. */
 export function openAccountQueries(options: { url: string; instanceId: string; sealingKeys: SealingKeys }): {
   reading: AccountQueries;
   close(): Promise<void>;

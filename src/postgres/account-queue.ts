@@ -1,35 +1,35 @@
 import { ToolgateError } from "../domain/errors.ts";
 
-/** Those of one account that may be there at once: one that works, and others that wait. */
+/** Maximum tasks of one account, running and waiting. */
 const MAX_PENDING = 20;
 
 /**
- * Does what each account asks for one after the other. What is added up over all that an account ever did takes as long as that is much,
- * and whoever asks for it many times at once would keep all connections from everybody else.
+ * Runs the tasks of each account one at a time. Totals over the whole history are slow, so parallel requests
+ * of one account would take every connection.
  */
 export class AccountQueue {
-  readonly #lines = new Map<string, { length: number; last: Promise<unknown> }>();
+  readonly #queues = new Map<string, { length: number; last: Promise<unknown> }>();
 
-  /** @throws ToolgateError UNAVAILABLE when too many of the account wait; whatever `work` throws */
+  /** @throws ToolgateError UNAVAILABLE when the account's queue is full; any error of `work` */
   async run<Result>(account: string, work: () => Promise<Result>): Promise<Result> {
-    const line = this.#lines.get(account) ?? { length: 0, last: Promise.resolve() };
-    if (line.length >= MAX_PENDING) {
+    const queue = this.#queues.get(account) ?? { length: 0, last: Promise.resolve() };
+    if (queue.length >= MAX_PENDING) {
       throw new ToolgateError(
         "UNAVAILABLE",
-        "the account asks for this too often at once; try again in a moment",
+        "too many of these requests for the account at once; retry in a few seconds",
         {
           retryAfterSeconds: 5,
         },
       );
     }
-    line.length++;
-    this.#lines.set(account, line);
-    const turn = line.last.then(work);
-    line.last = turn.catch(() => {});
+    queue.length++;
+    this.#queues.set(account, queue);
+    const result = queue.last.then(work);
+    queue.last = result.catch(() => {});
     try {
-      return await turn;
+      return await result;
     } finally {
-      if (--line.length === 0) this.#lines.delete(account);
+      if (--queue.length === 0) this.#queues.delete(account);
     }
   }
 }

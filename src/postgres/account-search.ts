@@ -19,23 +19,22 @@ interface AccountRow {
   created_at: Date;
 }
 
-/** Before the account $1, at most $2. */
+/** Accounts before account $1, at most $2. */
 const SELECT = `
   select id, wallet, available, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, blocked_reason, created_at
   from account where id < $1`;
 const NEWEST_FIRST = "order by id desc limit $2";
 
-/** What sorts after every text with a beginning, byte by byte: no character is greater. */
+/** Sorts after every text with the given prefix, byte by byte: no character is greater. */
 const AFTER = "\u{10ffff}";
 
 const HEX = /^[0-9a-f]{0,32}$/;
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]+$/;
 
 /**
- * The statement for one page: ranges instead of patterns, so that no character of a query means anything but itself, and every search
- * has an index.
- * @param after hex digits of the account that the page comes after
- * @returns undefined where nothing can begin like that
+ * Query for one page. Ranges instead of patterns: no character is special, and every search uses an index.
+ * @param after hex digits of the last account of the previous page
+ * @returns undefined when no identifier can have this prefix
  */
 export function accountsPage(query: string, after: string, limit: number): QueryConfig | undefined {
   const page = [after, limit];
@@ -75,7 +74,7 @@ export function accountsPage(query: string, after: string, limit: number): Query
 
 const KEYS = "select from api_key where account_id = account.id and";
 
-/** Finds accounts. Identifiers are UUIDv7, so their order is the order in time. */
+/** Searches accounts by prefix, newest first (identifiers are UUIDv7). */
 export class AccountSearch implements Pick<Accounts, "list"> {
   readonly #pool: Pool;
 
@@ -84,30 +83,30 @@ export class AccountSearch implements Pick<Accounts, "list"> {
   }
 
   async list({ query, limit, cursor }: Parameters<Accounts["list"]>[0]): Promise<Page<Account>> {
-    // Without a name: planned each time, for how much begins like that decides which index is the better one.
+    // Unnamed, so planned on each call: the prefix's frequency decides which index is better.
     const page = accountsPage(query, readCursor("accounts", cursor), limit + 1);
     const rows = page === undefined ? [] : await queryWithRetry<AccountRow>(this.#pool, page);
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
     return {
-      items: shown.map(accountOf),
+      items: shown.map(toAccount),
       nextCursor: rows.length > limit && last ? cursorAfter("accounts", last.id) : undefined,
     };
   }
 }
 
-/** The first and the last UUID that begin with these hex digits; undefined when they are none. */
+/** First and last UUID with these leading hex digits; undefined when the input is not hex. */
 function uuidRange(digits: string): [string, string] | undefined {
   return HEX.test(digits) ? [digits.padEnd(32, "0"), digits.padEnd(32, "f")] : undefined;
 }
 
-/** From the beginning itself to before what comes after; undefined when neither a wallet nor a key is spelled so. */
-function textRange(beginning: string): [string, string] | undefined {
-  const spelled = beginning.startsWith(KEY_PREFIX) ? beginning.slice(KEY_PREFIX.length) : beginning;
-  return spelled === "" || BASE58.test(spelled) ? [beginning, beginning + AFTER] : undefined;
+/** Half-open text range of a prefix; undefined when the prefix is not valid base58. */
+function textRange(prefix: string): [string, string] | undefined {
+  const base58 = prefix.startsWith(KEY_PREFIX) ? prefix.slice(KEY_PREFIX.length) : prefix;
+  return base58 === "" || BASE58.test(base58) ? [prefix, prefix + AFTER] : undefined;
 }
 
-function accountOf(row: AccountRow): Account {
+function toAccount(row: AccountRow): Account {
   const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
     accountId: idFromUuid("acct", row.id),

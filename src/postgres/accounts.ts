@@ -12,13 +12,13 @@ import { AccountEntity } from "./entities/account.ts";
 import { RETRY_MS, withRetry } from "./retry.ts";
 import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
-/** What callers know an adjustment's amount by. */
+/** The API name of the adjustment's amount. */
 const AMOUNT = "amount_usdc_microusd";
 
-/** What of an account is changed without the ledger. */
+/** Columns that change without a ledger transfer. */
 type Change = Partial<TierRow & { operator: boolean; blockedReason: string | null }>;
 
-/** A tier as it is stored; null for the default. */
+/** A stored tier; null means the default. */
 interface TierRow {
   ratePerMinute: number;
   burst: number;
@@ -26,7 +26,10 @@ interface TierRow {
   accountBurst: number | null;
 }
 
-/** The operator's account work. A change of tier, role or block reaches every instance's memory of API keys by a trigger. */
+/**
+ * Account administration. Database triggers notify every instance's key cache of changed tiers, roles and
+ * blocks.
+ */
 export class PostgresAccounts implements Omit<Accounts, "list"> {
   readonly #orm: MikroORM;
   readonly #clock: Clock;
@@ -48,14 +51,14 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
       { onConflictFields: ["wallet"], onConflictAction: "ignore" },
     );
     em.clear();
-    return accountOf(await em.findOneOrFail(AccountEntity, { wallet }));
+    return toAccount(await em.findOneOrFail(AccountEntity, { wallet }));
   }
 
   async get(accountId: string): Promise<Account> {
-    const id = known(accountId);
-    return accountOf(
+    const id = accountUuid(accountId);
+    return toAccount(
       await withRetry(RETRY_MS, () =>
-        this.#orm.em.fork().findOneOrFail(AccountEntity, { id }, { failHandler: unknown }),
+        this.#orm.em.fork().findOneOrFail(AccountEntity, { id }, { failHandler: notFound }),
       ),
     );
   }
@@ -70,16 +73,16 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
     if (amount === 0n) throw invalidField(AMOUNT, "must not be 0");
     if (amount > MAX_MICRO_USD || amount < -MAX_MICRO_USD)
       throw invalidField(AMOUNT, `must be between -${MAX_MICRO_USD} and ${MAX_MICRO_USD}`);
-    const uuid = known(accountId);
+    const uuid = accountUuid(accountId);
     const key = createHash("sha256").update(`${uuid}:${idempotencyKey}`).digest();
     const text = "select ledger_adjust(?, ?, ?, ?) as outcome";
-    // Known by its key, so that one whose answer is lost is told as what it was: done.
+    // The idempotency key makes a retry after a lost response safe.
     const [row] = await withRetry(RETRY_MS, () =>
       this.#orm.em.fork().execute<{ outcome: string }[]>(text, [uuid, amount, key, reason]),
     );
     switch (row?.outcome) {
       case "unknown":
-        throw unknown();
+        throw notFound();
       case "insufficient":
         throw invalidField(AMOUNT, "the balance does not cover it");
       case "excessive":
@@ -97,18 +100,18 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
   async setTier(accountId: string, change: TierChange): Promise<Account> {
     const { ratePerMinute, burst, accountRatePerMinute, accountBurst } = change;
     const limits = [
-      { field: "rate_per_minute", value: ratePerMinute, least: 1, most: MAX_TIER.ratePerMinute },
-      { field: "burst", value: burst, least: 1, most: MAX_TIER.burst },
+      { field: "rate_per_minute", value: ratePerMinute, min: 1, max: MAX_TIER.ratePerMinute },
+      { field: "burst", value: burst, min: 1, max: MAX_TIER.burst },
       {
         field: "account_rate_per_minute",
         value: accountRatePerMinute,
-        least: 0,
-        most: MAX_TIER.ratePerMinute,
+        min: 0,
+        max: MAX_TIER.ratePerMinute,
       },
-      { field: "account_burst", value: accountBurst, least: 0, most: MAX_TIER.burst },
+      { field: "account_burst", value: accountBurst, min: 0, max: MAX_TIER.burst },
     ];
-    for (const { field, least, most, value = least } of limits) {
-      if (value < least || value > most) throw invalidField(field, `must be from ${least} to ${most}`);
+    for (const { field, min, max, value = min } of limits) {
+      if (value < min || value > max) throw invalidField(field, `must be from ${min} to ${max}`);
     }
     if (limits.every(({ value }) => value === undefined))
       throw invalidField("tier", "must name what to change");
@@ -125,23 +128,23 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
   }
 
   setBlocked(accountId: string, { blocked, reason }: { blocked: boolean; reason: string }): Promise<Account> {
-    // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
+    // PostgreSQL text excludes NUL and lone surrogates.
     return this.#change(accountId, {
       blockedReason: blocked ? reason.replaceAll("\0", "").toWellFormed() : null,
     });
   }
 
   async #change(accountId: string, change: Change): Promise<Account> {
-    const id = known(accountId);
+    const id = accountUuid(accountId);
     const changed = await withRetry(RETRY_MS, () =>
       this.#orm.em.fork().nativeUpdate(AccountEntity, { id }, change),
     );
-    if (changed === 0) throw unknown();
+    if (changed === 0) throw notFound();
     return this.get(accountId);
   }
 }
 
-function accountOf(row: InferEntity<typeof AccountEntity>): Account {
+function toAccount(row: InferEntity<typeof AccountEntity>): Account {
   const tier = { ratePerMinute: row.ratePerMinute, burst: row.burst };
   return {
     accountId: idFromUuid("acct", row.id),
@@ -155,12 +158,12 @@ function accountOf(row: InferEntity<typeof AccountEntity>): Account {
   };
 }
 
-function known(accountId: string): string {
+function accountUuid(accountId: string): string {
   const uuid = uuidOf("acct", accountId);
-  if (uuid === undefined) throw unknown();
+  if (uuid === undefined) throw notFound();
   return uuid;
 }
 
-function unknown(): ToolgateError {
+function notFound(): ToolgateError {
   return new ToolgateError("NOT_FOUND", "there is no such account");
 }

@@ -25,35 +25,35 @@ import { AccountQueue } from "./account-queue.ts";
 type KeyRow = InferEntity<typeof ApiKeyEntity>;
 
 /**
- * Keys that an account may make within a day, and how many of those that no longer work are listed: whoever makes and revokes them by script
- * fills neither the table nor the memory.
+ * Maximum keys created per account and day, and maximum inactive keys listed. Bounds the table and memory
+ * against scripts.
  */
 const [MAX_PER_DAY, MAX_INACTIVE_LISTED] = [1_000, 500];
 
 const DAY_MS = 86_400_000;
 
-/** The secrets that sign keys. */
+/** The secrets that sign API keys. */
 export interface KeySecrets {
-  /** The one that signs new keys. */
+  /** Signs new keys. */
   current(): KeySecret;
 }
 
-/** What a key is made of. */
-interface Made extends NewKey {
+/** The attributes of a new key. */
+interface NewKeyRow extends NewKey {
   account: string;
-  /** Whose count of what is spent on a day it shares; its own otherwise. */
+  /** The daily budget shared with the replaced key; default: the key's own. */
   budgetId?: string | null | undefined;
 }
 
-/** What a key has cost; sums come as text. */
-interface FiguresRow {
+/** Usage totals of a key. PostgreSQL returns sums as text. */
+interface UsageTotalsRow {
   id: string;
   day_used: string;
   spent: string;
   calls: string;
 }
 
-const FIGURES = /* sql */ `
+const USAGE_TOTALS = /* sql */ `
   select key.id, coalesce(budget.spent, 0) as day_used, coalesce(charged.spent, 0) as spent, coalesce(charged.calls, 0) as calls
   from api_key key
   left join key_budget budget on budget.budget_id = key.budget_id and budget.day = (now() at time zone 'utc')::date
@@ -63,15 +63,15 @@ const FIGURES = /* sql */ `
   ) charged on charged.key_id = key.id
   where key.id = any (?::uuid[])`;
 
-/** The work with API keys. What changes here reaches every instance's memory of API keys by a trigger. */
+/** API keys on PostgreSQL. Database triggers notify every instance's key cache of changes. */
 export class PostgresApiKeys implements ApiKeys {
   readonly #orm: MikroORM;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #secrets: KeySecrets;
-  readonly #turns = new AccountQueue();
-  /** The last time that figures of keys are added up. */
-  #lastAdded: Promise<unknown> = Promise.resolve();
+  readonly #queue = new AccountQueue();
+  /** Completion of the latest queued totals query. */
+  #lastTotals: Promise<unknown> = Promise.resolve();
 
   constructor(orm: MikroORM, clock: Clock, random: Random, secrets: KeySecrets) {
     this.#orm = orm;
@@ -88,10 +88,10 @@ export class PostgresApiKeys implements ApiKeys {
     return this.#orm.em.fork().transactional(async (em) => {
       if (account === undefined || (await em.count(AccountEntity, { id: account })) === 0)
         throw new ToolgateError("NOT_FOUND", "there is no such account");
-      await this.#demandRoom(em, account);
-      const { row, secret } = this.#make(em, { account, ...wanted });
+      await this.#requireKeyQuota(em, account);
+      const { row, secret } = this.#build(em, { account, ...wanted });
       await em.flush();
-      return { key: keyOf(row), secret };
+      return { key: toApiKey(row), secret };
     });
   }
 
@@ -99,50 +99,57 @@ export class PostgresApiKeys implements ApiKeys {
     const account = accountId === undefined ? undefined : uuidOf("acct", accountId);
     if (accountId !== undefined && account === undefined) return [];
     const em = this.#orm.em.fork();
-    const rows = await this.#listed(em, account);
+    const rows = await this.#findKeys(em, account);
     const uses = await em.find(
       KeyUseEntity,
       account === undefined ? {} : { keyId: { $in: rows.map(({ id }) => id) } },
     );
     const used = new Map(uses.map(({ keyId, lastUsedAt }) => [keyId, lastUsedAt]));
-    return rows.map((row) => ({ ...keyOf(row), lastUsedAt: used.get(row.id) }));
+    return rows.map((row) => ({ ...toApiKey(row), lastUsedAt: used.get(row.id) }));
   }
 
-  /** All keys; of one account those that work, and the newest of those that do not. */
-  async #listed(em: EntityManager, account: string | undefined): Promise<KeyRow[]> {
+  /** All keys; for one account, all active keys and the newest inactive ones. */
+  async #findKeys(em: EntityManager, account: string | undefined): Promise<KeyRow[]> {
     if (account === undefined) return em.find(ApiKeyEntity, {}, { orderBy: { id: "desc" } });
     const now = new Date(this.#clock.now());
-    const works = { account, revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
-    const ended = { account, $or: [{ revokedAt: { $ne: null } }, { expiresAt: { $lte: now } }] };
-    const good = await em.find(ApiKeyEntity, works);
-    const bad = await em.find(ApiKeyEntity, ended, { orderBy: { id: "desc" }, limit: MAX_INACTIVE_LISTED });
-    // Identifiers are in the order of time. One that was revoked between the two is there once.
-    const rows = new Map([...good, ...bad].map((row) => [row.id, row]));
+    const activeFilter = {
+      account,
+      revokedAt: null,
+      $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }],
+    };
+    const inactiveFilter = { account, $or: [{ revokedAt: { $ne: null } }, { expiresAt: { $lte: now } }] };
+    const active = await em.find(ApiKeyEntity, activeFilter);
+    const inactive = await em.find(ApiKeyEntity, inactiveFilter, {
+      orderBy: { id: "desc" },
+      limit: MAX_INACTIVE_LISTED,
+    });
+    // UUIDv7 sorts by time. The map drops duplicates: a key can be revoked between the two queries.
+    const rows = new Map([...active, ...inactive].map((row) => [row.id, row]));
     return [...rows.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
   }
 
-  /** One of all accounts at a time: the other connection is for who signs in, and for who revokes a key. */
+  /** One totals query at a time over all accounts; the second connection stays free for revocation. */
   listWithUsage(accountId: string): Promise<KeyUsage[]> {
-    return this.#turns.run(accountId, () => this.#next(() => this.#listWithUse(accountId)));
+    return this.#queue.run(accountId, () => this.#afterPrevious(() => this.#listWithUse(accountId)));
   }
 
-  async #next<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#lastAdded.then(work);
-    this.#lastAdded = turn.catch(() => {});
-    return turn;
+  async #afterPrevious<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#lastTotals.then(work);
+    this.#lastTotals = result.catch(() => {});
+    return result;
   }
 
   async #listWithUse(accountId: string): Promise<KeyUsage[]> {
     const keys = await this.list(accountId);
     if (keys.length === 0) return [];
     const account = uuidFromId("acct", accountId);
-    const figures = await this.#orm.em
+    const totals = await this.#orm.em
       .fork()
-      .execute<FiguresRow[]>(FIGURES, [
+      .execute<UsageTotalsRow[]>(USAGE_TOTALS, [
         account,
         `{${keys.map(({ keyId }) => uuidFromId("key", keyId)).join(",")}}`,
       ]);
-    const byKey = new Map(figures.map((row) => [idFromUuid("key", row.id), row]));
+    const byKey = new Map(totals.map((row) => [idFromUuid("key", row.id), row]));
     return keys.map((key) => {
       const row = byKey.get(key.keyId);
       return {
@@ -162,9 +169,9 @@ export class PostgresApiKeys implements ApiKeys {
     return this.#orm.em.fork().transactional(async (em) => {
       const { id, account } = await this.#find(em, keyId, accountId);
       await lockKeys(em, account);
-      // Again, now that nobody else makes or replaces keys of the account.
+      // Reads again under the lock: a concurrent rotation may have changed the key.
       const old = await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true });
-      this.#demandReplaceable(old);
+      this.#requireRotatable(old);
       const now = this.#clock.now();
       const end =
         overlapSeconds === 0
@@ -172,25 +179,25 @@ export class PostgresApiKeys implements ApiKeys {
           : { expiresAt: earlier(old, now, overlapSeconds) };
       const limits = limitsOf(old);
       const { name, scopes, budgetId } = old;
-      const { row, secret } = this.#make(em, {
+      const { row, secret } = this.#build(em, {
         account,
         name,
         scopes: scopes.filter(isScope),
         limits,
         budgetId,
       });
-      const ended = await em.nativeUpdate(
+      const updated = await em.nativeUpdate(
         ApiKeyEntity,
         { id, revokedAt: null },
         { ...end, replacedBy: row.id },
       );
-      if (ended === 0) throw notReplaceable("no longer works; create a new key");
-      await this.#demandRoom(em, account);
+      if (updated === 0) throw notRotatable("no longer works; create a new key");
+      await this.#requireKeyQuota(em, account);
       await em.flush();
       return {
-        key: keyOf(row),
+        key: toApiKey(row),
         secret,
-        oldKey: keyOf(await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true })),
+        oldKey: toApiKey(await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true })),
       };
     });
   }
@@ -199,10 +206,10 @@ export class PostgresApiKeys implements ApiKeys {
     const em = this.#orm.em.fork();
     const { id } = await this.#find(em, keyId, accountId);
     await em.nativeUpdate(ApiKeyEntity, { id, revokedAt: null }, { revokedAt: new Date(this.#clock.now()) });
-    return keyOf(await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true }));
+    return toApiKey(await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true }));
   }
 
-  /** @throws ToolgateError NOT_FOUND, for a foreign key in the same words */
+  /** @throws ToolgateError NOT_FOUND, with the same message for another account's key */
   async #find(em: EntityManager, keyId: string, accountId: string | undefined): Promise<KeyRow> {
     const id = uuidOf("key", keyId);
     const row = id === undefined ? null : await em.findOne(ApiKeyEntity, { id });
@@ -211,9 +218,9 @@ export class PostgresApiKeys implements ApiKeys {
     return row;
   }
 
-  #make(
+  #build(
     em: EntityManager,
-    { account, name, scopes, limits, budgetId }: Made,
+    { account, name, scopes, limits, budgetId }: NewKeyRow,
   ): { row: KeyRow; secret: string } {
     const signer = this.#secrets.current();
     const secret = newApiKey(signer, this.#random);
@@ -235,37 +242,36 @@ export class PostgresApiKeys implements ApiKeys {
   }
 
   /**
-   * Whether there is room for one more key; what was made in this transaction and not written yet is that one.
+   * Checks the key limits of an account; keys persisted but not flushed yet are not counted.
    * @throws ToolgateError INVALID_REQUEST
    */
-  async #demandRoom(em: EntityManager, account: string): Promise<void> {
+  async #requireKeyQuota(em: EntityManager, account: string): Promise<void> {
     await lockKeys(em, account);
     const now = new Date(this.#clock.now());
     const today = { account, createdAt: { $gt: new Date(now.getTime() - DAY_MS) } };
     if ((await em.count(ApiKeyEntity, today, { flushMode: "commit" })) >= MAX_PER_DAY) {
       throw new ToolgateError(
         "INVALID_REQUEST",
-        `the account has made ${MAX_PER_DAY} keys within a day, as many as it may; try again tomorrow`,
+        `the account created ${MAX_PER_DAY} keys within a day, the maximum; try again tomorrow`,
       );
     }
-    const alive = { account, revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
-    if ((await em.count(ApiKeyEntity, alive, { flushMode: "commit" })) < MAX_ACTIVE_KEYS) return;
+    const active = { account, revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
+    if ((await em.count(ApiKeyEntity, active, { flushMode: "commit" })) < MAX_ACTIVE_KEYS) return;
     throw new ToolgateError(
       "INVALID_REQUEST",
       `the account has ${MAX_ACTIVE_KEYS} keys that work, as many as it may have; revoke one that is not needed any more`,
     );
   }
 
-  /** @throws ToolgateError INVALID_REQUEST */
-  #demandReplaceable({ revokedAt, expiresAt, replacedBy }: KeyRow): void {
-    if (replacedBy)
-      throw notReplaceable(`was replaced by ${idFromUuid("key", replacedBy)} before; rotate that one`);
+  /** @throws ToolgateError INVALID_REQUEST when the key cannot be rotated */
+  #requireRotatable({ revokedAt, expiresAt, replacedBy }: KeyRow): void {
+    if (replacedBy) throw notRotatable(`was replaced by ${idFromUuid("key", replacedBy)}; rotate that key`);
     if (revokedAt || (expiresAt && expiresAt.getTime() <= this.#clock.now()))
-      throw notReplaceable("no longer works; create a new key");
+      throw notRotatable("no longer works; create a new key");
   }
 }
 
-/** Whoever makes or replaces keys of an account waits for all others who do: each counts what those before it have made. */
+/** Serializes key creation and rotation per account, so that each counts the keys of those before it. */
 async function lockKeys(em: EntityManager, account: string): Promise<void> {
   await em.execute("select pg_advisory_xact_lock(hashtextextended('keys ' || ?, 0))", [account]);
 }
@@ -275,11 +281,11 @@ function earlier({ expiresAt }: KeyRow, now: number, overlapSeconds: number): Da
   return expiresAt && expiresAt < end ? expiresAt : end;
 }
 
-function notReplaceable(problem: string): ToolgateError {
+function notRotatable(problem: string): ToolgateError {
   return invalidField("key_id", problem);
 }
 
-function keyOf(row: KeyRow): ApiKey {
+function toApiKey(row: KeyRow): ApiKey {
   return {
     keyId: idFromUuid("key", row.id),
     accountId: idFromUuid("acct", row.account),

@@ -4,8 +4,8 @@ import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 import { TREASURY_CHECKS } from "./treasury-checks.ts";
 
 /**
- * One invariant. `sql` yields one row for each thing looked at, with a column `wrong`. Whole tables are joined, never looked up row by row:
- * a ledger may be large, and its statistics old.
+ * One invariant. `sql` returns one row per checked item, with a boolean column `wrong`. Checks join whole
+ * tables: row-by-row lookups would take hours on a large ledger.
  */
 export interface AuditCheck {
   name: string;
@@ -18,7 +18,7 @@ const SYSTEM = Object.values(SYSTEM_ACCOUNTS)
   .map((id) => `'${id}'`)
   .join(", ");
 
-/** Every invariant of the ledger. The first ones tie each table to itself, then the tables to each other, the last ones the books to the chain. */
+/** All ledger invariants: first within a table, then between tables, then against the chain. */
 export const CHECKS: readonly AuditCheck[] = [
   {
     name: "balances",

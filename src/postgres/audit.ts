@@ -4,11 +4,11 @@ import { CHECKS } from "./audit-checks.ts";
 import { openPool } from "./pool.ts";
 import { RETRY_MS, withRetry } from "./retry.ts";
 
-/** A check may take as long as a large ledger needs. */
+/** Query timeout, ms: large ledgers take long. */
 const DAY_MS = 86_400_000;
 /**
- * How the checks run: all on one snapshot, however long they take. Statistics of a young ledger promise a row where there are a million;
- * nested loops over those would never end, and every join of the checks can be hashed.
+ * All checks share one snapshot. Nested loops are off because stale statistics can underestimate tables by
+ * orders of magnitude; every check can use hash joins.
  */
 const BEGIN_AUDIT = `
   begin isolation level repeatable read read only;
@@ -18,8 +18,8 @@ const BEGIN_AUDIT = `
   set local work_mem = '32MB'`;
 
 /**
- * Audits on connections of its own, so that no call waits for one: see {@link audit}.
- * @throws ToolgateError UNAVAILABLE when the database is away, or a table is locked for long
+ * Runs {@link audit} on its own connections, so that no call waits for it.
+ * @throws ToolgateError UNAVAILABLE when the database is unreachable or a table stays locked
  */
 export async function auditDatabase(url: string, signal?: AbortSignal): Promise<AuditFinding[]> {
   const pool = openPool(url, { max: 2, applicationName: "toolgate audit" });
@@ -31,8 +31,8 @@ export async function auditDatabase(url: string, signal?: AbortSignal): Promise<
 }
 
 /**
- * Checks every invariant of the ledger against the whole database, on one snapshot, without locking anything.
- * @throws the signal's reason, when it aborts; nothing goes on in the database then
+ * Checks every ledger invariant on one snapshot, without locks.
+ * @throws the signal's reason when aborted, after cancelling the database query
  */
 export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditFinding[]> {
   const client = await pool.connect();
@@ -47,7 +47,7 @@ export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditFind
     }
   } finally {
     await client.query("rollback").catch(() => {});
-    // A cancellation may come late, and must not meet another's query.
+    // A late cancellation must not hit the next query of this connection.
     client.release(signal?.aborted);
   }
 }
@@ -69,7 +69,7 @@ async function lines(client: PoolClient, signal: AbortSignal | undefined): Promi
   return found;
 }
 
-/** What ends the client's query in the database. */
+/** Returns a function that cancels the client's current query. */
 async function canceller(pool: Pool, client: PoolClient): Promise<() => void> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   return () => {

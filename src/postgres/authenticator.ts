@@ -17,25 +17,24 @@ import type { Notifications } from "./notifications.ts";
 import { RETRY_MS, withRetry } from "./retry.ts";
 import { idFromUuid } from "./row-mapping.ts";
 
-/** What the authenticator needs. */
 export interface AuthenticatorOptions {
   pool: Pool;
   clock: Clock;
-  /** Where changes are heard of; not started yet. */
+  /** Reports key changes; started later. */
   notifications: Notifications;
-  /** The secrets that sign API keys, by version; waited for only where a version is not known yet. */
+  /** API key secrets by version. Returns a promise only for versions that are not loaded yet. */
   secrets: { find(version: number): KeySecret | undefined | Promise<KeySecret | undefined> };
-  /** Hears of each use of a good key. */
+  /** Records each use of a valid key. */
   keyUses: Pick<KeyUses, "record">;
 }
 
-/** Keys that are remembered at most: known ones, and refused ones that were once made here. */
-const [KNOWN, REFUSED] = [10_000, 1_000];
+/** Maximum cached keys: valid ones, and rejected ones with a valid signature. */
+const [MAX_CACHED, MAX_REJECTED] = [10_000, 1_000];
 
-/** How long anything is remembered at most, ms; a second line of defence, since changes are heard of. */
-const [KNOWN_MS, REFUSED_MS] = [30_000, 5_000];
+/** Maximum age of cache entries, ms: a second safeguard beside change notifications. */
+const [CACHE_MS, REJECTED_MS] = [30_000, 5_000];
 
-interface Remembered {
+interface CacheEntry {
   caller: Caller;
   since: number;
 }
@@ -59,16 +58,17 @@ interface KeyRow {
 }
 
 /**
- * Verifies API keys: first the key's own signature, in memory, then its SHA-256 in the database, which decides. What the database
- * says is remembered while changes are heard of; a refusal, for some seconds in any case, as a refused key never works again.
+ * Verifies API keys: the signature in memory first, then the SHA-256 in the database. Valid keys are cached
+ * while change notifications arrive. Rejections are cached for seconds in any case: a rejected key never
+ * becomes valid.
  */
 export class PostgresAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions;
-  readonly #known = new Lru<string, Remembered>(KNOWN);
-  /** When a key was refused, by its hash. */
-  readonly #refused = new Lru<string, number>(REFUSED);
+  readonly #cache = new Lru<string, CacheEntry>(MAX_CACHED);
+  /** Timestamp of each rejection, by key hash. */
+  readonly #rejected = new Lru<string, number>(MAX_REJECTED);
   readonly #lookups: Batcher<Buffer, { caller: Caller | undefined }>;
-  /** Counts what was heard: an answer that was asked for before a change is not remembered after it. */
+  /** Incremented per notification: results requested before a change are not cached after it. */
   #generation = 0;
 
   constructor(options: AuthenticatorOptions) {
@@ -80,8 +80,8 @@ export class PostgresAuthenticator implements Authenticator {
     });
     options.notifications.subscribe({
       channel: KEY_CHANNEL,
-      onMessage: (payload) => this.#forget(keyChangeOf(payload)),
-      onGap: () => this.#forgetAll(),
+      onMessage: (payload) => this.#invalidate(keyChangeOf(payload)),
+      onGap: () => this.#invalidateAll(),
     });
   }
 
@@ -90,14 +90,14 @@ export class PostgresAuthenticator implements Authenticator {
     if (!parsed) return undefined;
     const hash = hashOf(secret);
     const now = this.#options.clock.now();
-    const caller = this.#recall(hash, now);
-    if (caller) return this.#welcome(caller, now);
+    const caller = this.#cached(hash, now);
+    if (caller) return this.#accept(caller, now);
     const key = this.#options.secrets.find(parsed.version);
     if (key instanceof Promise) return key.then((found) => this.#verify(parsed, found, hash, now));
     return this.#verify(parsed, key, hash, now);
   }
 
-  /** Asks the database for a key that this deployment has signed, and for no other. */
+  /** Queries the database only for keys with a valid signature. */
   #verify(
     parsed: ParsedKey,
     key: KeySecret | undefined,
@@ -105,52 +105,52 @@ export class PostgresAuthenticator implements Authenticator {
     now: number,
   ): undefined | Promise<Caller | undefined> {
     if (!key || !isSignedWith(parsed, key.secret)) return undefined;
-    const age = now - (this.#refused.get(hash) ?? Number.NEGATIVE_INFINITY);
-    return age >= 0 && age < REFUSED_MS ? undefined : this.#ask(hash, now);
+    const age = now - (this.#rejected.get(hash) ?? Number.NEGATIVE_INFINITY);
+    return age >= 0 && age < REJECTED_MS ? undefined : this.#lookUp(hash, now);
   }
 
-  async #ask(hash: string, since: number): Promise<Caller | undefined> {
+  async #lookUp(hash: string, since: number): Promise<Caller | undefined> {
     const generation = this.#generation;
     const { caller: found } = await this.#lookups.submit(Buffer.from(hash, "hex"));
-    const caller = found && this.#welcome(found, this.#options.clock.now());
+    const caller = found && this.#accept(found, this.#options.clock.now());
     if (generation === this.#generation) {
-      if (!caller) this.#refused.set(hash, since);
-      else if (this.#options.notifications.live) this.#known.set(hash, { caller, since });
+      if (!caller) this.#rejected.set(hash, since);
+      else if (this.#options.notifications.live) this.#cache.set(hash, { caller, since });
     }
     return caller;
   }
 
-  /** Looked at here, for what is remembered too: no notification says that a key has expired. */
-  #welcome(caller: Caller, now: number): Caller | undefined {
+  /** Checks expiry here, also for cached keys: no notification reports it. */
+  #accept(caller: Caller, now: number): Caller | undefined {
     const expiresAt = caller.limits?.expiresAt;
     if (expiresAt && expiresAt.getTime() <= now) return undefined;
     this.#options.keyUses.record(caller.keyId);
     return caller;
   }
 
-  #recall(hash: string, now: number): Caller | undefined {
+  #cached(hash: string, now: number): Caller | undefined {
     if (!this.#options.notifications.live) return undefined;
-    const remembered = this.#known.get(hash);
-    if (!remembered) return undefined;
-    const age = now - remembered.since;
-    return age >= 0 && age < KNOWN_MS ? remembered.caller : undefined;
+    const entry = this.#cache.get(hash);
+    if (!entry) return undefined;
+    const age = now - entry.since;
+    return age >= 0 && age < CACHE_MS ? entry.caller : undefined;
   }
 
-  #forget(change: KeyChange | undefined): void {
+  #invalidate(change: KeyChange | undefined): void {
     if (!change) return;
     this.#generation++;
     if ("key" in change) {
-      this.#known.delete(change.key);
-      this.#refused.delete(change.key);
+      this.#cache.delete(change.key);
+      this.#rejected.delete(change.key);
     } else {
-      this.#known.deleteWhere(({ caller }) => uuidOf("acct", caller.accountId) === change.account);
+      this.#cache.deleteWhere(({ caller }) => uuidOf("acct", caller.accountId) === change.account);
     }
   }
 
-  #forgetAll(): void {
+  #invalidateAll(): void {
     this.#generation++;
-    this.#known.clear();
-    this.#refused.clear();
+    this.#cache.clear();
+    this.#rejected.clear();
   }
 
   async #find(hashes: readonly Buffer[], forMs: number): Promise<{ caller: Caller | undefined }[]> {
@@ -169,17 +169,17 @@ export class PostgresAuthenticator implements Authenticator {
     const found = new Map(rows.map((row) => [row.sha256.toString("hex"), row]));
     return hashes.map((hash) => {
       const row = found.get(hash.toString("hex"));
-      return { caller: row && isWhole(row.sha256, hash) ? callerOf(row) : undefined };
+      return { caller: row && isSameHash(row.sha256, hash) ? toCaller(row) : undefined };
     });
   }
 }
 
-/** Whether it is the whole hash: how far two that differ agree is not told by the time this takes. */
-function isWhole(stored: Buffer, asked: Buffer): boolean {
-  return stored.length === asked.length && timingSafeEqual(stored, asked);
+/** Compares the full hash in constant time. */
+function isSameHash(stored: Buffer, expected: Buffer): boolean {
+  return stored.length === expected.length && timingSafeEqual(stored, expected);
 }
 
-function callerOf(row: KeyRow): Caller {
+function toCaller(row: KeyRow): Caller {
   const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
     keyId: idFromUuid("key", row.id),

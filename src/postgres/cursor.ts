@@ -1,11 +1,11 @@
 import { invalidField } from "../domain/errors.ts";
 
-/** Which list a cursor continues. */
+/** The list that a cursor belongs to. */
 export type ListName = keyof typeof NEWEST;
 
 /**
- * What sorts after every key of a list: UUIDs, of transfers in suspense their signatures, and of failed payments their time in
- * microseconds with the signature.
+ * Sorts after every key of its list: a UUID, a signature (suspense), or microseconds and a signature (failed
+ * payments).
  */
 const NEWEST = {
   receipts: "f".repeat(32),
@@ -17,14 +17,14 @@ const NEWEST = {
   failed: "f".repeat(13 + 128),
 };
 
-/** An opaque cursor: the list goes on after (that is, before in time) the row with that key, in hex. */
+/** Returns an opaque cursor for the rows after (older than) the row with this hex key. */
 export function cursorAfter(list: ListName, key: string): string {
   return Buffer.from(`${list}:${key.replaceAll("-", "")}`).toString("base64url");
 }
 
 /**
- * The key that a page comes after, in hex; for the first page, one that comes after all.
- * @throws ToolgateError INVALID_REQUEST for a cursor that is not of this list
+ * Returns the hex key to continue after; without a cursor, one that sorts after every key.
+ * @throws ToolgateError INVALID_REQUEST for a cursor of another list
  */
 export function readCursor(list: ListName, cursor: string | undefined): string {
   if (cursor === undefined) return NEWEST[list];

@@ -2,18 +2,18 @@ import { DatabaseError } from "pg";
 import { ToolgateError } from "../domain/errors.ts";
 
 /**
- * Serialization failure, deadlock, and unique violation (the same statement sent twice at once; PostgreSQL appendix A). The
- * transaction did not happen: it can be sent again.
+ * Serialization failure, deadlock, unique violation (a concurrent duplicate; PostgreSQL appendix A). Rolled
+ * back: safe to retry.
  */
 const ROLLED_BACK = new Set(["40001", "40P01", "23505"]);
 
-/** Lock not available, and a cancelled statement. The transaction did not happen, after it has waited for somebody else. */
+/** Lock not available, query cancelled. Rolled back after waiting for another transaction. */
 const BLOCKED = new Set(["55P03", "57014"]);
 
 /** Shutdown, crash shutdown, cannot connect now, too many connections, connections not allowed, no such database. */
 const UNAVAILABLE = new Set(["57P01", "57P02", "57P03", "53300", "55000", "3D000"]);
 
-/** Read-only transaction (a standby, or a failover under way), and disk full. The transaction did not happen. */
+/** Read-only transaction (a standby or a failover in progress), disk full. Rolled back. */
 const WRITES_REFUSED = new Set(["25006", "53100"]);
 
 const SOCKET_ERRORS = new Set([
@@ -28,11 +28,11 @@ const SOCKET_ERRORS = new Set([
   "ENOENT",
 ]);
 
-/** pg tells these by their text alone. */
+/** pg reports these by message only. */
 const CONNECTION_LOST =
   /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Query read timeout|Client (has encountered a connection error|was closed))/;
 
-/** UNAVAILABLE: the database is out of reach, or takes no writes, for all calls. */
+/** UNAVAILABLE: the database is unreachable or read-only, for all calls. */
 export class DatabaseUnavailableError extends ToolgateError {
   constructor(cause: unknown) {
     const state = refusesWrites(cause) ? "takes no writes" : "is out of reach";
@@ -43,7 +43,7 @@ export class DatabaseUnavailableError extends ToolgateError {
   }
 }
 
-/** UNAVAILABLE: the database is there, and something else is in the way of this statement. */
+/** UNAVAILABLE: the database responds, but something blocks this statement. */
 export class DatabaseBusyError extends ToolgateError {
   constructor(cause: unknown) {
     super("UNAVAILABLE", "the database is busy; repeat the call with the same idempotency key or proof", {
@@ -53,24 +53,24 @@ export class DatabaseBusyError extends ToolgateError {
   }
 }
 
-/** Whether the transaction certainly did not happen and would do so now. */
+/** Whether the transaction was rolled back and a retry can succeed. */
 export function isRolledBack(error: unknown): boolean {
   return ROLLED_BACK.has(codeOf(error));
 }
 
-/** Whether the transaction certainly did not happen, and has waited for somebody else as long as it may. */
+/** Whether the transaction was rolled back after the lock or statement timeout. */
 export function isBlocked(error: unknown): boolean {
   return BLOCKED.has(codeOf(error));
 }
 
-/** Whether the database answers, and takes no writes. */
+/** Whether the database responds but accepts no writes. */
 export function refusesWrites(error: unknown): boolean {
   return WRITES_REFUSED.has(codeOf(error));
 }
 
 /**
- * Whether the connection was lost or could not be made, or takes no writes: a pool opens another one for the next statement. What became
- * of a statement whose connection was lost is unknown.
+ * Whether the connection was lost, could not be opened or accepts no writes. The pool opens another one. The
+ * outcome of a statement on a lost connection is unknown.
  */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isConnectionLost);
@@ -81,7 +81,7 @@ export function isConnectionLost(error: unknown): boolean {
   return !(error instanceof DatabaseError) && CONNECTION_LOST.test(error.message);
 }
 
-/** The SQLSTATE, or the name of a socket's failure: pg's own errors have it, and MikroORM's, which are made of those. */
+/** The SQLSTATE or socket error code; pg errors and the MikroORM errors that wrap them have it. */
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }

@@ -23,8 +23,8 @@ interface DepositRow {
 }
 
 /**
- * A deposit and what the books say of it: the payments that name it, and the transfer that was seen for it if the operator has given
- * that to its account.
+ * A deposit with its credit: the payments that name it, and the transfer seen for it if the operator assigned
+ * that to the account.
  */
 const SELECT = `
   select deposit.id, deposit.account_id, deposit.amount, deposit.reference, deposit.tx_signature, deposit.created_at,
@@ -40,14 +40,14 @@ const SELECT = `
     where payment.tx_signature = deposit.tx_signature and payment.assigned_to = deposit.account_id and not payment.reversed
   ) paid on true`;
 
-/** One deposit $2 of the account $1. */
+/** Deposit $2 of account $1. */
 export const DEPOSIT = `${SELECT} where deposit.account_id = $1 and deposit.id = $2 group by deposit.id`;
 
-/** A page: of the account $1, before the deposit $2, at most $3. */
+/** A page of account $1 before deposit $2, at most $3. */
 export const DEPOSITS_PAGE = `
   ${SELECT} where deposit.account_id = $1 and deposit.id < $2 group by deposit.id order by deposit.id desc limit $3`;
 
-/** Begins the deposit $1 unless the account $2 has $6 that wait, begun since $7. */
+/** Creates deposit $1 unless account $2 has $6 unpaid deposits created since $7. */
 export const BEGIN_DEPOSIT = `
   insert into deposit (id, account_id, amount, reference, created_at)
   select $1, $2, $3, $4, $5
@@ -59,7 +59,7 @@ export const BEGIN_DEPOSIT = `
   ) < $6
   on conflict do nothing`;
 
-/** Deposits on PostgreSQL. They hold no money: what is credited is said by the payments that name them. */
+/** Deposits on PostgreSQL. They hold no money: payments that name them carry the credit. */
 export class PostgresDeposits implements Deposits, DepositAccounts {
   readonly #pool: Pool;
 
@@ -78,7 +78,7 @@ export class PostgresDeposits implements Deposits, DepositAccounts {
     const values = [id, account, amount, Buffer.from(reference), createdAt, waiting, since];
     await withRetry(RETRY_MS, () =>
       this.#transaction(async (client) => {
-        // One after the other, so that no more begin than may.
+        // The lock serializes concurrent deposits of the account, so that the limit holds.
         await client.query("select from account where id = $1 for no key update", [account]);
         await client.query({ name: "deposit-begin", text: BEGIN_DEPOSIT, values });
       }),
@@ -134,7 +134,7 @@ export class PostgresDeposits implements Deposits, DepositAccounts {
       });
       throw error;
     } finally {
-      // One whose state nobody knows is not used again.
+      // A connection in an unknown state is not reused.
       client.release(broken);
     }
   }

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from "../domain/errors.ts";
 
-/** The code of an error that a row tells of. One that was retired since is told as INTERNAL. */
+/** Parses a stored error code; retired codes become INTERNAL. */
 export function errorCodeOf(text: string): ErrorCode {
   return isErrorCode(text) ? text : "INTERNAL";
 }

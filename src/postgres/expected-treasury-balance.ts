@@ -2,7 +2,7 @@ import type { MicroUsd } from "../domain/money.ts";
 import { openPool } from "./pool.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
-/** What the ledger says reached the treasury and neither left it again nor was reversed, micro-USD: so much it must have. */
+/** Returns what the treasury must hold by the ledger, micro-USD: received, not withdrawn and not reversed. */
 export async function expectedTreasuryBalance(databaseUrl: string): Promise<MicroUsd> {
   const pool = openPool(databaseUrl, { max: 1, applicationName: "toolgate audit" });
   try {

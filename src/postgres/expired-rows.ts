@@ -1,16 +1,16 @@
-/** What is removed once it is old. */
+/** Kinds of rows that expire. */
 export type ExpiredRows = "claims" | "executions" | "relays" | "sign_ins" | "sessions";
 
 /**
- * How many instances work on this database: each has a connection of this name, as it keeps the leases of its runs. And for this
- * transaction, that it waits for no disk: what a crash brings back is removed again.
+ * Counts instances by their named connections, and turns off the wait for the disk: a crash only restores
+ * rows that are deleted again.
  */
 const INSTANCE_COUNT = /* sql */ `(
   select count(distinct application_name) from pg_stat_activity
   where datname = current_database() and application_name ~ '^toolgate [0-9a-f-]{36}$'
 ) as instances, set_config('synchronous_commit', 'off', true)`;
 
-/** A batch of at most $2 rows: it tells how many it removed, and where the next one may begin, which is its $1. */
+/** Result of a batch of at most $2 rows; the next batch starts at `up_to`, its $1. */
 export interface DeletedRow {
   removed: bigint;
   up_to: string;
@@ -18,11 +18,9 @@ export interface DeletedRow {
 }
 
 /**
- * The statement for one batch of each.
- *
- * Claims: idempotency records that have expired. Those that a payment points to never do: what was bought with a transaction is replayed
- * for ever. Sign-ins: those that were not finished, a while after they could be, as the clocks of instances differ. Sessions: those that
- * are over; those that were not used for too long are found by nobody until then.
+ * One batch per kind.
+ * Claims: expired idempotency records; claims of payments never expire. Sign-ins: abandoned challenges, after
+ * a margin for clock differences. Sessions: expired ones; idle sessions are rejected until then.
  */
 export const DELETE_EXPIRED: Readonly<Record<ExpiredRows, string>> = {
   claims: /* sql */ `

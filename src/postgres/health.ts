@@ -3,16 +3,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "pg";
 import type { Health } from "../app/ports.ts";
 
-/** How long the database may take to answer, and how long its answer counts, ms. */
-const [DEADLINE_MS, FRESH_MS] = [2_000, 500];
+/** Timeout of a check, and how long its result is cached, ms. */
+const [DEADLINE_MS, CACHE_MS] = [2_000, 500];
 
 /**
- * Whether the database answers. Anyone may ask, as often as they like: all who ask at once get one answer, over a connection
- * that is for this alone, so that asking takes nothing from the calls.
+ * Whether the database responds. Concurrent checks share one query on a dedicated connection, so that
+ * unauthenticated requests cannot load the database.
  */
 export class PostgresHealth implements Health {
   readonly #pool: Pool;
-  #asking: Promise<boolean> | undefined;
+  #pending: Promise<boolean> | undefined;
   #last = { healthy: false, at: Number.NEGATIVE_INFINITY };
 
   constructor(url: string) {
@@ -23,21 +23,21 @@ export class PostgresHealth implements Health {
       connectionTimeoutMillis: DEADLINE_MS,
       query_timeout: DEADLINE_MS,
     });
-    // Unheard errors would end the process; the next question tells.
+    // An unhandled error event would end the process; the next check reports the failure.
     this.#pool.on("error", () => {});
   }
 
   async check(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
-    if (performance.now() - this.#last.at < FRESH_MS) return this.#last.healthy;
-    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+    if (performance.now() - this.#last.at < CACHE_MS) return this.#last.healthy;
+    this.#pending ??= this.#query().finally(() => (this.#pending = undefined));
     const done = new AbortController();
-    const given = once(signal, "abort", { signal: done.signal }).then(
+    const aborted = once(signal, "abort", { signal: done.signal }).then(
       () => false,
       () => false,
     );
     try {
-      return await Promise.race([this.#asking, given]);
+      return await Promise.race([this.#pending, aborted]);
     } finally {
       done.abort();
     }
@@ -47,14 +47,14 @@ export class PostgresHealth implements Health {
     await this.#pool.end();
   }
 
-  async #ask(): Promise<boolean> {
+  async #query(): Promise<boolean> {
     const done = new AbortController();
-    const answered = this.#pool.query("select").then(
+    const response = this.#pool.query("select").then(
       () => true,
       () => false,
     );
-    const late = sleep(DEADLINE_MS, false, { signal: done.signal }).catch(() => false);
-    const healthy = await Promise.race([answered, late]);
+    const timeout = sleep(DEADLINE_MS, false, { signal: done.signal }).catch(() => false);
+    const healthy = await Promise.race([response, timeout]);
     done.abort();
     this.#last = { healthy, at: performance.now() };
     return healthy;

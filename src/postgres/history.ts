@@ -8,7 +8,10 @@ import { idempotencyKeyOf } from "./ledger-claims.ts";
 import { queryWithRetry } from "./retry.ts";
 import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
-/** What run $1 of account $2 rests on. An answer is its own: that which its claim keeps may be of a later run. */
+/**
+ * Key, claim and payment of run $1 of account $2. The result belongs to this run: its claim may belong to a
+ * later one.
+ */
 const RUN_CONTEXT = /* sql */ `
   select run.key_id, api_key.name as key_name, run.claim_key, claim.result,
          payment.tx_signature, payment.amount, payment.payer, payment.slot, payment.block_time, payment.finalized, payment.reversed
@@ -36,7 +39,7 @@ type RunContextRow = (PaymentColumns | { tx_signature: null }) & {
   result: JsonObject | null;
 };
 
-/** All of one run or receipt, on PostgreSQL. */
+/** Details of a run or receipt, on PostgreSQL. */
 export class PostgresHistory implements History {
   readonly #pool: Pool;
   readonly #receipts: Receipts;

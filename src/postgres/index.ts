@@ -51,24 +51,24 @@ import { Sweeper } from "./sweeper.ts";
 import { PostgresTreasuryLedger } from "./treasury-ledger.ts";
 import { PostgresUnpaidWork } from "./unpaid-work.ts";
 
-/** What the database floor needs. */
+/** Options of openPostgres. */
 export interface PostgresOptions {
-  /** Connection string of a database that was brought to the current schema (see migrate.ts). */
+  /** Connection string of a database with the current schema (see migrate.ts). */
   url: string;
-  /** A fresh UUID for each start of a process: the owner of its runs. */
+  /** A new UUID per process start: the owner of its runs. */
   instanceId: string;
   clock: Clock;
   random: Random;
-  /** How long a run may go without a heartbeat before another instance releases it, ms. */
+  /** How long a run may lack a heartbeat before another instance releases it, ms. */
   leaseMs: number;
   log: Log;
-  /** Connections for the money path at most; eight more serve the rest. Default 10. */
+  /** Maximum connections for calls; eight more serve the rest. Default 10. */
   poolSize?: number;
-  /** Hears of runs that were released because their instance died or stalled. */
+  /** Called with the number of runs released because their instance died or stalled. */
   onReleased?: (runs: number) => void;
 }
 
-/** Every port that PostgreSQL stands behind. */
+/** Every PostgreSQL adapter of an app port. */
 export interface Postgres {
   readonly ledger: Ledger;
   readonly authenticator: Authenticator;
@@ -89,26 +89,25 @@ export interface Postgres {
   readonly relays: RelayClaims;
   readonly signInChallenges: SignInChallenges;
   readonly sessions: Sessions;
-  /** `rotate` adds a key, which seals quotes a minute later. */
+  /** `rotate` adds a key that seals quotes one minute later. */
   readonly sealingKeys: SealingKeys & { rotate(): Promise<number> };
   readonly health: Health;
-  /** Checks every invariant of the ledger. */
+  /** Checks every ledger invariant. */
   readonly audit: Audit;
-  /** What the last audit through here found; undefined until one has ended. */
+  /** Result of the last completed audit; undefined before the first. */
   readonly lastAudit: () => LastAudit | undefined;
-  /** The log without errors that say that the database is away: it is logged once for all of them. */
+  /** Wraps a log: database outages are reported once instead of per error. */
   withoutOutageErrors(log: Log): Log;
-  /** What makes this database unsafe for money; empty when nothing does. */
+  /** Returns settings that risk money on a crash, with advice; empty when durable. */
   checkDurability(): Promise<string[]>;
-  /** Starts the work in the background: leases, the sweep, hearing of changed keys and cancelled executions. */
+  /** Starts background work: leases, sweeps, notifications. */
   start(): void;
-  /** Ends the work in the background; queries still work. */
+  /** Stops background work; queries still work. */
   stop(): Promise<void>;
-  /** Stops and closes all connections. */
+  /** Stops background work and closes all connections. */
   close(): Promise<void>;
 }
 
-/** Opens every port on one database. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { url, instanceId, clock, random, leaseMs } = options;
   const outage = new Outage(options.log, clock);
@@ -134,7 +133,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       clock,
       notifications,
       secrets: keySecrets,
-      keyUses: keyUses,
+      keyUses,
     });
     const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
     const working = [

@@ -1,7 +1,4 @@
-/**
- * Does something time and again, never twice at once: turns that come while it is at work are left out, so that work which hangs for
- * long is not made up for afterwards.
- */
+/** Runs a task at an interval, never twice at once. Ticks during a run are skipped, not queued. */
 export class Interval {
   readonly #everyMs: number;
   readonly #work: () => Promise<void>;
@@ -20,7 +17,7 @@ export class Interval {
     }, this.#everyMs).unref();
   }
 
-  /** Resolves when nothing is at work any more. */
+  /** Resolves after the current run. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;

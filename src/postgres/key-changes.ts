@@ -1,10 +1,10 @@
-/** The channel on which the database tells of them (migration 0008). */
+/** Notification channel of key changes, written by triggers. */
 export const KEY_CHANNEL = "toolgate_key";
 
-/** What changed: one key, or an account with all of its keys. Both in hex. */
+/** A changed key (hash) or an account with all its keys (identifier), in hex. */
 export type KeyChange = { key: string } | { account: string };
 
-/** What a notification says; undefined when it says nothing of keys. */
+/** Parses a notification; undefined when it is not about keys. */
 export function keyChangeOf(payload: string): KeyChange | undefined {
   const [kind, hex] = payload.split(":");
   if (hex === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { AuditCheck } from "./audit-checks.ts";
 
-/** The invariants of what API keys may spend on a day. */
+/** Audit checks of API key budgets. */
 export const KEY_CHECKS: readonly AuditCheck[] = [
   {
     name: "key_budgets",

@@ -1,6 +1,6 @@
 import type { KeyLimits } from "../domain/caller.ts";
 
-/** A key's limits as they are stored: in `api_key`, and null where there are none. */
+/** Key limits as stored in `api_key`; null means unlimited. */
 export interface LimitsRow {
   expiresAt?: Date | null | undefined;
   callLimit?: bigint | null | undefined;
@@ -8,7 +8,7 @@ export interface LimitsRow {
   tools?: string[] | null | undefined;
 }
 
-/** The limits of a stored key; undefined where it has none. */
+/** Limits of a stored key; undefined when it has none. */
 export function limitsOf({ expiresAt, callLimit, dayLimit, tools }: LimitsRow): KeyLimits | undefined {
   const limits = {
     expiresAt: expiresAt ?? undefined,
@@ -19,7 +19,7 @@ export function limitsOf({ expiresAt, callLimit, dayLimit, tools }: LimitsRow): 
   return Object.values(limits).some((limit) => limit !== undefined) ? limits : undefined;
 }
 
-/** How limits are stored. */
+/** Column values of key limits. */
 export function limitsRow(limits: KeyLimits | undefined): Required<LimitsRow> {
   return {
     expiresAt: limits?.expiresAt ?? null,

@@ -4,26 +4,25 @@ import { uuidOf } from "../domain/ids.ts";
 import type { Log } from "./log.ts";
 import { Interval } from "./interval.ts";
 
-/** What remembering uses needs. */
 export interface KeyUsesOptions {
   pool: Pool;
   clock: Clock;
   log: Log;
 }
 
-/** How often uses are written, ms. */
-const EVERY_MS = 10_000;
+/** Write interval, ms. */
+const WRITE_MS = 10_000;
 
-/** When keys were last used: kept in memory, and written now and then, so that no call waits for it. */
+/** Last use of each key: collected in memory and written at an interval, so that no call waits for it. */
 export class KeyUses {
   readonly #options: KeyUsesOptions;
-  readonly #pulse: Interval;
-  /** By the key's identifier, ms. */
+  readonly #timer: Interval;
+  /** Timestamps by key identifier, ms. */
   #used = new Map<string, number>();
 
   constructor(options: KeyUsesOptions) {
     this.#options = options;
-    this.#pulse = new Interval(EVERY_MS, () => this.flush());
+    this.#timer = new Interval(WRITE_MS, () => this.flush());
   }
 
   /** @param keyId `key_…` */
@@ -32,19 +31,19 @@ export class KeyUses {
   }
 
   start(): void {
-    this.#pulse.start();
+    this.#timer.start();
   }
 
-  /** Writes what is left, too. */
+  /** Also writes pending uses. */
   async stop(): Promise<void> {
-    await this.#pulse.stop();
+    await this.#timer.stop();
     await this.flush();
   }
 
-  /** Other instances may know of a later use, which stays. A failure is told to the log, and the next turn has what was not written. */
+  /** Keeps a later use written by another instance. Logs a failure; the next run writes the rest. */
   async flush(): Promise<void> {
     const used = this.#used;
-    // Sessions have uses of their own.
+    // Sessions store their own last use.
     const rows = [...used].flatMap(([keyId, at]) => {
       const uuid = uuidOf("key", keyId);
       return uuid === undefined ? [] : [{ uuid, at: new Date(at) }];
@@ -62,7 +61,7 @@ export class KeyUses {
       });
     } catch (error) {
       this.#used = new Map([...used, ...this.#used]);
-      log.warn({ err: error }, "when keys were last used could not be written, and is tried again");
+      log.warn({ err: error }, "last use of API keys not written; retried");
     }
   }
 }

@@ -2,14 +2,13 @@ import type { Accounts, ApiKeys } from "../app/ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { KeySecrets } from "./api-keys.ts";
 
-/** The operator's rare work, with a database connection of its own. */
+/** Stores for rare operator requests, on their own connections. */
 interface OperatorStores {
   readonly accounts: Omit<Accounts, "list">;
   readonly apiKeys: ApiKeys;
   close(): Promise<void>;
 }
 
-/** What it needs. */
 interface OperatorStoresOptions {
   url: string;
   clock: Clock;
@@ -17,10 +16,13 @@ interface OperatorStoresOptions {
   keySecrets: KeySecrets;
 }
 
-/** Connections at most. */
+/** Maximum connections. */
 const CONNECTIONS = 2;
 
-/** The operator's ports, imported with MikroORM when they are first asked for: it is half of what a start takes, and calls need none of it. */
+/**
+ * Returns the operator stores. Imports MikroORM on first use: it takes half of the start-up time, and calls
+ * do not need it.
+ */
 export function lazyOperatorStores(options: OperatorStoresOptions): OperatorStores {
   let opened: Promise<OperatorStores> | undefined;
   const open = () => (opened ??= openOperatorStores(options));

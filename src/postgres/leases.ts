@@ -2,54 +2,52 @@ import type { Pool } from "pg";
 import type { Log } from "./log.ts";
 import { Interval } from "./interval.ts";
 
-/** What the leases of an instance need. */
 export interface LeasesOptions {
   pool: Pool;
-  /** The owner that this instance's runs name. */
+  /** The owner of this instance's runs. */
   instanceId: string;
-  /** How long a run may go without a heartbeat, ms. */
+  /** Lease of a run without a heartbeat, ms. */
   leaseMs: number;
   log: Log;
 }
 
 /**
- * Keeps the leases of the runs that this process works on. Only those: a run whose end could not be stored is let go, so that the
- * sweep releases its hold. All times are the database's.
+ * Renews the leases of this process's runs, by the database's clock. A run whose end could not be stored is
+ * removed, so that the sweep releases its hold.
  */
 export class Leases {
   readonly #options: LeasesOptions;
   readonly #runs = new Set<string>();
-  readonly #pulse: Interval;
+  readonly #timer: Interval;
 
   constructor(options: LeasesOptions) {
     this.#options = options;
-    this.#pulse = new Interval(options.leaseMs / 3, () => this.renew());
+    this.#timer = new Interval(options.leaseMs / 3, () => this.renew());
   }
 
-  /** Keeps the lease of a run from here on. */
+  /** Starts renewing a run's lease. */
   add(runUuid: string): void {
     this.#runs.add(runUuid);
   }
 
-  /** Lets a run go. */
+  /** Stops renewing a run's lease. */
   remove(runUuid: string): void {
     this.#runs.delete(runUuid);
   }
 
-  /** The runs that are kept. */
   get runIds(): string[] {
     return [...this.#runs];
   }
 
   start(): void {
-    this.#pulse.start();
+    this.#timer.start();
   }
 
   stop(): Promise<void> {
-    return this.#pulse.stop();
+    return this.#timer.stop();
   }
 
-  /** Extends all leases once. A failure is only logged: the next beat comes before a lease ends. */
+  /** Renews all leases once. Only logs a failure: the next renewal comes before a lease expires. */
   async renew(): Promise<void> {
     if (this.#runs.size === 0) return;
     const { pool, instanceId, leaseMs, log } = this.#options;
@@ -60,7 +58,7 @@ export class Leases {
         values: [this.runIds, instanceId, leaseMs],
       });
     } catch (error) {
-      log.warn({ err: error }, "the leases of running calls could not be extended");
+      log.warn({ err: error }, "leases of running calls not renewed");
     }
   }
 }

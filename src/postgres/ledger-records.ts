@@ -14,21 +14,21 @@ import { RETRY } from "./batcher.ts";
 import { claimKey, claimOf, idempotencyKeyOf } from "./ledger-claims.ts";
 import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "./row-mapping.ts";
 
-/** What `ledger_begin` tells of a call. */
+/** Result row of `ledger_begin`. */
 export interface BegunRow extends Nullable<ReceiptRow> {
   n: number;
   kind: AuthorizeResult["kind"] | "credited" | "again";
-  /** Of "capped", what is spent today; of the others, the balance. */
+  /** For "capped", the amount spent today; else the balance. Micro-USD. */
   balance: bigint | null;
   result: JsonObject | null;
 }
 
-/** What `ledger_prior` tells of a call. */
+/** Result row of `ledger_prior`. */
 export interface PriorRow extends BegunRow {
   payment_claim: string | null;
 }
 
-/** What `ledger_finish` tells of a run. */
+/** Result row of `ledger_finish`. */
 export interface FinishedRow extends Nullable<ReceiptRow> {
   n: number;
   kind: RunEndResult["kind"];
@@ -36,7 +36,7 @@ export interface FinishedRow extends Nullable<ReceiptRow> {
 
 type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
 
-/** An earlier call to look for, as the type `ledger_call` reads it from JSON. */
+/** Query for an earlier call, as JSON of the SQL type `ledger_call`. */
 export function priorRecord(query: PriorQuery): object {
   return {
     n: 1,
@@ -49,7 +49,7 @@ export function priorRecord(query: PriorQuery): object {
   };
 }
 
-/** A call as the type `ledger_call` reads it from JSON. */
+/** A call, as JSON of the SQL type `ledger_call`. */
 export function callRecord(call: CallAuthorization, index: number): object {
   const { payment } = call;
   const deposit = payment?.transfer;
@@ -63,7 +63,7 @@ export function callRecord(call: CallAuthorization, index: number): object {
     claim_key: claimKey(call),
     keyed: call.idempotencyKey !== undefined,
     key_id: uuidOf("key", call.keyId),
-    // A call that brings its own payment takes nothing from the balance, and a free one neither.
+    // Calls with a payment and free calls use no daily budget.
     ...(call.budget && !payment && call.price > 0n && budgetRecord(call.budget)),
     tx_signature: payment && bytes(signatureFrom(payment.txSignature)),
     quote_id: payment?.quoteId,
@@ -81,26 +81,26 @@ function budgetRecord({ id, perDay }: KeyBudget): object {
   return { budget_id: uuidFromId("key", id), day_limit: perDay.toString() };
 }
 
-/** The end of a run as the type `ledger_ending` reads it from JSON. */
+/** The end of a run, as JSON of the SQL type `ledger_ending`. */
 export function endingRecord(call: RunEnd, index: number): object {
   const common = { n: index + 1, run_id: uuidFromId("run", call.runId), outcome: call.outcome };
   if (call.outcome === "completed") return { ...common, receipt_id: uuidFromId("rcpt", call.receiptId) };
-  // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
+  // PostgreSQL text excludes NUL and lone surrogates.
   const message = call.error.message.replaceAll("\0", "").toWellFormed();
   return { ...common, error_code: call.error.code, error_message: message };
 }
 
-/** The result of a call as it is stored; undefined for one that has none. */
+/** The stored form of a call's result; undefined without one. */
 export function resultText(call: RunEnd): string | undefined {
   return call.outcome === "completed" ? cacheJson(call.result) : undefined;
 }
 
-/** Bytes in PostgreSQL's hex form. */
+/** Bytes in PostgreSQL's hex format. */
 function bytes(buffer: Buffer): string {
   return `\\x${buffer.toString("hex")}`;
 }
 
-/** The answers by the number of their question. */
+/** Results in the order of their requests (`n` counts from 1). */
 export function inOrder<Row extends { n: number }, Answer>(
   rows: readonly Row[],
   answerOf: (row: Row) => Answer,
@@ -110,7 +110,7 @@ export function inOrder<Row extends { n: number }, Answer>(
   return answers;
 }
 
-/** Undefined: nothing is known of the call. */
+/** Undefined when the call is unknown. */
 export function priorOf(row: PriorRow): PriorOutcome {
   switch (row.kind) {
     case "replay":
@@ -139,7 +139,7 @@ export function begunOf(row: BegunRow): AuthorizeResult | typeof RETRY {
     case "capped":
       return { kind: row.kind, spent: row.balance ?? 0n };
     case "credited":
-      throw new Error("a call was left between two states");
+      throw new Error("the ledger returned an inconsistent state for a call");
     default:
       return { kind: row.kind };
   }
@@ -153,7 +153,6 @@ function replayOf(row: BegunRow): Extract<AuthorizeResult, { kind: "replay" }> {
   return { kind: "replay", result: row.result ?? {}, receipt: receiptIn(row) };
 }
 
-/** The receipt of a row that may have none. */
 function receiptIn(row: Nullable<ReceiptRow>) {
   return isReceipt(row) ? toReceipt(row) : undefined;
 }

@@ -1,23 +1,23 @@
 import type { PoolClient } from "pg";
 
 /**
- * Transfers are dated by when their transaction began, and numbered when it wrote them: in order, but for as long as a transaction may
- * take, which is far less than this. What is older than this has all its predecessors.
+ * Transfers are dated at transaction start and numbered at write, so order can differ for the length of a
+ * transaction. A transfer older than this has all its predecessors.
  */
 export const SETTLED_AFTER = "interval '1 minute'";
 
 /**
- * How far the clock of an instance, of which identifiers are made, may be from the database's, by which everything is dated, ms. Only what
- * is read is narrowed with it; what is told is always picked by the database's time.
+ * Tolerated difference between instance clocks (identifiers) and the database clock (timestamps), ms. It only
+ * narrows a search; the database time decides.
  */
 const CLOCK_SLACK_MS = 3_600_000;
 
-/** After all transfers. */
+/** Sorts after every transfer. */
 export const AFTER_ALL_TRANSFERS = 2n ** 63n - 1n;
 
 /**
- * For each moment of $1 the number of the first transfer of about then: a bisection of all transfers, as they are in the order of time,
- * and no index by time is needed.
+ * For each timestamp of $1 the first transfer around it, by bisection: transfers are nearly in time order, so
+ * no index by time is needed.
  */
 const FIRST_TRANSFERS = /* sql */ `
   with recursive search (n, moment, low, high) as (
@@ -32,15 +32,15 @@ const FIRST_TRANSFERS = /* sql */ `
   )
   select n::integer, max(low) as id from search group by n order by n`;
 
-/** Numbers of transfers between which all of a span of time lie, and some others. */
+/** A range of transfer numbers that contains all transfers of a time span, and a few others. */
 export interface TransferRange {
-  /** The first. */
+  /** Inclusive. */
   low: bigint;
-  /** The first after them. */
+  /** Exclusive. */
   high: bigint;
 }
 
-/** Where to look for the transfers of a span; they still have to be picked by their time. */
+/** Returns where to search the transfers of a span; the query still filters by time. */
 export async function transferRange(
   client: PoolClient,
   from: Date | undefined,
@@ -56,7 +56,7 @@ export async function transferRange(
   return { low: (from && found.shift()) ?? 0n, high: (to && found.shift()) ?? AFTER_ALL_TRANSFERS };
 }
 
-/** The identifiers (UUIDv7, hex) between which all that was made in a span lies, and some others. */
+/** UUIDv7 range (hex) of all identifiers created in a span, with the clock tolerance. */
 export function uuidRange(from: Date | undefined, to: Date | undefined): { low: string; high: string } {
   return {
     low: from ? uuidAt(from.getTime() - CLOCK_SLACK_MS) : "0".repeat(32),

@@ -32,59 +32,59 @@ import type { ReplayCache } from "./replay-cache.ts";
 import { RETRY_MS, queryWithRetry } from "./retry.ts";
 import { signatureFrom, uuidFromId } from "./row-mapping.ts";
 
-/** What the ledger needs. */
+/** Options of the ledger. */
 export interface LedgerOptions {
   pool: Pool;
-  /** A UUID that is this process's alone: the owner of its runs. */
+  /** A UUID unique to this process: the owner of its runs. */
   instanceId: string;
-  /** How long a run may go without a heartbeat, ms. */
+  /** Lease of a run without a heartbeat, ms. */
   leaseMs: number;
   leases: Leases;
-  /** Answers that were stored a short while ago; without it, every repeat asks the database. */
+  /** Recent results; without it, every repeat queries the database. */
   replayCache?: ReplayCache;
 }
 
-/** Calls in one transaction at most. */
+/** Maximum calls per transaction. */
 const BATCH = 200;
 
-/** Transactions of each kind under way at once, of different accounts each. */
+/** Concurrent transactions of each kind, for different accounts. */
 const LANES = 2;
 
-/** How a run ends, and its result as it is stored; undefined where it is not. */
+/** The end of a run and its stored result, if any. */
 interface Ending {
   readonly call: RunEnd;
   readonly stored: string | undefined;
 }
 
 /**
- * The ledger on PostgreSQL. The rules are in the functions `ledger_*` of the migrations; here calls are batched, sent, and sent
- * again when their answer is lost. That is safe: a call is known by its run, so that what happened the first time is told again.
+ * The ledger on PostgreSQL. The SQL functions `ledger_*` hold the rules; this class batches calls and retries
+ * after lost responses. Retries are safe: each call is identified by its run.
  */
 export class PostgresLedger implements Ledger {
   readonly #options: LedgerOptions;
-  readonly #looking: Batcher<PriorQuery, { prior: PriorOutcome }>;
-  readonly #beginning: Batcher<CallAuthorization, AuthorizeResult>;
-  readonly #finishing: Batcher<Ending, RunEndResult>;
-  readonly #balances: Batcher<string, MicroUsd>;
-  /** Accounts whose last call was refused for their balance. */
-  readonly #short = new Lru<string, true>(10_000);
-  /** The calls of the runs under way that were begun here. */
-  readonly #begun = new Map<string, CallAuthorization>();
+  readonly #priorBatcher: Batcher<PriorQuery, { prior: PriorOutcome }>;
+  readonly #authorizeBatcher: Batcher<CallAuthorization, AuthorizeResult>;
+  readonly #endBatcher: Batcher<Ending, RunEndResult>;
+  readonly #balanceBatcher: Batcher<string, MicroUsd>;
+  /** Accounts with insufficient funds at their last call. */
+  readonly #insufficient = new Lru<string, true>(10_000);
+  /** Authorized calls of this instance that still run. */
+  readonly #activeCalls = new Map<string, CallAuthorization>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
     const patienceMs = RETRY_MS;
-    this.#balances = new Batcher({
+    this.#balanceBatcher = new Batcher({
       max: 500,
       retryMs: patienceMs,
       run: (accounts, forMs) => this.#balancesOf(accounts, forMs),
     });
-    this.#looking = new Batcher({
+    this.#priorBatcher = new Batcher({
       max: BATCH,
       retryMs: patienceMs,
       run: (queries, forMs) => this.#priorAll(queries, forMs),
     });
-    this.#beginning = new Batcher({
+    this.#authorizeBatcher = new Batcher({
       max: BATCH,
       lanes: LANES,
       keys: exclusiveKeys,
@@ -92,44 +92,44 @@ export class PostgresLedger implements Ledger {
       retryMs: patienceMs,
       run: (calls, forMs) => this.#beginAll(calls, forMs),
     });
-    this.#finishing = new Batcher({
+    this.#endBatcher = new Batcher({
       max: BATCH,
       lanes: LANES,
       keys: ({ call: { runId } }) => [runId],
       lane: ({ call: { runId } }) => runId,
-      // The end of a run waits for as long as it keeps its lease.
+      // Retries the end of a run for as long as its lease lasts.
       retryMs: Math.max(RETRY_MS, options.leaseMs),
       run: (endings, forMs) => this.#finishAll(endings, forMs),
     });
   }
 
   async findPrior(query: PriorQuery): Promise<PriorOutcome> {
-    const { prior } = await this.#looking.submit(query);
+    const { prior } = await this.#priorBatcher.submit(query);
     return prior;
   }
 
   async authorize(call: CallAuthorization): Promise<AuthorizeResult> {
-    const known = knownByKey(call) ? this.#options.replayCache?.find(call) : undefined;
-    if (known) return known;
-    const short = await this.#stillShort(call);
-    if (short) return short;
-    const begun = await this.#beginKept(call);
-    if (begun.kind === "insufficient") this.#short.set(call.accountId, true);
-    // Answered by the call that its payment bought under another key: from now on this key stands for that answer too.
+    const cached = isKeyedCall(call) ? this.#options.replayCache?.find(call) : undefined;
+    if (cached) return cached;
+    const insufficient = await this.#insufficientFunds(call);
+    if (insufficient) return insufficient;
+    const begun = await this.#beginWithLease(call);
+    if (begun.kind === "insufficient") this.#insufficient.set(call.accountId, true);
+    // The same payment bought the result under another key: bind this key to that result too.
     if (begun.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
       await this.findPrior({ ...call, ...call.payment });
     }
-    if (begun.kind === "started") this.#begun.set(call.runId, call);
+    if (begun.kind === "started") this.#activeCalls.set(call.runId, call);
     return begun;
   }
 
-  /** Keeps the run from before it exists: it can begin in the database while this process stands still. */
-  async #beginKept(call: CallAuthorization): Promise<AuthorizeResult> {
+  /** Adds the lease first: the database may start the run while this process stalls. */
+  async #beginWithLease(call: CallAuthorization): Promise<AuthorizeResult> {
     const { leases } = this.#options;
     const run = uuidFromId("run", call.runId);
     leases.add(run);
     try {
-      const begun = await this.#beginning.submit(call);
+      const begun = await this.#authorizeBatcher.submit(call);
       if (begun.kind !== "started") leases.remove(run);
       return begun;
     } catch (error) {
@@ -139,16 +139,21 @@ export class PostgresLedger implements Ledger {
   }
 
   /**
-   * An account that was short the last time is likely short again: its balance alone, which is one row for all its calls in a batch,
-   * then tells so for far less than the judgement of a call. Only for calls that claim nothing, of which nothing else can be known:
-   * not for those that may be over their key's limit for the day.
+   * Fast path for accounts with insufficient funds: reads the balance (one row per account and batch) instead
+   * of authorizing. Only for calls without a claim or daily budget, whose outcome depends on the balance
+   * alone.
    */
-  async #stillShort(call: CallAuthorization): Promise<AuthorizeResult | undefined> {
-    if (call.price === 0n || call.budget || claimKey(call) !== undefined || !this.#short.get(call.accountId))
+  async #insufficientFunds(call: CallAuthorization): Promise<AuthorizeResult | undefined> {
+    if (
+      call.price === 0n ||
+      call.budget ||
+      claimKey(call) !== undefined ||
+      !this.#insufficient.get(call.accountId)
+    )
       return undefined;
-    const balance = await this.#balances.submit(uuidFromId("acct", call.accountId));
+    const balance = await this.#balanceBatcher.submit(uuidFromId("acct", call.accountId));
     if (balance < call.price) return { kind: "insufficient", balance };
-    this.#short.delete(call.accountId);
+    this.#insufficient.delete(call.accountId);
     return undefined;
   }
 
@@ -159,28 +164,28 @@ export class PostgresLedger implements Ledger {
       [[...new Set(accounts)]],
       forMs,
     );
-    // PostgreSQL writes a uuid with hyphens, whatever it was asked with.
+    // PostgreSQL returns uuids with hyphens.
     const balances = new Map(rows.map(({ id, available }) => [id.replaceAll("-", ""), available]));
     return accounts.map((id) => balances.get(id.replaceAll("-", "")) ?? 0n);
   }
 
   async finish(call: RunEnd): Promise<RunEndResult> {
-    const begun = this.#begun.get(call.runId);
-    // Of a run that claimed nothing nobody can ask for the result again, so it is not stored.
+    const begun = this.#activeCalls.get(call.runId);
+    // The result of a call without a claim cannot be requested again, so it is not stored.
     const stored = begun && claimKey(begun) === undefined ? undefined : resultText(call);
-    const remember = this.#remembering(begun, stored);
+    const cacheResult = this.#cacheWriter(begun, stored);
     try {
-      const finished = await this.#finishing.submit({ call, stored });
-      if (finished.kind === "captured") remember?.(finished.receipt);
+      const finished = await this.#endBatcher.submit({ call, stored });
+      if (finished.kind === "captured") cacheResult?.(finished.receipt);
       return finished;
     } finally {
       this.#options.leases.remove(uuidFromId("run", call.runId));
-      this.#begun.delete(call.runId);
+      this.#activeCalls.delete(call.runId);
     }
   }
 
-  #remembering(begun: CallAuthorization | undefined, stored: string | undefined) {
-    if (!begun || stored === undefined || !knownByKey(begun)) return undefined;
+  #cacheWriter(begun: CallAuthorization | undefined, stored: string | undefined) {
+    if (!begun || stored === undefined || !isKeyedCall(begun)) return undefined;
     return this.#options.replayCache?.prepare(begun, stored);
   }
 
@@ -216,7 +221,7 @@ export class PostgresLedger implements Ledger {
     return rows[0].available;
   }
 
-  /** In the order of their claims, of which it may write some: so does whoever begins calls, and none of them waits for the other. */
+  /** Sorted by claim, as it may insert claims: the same lock order as ledger_begin, so no deadlock. */
   async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",
@@ -270,7 +275,9 @@ export class PostgresLedger implements Ledger {
   }
 }
 
-/** Whether a call is known by its key, and by nothing else: a payment may be taken back, and then its receipt says so. */
-function knownByKey({ idempotencyKey, payment }: CallAuthorization): boolean {
+/**
+ * Whether only the idempotency key identifies the call. A payment can be reversed, which changes the receipt.
+ */
+function isKeyedCall({ idempotencyKey, payment }: CallAuthorization): boolean {
   return idempotencyKey !== undefined && payment === undefined;
 }

@@ -1,4 +1,4 @@
-/** What this floor tells the operator. Any pino logger fits. */
+/** The log of this layer; any pino logger fits. */
 export interface Log {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;

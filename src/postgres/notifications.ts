@@ -2,28 +2,27 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client, escapeIdentifier } from "pg";
 import type { Log } from "./log.ts";
 
-/** What one part of an instance wants to hear. */
+/** A listener on a channel. */
 export interface Subscription {
   readonly channel: string;
   readonly onMessage: (payload: string) => void;
-  /** Something may have been missed: the connection is new, or was lost. */
+  /** Messages may have been missed: the connection is new or was lost. */
   readonly onGap?: () => void;
 }
 
-/** What hearing needs. */
 export interface NotificationsOptions {
   readonly url: string;
   readonly log: Log;
-  /** Called whenever the connection has proved that it is alive. */
+  /** Called after each successful ping. */
   readonly onAlive?: () => void;
 }
 
-/** How often the connection must prove that it is alive, and how long a proof counts, ms. */
+/** Ping interval, and how long a ping proves the connection alive, ms. */
 const [PING_MS, ALIVE_MS] = [200, 700];
 
 /**
- * Hears what other instances tell (PostgreSQL LISTEN/NOTIFY), over one connection for all that want to hear. A connection that says
- * nothing may be dead, so it is asked all the time; {@link live} tells whether what was heard so far is all there is.
+ * Receives PostgreSQL notifications (LISTEN) for all subscribers on one connection. A silent connection may
+ * be dead, so it is pinged; {@link live} says whether messages are complete so far.
  */
 export class Notifications {
   readonly #options: NotificationsOptions;
@@ -36,12 +35,15 @@ export class Notifications {
     this.#options = options;
   }
 
-  /** Whether nothing older than a second can be unheard. Measured on the monotonic clock: it is about this process alone. */
+  /**
+   * Whether every message older than a second was received. By the monotonic clock, which no clock change
+   * affects.
+   */
   get live(): boolean {
     return performance.now() - this.#aliveAt < ALIVE_MS;
   }
 
-  /** From the next start on the channel is heard. */
+  /** Takes effect at the next start. */
   subscribe(subscription: Subscription): void {
     this.#subscriptions.push(subscription);
   }
@@ -66,12 +68,12 @@ export class Notifications {
         if (!signal.aborted) {
           this.#options.log.warn(
             { err: error },
-            "the connection that hears of revoked keys, refunds and cancelled executions was lost; they are looked up until it is back",
+            "connection for notifications of revoked keys, refunds and cancelled executions lost; querying the database until it is back",
           );
         }
       }
       this.#aliveAt = Number.NEGATIVE_INFINITY;
-      this.#tellGap();
+      this.#reportGap();
       await sleep(PING_MS, undefined, { signal }).catch(() => {});
     }
   }
@@ -84,17 +86,17 @@ export class Notifications {
       connectionTimeoutMillis: 2_000,
       query_timeout: ALIVE_MS,
     });
-    client.on("error", () => {}); // The ping that follows fails.
-    client.on("notification", ({ channel, payload = "" }) => this.#tell(channel, payload));
+    client.on("error", () => {}); // The next ping fails.
+    client.on("notification", ({ channel, payload = "" }) => this.#dispatch(channel, payload));
     try {
       await client.connect();
       for (const { channel } of this.#subscriptions)
         await client.query(`listen ${escapeIdentifier(channel)}`);
-      this.#tellGap();
+      this.#reportGap();
       while (!signal.aborted) {
-        const asked = performance.now();
+        const sentAt = performance.now();
         await client.query("select");
-        this.#aliveAt = asked;
+        this.#aliveAt = sentAt;
         this.#options.onAlive?.();
         await sleep(PING_MS, undefined, { signal }).catch(() => {});
       }
@@ -103,11 +105,12 @@ export class Notifications {
     }
   }
 
-  #tell(channel: string, payload: string): void {
-    for (const one of this.#subscriptions) if (one.channel === channel) one.onMessage(payload);
+  #dispatch(channel: string, payload: string): void {
+    for (const subscription of this.#subscriptions)
+      if (subscription.channel === channel) subscription.onMessage(payload);
   }
 
-  #tellGap(): void {
-    for (const { onGap: gap } of this.#subscriptions) gap?.();
+  #reportGap(): void {
+    for (const { onGap } of this.#subscriptions) onGap?.();
   }
 }

@@ -36,20 +36,22 @@ interface MinuteRow {
 
 const [MINUTE_MS, MINUTES] = [60_000, 60];
 
-/** How far a run's number may be from its time in the database, ms: the clocks of instances drift. */
+/** Tolerated difference between instance clocks (run identifiers) and the database clock, ms. */
 const DRIFT_MS = 300_000;
 
-/** Transfers that are added up in one go, and how often in a row at most. */
+/** Transfers summed per query, and maximum queries per request. */
 const [TRANSFERS_PER_PASS, MAX_PASSES] = [200_000, 5];
 
-/** Every account's row is read: tens of milliseconds for a hundred thousand of them. Of holds, those of active runs alone. */
+/** Reads every account row: tens of milliseconds per 100,000. Reads holds of active runs only. */
 const FIGURES = `
   select (select count(*) from run where status = 'active') as active_runs,
          ((select coalesce(sum(available), 0) from account) + (
            select coalesce(sum(hold.amount), 0) from run join hold on hold.run_id = run.id
            where run.status = 'active' and hold.state = 'open'))::bigint as liabilities`;
 
-/** Of runs and receipts from the number $1 on, those since $2. Numbers are UUIDv7, so that the primary keys are in the order of time. */
+/**
+ * Runs and receipts with identifiers from $1 on, created since $2. UUIDv7, so primary keys are in time order.
+ */
 export const CALLS_BY_MINUTE = `
   select minute, sum(completed)::integer as completed, sum(failed)::integer as failed, sum(charged)::bigint as charged
   from (
@@ -60,7 +62,7 @@ export const CALLS_BY_MINUTE = `
     select date_trunc('minute', created_at), 0, 0, sum(debited) from receipt where id >= $1 and created_at >= $2 group by 1
   ) parts group by minute`;
 
-/** Failed payments before the microsecond $1 and, in it, the signature $2; at most $3. */
+/** Failed payments before timestamp $1 (microseconds) and signature $2; at most $3. */
 export const FAILED_PAYMENTS = `
   select *, (extract(epoch from at) * 1000000)::bigint as micros from (
     (select tx_signature, case when reversed then 'reversed' else 'unused' end as kind, coalesce(assigned_to, account_id) as account_id,
@@ -80,7 +82,7 @@ export const FAILED_PAYMENTS = `
 /** Hex digits of the time in a cursor. */
 const TIME_DIGITS = 13;
 
-/** What the database tells the operator of the service. */
+/** Operator figures on PostgreSQL. */
 export class PostgresOperations implements OperationsQueries {
   readonly #pool: Pool;
   readonly #clock: Clock;
@@ -101,11 +103,11 @@ export class PostgresOperations implements OperationsQueries {
 
   async minutes(): Promise<CallMinute[]> {
     const first = (Math.floor(this.#clock.now() / MINUTE_MS) - MINUTES + 1) * MINUTE_MS;
-    const number = Math.max(0, first - DRIFT_MS)
+    const firstId = Math.max(0, first - DRIFT_MS)
       .toString(16)
       .padStart(12, "0")
       .padEnd(32, "0");
-    const values = [number, new Date(first)];
+    const values = [firstId, new Date(first)];
     const rows = await this.#query<MinuteRow>("operations-minutes", CALLS_BY_MINUTE, values);
     const byStart = new Map(rows.map((row) => [row.minute.getTime(), row]));
     return Array.from({ length: MINUTES }, (_, index) => {
@@ -137,7 +139,7 @@ export class PostgresOperations implements OperationsQueries {
     const shown = rows.slice(0, query.limit);
     const last = shown.at(-1);
     return {
-      items: shown.map(failedOf),
+      items: shown.map(toFailedPayment),
       nextCursor: rows.length > query.limit && last ? cursorAfter("failed", cursorKey(last)) : undefined,
     };
   }
@@ -151,7 +153,7 @@ function cursorKey({ micros, tx_signature }: FailedRow): string {
   return micros.toString(16).padStart(TIME_DIGITS, "0") + tx_signature.toString("hex");
 }
 
-function failedOf(row: FailedRow): FailedPayment {
+function toFailedPayment(row: FailedRow): FailedPayment {
   return {
     txSignature: base58.encode(row.tx_signature),
     kind: row.kind,

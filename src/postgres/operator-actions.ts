@@ -19,7 +19,7 @@ interface ActionRow {
   failure: string | null;
 }
 
-/** A repeat names the first that was not told to have failed. Sent again after a lost answer, it changes nothing. */
+/** A repeat refers to the first action that did not fail. A retry after a lost response changes nothing. */
 const RECORD = `
   insert into operator_action (id, account_id, actor, action, target, details, once, repeats)
   values ($1, $2, $3, $4, $5, $6, $7, (
@@ -34,7 +34,10 @@ const RECORD_FAILURE = `
   select $1, account_id, actor, action, target, '{}', id, $3 from operator_action where id = $2
   on conflict (id) do nothing`;
 
-/** One page: before the action $1, at most $2. Of actions that were written at once, none saw the others: which one repeats which is seen here. */
+/**
+ * A page before action $1, at most $2. Concurrent actions did not see each other when written, so repeats are
+ * computed here too.
+ */
 export const ACTIONS = `
   select done.id, done.at, done.account_id, done.actor, done.action, done.target, done.details::text as details,
          coalesce(done.repeats, case when done.once is not null then (
@@ -45,13 +48,15 @@ export const ACTIONS = `
          (select failed.failure from operator_action failed where failed.failed_action = done.id order by failed.id limit 1) as failure
   from operator_action done where done.id < $1 and done.failed_action is null order by done.id desc limit $2`;
 
-/** Characters of what is kept of a text: an identifier that is none may be as long as a request. */
+/** Stored characters of each text: invalid identifiers can be as long as a request. */
 const [TARGET, DETAILS, FAILURE] = [200, 8_000, 1_000];
 
-/** What looks like an API key, whole: somebody may have put one where it does not belong. */
+/** Matches API keys, which may appear in the wrong field. */
 const SECRET = /sk-agent-[\w-]{12,}/g;
 
-/** The operators' log on PostgreSQL. A failure is a second row: none is ever changed, which the table itself refuses. */
+/**
+ * The audit log of operators on PostgreSQL. Append-only, enforced by the table: a failure is a second row.
+ */
 export class PostgresOperatorActions implements OperatorActionLog {
   readonly #pool: Pool;
   readonly #clock: Clock;
@@ -111,7 +116,7 @@ export class PostgresOperatorActions implements OperatorActionLog {
   }
 }
 
-/** PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8. */
+/** PostgreSQL text excludes NUL and lone surrogates. */
 function textFrom(text: string, most: number): string {
   return text.replaceAll(SECRET, "sk-agent-***").slice(0, most).replaceAll("\0", "").toWellFormed();
 }

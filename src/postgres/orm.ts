@@ -4,9 +4,9 @@ import { ENTITIES } from "./entities/index.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 
 /**
- * MikroORM on that database, for the schema and for queries outside the money path.
- * @param max connections at most
- * @param lockTimeoutMs longest time that a statement waits for a lock, ms; without it, for ever
+ * Opens MikroORM, for the schema and for queries outside the money path.
+ * @param max maximum connections
+ * @param lockTimeoutMs lock timeout of statements, ms; 0 for none
  */
 export function openOrm(url: string, max: number, lockTimeoutMs = 0): Promise<MikroORM> {
   return MikroORM.init({
@@ -14,9 +14,9 @@ export function openOrm(url: string, max: number, lockTimeoutMs = 0): Promise<Mi
     driverOptions: { lock_timeout: lockTimeoutMs },
     entities: ENTITIES,
     extensions: [Migrator],
-    // Listed, not discovered: nothing depends on where the files lie.
+    // Listed, not discovered: independent of file locations.
     migrations: { migrationsList: MIGRATIONS, tableName: "migration", snapshot: false, allOrNothing: false },
-    // Triggers and functions are the migrations' own.
+    // Migrations own the triggers and functions.
     schemaGenerator: { ignoreTriggers: true, ignoreRoutines: true },
     logger: () => {},
     pool: { min: 0, max },

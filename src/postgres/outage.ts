@@ -2,23 +2,26 @@ import type { Clock } from "../domain/clock.ts";
 import { DatabaseUnavailableError, refusesWrites, isConnectionLost } from "./database-errors.ts";
 import type { Log } from "./log.ts";
 
-/** How often the failures of a lasting outage are counted in the log, ms. */
+/** Interval of reports during an outage, ms. */
 const REPORT_MS = 60_000;
 
-/** For how long nothing may fail until an outage is over, ms. That a database takes writes again shows only when something is written. */
+/**
+ * Time without failures after which an outage is over, ms. Writes are rarer than pings, hence the longer
+ * time.
+ */
 const RECOVERED_AFTER_MS = { unreachable: 2_000, refused: 60_000 } as const;
 
 interface Ongoing {
   readonly kind: keyof typeof RECOVERED_AFTER_MS;
   readonly since: number;
   failures: number;
-  /** Since the last line. */
+  /** Time of the last report. */
   loggedAt: number;
-  /** Since the last failure. */
+  /** Time of the first success since the last failure. */
   reachedAt: number | undefined;
 }
 
-/** Logs an outage of the database when it begins, at intervals and when it is over, instead of each failure that it causes. */
+/** Logs the start, the progress and the end of a database outage instead of every error it causes. */
 export class Outage {
   readonly #log: Log;
   readonly #clock: Clock;
@@ -29,21 +32,21 @@ export class Outage {
     this.#clock = clock;
   }
 
-  /** The log for whatever calls the database: without errors that say that it is away. */
+  /** Wraps the log of a database caller: drops unavailability errors. */
   withoutOutageErrors(log: Log): Log {
-    return this.#without(log, (error) =>
+    return this.#filter(log, (error) =>
       causes(error).find((cause) => cause instanceof DatabaseUnavailableError),
     );
   }
 
-  /** The log for what is nothing but the database's client: without errors of its connections as well. */
+  /** Wraps the log of a database client: also drops connection errors. */
   withoutConnectionErrors(log: Log): Log {
-    return this.#without(log, (error) =>
+    return this.#filter(log, (error) =>
       causes(error).find((cause) => cause instanceof DatabaseUnavailableError || isConnectionLost(cause)),
     );
   }
 
-  /** The database has answered. */
+  /** Records a successful database response. */
   reached(): void {
     const ongoing = this.#ongoing;
     if (!ongoing) return;
@@ -58,16 +61,16 @@ export class Outage {
     );
   }
 
-  #without(log: Log, awayIn: (error: unknown) => unknown): Log {
-    const unless = (level: "warn" | "error") => (details: object, message: string) => {
-      const away = "err" in details ? awayIn(details.err) : undefined;
-      if (away === undefined) log[level](details, message);
-      else this.#failed(away);
+  #filter(log: Log, outageErrorIn: (error: unknown) => unknown): Log {
+    const unlessOutage = (level: "warn" | "error") => (details: object, message: string) => {
+      const outageError = "err" in details ? outageErrorIn(details.err) : undefined;
+      if (outageError === undefined) log[level](details, message);
+      else this.#recordFailure(outageError);
     };
-    return { warn: unless("warn"), error: unless("error") };
+    return { warn: unlessOutage("warn"), error: unlessOutage("error") };
   }
 
-  #failed(error: unknown): void {
+  #recordFailure(error: unknown): void {
     const now = this.#clock.now();
     const reason = causes(error).at(-1);
     const kind = refusesWrites(reason) ? "refused" : "unreachable";
@@ -90,10 +93,10 @@ export class Outage {
   }
 }
 
-/** An error and what lies behind it. */
+/** An error and its causes. */
 function causes(error: unknown): unknown[] {
   const found: unknown[] = [];
-  for (let one = error; one instanceof Error && found.length < 8; one = one.cause) found.push(one);
+  for (let cause = error; cause instanceof Error && found.length < 8; cause = cause.cause) found.push(cause);
   return found;
 }
 

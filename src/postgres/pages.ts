@@ -3,27 +3,26 @@ import { cursorAfter, type ListName } from "./cursor.ts";
 import { uuidRange } from "./ledger-time.ts";
 import { uuidFromId } from "./row-mapping.ts";
 
-/** Rows that a page of a filtered list looks at: few enough for an answer at once, however rare what is asked for. */
+/** Maximum rows that a filtered page scans, so that rare matches do not make it slow. */
 export const SCAN_LIMIT = 2_000;
 
 /*
- * Pages are found along the index of the account and the identifier, whatever is known of the account: both are compared and ordered by as a
- * whole, `(account_id, id) < ($1, $2) and account_id >= $1`. With an account that is equal to $1, an order by the identifier alone would do. Of an
- * account that has a good part of all rows, PostgreSQL would then look for the next ones among all rows from the newest on, and read
- * whatever others have had since.
+ * Pages follow the index on (account_id, id), compared and ordered as a row: `(account_id, id) < ($1, $2) and
+ * account_id >= $1`. With `account_id = $1`, PostgreSQL would walk the primary key for accounts that own a
+ * large share of the rows, and read the rows of all others too.
  */
 
-/** A row of a filtered page, or, on an empty one, none; and the last row that was looked at, if there may be more after it. */
+/** A row of a filtered page, or nulls on an empty page, with the last scanned row if more may follow. */
 export type FilteredRow<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
 
-/** The parameters of a filtered list's statement that follow account, place and limit: tool, key, span, and the identifiers to look among. */
+/** Parameters after account, cursor and limit: tool, key, time span, identifier range. */
 export function filterValues({ tool, keyId, from, to }: HistoryFilter): unknown[] {
   const { low, high } = uuidRange(from, to);
   const key = keyId === undefined ? undefined : uuidFromId("key", keyId);
   return [tool, key, from ?? "-infinity", to ?? "infinity", low, high];
 }
 
-/** The page that shows the first `limit` of the rows; the one after it begins where they end, or where looking for more ended. */
+/** A page of the first `limit` rows. The next one continues after them, or where the scan stopped. */
 export function pageOf<Row extends { id: string }, Item>(
   list: ListName,
   limit: number,
@@ -36,7 +35,7 @@ export function pageOf<Row extends { id: string }, Item>(
   return { items: shown.map(itemOf), nextCursor: last ? cursorAfter(list, last) : undefined };
 }
 
-/** {@link pageOf} a filtered list. */
+/** {@link pageOf} for a filtered list. */
 export function filteredPageOf<Row extends { id: string }, Item>(
   list: ListName,
   limit: number,

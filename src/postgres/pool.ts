@@ -1,24 +1,23 @@
 import { Pool, TypeOverrides } from "pg";
 
-/** How the connections of an instance are made. */
 export interface PoolOptions {
-  /** Connections at most. */
+  /** Maximum connections. */
   max: number;
   /** Shown in pg_stat_activity. */
   applicationName: string;
 }
 
-/** Longest time a statement may take, ms. Those of the ledger take a few; what is slower is stuck. */
+/** Statement timeout, ms. Ledger statements take a few; slower ones are stuck. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** Longest time a statement may wait for a lock, ms: whoever holds one for longer is stuck, and must not hold up the others. */
+/** Lock timeout, ms: whoever holds a lock longer is stuck and must not block others. */
 const LOCK_TIMEOUT_MS = 1_000;
 
 const INT8 = 20;
 
 /**
- * Opens a pool on which `bigint` columns are bigints.
- * A connection that breaks while idle is dropped silently: the next query opens another.
+ * Opens a pool that returns bigint columns as bigint. Drops connections that break while idle; the next query
+ * opens another.
  */
 export function openPool(url: string, options: PoolOptions): Pool {
   const types = new TypeOverrides();
@@ -35,15 +34,15 @@ export function openPool(url: string, options: PoolOptions): Pool {
     keepAlive: true,
     types,
   });
-  // Unheard errors would end the process. Whoever uses the connection hears of it from its query.
+  // Unhandled error events would end the process. The running query rejects with the error.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
 /**
- * Whether what the database has committed survives a power cut.
- * @returns what is wrong, and what to do about it; empty when all is well
+ * Checks that committed data survives a power failure.
+ * @returns problems with advice; empty when durable
  */
 export async function checkDurability(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ fsync: string; commit: string; pages: string }>(

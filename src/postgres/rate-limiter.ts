@@ -7,27 +7,26 @@ import { RETRY_MS, withRetry } from "./retry.ts";
 import { uuidFromId } from "./row-mapping.ts";
 import { Grant, tokenIntervalUs, SECOND_US, TokenPrefetch } from "./token-prefetch.ts";
 
-/** What the rate limiter needs. */
 export interface RateLimiterOptions {
   pool: Pool;
   clock: Clock;
 }
 
-/** Buckets at most whose denial is remembered. */
-const MAX_DENIED = 10_000;
+/** Maximum cached denials. */
+const MAX_DENIALS = 10_000;
 
-interface Take {
+interface TakeRequest {
   readonly caller: RatedCaller;
-  /** Known before the bucket was asked, for good: also when those that it waits with have to be asked for again. */
-  known?: RateDecision | undefined;
+  /** A decision from prefetched tokens; kept when the rest of the batch is retried. */
+  prefetched?: RateDecision | undefined;
 }
 
-/** All takes of one key in a batch. */
-interface Ask {
-  /** The newest, whose tiers count. */
+/** All requests of one key in a batch. */
+interface KeyRequest {
+  /** The latest caller, whose tiers apply. */
   caller: RatedCaller;
   wanted: number;
-  /** What came of it. */
+  /** The tokens granted by the database. */
   grant?: Grant;
 }
 
@@ -40,7 +39,7 @@ interface TakenRow {
   now_us: bigint;
 }
 
-/** A denial: nothing can be granted before `untilMs`, whoever asks. */
+/** A denial: no token is due before `untilMs`. */
 interface Denial {
   tier: RateTier;
   sinceMs: number;
@@ -49,20 +48,20 @@ interface Denial {
 }
 
 /**
- * The token buckets in PostgreSQL, by its clock (migration 0029): one per key, and one per account above its keys'. Many takes are one
- * statement for both. An empty bucket is remembered until a token is due, which can only deny; for a key that is used all the time
- * a few tokens are taken ahead.
+ * Token buckets in PostgreSQL, by its clock: one per key and one per account. One statement takes tokens from
+ * both for a batch of requests. Denials are cached until the next token is due. Busy keys prefetch a few
+ * tokens.
  */
 export class PostgresRateLimiter implements RateLimiter {
   readonly #options: RateLimiterOptions;
-  readonly #takes: Batcher<Take, RateDecision>;
-  readonly #ahead = new TokenPrefetch();
-  /** By key or account. */
-  readonly #denied = new Map<string, Denial>();
+  readonly #batcher: Batcher<TakeRequest, RateDecision>;
+  readonly #prefetch = new TokenPrefetch();
+  /** By key or account identifier. */
+  readonly #denials = new Map<string, Denial>();
 
   constructor(options: RateLimiterOptions) {
     this.#options = options;
-    this.#takes = new Batcher({
+    this.#batcher = new Batcher({
       max: 500,
       retryMs: RETRY_MS,
       run: (takes, forMs) => this.#takeAll(takes, forMs),
@@ -73,15 +72,15 @@ export class PostgresRateLimiter implements RateLimiter {
     const { keyId, accountId, tier, accountTier } = caller;
     const now = this.#options.clock.now();
     return (
-      this.#ahead.take(keyId, tier, now) ??
-      this.#recallDenial(keyId, tier, now) ??
-      ofAccount(this.#recallDenial(accountId, accountTier, now)) ??
-      this.#takes.submit({ caller })
+      this.#prefetch.take(keyId, tier, now) ??
+      this.#cachedDenial(keyId, tier, now) ??
+      ofAccount(this.#cachedDenial(accountId, accountTier, now)) ??
+      this.#batcher.submit({ caller })
     );
   }
 
-  #recallDenial(bucket: string, tier: RateTier, now: number): RateDecision | undefined {
-    const denial = this.#denied.get(bucket);
+  #cachedDenial(bucket: string, tier: RateTier, now: number): RateDecision | undefined {
+    const denial = this.#denials.get(bucket);
     if (!denial) return undefined;
     const holds =
       denial.tier.ratePerMinute === tier.ratePerMinute &&
@@ -89,7 +88,7 @@ export class PostgresRateLimiter implements RateLimiter {
       now >= denial.sinceMs &&
       now < denial.untilMs;
     if (!holds) {
-      this.#denied.delete(bucket);
+      this.#denials.delete(bucket);
       return undefined;
     }
     const retryAfterSeconds = Math.max(1, Math.ceil((denial.untilMs - now) / 1000));
@@ -102,30 +101,33 @@ export class PostgresRateLimiter implements RateLimiter {
     };
   }
 
-  async #takeAll(takes: readonly Take[], forMs: number): Promise<RateDecision[]> {
+  async #takeAll(takes: readonly TakeRequest[], forMs: number): Promise<RateDecision[]> {
     const sentAt = this.#options.clock.now();
-    // While they waited, the batch before may have brought more than was asked for then.
-    for (const take of takes) take.known ??= this.#ahead.spend(take.caller.keyId, take.caller.tier, sentAt);
-    const asks = new Map<string, Ask>();
-    for (const { caller, known } of takes) {
-      if (known) continue;
-      const ask = asks.get(caller.keyId);
-      if (!ask) asks.set(caller.keyId, { caller, wanted: 1 });
+    // The previous batch may have prefetched tokens meanwhile.
+    for (const take of takes)
+      take.prefetched ??= this.#prefetch.spend(take.caller.keyId, take.caller.tier, sentAt);
+    const requests = new Map<string, KeyRequest>();
+    for (const { caller, prefetched } of takes) {
+      if (prefetched) continue;
+      const request = requests.get(caller.keyId);
+      if (!request) requests.set(caller.keyId, { caller, wanted: 1 });
       else {
-        ask.caller = caller;
-        ask.wanted++;
+        request.caller = caller;
+        request.wanted++;
       }
     }
-    if (asks.size > 0) await this.#ask(asks, forMs);
-    const decisions = takes.map(({ caller, known }) => known ?? this.#decide(asks.get(caller.keyId), sentAt));
+    if (requests.size > 0) await this.#takeFromBuckets(requests, forMs);
+    const decisions = takes.map(
+      ({ caller, prefetched }) => prefetched ?? this.#decide(requests.get(caller.keyId), sentAt),
+    );
     const now = this.#options.clock.now();
-    for (const [keyId, { grant }] of asks) if (grant) this.#ahead.store(keyId, grant, now);
+    for (const [keyId, { grant }] of requests) if (grant) this.#prefetch.store(keyId, grant, now);
     return decisions;
   }
 
-  /** Asks the buckets for all that is wanted, and for what is worth being taken ahead. */
-  async #ask(asks: ReadonlyMap<string, Ask>, forMs: number): Promise<void> {
-    const callers = Array.from(asks.values(), ({ caller }) => caller);
+  /** Takes the requested tokens and the prefetch from the buckets. */
+  async #takeFromBuckets(requests: ReadonlyMap<string, KeyRequest>, forMs: number): Promise<void> {
+    const callers = Array.from(requests.values(), ({ caller }) => caller);
     const { rows } = await withRetry(forMs, () =>
       this.#options.pool.query<TakenRow>({
         name: "rate-limiter-take",
@@ -134,7 +136,7 @@ export class PostgresRateLimiter implements RateLimiter {
         values: [
           callers.map(({ keyId }) => uuidFromId("key", keyId)),
           callers.map(({ accountId }) => uuidFromId("acct", accountId)),
-          Array.from(asks, ([keyId, { wanted }]) => wanted + this.#ahead.prefetchSize(keyId)),
+          Array.from(requests, ([keyId, { wanted }]) => wanted + this.#prefetch.prefetchSize(keyId)),
           callers.map(({ tier }) => tokenIntervalUs(tier)),
           callers.map(({ tier }) => tier.burst),
           callers.map(({ accountTier }) => tokenIntervalUs(accountTier)),
@@ -143,15 +145,15 @@ export class PostgresRateLimiter implements RateLimiter {
       }),
     );
     for (const row of rows) {
-      const ask = asks.get(`key_${row.key_id}`);
-      if (!ask) continue;
+      const request = requests.get(`key_${row.key_id}`);
+      if (!request) continue;
       const nowUs = Number(row.now_us);
       const account = {
-        tier: ask.caller.accountTier,
+        tier: request.caller.accountTier,
         tatUs: Number(row.account_tat),
         refused: row.account_refused,
       };
-      ask.grant = new Grant(ask.caller.tier, {
+      request.grant = new Grant(request.caller.tier, {
         granted: row.granted,
         tatUs: Number(row.tat),
         nowUs,
@@ -160,10 +162,10 @@ export class PostgresRateLimiter implements RateLimiter {
     }
   }
 
-  /** The next decision of one key: first come those that were granted, each with what was left after it, then the denials. */
-  #decide(ask: Ask | undefined, sentAt: number): RateDecision {
-    if (!ask?.grant) throw new Error("a bucket was not answered for");
-    return ask.grant.spend() ?? this.#deny(ask.caller, ask.grant, sentAt);
+  /** The next decision for a key: grants first, then denials. */
+  #decide(request: KeyRequest | undefined, sentAt: number): RateDecision {
+    if (!request?.grant) throw new Error("the database returned no result for a token bucket");
+    return request.grant.spend() ?? this.#deny(request.caller, request.grant, sentAt);
   }
 
   #deny({ keyId, accountId }: RatedCaller, { tier, bucket: given }: Grant, sentAt: number): RateDecision {
@@ -175,7 +177,12 @@ export class PostgresRateLimiter implements RateLimiter {
   #denyFrom(bucket: string, tier: RateTier, tatUs: number, nowUs: number, sentAt: number): RateDecision {
     const waitUs = tatUs - (tier.burst - 1) * tokenIntervalUs(tier) - nowUs;
     const resetAt = Math.ceil(tatUs / SECOND_US);
-    this.#remember(bucket, { tier, sinceMs: sentAt, untilMs: sentAt + Math.trunc(waitUs / 1000), resetAt });
+    this.#cacheDenial(bucket, {
+      tier,
+      sinceMs: sentAt,
+      untilMs: sentAt + Math.trunc(waitUs / 1000),
+      resetAt,
+    });
     return {
       allowed: false,
       limit: tier.ratePerMinute,
@@ -185,9 +192,9 @@ export class PostgresRateLimiter implements RateLimiter {
     };
   }
 
-  #remember(bucket: string, denial: Denial): void {
-    if (this.#denied.size >= MAX_DENIED) this.#denied.clear();
-    this.#denied.set(bucket, denial);
+  #cacheDenial(bucket: string, denial: Denial): void {
+    if (this.#denials.size >= MAX_DENIALS) this.#denials.clear();
+    this.#denials.set(bucket, denial);
   }
 }
 

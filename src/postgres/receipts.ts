@@ -7,7 +7,7 @@ import { filteredPageOf, filterValues, SCAN_LIMIT, pageOf, type FilteredRow } fr
 import { queryWithRetry } from "./retry.ts";
 import { toReceipt, uuidFromId, type ReceiptRow } from "./row-mapping.ts";
 
-/** What picks the receipts of a status. The rare ones are looked up by the transfer that made them so, not among all the others. */
+/** Conditions per status. The rare statuses start from the transfer that caused them. */
 const PICKS: Record<ReceiptStatus, string> = {
   final: "status = 'final'",
   refunded: `status = 'refunded' and run_id = any (array(
@@ -16,31 +16,30 @@ const PICKS: Record<ReceiptStatus, string> = {
                select ref from transfer where kind = 'reversal' and debit = $1))`,
 };
 
-/** Along the index, as pages.ts tells: before the receipt $2; and of those, whose identifiers lie from $8 to $9. */
+/** Conditions along the index (see pages.ts): before receipt $2; among identifiers from $8 to $9. */
 const BEFORE = "(account_id, id) < ($1, $2) and account_id >= $1";
 const AMONG =
   "(account_id, id) <= ($1, least($2::uuid, $9::uuid)) and (account_id, id) >= ($1, $8) and id < $2";
 const NEWEST = "account_id desc, id desc";
 
-/** Of a receipt that was looked at. */
+/** Condition on a scanned receipt. */
 const FINAL =
   "and exists (select from issued_receipt issued where issued.id = looked_at.id and issued.status = 'final')";
 
 const LAST_LOOKED_AT = SCAN_LIMIT - 1;
 
-/** The statement for one page: of account $1, before the receipt $2, at most $3. Each status has its own, so that each has its plan. */
+/** A page of account $1, before receipt $2, at most $3. Each status has its own statement and plan. */
 export function receiptsPage(status: ReceiptStatus | undefined): string {
   const picked = status === undefined ? "" : `and ${PICKS[status]}`;
   return `select * from issued_receipt where ${BEFORE} ${picked} order by ${NEWEST} limit $3`;
 }
 
 /**
- * The statement for one page of a filtered list: of account $1, before the receipt $2, at most $3, of the tool $4, of the key $5, made
- * from $6 to $7, of which all identifiers lie from $8 to $9. However rare they are, it looks at no more than some; its first row tells
- * where it stopped.
+ * A filtered page of account $1: before receipt $2, at most $3, tool $4, key $5, created from $6 to $7, with
+ * identifiers from $8 to $9. Scans at most {@link SCAN_LIMIT} rows; the first row says where it stopped.
  */
 export function filteredReceiptsPage(status: ReceiptStatus | undefined): string {
-  // Nearly all are final: that is asked of what else fits, so that only so many are looked at.
+  // Nearly all receipts are final, so that status is checked last, on matches only.
   const picked = status === undefined || status === "final" ? "" : `and ${PICKS[status]}`;
   const kept = status === "final" ? FINAL : "";
   return /* sql */ `
@@ -63,7 +62,7 @@ export function filteredReceiptsPage(status: ReceiptStatus | undefined): string 
     order by receipt.id desc nulls last`;
 }
 
-/** Reads receipts, newest first: identifiers are UUIDv7, so their order is the order in time. */
+/** Lists receipts, newest first (identifiers are UUIDv7). */
 export class PostgresReceipts implements Receipts {
   readonly #pool: Pool;
 

@@ -6,7 +6,7 @@ import type { Receipt } from "../domain/receipt.ts";
 import { queryWithRetry } from "./retry.ts";
 import { toReceipt, type ReceiptRow } from "./row-mapping.ts";
 
-/** Refunds on PostgreSQL: from revenue to the account that was charged, once for each receipt. */
+/** Refunds on PostgreSQL: from revenue to the charged account, once per receipt. */
 export class PostgresRefunds implements Refunds {
   readonly #pool: Pool;
 
@@ -19,17 +19,17 @@ export class PostgresRefunds implements Refunds {
     reason: string;
   }): Promise<{ receipt: Receipt; refunded: boolean }> {
     const uuid = uuidOf("rcpt", refund.receiptId);
-    if (uuid === undefined) throw unknown();
+    if (uuid === undefined) throw notFound();
     const [row] = await queryWithRetry<ReceiptRow & { refunded_now: boolean }>(this.#pool, {
       name: "refunds-refund",
       text: "select refunded_now, (receipt).* from ledger_refund($1, $2)",
       values: [uuid, refund.reason],
     });
-    if (!row) throw unknown();
+    if (!row) throw notFound();
     return { receipt: toReceipt(row), refunded: row.refunded_now };
   }
 }
 
-function unknown(): ToolgateError {
+function notFound(): ToolgateError {
   return new ToolgateError("NOT_FOUND", "there is no such receipt");
 }

@@ -1,6 +1,6 @@
 import type { AuditCheck } from "./audit-checks.ts";
 
-/** The invariants of the gasless relay: what it signed, what that paid, and what it cost. */
+/** Audit checks of the gasless relay. */
 export const RELAY_CHECKS: readonly AuditCheck[] = [
   {
     name: "relays_once",

@@ -32,13 +32,13 @@ type VerdictRow = ClaimRow & {
 const COLUMNS =
   "message_hash, quote_id, tx_signature, signed_transaction, last_valid_block_height, state, reason, claimed_at";
 
-/** Without an outcome, and moved by nobody for $1 ms; $2: at most. */
+/** Claims without an outcome, unchanged for $1 ms; at most $2. */
 const UNFINISHED = `
   select ${COLUMNS} from relay
   where state in ('claimed', 'broadcast', 'unknown') and moved_at <= clock_timestamp() - $1 * interval '1 millisecond'
   order by moved_at limit $2`;
 
-/** The relay's claims on PostgreSQL. The rules are in the functions `relay_*` of the migrations. */
+/** Relay claims on PostgreSQL. The SQL functions `relay_*` hold the rules. */
 export class PostgresRelays implements RelayClaims {
   readonly #pool: Pool;
 
@@ -56,7 +56,9 @@ export class PostgresRelays implements RelayClaims {
     return row && claimOf(row);
   }
 
-  /** Sent again after a lost answer, it tells a claim of its own as known: its bytes are as good to send. */
+  /**
+   * A retry after a lost response returns this call's own claim as "known", which is as good as "claimed".
+   */
   async claim(claim: NewRelayClaim, limits: RelayLimits): Promise<RelayVerdict> {
     const [row] = await queryWithRetry<VerdictRow>(this.#pool, {
       name: "relay-claim",
@@ -76,7 +78,7 @@ export class PostgresRelays implements RelayClaims {
         limits.failuresHourly,
       ],
     });
-    if (!row) throw new Error("the database told no verdict");
+    if (!row) throw new Error("relay_claim returned no row");
     return verdictOf(row);
   }
 
@@ -113,7 +115,7 @@ export class PostgresRelays implements RelayClaims {
   }
 }
 
-/** PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8. */
+/** PostgreSQL text excludes NUL and lone surrogates. */
 function textFrom(reason: string | undefined): string | null {
   return reason?.replaceAll("\0", "").toWellFormed() ?? null;
 }

@@ -7,94 +7,95 @@ import type { Receipt } from "../domain/receipt.ts";
 import type { Notifications } from "./notifications.ts";
 import { idFromUuid } from "./row-mapping.ts";
 
-/** The channel on which the database tells of runs whose charge was given back, in hex (migration 0023). */
+/** Notification channel of refunded runs, in hex. */
 const REFUND_CHANNEL = "toolgate_refund";
 
-/** Answers that are remembered at most, and the longest of them, characters of JSON: 33 MB in all, and half of it for plain text. */
-const [MOST, LONGEST] = [1_000, 16_384];
+/** Maximum entries, and maximum characters of a result: 33 MB in all, half of that for ASCII. */
+const [MAX_ENTRIES, MAX_CHARACTERS] = [1_000, 16_384];
 
-/** How long an answer is remembered at most, ms: callers who lost one ask again soon. A record in the database lies for days. */
-const REMEMBERED_MS = 300_000;
+/** Maximum age, ms: callers retry a lost response soon. The database keeps results for days. */
+const MAX_AGE_MS = 300_000;
 
-/** An answer as it was stored. */
+/** A stored result. */
 interface CachedResult {
   readonly fingerprint: Buffer;
   readonly text: string;
-  /** What was read of the text, for as long as memory allows. */
-  read?: WeakRef<JsonObject>;
+  /** The parsed text, while memory allows. */
+  parsed?: WeakRef<JsonObject>;
   readonly receipt: Receipt | undefined;
   readonly since: number;
 }
 
 /**
- * A call with a key that pays with nothing but its balance, if with anything (callers make sure of it): its answer is never another one,
- * except for a refund.
+ * A call with an idempotency key and no payment (the caller ensures it): only a refund changes its replay.
  */
 export type KeyedCall = Pick<CallAuthorization, "accountId" | "idempotencyKey" | "fingerprint">;
 
-/** What is needed to remember answers. */
 export interface ReplayCacheOptions {
   readonly clock: Clock;
-  /** Where refunds are heard of; not started yet. */
+  /** Reports refunds; started later. */
   readonly notifications: Pick<Notifications, "live" | "subscribe">;
 }
 
 /**
- * The answers that this instance has stored a short while ago, so that a repeat is answered without a transaction. They are only looked at while it
- * is certain to hear of refunds: a receipt tells of its own. What is not found here the database knows.
+ * Recent results of this instance, replayed without a transaction. Used only while refund notifications
+ * arrive, as refunds change receipts. The database has every other result.
  */
 export class ReplayCache {
   readonly #options: ReplayCacheOptions;
-  readonly #answers = new Lru<string, CachedResult>(MOST);
-  /** Counts what was heard: an answer that was on its way before a refund is not remembered after it. */
+  readonly #entries = new Lru<string, CachedResult>(MAX_ENTRIES);
+  /** Incremented per notification: results stored before a refund are not cached after it. */
   #generation = 0;
 
   constructor(options: ReplayCacheOptions) {
     this.#options = options;
     options.notifications.subscribe({
       channel: REFUND_CHANNEL,
-      onMessage: (hex) => this.#forget(idFromUuid("run", hex)),
-      onGap: () => this.#forgetAll(),
+      onMessage: (hex) => this.#evict(idFromUuid("run", hex)),
+      onGap: () => this.#evictAll(),
     });
   }
 
-  /** What the ledger would tell of a repeat; undefined: ask it. */
+  /** Returns the replay; undefined when not cached. */
   find(call: KeyedCall): Extract<AuthorizeResult, { kind: "replay" }> | undefined {
     const { notifications, clock } = this.#options;
-    const answer = notifications.live ? this.#answers.get(cacheKey(call)) : undefined;
-    const age = clock.now() - (answer?.since ?? Number.NaN);
-    if (!answer || !(age >= 0 && age < REMEMBERED_MS) || !answer.fingerprint.equals(call.fingerprint))
+    const entry = notifications.live ? this.#entries.get(cacheKey(call)) : undefined;
+    const age = clock.now() - (entry?.since ?? Number.NaN);
+    if (!entry || !(age >= 0 && age < MAX_AGE_MS) || !entry.fingerprint.equals(call.fingerprint))
       return undefined;
-    const result = resultOf(answer);
-    return result && { kind: "replay", result, receipt: answer.receipt };
+    const result = resultOf(entry);
+    return result && { kind: "replay", result, receipt: entry.receipt };
   }
 
-  /** To be called before the answer is stored. @returns remembers it, once it is */
+  /**
+   * Call before storing the result.
+   * @returns a function that caches the result once it is stored
+   */
   prepare(call: KeyedCall, text: string): (receipt: Receipt | undefined) => void {
     const generation = this.#generation;
     return (receipt) => {
       const { notifications, clock } = this.#options;
-      if (text.length > LONGEST || generation !== this.#generation || !notifications.live) return;
-      this.#answers.set(cacheKey(call), { fingerprint: call.fingerprint, text, receipt, since: clock.now() });
+      if (text.length > MAX_CHARACTERS || generation !== this.#generation || !notifications.live) return;
+      this.#entries.set(cacheKey(call), { fingerprint: call.fingerprint, text, receipt, since: clock.now() });
     };
   }
 
-  #forget(runId: string): void {
+  #evict(runId: string): void {
     this.#generation++;
-    this.#answers.deleteWhere(({ receipt }) => receipt?.runId === runId);
+    this.#entries.deleteWhere(({ receipt }) => receipt?.runId === runId);
   }
 
-  #forgetAll(): void {
+  #evictAll(): void {
     this.#generation++;
-    this.#answers.clear();
+    this.#entries.clear();
   }
 }
 
-function resultOf(answer: CachedResult): JsonObject | undefined {
-  const read = answer.read?.deref();
-  if (read) return read;
-  const result = parseCachedJson(answer.text);
-  if (result) answer.read = new WeakRef(result);
+function resultOf(entry: CachedResult): JsonObject | undefined {
+  const parsed = entry.parsed?.deref();
+  if (parsed) return parsed;
+  const result = parseCachedJson(entry.text);
+  if (result) entry.parsed = new WeakRef(result);
   return result;
 }
 

@@ -9,17 +9,18 @@ import {
   isRolledBack,
 } from "./database-errors.ts";
 
-/** How long a statement waits for a database that is away, ms. */
+/** How long a statement waits for an unreachable database, ms. */
 export const RETRY_MS = 5_000;
 
-/** How often a transaction that was undone is sent again before its error is believed. */
+/** Maximum retries after a rollback. */
 const MAX_ROLLBACKS = 8;
 
 /**
- * Sends a statement again until it is known to have happened. For statements only that may happen twice without harm.
- * One that has waited for a lock as long as it may is not sent again: others would wait behind it.
- * @param forMs how long to try, ms, by {@link loopTime}: what was sent before a stall is asked for again after it
- * @throws DatabaseAwayError when the connection stays lost; DatabaseBusyError when it is undone or blocked; any other error as it is
+ * Retries until the statement's outcome is known. Only for statements that may run twice. Lock timeouts are
+ * not retried: other statements would queue behind them.
+ * @param forMs how long to retry, ms, by {@link loopTime}, so that a stall does not use it up
+ * @throws DatabaseUnavailableError when the connection stays lost; DatabaseBusyError when rolled back or
+ * blocked; any other error unchanged
  */
 export async function withRetry<Result>(forMs: number, run: () => Promise<Result>): Promise<Result> {
   const since = loopTime();
@@ -41,7 +42,7 @@ export async function withRetry<Result>(forMs: number, run: () => Promise<Result
   }
 }
 
-/** The rows of a statement that may happen twice without harm, sent {@link withRetry}. */
+/** Rows of a statement that may run twice, with {@link withRetry}. */
 export async function queryWithRetry<Row extends object>(
   pool: Pool,
   query: QueryConfig,

@@ -35,19 +35,25 @@ export function toReceipt(row: ReceiptRow): Receipt {
   };
 }
 
-/** The identifier of a uuid column. */
+/** The prefixed identifier of a uuid. */
 export function idFromUuid(prefix: IdPrefix, uuid: string): string {
   return `${prefix}_${uuid.replaceAll("-", "")}`;
 }
 
-/** The uuid of an identifier that this service made itself. @throws Error when it is none */
+/**
+ * The uuid of an identifier created by this service.
+ * @throws Error for any other text
+ */
 export function uuidFromId(prefix: IdPrefix, id: string): string {
   const uuid = uuidOf(prefix, id);
-  if (uuid === undefined) throw new Error(`not an identifier of the kind ${prefix}: ${id}`);
+  if (uuid === undefined) throw new Error(`not an identifier with prefix ${prefix}: ${id}`);
   return uuid;
 }
 
-/** The 64 bytes of a signature that was checked before. @throws Error when it was not */
+/**
+ * The 64 bytes of a validated signature.
+ * @throws Error when invalid
+ */
 export function signatureFrom(txSignature: string): Buffer {
   const bytes = parseSignature(txSignature);
   if (!bytes) throw new Error("not a transaction signature");

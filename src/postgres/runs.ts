@@ -27,7 +27,7 @@ const SELECT = `
          run.error_code, run.error_message, run.created_at, run.started_at, run.ended_at
   from run left join receipt on receipt.run_id = run.id`;
 
-/** Statuses as SQL, written out: each has a statement, and so a plan, of its own. */
+/** SQL literals, so that each status has its own statement and plan. */
 const STATUS: Record<RunStatus, string> = {
   active: "'active'",
   completed: "'completed'",
@@ -35,7 +35,9 @@ const STATUS: Record<RunStatus, string> = {
   cancelled: "'cancelled'",
 };
 
-/** How pages are found along an index, as pages.ts tells: before the run $2; of those, whose identifiers lie from $8 to $9; and their order. */
+/**
+ * Conditions for paging along an index (see pages.ts): before run $2; among identifiers from $8 to $9; order.
+ */
 interface Along {
   readonly before: string;
   readonly among: string;
@@ -62,16 +64,15 @@ function along(status: RunStatus | undefined): Along {
 
 const LAST_LOOKED_AT = SCAN_LIMIT - 1;
 
-/** The statement for one page: of account $1, before the run $2, at most $3. */
+/** A page of account $1, before run $2, at most $3. */
 export function runsPage(status: RunStatus | undefined): string {
   const { before, newest } = along(status);
   return `${SELECT} where ${before} order by ${newest} limit $3`;
 }
 
 /**
- * The statement for one page of a filtered list: of account $1, before the run $2, at most $3, of the tool $4, of the key $5, made from $6
- * to $7, of which all identifiers lie from $8 to $9. However rare they are, it looks at no more than some; its first row tells where it
- * stopped.
+ * A filtered page of account $1: before run $2, at most $3, tool $4, key $5, created from $6 to $7, with
+ * identifiers from $8 to $9. Scans at most {@link SCAN_LIMIT} rows; the first row says where it stopped.
  */
 export function filteredRunsPage(status: RunStatus | undefined): string {
   const { among, newest } = along(status);
@@ -92,7 +93,7 @@ export function filteredRunsPage(status: RunStatus | undefined): string {
     order by run.id desc nulls last`;
 }
 
-/** Reads runs, newest first: identifiers are UUIDv7, so their order is the order in time. */
+/** Lists runs, newest first (identifiers are UUIDv7). */
 export class PostgresRuns implements Runs {
   readonly #pool: Pool;
 

@@ -9,18 +9,23 @@ import { Interval } from "./interval.ts";
 import { queryWithRetry } from "./retry.ts";
 import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
-/** What it needs. */
 export interface SandboxRunsOptions {
   pool: Pool;
-  /** Where cancels are heard of; not started yet. */
+  /** Reports cancel requests; started later. */
   notifications: Notifications;
   log: Log;
 }
 
-/** How often the own executions are looked up all the same, ms: a notification can be lost, and come before the engine knows its run. */
-const LOOK_MS = 1_000;
+/**
+ * Poll interval for cancelled executions, ms: a notification can be lost or arrive before the engine knows
+ * the run.
+ */
+const POLL_MS = 1_000;
 
-/** What an execution is, for whoever asks for it. What was to be ended and is over was cancelled, also when its instance died. */
+/**
+ * The state of an execution. A finished one with a cancel request counts as cancelled, even if its instance
+ * died.
+ */
 const FIND = `
   select found.run_id, case
     when found.ended_at is null and run.status = 'active' then 'running'
@@ -29,25 +34,25 @@ const FIND = `
     else 'failed' end as status
   from sandbox_run found join run on run.id = found.run_id where found.account_id = $1`;
 
-/** The executions in the database; the rules are in the functions `sandbox_*` of the migrations. */
+/** Sandbox executions on PostgreSQL; the SQL functions `sandbox_*` hold the rules. */
 export class PostgresSandboxRuns implements SandboxRuns {
   readonly #options: SandboxRunsOptions;
-  /** Those of this instance that are not over. */
-  readonly #own = new Set<string>();
-  readonly #hearers = new Set<(runId: string) => void>();
-  readonly #pulse = new Interval(LOOK_MS, () => this.#look());
+  /** Running executions of this instance. */
+  readonly #running = new Set<string>();
+  readonly #listeners = new Set<(runId: string) => void>();
+  readonly #timer = new Interval(POLL_MS, () => this.#pollCancelled());
 
   constructor(options: SandboxRunsOptions) {
     this.#options = options;
-    options.notifications.subscribe({ channel: "toolgate_sandbox", onMessage: (uuid) => this.#tell(uuid) });
+    options.notifications.subscribe({ channel: "toolgate_sandbox", onMessage: (uuid) => this.#notify(uuid) });
   }
 
   start(): void {
-    this.#pulse.start();
+    this.#timer.start();
   }
 
   stop(): Promise<void> {
-    return this.#pulse.stop();
+    return this.#timer.stop();
   }
 
   async begin({ runId, accountId, keyId, name, mostPerAccount }: SandboxRunStart): Promise<void> {
@@ -67,11 +72,11 @@ export class PostgresSandboxRuns implements SandboxRuns {
     if (row?.kind === "busy") {
       throw new ToolgateError(
         "RATE_LIMITED",
-        `${row.running} executions of this account are running, of ${mostPerAccount} that it may have at once; wait for one to end, or end one with sandbox_cancel; nothing was charged`,
+        `${row.running} executions of this account are running, the maximum is ${mostPerAccount}; wait for one to end, or end one with sandbox_cancel; nothing was charged`,
         { retryAfterSeconds: 1 },
       );
     }
-    this.#own.add(uuid);
+    this.#running.add(uuid);
   }
 
   async end(runId: string, status: SandboxStatus): Promise<SandboxStatus> {
@@ -84,7 +89,7 @@ export class PostgresSandboxRuns implements SandboxRuns {
       });
       return row?.status ?? status;
     } finally {
-      this.#own.delete(uuid);
+      this.#running.delete(uuid);
     }
   }
 
@@ -115,30 +120,27 @@ export class PostgresSandboxRuns implements SandboxRuns {
     return row?.accepted === true;
   }
 
-  onCancel(hear: (runId: string) => void): () => void {
-    this.#hearers.add(hear);
-    return () => void this.#hearers.delete(hear);
+  onCancel(listener: (runId: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
-  #tell(uuid: string): void {
-    if (this.#own.has(uuid)) for (const hear of this.#hearers) hear(idFromUuid("run", uuid));
+  #notify(uuid: string): void {
+    if (this.#running.has(uuid)) for (const listener of this.#listeners) listener(idFromUuid("run", uuid));
   }
 
-  async #look(): Promise<void> {
-    if (this.#own.size === 0) return;
+  async #pollCancelled(): Promise<void> {
+    if (this.#running.size === 0) return;
     try {
       const { rows } = await this.#options.pool.query<{ uuid: string }>({
         name: "sandbox-look",
         text: `select encode(uuid_send(run_id), 'hex') as uuid from sandbox_run
                where run_id = any ($1::uuid[]) and cancel_requested_at is not null and ended_at is null`,
-        values: [[...this.#own]],
+        values: [[...this.#running]],
       });
-      for (const { uuid } of rows) this.#tell(uuid);
+      for (const { uuid } of rows) this.#notify(uuid);
     } catch (error) {
-      this.#options.log.warn(
-        { err: error },
-        "executions that are to be ended could not be looked up; tried again",
-      );
+      this.#options.log.warn({ err: error }, "lookup of cancelled executions failed; retried");
     }
   }
 }

@@ -4,23 +4,22 @@ import type { SealingKey, SealingKeys } from "../domain/quote.ts";
 import type { Log } from "./log.ts";
 import { queryWithRetry } from "./retry.ts";
 
-/** What the secrets need. */
 export interface SealingKeysOptions {
   pool: Pool;
   clock: Clock;
   random: Random;
   log: Log;
-  /** Table of the secrets: those of quotes, or those that sign API keys. Default `sealing_key`. */
+  /** The table: secrets that seal quotes, or that sign API keys. Default `sealing_key`. */
   table?: "sealing_key" | "api_key_secret";
 }
 
-/** How often an instance reads the secrets again, and how long a new one waits until it is used, so that every instance knows it, ms. */
+/** Reload interval, and delay until a new secret is used, ms: every instance must have loaded it by then. */
 const [RELOAD_MS, ACTIVATION_MS] = [15_000, 60_000];
 
-/** How long a reload waits for a database that is away, ms. */
-const PATIENCE_MS = 1_000;
+/** How long a reload waits for an unreachable database, ms. */
+const RELOAD_RETRY_MS = 1_000;
 
-/** An unknown version is not asked for more often than this, ms. */
+/** Minimum time between lookups of unknown versions, ms. */
 const UNKNOWN_MS = 1_000;
 
 interface StoredKey extends SealingKey {
@@ -28,15 +27,18 @@ interface StoredKey extends SealingKey {
   activeFrom: number;
 }
 
-/** Secrets of the deployment by version, shared by all instances on one database. Old versions are kept until the operator deletes them. */
+/**
+ * Versioned secrets, shared by all instances on a database. Old versions stay valid until the operator
+ * deletes them.
+ */
 export class PostgresSealingKeys implements SealingKeys {
   readonly #options: SealingKeysOptions;
   readonly #table: string;
   #keys: ReadonlyMap<number, StoredKey> = new Map();
   #reloadedAt = Number.NEGATIVE_INFINITY;
-  /** The last look for an unknown version, while it is under way or has failed. */
-  #last: Promise<void> | undefined;
-  #looking = false;
+  /** The lookup of an unknown version, while it runs or after it failed. */
+  #lookup: Promise<void> | undefined;
+  #lookupRunning = false;
   #timer: NodeJS.Timeout | undefined;
 
   private constructor(options: SealingKeysOptions) {
@@ -44,7 +46,7 @@ export class PostgresSealingKeys implements SealingKeys {
     this.#table = options.table ?? "sealing_key";
   }
 
-  /** Loads the secrets, and makes the first one where there is none. */
+  /** Loads the secrets and creates the first one if there is none. */
   static async open(options: SealingKeysOptions): Promise<PostgresSealingKeys> {
     const keys = new PostgresSealingKeys(options);
     await options.pool.query(
@@ -56,7 +58,7 @@ export class PostgresSealingKeys implements SealingKeys {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => this.#reloadLater(), RELOAD_MS).unref();
+    this.#timer ??= setInterval(() => this.#reloadInBackground(), RELOAD_MS).unref();
   }
 
   stop(): void {
@@ -75,25 +77,28 @@ export class PostgresSealingKeys implements SealingKeys {
     return newest;
   }
 
-  /** An unknown version is looked for in the background: the next call knows it if it exists. */
+  /** Returns undefined for an unknown version and looks it up in the background for the next call. */
   version(version: number): SealingKey | undefined {
     const key = this.#keys.get(version);
-    if (!key && this.#mayAsk()) this.#reloadLater();
+    if (!key && this.#mayLookUp()) this.#reloadInBackground();
     return key;
   }
 
   /**
-   * Like {@link version}, but waits for that look, which all unknown versions share.
-   * @throws ToolgateError UNAVAILABLE while the database cannot be asked
+   * Like {@link version}, but waits for the lookup, which all unknown versions share.
+   * @throws ToolgateError UNAVAILABLE when the database is unreachable
    */
   find(version: number): SealingKey | undefined | Promise<SealingKey | undefined> {
     const key = this.#keys.get(version);
     if (key) return key;
-    if (this.#mayAsk()) this.#reloadLater();
-    return this.#last?.then(() => this.#keys.get(version));
+    if (this.#mayLookUp()) this.#reloadInBackground();
+    return this.#lookup?.then(() => this.#keys.get(version));
   }
 
-  /** Adds a secret, which is used once every instance knows it. @returns its version */
+  /**
+   * Adds a secret that becomes active once every instance has loaded it.
+   * @returns its version
+   */
   async rotate(): Promise<number> {
     const { pool, random } = this.#options;
     const { rows } = await pool.query<{ version: number }>(
@@ -105,7 +110,6 @@ export class PostgresSealingKeys implements SealingKeys {
     return rows[0]?.version ?? 0;
   }
 
-  /** Reads all secrets again. */
   async reload(): Promise<void> {
     const { pool, clock } = this.#options;
     this.#reloadedAt = clock.now();
@@ -115,7 +119,7 @@ export class PostgresSealingKeys implements SealingKeys {
         text: `select version, secret, (extract(epoch from active_from - now()) * 1000)::float8 as active_in_ms
                from ${this.#table} order by version`,
       },
-      PATIENCE_MS,
+      RELOAD_RETRY_MS,
     );
     const now = clock.now();
     this.#keys = new Map(
@@ -126,21 +130,20 @@ export class PostgresSealingKeys implements SealingKeys {
     );
   }
 
-  /** Whether an unknown version may be looked for: once at a time, and once a second in all. */
-  #mayAsk(): boolean {
-    return !this.#looking && this.#options.clock.now() - this.#reloadedAt > UNKNOWN_MS;
+  /** Whether to look up an unknown version: one lookup at a time, at most one per second. */
+  #mayLookUp(): boolean {
+    return !this.#lookupRunning && this.#options.clock.now() - this.#reloadedAt > UNKNOWN_MS;
   }
 
-  #reloadLater(): void {
-    this.#looking = true;
-    const look = this.reload().finally(() => {
-      this.#looking = false;
+  #reloadInBackground(): void {
+    this.#lookupRunning = true;
+    const lookup = this.reload().finally(() => {
+      this.#lookupRunning = false;
     });
-    this.#last = look;
-    look.then(
-      () => (this.#last = undefined),
-      (error: unknown) =>
-        this.#options.log.warn({ err: error, table: this.#table }, "secrets could not be read again"),
+    this.#lookup = lookup;
+    lookup.then(
+      () => (this.#lookup = undefined),
+      (error: unknown) => this.#options.log.warn({ err: error, table: this.#table }, "secrets not reloaded"),
     );
   }
 }

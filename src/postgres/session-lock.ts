@@ -3,23 +3,25 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import type { Log } from "./log.ts";
 
-/** What the session lock of an instance needs. */
 export interface SessionLockOptions {
   readonly url: string;
-  /** The owner that this instance's runs name. */
+  /** The owner of this instance's runs. */
   readonly instanceId: string;
   readonly log: Log;
 }
 
-/** Pause before a lost connection is opened again, ms. */
+/** Pause before reconnecting, ms. */
 const PAUSE_MS = 1_000;
 
-/** Sent by the kernel also while the event loop stands still, so that no firewall drops a connection that carries nothing, ms. */
+/**
+ * The kernel sends keep-alives even while the event loop stalls, so no firewall drops the idle connection.
+ * Ms.
+ */
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Shows the other instances that this process exists: a session that holds a shared advisory lock on the instance's identifier and
- * does nothing else. It outlasts a stalled event loop and a stopped process, and ends with the process. Renews no lease.
+ * Proves to other instances that this process exists: a session with a shared advisory lock on the instance's
+ * identifier. It survives event loop stalls and ends with the process. Renews no lease.
  */
 export class SessionLock {
   readonly #options: SessionLockOptions;
@@ -56,7 +58,7 @@ export class SessionLock {
   /** Holds the lock until the connection breaks or the signal aborts. */
   async #hold(signal: AbortSignal): Promise<void> {
     const { url, instanceId } = this.#options;
-    // Without a limit for queries, which would end the session when a stall is over.
+    // No query timeout: it would end the session after a stall.
     const client = new Client({
       connectionString: url,
       application_name: "toolgate session",
@@ -66,7 +68,7 @@ export class SessionLock {
     });
     client.on("error", () => {}); // Ends the wait below.
     const ended = once(client, "end", { signal });
-    // Also ends a question that a server which has gone never answers.
+    // Also ends a query that an unreachable server never answers.
     ended.catch(() => client.end()).catch(() => {});
     try {
       await client.connect();

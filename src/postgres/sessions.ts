@@ -9,17 +9,16 @@ import { SESSION_IDLE_MS, SESSION_MS } from "../domain/sign-in.ts";
 import { queryWithRetry } from "./retry.ts";
 import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
-/** What sessions need. */
 export interface SessionsOptions {
   pool: Pool;
   clock: Clock;
   random: Random;
 }
 
-/** Sessions that an account has at most. */
+/** Maximum sessions per account. */
 export const MAX_SESSIONS = 50;
 
-/** Being used is written down once in so long, ms. */
+/** Minimum interval between updates of the last use, ms. */
 const USE_MS = 60_000;
 
 const TOKEN_BYTES = 32;
@@ -38,13 +37,13 @@ interface SessionRow {
   user_agent: string;
 }
 
-/** Operators who are blocked have no more rights than other people who are. */
+/** Blocked operators lose their operator rights. */
 const SELECT = `
   select session.id, session.account_id, account.wallet, account.operator and account.blocked_reason is null as operator, account.rate_per_minute, account.burst,
          session.created_at, session.last_used_at, session.expires_at, session.address, session.user_agent
   from console_session session join account on account.id = session.account_id`;
 
-/** Sessions of the console. They are looked for in the database each time: people ask rarely, and one that was ended is gone at once. */
+/** Console sessions on PostgreSQL. Not cached: requests are rare, and an ended session must fail at once. */
 export class PostgresSessions implements Sessions {
   readonly #pool: Pool;
   readonly #clock: Clock;
@@ -91,7 +90,7 @@ export class PostgresSessions implements Sessions {
       values: [id],
     });
     const [row] = rows;
-    if (!row) throw new Error("the session is gone before it began");
+    if (!row) throw new Error("the new session was not found");
     return { session: sessionOf(row), token };
   }
 
@@ -174,7 +173,7 @@ function callerOf(row: SessionRow): SignedIn["caller"] {
     tier,
     accountTier: accountTierOf(tier, {}),
     operator: row.operator,
-    // People of blocked accounts may look; what may not be done then, is not done with sessions.
+    // Blocked accounts may read; the session services reject everything else.
     limits: undefined,
     budgetId: undefined,
     blockedReason: undefined,

@@ -7,7 +7,7 @@ interface ChallengeRow {
   input: SignInInput;
 }
 
-/** What wallets are asked to sign. A row is what this service wrote itself. */
+/** Sign-in challenges on PostgreSQL. Only this service writes the rows. */
 export class PostgresSignInChallenges implements SignInChallenges {
   readonly #pool: Pool;
 
@@ -33,7 +33,7 @@ export class PostgresSignInChallenges implements SignInChallenges {
     return row?.input;
   }
 
-  /** Not sent again when its answer is lost: it may have been taken, and then another try finds nothing. */
+  /** Not retried after a lost response: the first try may have deleted the row. */
   async take(nonce: string): Promise<SignInInput | undefined> {
     const { rows } = await this.#pool.query<ChallengeRow>({
       name: "sign-in-challenges-take",

@@ -4,8 +4,8 @@ import { RETRY_MS, withRetry } from "./retry.ts";
 const BEGIN_SNAPSHOT = "begin isolation level repeatable read read only";
 
 /**
- * Reads with more than one statement what was true at one moment. Nothing is locked.
- * @throws ToolgateError UNAVAILABLE when the database is away; whatever `read` throws
+ * Runs several reads on one snapshot, without locks.
+ * @throws ToolgateError UNAVAILABLE when the database is unreachable; any error of `read`
  */
 export async function inSnapshot<Result>(
   pool: Pool,

@@ -2,13 +2,16 @@ import type { Pool } from "pg";
 import { MIGRATION_NAMES } from "./migrations/names.ts";
 import { checkDurability, openPool } from "./pool.ts";
 
-/** What checks found: what keeps a gateway from working, and what is unwise. Each says what to do about it. */
+/** Check results: problems prevent a start, warnings do not. Each includes advice. */
 export interface Findings {
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** Whether a gateway can work on this database: reachable, durable, at the current schema; and whether it has more rights than it needs. */
+/**
+ * Checks that a gateway can use this database (reachable, durable, current schema) and has no more rights
+ * than it needs.
+ */
 export async function checkDatabase(url: string): Promise<Findings> {
   const pool = openPool(url, { max: 1, applicationName: "toolgate start checks" });
   try {
@@ -46,7 +49,7 @@ async function checkSchema(pool: Pool): Promise<string[]> {
   return missing === 0 ? [] : [`the schema is ${missing} migrations behind; run: node src/main.ts migrate`];
 }
 
-/** The driver's code and message; never the address, which holds the password. */
+/** The driver's code and message; never the address, which contains the password. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown reason";
   const code = "code" in error && typeof error.code === "string" ? `${error.code} ` : "";

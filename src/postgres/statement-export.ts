@@ -15,38 +15,38 @@ import { withRetry, RETRY_MS } from "./retry.ts";
 import { inSnapshot } from "./snapshot.ts";
 import { AccountQueue } from "./account-queue.ts";
 
-/** Rows of a page, which are held in memory until their reader has taken them. */
+/** Rows per page, buffered until the reader takes them. */
 const PAGE = 500;
 
-/** How long the database may take for the opening balance, and for a page, ms. */
+/** Query timeout for the opening balance and for a page, ms. */
 const QUERY_MS = 60_000;
 
-/** Which entries a statement has. */
+/** The entries of an export. */
 interface Bounds extends TransferRange {
   readonly account: string;
   readonly from: Date | "-infinity";
   readonly to: Date | "infinity";
-  /** The newest entry before which none can be added. */
+  /** The newest entry that can get no more predecessors. */
   readonly settled: bigint;
-  /** Those after it, which were there at the beginning. */
+  /** Later entries that existed at the start. */
   readonly unsettled: readonly bigint[];
 }
 
 /**
- * Reads whole statements, each of the moment it was asked for: entries are never changed, so that it is enough to know which there
- * were. No transaction and no connection waits for the reader.
+ * Exports whole statements as of the start of the export. Entries are immutable, so a list of their
+ * identifiers suffices; no transaction or connection waits for the reader.
  */
 export class StatementExports {
   readonly #pool: Pool;
-  /** The opening balance is added up over all that the account did since. */
-  readonly #turns = new AccountQueue();
+  /** Opening balances sum the whole history. */
+  readonly #queue = new AccountQueue();
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
   async export(account: string, span: Span): Promise<StatementExport> {
-    const { opening, bounds } = await this.#turns.run(account, () =>
+    const { opening, bounds } = await this.#queue.run(account, () =>
       inSnapshot(this.#pool, async (client) => {
         await client.query(`set local statement_timeout = ${QUERY_MS}`);
         return {
@@ -59,7 +59,7 @@ export class StatementExports {
   }
 }
 
-/** What the balance was when a span began: all there is less what came since. */
+/** The balance at the start of a span: the total minus all later entries. */
 async function openingOf(
   client: PoolClient,
   account: string,
@@ -106,7 +106,7 @@ async function* pagesOf(pool: Pool, bounds: Bounds): AsyncGenerator<readonly Exp
     yield await page(pool, EXPORT_NAMED, [account, unsettled.slice(next, next + PAGE)]);
 }
 
-/** Each on a connection of its own, which it gives back before the reader has it. */
+/** Releases its connection before the reader gets the page. */
 function page(pool: Pool, text: string, values: unknown[]): Promise<ExportRow[]> {
   return withRetry(RETRY_MS, async () => (await pool.query<ExportRow>({ text, values })).rows);
 }

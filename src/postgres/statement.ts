@@ -21,10 +21,10 @@ import { openCursor, sealCursor, type StatementPosition } from "./statement-curs
 import { StatementExports } from "./statement-export.ts";
 import { AccountQueue } from "./account-queue.ts";
 
-/** Before all transfers. */
+/** Sorts before every transfer. */
 const FIRST = 0n;
 
-/** What account $1 was charged, among the transfers from $2 on: since the first moments of today and of 29 days before. */
+/** Charges of account $1 among transfers from $2 on: since midnight UTC, and of 30 days. */
 const SPENT_TOTALS = /* sql */ `
   select coalesce(sum(amount) filter (where created_at >= date_trunc('day', now(), 'UTC')), 0)::bigint as today,
          coalesce(sum(amount), 0)::bigint as month
@@ -42,12 +42,12 @@ interface TotalRow {
   account_burst: number | null;
 }
 
-/** The account's money on PostgreSQL: every figure is read from the ledger's transfers, never kept beside them. */
+/** Statements on PostgreSQL. Every figure comes from ledger transfers; none is stored separately. */
 export class PostgresStatements implements Statements {
   readonly #pool: Pool;
   readonly #keys: SealingKeys;
   readonly #exports: StatementExports;
-  readonly #turns = new AccountQueue();
+  readonly #queue = new AccountQueue();
 
   constructor(pool: Pool, keys: SealingKeys) {
     this.#pool = pool;
@@ -56,7 +56,7 @@ export class PostgresStatements implements Statements {
   }
 
   balance(accountId: string): Promise<AccountBalance> {
-    return this.#turns.run(accountId, () => this.#balance(accountId));
+    return this.#queue.run(accountId, () => this.#balance(accountId));
   }
 
   async #balance(accountId: string): Promise<AccountBalance> {
@@ -89,9 +89,9 @@ export class PostgresStatements implements Statements {
   }
 
   /**
-   * Entries are in the order of their numbers, and a charge with a smaller number may still come in beside the newest ones. So a balance is
-   * counted from an entry that is old enough to have all its predecessors, which the cursor names: then pages that are read one after the
-   * other agree, whatever was booked meanwhile, and none reads more than itself and the entries of about a minute.
+   * Transfers commit slightly out of order, so a lower number can still appear next to the newest ones.
+   * Balances therefore start from an anchor that can get no more predecessors, stored in the cursor:
+   * consecutive pages agree, and each reads only itself and about a minute of entries.
    */
   async entries(query: {
     accountId: string;
@@ -99,10 +99,10 @@ export class PostgresStatements implements Statements {
     cursor: string | undefined;
   }): Promise<Page<Entry>> {
     const account = uuidFromId("acct", query.accountId);
-    const place = query.cursor === undefined ? undefined : openCursor(this.#keys, account, query.cursor);
+    const position = query.cursor === undefined ? undefined : openCursor(this.#keys, account, query.cursor);
     return inSnapshot(this.#pool, async (client) => {
-      const before = place?.before ?? AFTER_ALL_TRANSFERS;
-      let balance = await balanceBefore(client, account, place);
+      const before = position?.before ?? AFTER_ALL_TRANSFERS;
+      let balance = await balanceBefore(client, account, position);
       const rows = await rowsOf<EntryRow>(client, "entries-page", ENTRIES_PAGE, [
         account,
         before,
@@ -116,7 +116,7 @@ export class PostgresStatements implements Statements {
       }
       const [last, next] = [shown.at(-1), rows[query.limit]];
       if (!last || !next) return { items, nextCursor: undefined };
-      const end = await placeAfter(client, account, { before: last.id, next, balance, place });
+      const end = await positionAfter(client, account, { before: last.id, next, balance, position });
       return { items, nextCursor: sealCursor(this.#keys, account, end) };
     });
   }
@@ -126,26 +126,26 @@ export class PostgresStatements implements Statements {
   }
 }
 
-/** All entries before a place; without one, all there are. */
+/** Sum of all entries before a position; without one, of all entries. */
 async function balanceBefore(
   client: PoolClient,
   account: string,
-  place: StatementPosition | undefined,
+  position: StatementPosition | undefined,
 ): Promise<MicroUsd> {
-  if (place) return place.balance + (await sumOf(client, account, place.anchor, place.before));
+  if (position) return position.balance + (await sumOf(client, account, position.anchor, position.before));
   const { available, held } = await totalOf(client, account);
   return available + held;
 }
 
-/** The place after a page: before its last entry, from a balance that stays. `balance` is that of `next`, the newest entry there as yet. */
-async function placeAfter(
+/** The position after a page. `balance` is the balance after `next`, the newest remaining entry. */
+async function positionAfter(
   client: PoolClient,
   account: string,
-  at: { before: bigint; next: EntryRow; balance: MicroUsd; place: StatementPosition | undefined },
+  at: { before: bigint; next: EntryRow; balance: MicroUsd; position: StatementPosition | undefined },
 ): Promise<StatementPosition> {
-  const { before, next, balance, place } = at;
-  if (next.settled || (place && next.id <= place.anchor)) return { before, anchor: next.id, balance };
-  if (place) return { ...place, before };
+  const { before, next, balance, position } = at;
+  if (next.settled || (position && next.id <= position.anchor)) return { before, anchor: next.id, balance };
+  if (position) return { ...position, before };
   const [settled] = await rowsOf<{ id: bigint }>(client, "entries-settled", SETTLED_ENTRY, [account, before]);
   const anchor = settled?.id ?? FIRST;
   return { before, anchor, balance: balance - (await sumOf(client, account, anchor, before)) };

@@ -35,14 +35,17 @@ const PICKS: Record<SuspenseStatus, string> = {
   assigned: "and payment.assigned_to is not null",
 };
 
-/** The statement for one page: before the transfer $1, at most $2. */
+/** A page before transfer $1, at most $2. */
 export function suspensePage(status: SuspenseStatus | undefined): string {
   return `${SELECT} ${status === undefined ? "" : PICKS[status]}
     and (payment.created_at, payment.tx_signature) < (coalesce((select created_at from payment where tx_signature = $1), 'infinity'), $1)
     order by payment.created_at desc, payment.tx_signature desc limit $2`;
 }
 
-/** Transfers without an owner, on PostgreSQL: payments of the suspense account, which stay so once they are assigned. */
+/**
+ * Suspense on PostgreSQL: transfers without an owner are payments of the suspense account, also after
+ * assignment.
+ */
 export class PostgresSuspense implements Suspense {
   readonly #pool: Pool;
 

@@ -4,54 +4,59 @@ import type { Log } from "./log.ts";
 import { Interval } from "./interval.ts";
 import { Retention } from "./retention.ts";
 
-/** What the sweeper needs. */
 export interface SweeperOptions {
   pool: Pool;
   instanceId: string;
-  /** This instance's own, of which the sweep releases none: the process is at work. */
+  /** Runs of this instance, which its sweep never releases: the process is alive. */
   leases: Pick<Leases, "runIds">;
-  /** The lease of runs, ms; sweeps come three times as often. */
+  /** Lease of runs, ms; sweeps run three times per lease. */
   leaseMs: number;
   log: Log;
-  /** Hears of runs that were released. */
+  /** Called with the number of released runs. */
   onReleased?: ((runs: number) => void) | undefined;
 }
 
-/** Runs in one transaction at most. */
+/** Maximum runs per transaction. */
 const BATCH = 100;
 
-/** How long after its lease a run is left to an instance that is stalled but connected, in leases: a minute by default. */
+/**
+ * Extra time for a stalled but connected instance after its lease expired, in leases: a minute by default.
+ */
 const STALL_LEASES = 4;
 
 /**
- * Ends runs whose lease has expired, because their instance died or stalled for too long: holds are released, keys become retryable.
- * Also removes old rows, slowly. Every instance sweeps; locked rows are skipped, so they share the work.
+ * Releases runs whose lease expired because their instance died or stalled: frees holds and makes idempotency
+ * keys retryable. Also deletes expired rows. Every instance sweeps; locked rows are skipped, so instances
+ * share the work.
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
-  readonly #removal: Retention;
-  readonly #sweeping: Interval;
-  readonly #removing: Interval;
+  readonly #retention: Retention;
+  readonly #sweepTimer: Interval;
+  readonly #retentionTimer: Interval;
 
   constructor(options: SweeperOptions) {
     const { pool, log, leaseMs } = options;
     this.#options = options;
-    this.#removal = new Retention({ pool, log });
-    this.#sweeping = new Interval(leaseMs / 3, () => this.#round());
-    this.#removing = new Interval(leaseMs / 3, () => this.#removal.runOnce());
+    this.#retention = new Retention({ pool, log });
+    this.#sweepTimer = new Interval(leaseMs / 3, () => this.#run());
+    this.#retentionTimer = new Interval(leaseMs / 3, () => this.#retention.runOnce());
   }
 
   start(): void {
-    this.#sweeping.start();
-    this.#removing.start();
+    this.#sweepTimer.start();
+    this.#retentionTimer.start();
   }
 
   async stop(): Promise<void> {
-    this.#removal.stop();
-    await Promise.all([this.#sweeping.stop(), this.#removing.stop()]);
+    this.#retention.stop();
+    await Promise.all([this.#sweepTimer.stop(), this.#retentionTimer.stop()]);
   }
 
-  /** Releases every run whose lease has expired. @returns how many it were */
+  /**
+   * Releases every run with an expired lease.
+   * @returns their number
+   */
   async sweep(): Promise<number> {
     const { pool, instanceId, leases, leaseMs } = this.#options;
     for (let total = 0; ;) {
@@ -66,31 +71,34 @@ export class Sweeper {
     }
   }
 
-  /** Forgets idempotency keys that have expired. @returns how many it were */
+  /** @returns the number of deleted idempotency records */
   deleteExpiredClaims(): Promise<number> {
-    return this.#removal.deleteExpired(["claims"]);
+    return this.#retention.deleteExpired(["claims"]);
   }
 
-  /** Forgets executions of code that were over long ago. @returns how many it were */
+  /** @returns the number of deleted executions */
   deleteExpiredExecutions(): Promise<number> {
-    return this.#removal.deleteExpired(["executions"]);
+    return this.#retention.deleteExpired(["executions"]);
   }
 
-  /** Forgets relayed transactions that came to their end long ago; what they paid stays. @returns how many it were */
+  /**
+   * Keeps the payments of the relays.
+   * @returns the number of deleted relays
+   */
   deleteExpiredRelays(): Promise<number> {
-    return this.#removal.deleteExpired(["relays"]);
+    return this.#retention.deleteExpired(["relays"]);
   }
 
-  async #round(): Promise<void> {
+  async #run(): Promise<void> {
     try {
       const swept = await this.sweep();
-      if (swept > 0) this.#tellReleased(swept);
+      if (swept > 0) this.#reportReleased(swept);
     } catch (error) {
-      this.#options.log.warn({ err: error }, "the sweep failed and is tried again");
+      this.#options.log.warn({ err: error }, "sweep failed; retried");
     }
   }
 
-  #tellReleased(runs: number): void {
+  #reportReleased(runs: number): void {
     this.#options.onReleased?.(runs);
     this.#options.log.warn({ runs }, "released the runs of an instance that died or stalled");
   }

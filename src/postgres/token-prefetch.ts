@@ -3,27 +3,27 @@ import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 
 export const SECOND_US = 1_000_000;
 
-/** How long tokens that were taken ahead are good, and what a key's pace is measured by, ms. */
+/** How long prefetched tokens are valid, and the window for measuring a key's rate, ms. */
 const WINDOW_MS = 100;
 
-/** What is taken ahead: of what a key asked for in the window before, and of what its bucket has left, these shares; and so many at most. */
-const [OF_PACE, OF_LEFT, MOST] = [1 / 4, 1 / 100, 512];
+/** Prefetch size: these shares of the key's takes in the previous window and of its bucket, at most MOST. */
+const [SHARE_OF_TAKES, SHARE_OF_BUCKET, MAX_PREFETCH] = [1 / 4, 1 / 100, 512];
 
-/** Keys at most whose pace is known. */
+/** Maximum keys with a measured rate. */
 const MAX_KEYS = 10_000;
 
-/** What a bucket gave in one statement. Microseconds are numbers: exact until the year 2255. */
+/** What a bucket granted in one statement. Microseconds fit a number until the year 2255. */
 export interface BucketState {
   readonly granted: number;
-  /** When the bucket is full again, with all of them taken. */
+  /** When the bucket is full again, after this grant. */
   readonly tatUs: number;
-  /** The database's time. */
+  /** The database time. */
   readonly nowUs: number;
-  /** The account's bucket, in the same form. `refused`: it held less than the key's. */
+  /** The account's bucket. `refused`: it had fewer tokens than the key's. */
   readonly account: { readonly tier: RateTier; readonly tatUs: number; readonly refused: boolean };
 }
 
-/** Tokens of one key, spent one after the other. */
+/** Tokens of one key, spent one by one. */
 export class Grant {
   readonly tier: RateTier;
   readonly bucket: BucketState;
@@ -34,25 +34,25 @@ export class Grant {
     this.bucket = given;
   }
 
-  /** Tokens that are not spent yet. */
+  /** Unspent tokens. */
   get left(): number {
     return this.bucket.granted - this.#spent;
   }
 
-  /** How many both buckets hold besides. */
+  /** Tokens left in the key's and the account's bucket, whichever is less. */
   get remaining(): number {
     const { tatUs, nowUs, account } = this.bucket;
     return Math.min(tokensIn(this.tier, tatUs - nowUs), tokensIn(account.tier, account.tatUs - nowUs));
   }
 
-  /** Lets one request through; what it tells is what was left of the bucket after it. Undefined: all are spent. */
+  /** Spends a token and returns the bucket's state after it; undefined when all are spent. */
   spend(): RateDecision | undefined {
     if (this.left <= 0) return undefined;
     const { tier, bucket: given } = this;
     this.#spent++;
-    const after = this.left;
+    const left = this.left;
     const period = tokenIntervalUs(tier);
-    const tatUs = given.tatUs - after * period;
+    const tatUs = given.tatUs - left * period;
     return {
       allowed: true,
       limit: tier.ratePerMinute,
@@ -63,7 +63,7 @@ export class Grant {
   }
 }
 
-/** Tokens in a bucket that is full again after so many microseconds. */
+/** Tokens in a bucket that is full again in `fullInUs`. */
 function tokensIn(tier: RateTier, fullInUs: number): number {
   return tier.burst - Math.ceil(fullInUs / tokenIntervalUs(tier));
 }
@@ -73,97 +73,100 @@ export function tokenIntervalUs({ ratePerMinute }: RateTier): number {
   return Math.floor((60 * SECOND_US) / ratePerMinute);
 }
 
-/** One key's pace, and what was taken ahead for it. */
+/** Measured rate and prefetched tokens of a key. */
 interface KeyUsage {
   sinceMs: number;
-  /** Takes since then, and in the window before. */
+  /** Takes since `sinceMs`, and in the previous window. */
   takes: number;
   before: number;
-  /** What its bucket had left when it was last asked. */
-  besides: number;
-  /** What may be taken ahead at most: twice as much after each grant that was spent in time, one after one that was not. */
-  most: number;
+  /** Tokens left in the bucket at the last statement. */
+  bucketRemaining: number;
+  /** Maximum prefetch: doubled after each grant spent in time, reset to 1 otherwise. */
+  maxPrefetch: number;
   grant: Grant | undefined;
   grantedMs: number;
 }
 
 /**
- * Tokens that were taken from buckets before they are asked for: a key that is used all the time need not ask the database each time. These
- * tokens are out of the bucket, so that in the long run no more is granted than it gives. What is not asked for within a tenth of a second
- * is lost, and then the next time one token at most. Nothing is taken ahead for a key that was asked for less than four times on this
- * instance in the window before, or whose bucket holds less than a hundred.
+ * Prefetched tokens, so that busy keys need no query per request. The tokens are already taken from the
+ * bucket, so the long-run rate holds; those unused after 100 ms are lost. No prefetch for keys with fewer
+ * than 4 takes in the previous window or fewer than 100 tokens.
  */
 export class TokenPrefetch {
-  readonly #uses = new Lru<string, KeyUsage>(MAX_KEYS);
+  readonly #usage = new Lru<string, KeyUsage>(MAX_KEYS);
 
-  /** Counts a take, and spends a token that there is for it. Undefined: ask the bucket. */
+  /** Counts a take and spends a prefetched token; undefined: query the bucket. */
   take(keyId: string, tier: RateTier, nowMs: number): RateDecision | undefined {
-    const use = this.#uses.get(keyId);
-    if (!use) {
+    const usage = this.#usage.get(keyId);
+    if (!usage) {
       const fresh = {
         sinceMs: nowMs,
         takes: 1,
         before: 0,
-        besides: 0,
-        most: 1,
+        bucketRemaining: 0,
+        maxPrefetch: 1,
         grant: undefined,
         grantedMs: nowMs,
       };
-      this.#uses.set(keyId, fresh);
+      this.#usage.set(keyId, fresh);
       return undefined;
     }
-    const age = nowMs - use.sinceMs;
+    const age = nowMs - usage.sinceMs;
     if (!(age >= 0 && age < WINDOW_MS)) {
-      use.before = age >= 0 && age < 2 * WINDOW_MS ? use.takes : 0;
-      use.takes = 0;
-      use.sinceMs = nowMs;
+      usage.before = age >= 0 && age < 2 * WINDOW_MS ? usage.takes : 0;
+      usage.takes = 0;
+      usage.sinceMs = nowMs;
     }
-    use.takes++;
-    return spendOf(use, tier, nowMs);
+    usage.takes++;
+    return spendPrefetched(usage, tier, nowMs);
   }
 
-  /** The same for a take that was counted, and has waited since. */
+  /** The same for a take that was already counted. */
   spend(keyId: string, tier: RateTier, nowMs: number): RateDecision | undefined {
-    const use = this.#uses.get(keyId);
-    return use && spendOf(use, tier, nowMs);
+    const usage = this.#usage.get(keyId);
+    return usage && spendPrefetched(usage, tier, nowMs);
   }
 
-  /** How many tokens to take beyond those that are asked for. */
+  /** Tokens to take beyond the requested ones. */
   prefetchSize(keyId: string): number {
-    const use = this.#uses.get(keyId);
-    return use ? Math.trunc(Math.min(use.before * OF_PACE, use.besides * OF_LEFT, use.most)) : 0;
+    const usage = this.#usage.get(keyId);
+    return usage
+      ? Math.trunc(
+          Math.min(usage.before * SHARE_OF_TAKES, usage.bucketRemaining * SHARE_OF_BUCKET, usage.maxPrefetch),
+        )
+      : 0;
   }
 
-  /** Keeps what is left of a grant. */
+  /** Stores the unspent tokens of a grant. */
   store(keyId: string, grant: Grant, nowMs: number): void {
-    const use = this.#uses.get(keyId);
-    if (!use) return;
-    use.besides = grant.remaining;
-    // Several are asked for at once only where a batch of them failed.
-    if (grant.left <= (use.grant?.left ?? 0)) return;
-    use.grant = grant;
-    use.grantedMs = nowMs;
+    const usage = this.#usage.get(keyId);
+    if (!usage) return;
+    usage.bucketRemaining = grant.remaining;
+    // Two grants overlap only after a failed batch.
+    if (grant.left <= (usage.grant?.left ?? 0)) return;
+    usage.grant = grant;
+    usage.grantedMs = nowMs;
   }
 }
 
-function spendOf(use: KeyUsage, tier: RateTier, nowMs: number): RateDecision | undefined {
-  const { grant } = use;
+function spendPrefetched(usage: KeyUsage, tier: RateTier, nowMs: number): RateDecision | undefined {
+  const { grant } = usage;
   if (!grant) return undefined;
-  const age = nowMs - use.grantedMs;
-  const good =
+  const age = nowMs - usage.grantedMs;
+  const valid =
     age >= 0 &&
     age < WINDOW_MS &&
     grant.tier.ratePerMinute === tier.ratePerMinute &&
     grant.tier.burst === tier.burst;
-  if (!good) {
-    use.grant = undefined;
-    use.most = 1;
+  if (!valid) {
+    usage.grant = undefined;
+    usage.maxPrefetch = 1;
     return undefined;
   }
   const decision = grant.spend();
   if (grant.left === 0) {
-    use.grant = undefined;
-    use.most = Math.min(2 * use.most, MOST);
+    usage.grant = undefined;
+    usage.maxPrefetch = Math.min(2 * usage.maxPrefetch, MAX_PREFETCH);
   }
   return decision;
 }

@@ -3,7 +3,7 @@ import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
 const { treasury, revenue, suspense, operator } = SYSTEM_ACCOUNTS;
 
-/** The invariants of the treasury's books: what the chain said, what was booked for it, and what was set right later. */
+/** Audit checks of the treasury: chain movements, their bookings and corrections. */
 export const TREASURY_CHECKS: readonly AuditCheck[] = [
   {
     name: "watches",
@@ -16,7 +16,7 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "openings",
-    description: "what each watched token account held before was booked as the operator's",
+    description: "the opening balance of each watched token account was booked to the operator",
     sql: /* sql */ `
       select coalesce(watch.opening_amount, 0) <> coalesce(opening.amount, 0)
           or coalesce(opening.debit <> '${treasury}' or opening.credit <> '${operator}', false) as wrong
@@ -33,7 +33,7 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "payments_moved",
-    description: "each finalized payment in the slots that the watch has left behind has its movement",
+    description: "each finalized payment in slots before the watch position has its movement",
     sql: /* sql */ `
       select moved.tx_signature is null as wrong
       from payment left join treasury_movement moved on moved.tx_signature = payment.tx_signature and moved.change = payment.amount
@@ -43,7 +43,7 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   {
     name: "deposits_owned",
     description:
-      "each payment that names a deposit is finalized, pays no call, and is of the account that began it",
+      "each payment that names a deposit is finalized, pays no call, and belongs to the account that created it",
     sql: /* sql */ `
       select deposit.account_id is distinct from payment.account_id or not payment.finalized or payment.settled as wrong
       from (select * from payment where starts_with(quote_id, 'dep_')) payment
@@ -60,7 +60,7 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "suspense",
-    description: "what lies in suspense is what has no owner yet",
+    description: "the suspense balance equals its payments without an owner",
     sql: /* sql */ `
       select (select coalesce(sum(case when credit = '${suspense}' then amount else -amount end), 0) from transfer where '${suspense}' in (credit, debit))
         is distinct from (
@@ -69,7 +69,7 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "assignments",
-    description: "each transfer that was given to an owner left suspense once: its amount, to that owner",
+    description: "each assigned transfer left suspense once: its amount, to its owner",
     sql: /* sql */ `
       select given.tx_signature is null or assignment.id is null
           or given.account_id <> '${suspense}' or assignment.debit <> '${suspense}'
@@ -80,7 +80,7 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   {
     name: "reversals",
     description:
-      "each payment that was taken back, and not given back since, is marked so, and no other one is",
+      "each reversed payment that was not reinstated is marked as reversed, and no other payment is",
     sql: /* sql */ `
       select payment.tx_signature is null
           or count(*) filter (where back.kind = 'reversal') - count(*) filter (where back.kind = 'reinstatement') <> payment.reversed::integer
@@ -96,12 +96,12 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "reversed_open",
-    description: "no payment that was taken back is finalized",
+    description: "no reversed payment is finalized",
     sql: /* sql */ `select finalized as wrong from payment where reversed`,
   },
   {
     name: "refunds",
-    description: "each refund gives back what a receipt debited, from revenue, to its account",
+    description: "each refund returns what a receipt debited, from revenue, to its account",
     sql: /* sql */ `
       select receipt.id is null as wrong
       from transfer left join receipt

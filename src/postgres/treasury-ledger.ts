@@ -13,10 +13,9 @@ import { RETRY_MS, queryWithRetry, withRetry } from "./retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "./row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
-/** What the books need. */
 export interface TreasuryLedgerOptions {
   pool: Pool;
-  /** A UUID that is this process's alone: who leads. */
+  /** A UUID unique to this process: the owner of the leadership. */
   instanceId: string;
 }
 
@@ -26,13 +25,13 @@ interface ReversedRow {
   balance: bigint;
 }
 
-/** The oldest of those that wait first; $1: credited at least so long ago, ms; $2: at most. */
+/** Oldest first; $1: minimum age since credit, ms; $2: limit. */
 export const UNFINALIZED = `
   select tx_signature, slot, amount from payment
   where not finalized and not reversed and created_at <= now() - $1 * interval '1 millisecond'
   order by looked_at limit $2`;
 
-/** Of the transactions $2 of the token account $1, those without a movement, in their order. */
+/** Transactions $2 of token account $1 without a movement, in their order. */
 export const UNRECORDED = `
   select asked.tx_signature, payment.amount as credited
   from unnest($2::bytea[]) with ordinality asked (tx_signature, n)
@@ -40,12 +39,15 @@ export const UNRECORDED = `
   where not exists (select from treasury_movement moved where moved.token_account = $1 and moved.tx_signature = asked.tx_signature)
   order by asked.n`;
 
-/** What waits in suspense, from the index alone: every instance asks it again and again. */
+/** Open suspense, from the index alone: every instance polls it. */
 export const SUSPENDED = `
   select count(*) as count, coalesce(sum(amount), 0)::bigint as amount from payment
   where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`;
 
-/** The treasury's books on PostgreSQL. The rules are in the functions `treasury_*` of the migrations: each does its work once, however often it is sent. */
+/**
+ * The treasury's part of the ledger on PostgreSQL. The SQL functions `treasury_*` hold the rules and are
+ * idempotent.
+ */
 export class PostgresTreasuryLedger implements TreasuryLedger {
   readonly #options: TreasuryLedgerOptions;
 
@@ -55,7 +57,8 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
 
   async acquireLeadership(leaseMs: number): Promise<boolean> {
     const text = "select treasury_lead($1, $2 * interval '1 millisecond') as leads";
-    // Asked again before long: an outage ends the question with its own error, and not with the limit of its round.
+    // Retries briefly, as the next heartbeat comes soon: an outage then fails with its own error, not with
+    // the job's timeout.
     const values = [this.#options.instanceId, leaseMs];
     const rows = await this.#query<{ leads: boolean }>("treasury-lead", text, values, leaseMs / 9);
     return rows[0]?.leads === true;
@@ -65,12 +68,12 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
     await this.#query("treasury-resign", "select treasury_resign($1)", [this.#options.instanceId]);
   }
 
-  /** The first key that quotes were sealed with is as old as the installation; the watches remember it when that is replaced. */
+  /** The age of the first sealing key is the installation's; watches store it in case that key is deleted. */
   async installedAt(): Promise<Date> {
     const text =
       "select least((select min(installed_at) from treasury_watch), (select min(created_at) from sealing_key), now()) as installed_at";
     const rows = await this.#query<{ installed_at: Date }>("treasury-installed", text, []);
-    if (!rows[0]) throw new Error("the database told no time");
+    if (!rows[0]) throw new Error("treasury_watch query returned no row");
     return rows[0].installed_at;
   }
 
@@ -116,12 +119,12 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
         movement.change,
         attribution && uuidFromId("acct", attribution.accountId),
         attribution?.quoteId,
-        // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
+        // PostgreSQL text excludes NUL and lone surrogates.
         movement.memos?.replaceAll("\0", "").toWellFormed(),
         movement.payer,
       ],
     );
-    if (!rows[0]) throw new Error("the database told no outcome");
+    if (!rows[0]) throw new Error("treasury_record returned no outcome");
     return rows[0].outcome;
   }
 
@@ -181,7 +184,10 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
   }
 }
 
-/** The 32 bytes of an address that was checked before. @throws Error when it was not */
+/**
+ * The 32 bytes of a validated address.
+ * @throws Error when invalid
+ */
 function addressFrom(address: string): Buffer {
   const bytes = parseAddress(address);
   if (!bytes) throw new Error("not an address");

@@ -7,16 +7,15 @@ import type { Notifications } from "./notifications.ts";
 import { queryWithRetry } from "./retry.ts";
 import { uuidFromId } from "./row-mapping.ts";
 
-/** What it needs. */
 export interface UnpaidWorkOptions {
   pool: Pool;
   clock: Clock;
-  /** Where refusals are heard of; not started yet. */
+  /** Reports refusals; started later. */
   notifications: Notifications;
   log: Log;
 }
 
-/** Refusals that are remembered. */
+/** Maximum cached refusals. */
 const MOST_HELD = 100_000;
 
 interface HeldRow {
@@ -25,7 +24,7 @@ interface HeldRow {
   held: bigint;
 }
 
-/** Work that was not charged, counted in PostgreSQL (migration 0032); who is refused because of it is known from memory. */
+/** Unpaid work on PostgreSQL, counted per account and tool; refusals are cached in memory. */
 export class PostgresUnpaidWork implements UnpaidWorkStore {
   readonly #options: UnpaidWorkOptions;
   readonly #heldUntil = new Lru<string, number>(MOST_HELD);
@@ -35,7 +34,7 @@ export class PostgresUnpaidWork implements UnpaidWorkStore {
     this.#options = options;
     options.notifications.subscribe({
       channel: "toolgate_unpaid_work",
-      onMessage: (payload) => this.#hear(payload),
+      onMessage: (payload) => this.#onMessage(payload),
       onGap: () => void (this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined))),
     });
   }
@@ -54,18 +53,18 @@ export class PostgresUnpaidWork implements UnpaidWorkStore {
         text: "select unpaid_work_add($1, $2, $3, $4, $5) as held",
         values: [account, tool, UNPAID_PER_HOUR, charged, CHARGED_PER_EXTRA],
       });
-      this.#hold(account, tool, Number(row?.held ?? 0n));
+      this.#cacheRefusal(account, tool, Number(row?.held ?? 0n));
     } catch (error) {
-      log.warn({ err: error, tool }, "work that was not charged could not be counted");
+      log.warn({ err: error, tool }, "unpaid work not counted");
     }
   }
 
-  #hear(payload: string): void {
+  #onMessage(payload: string): void {
     const [, account, held, tool] = /^([\da-f]{32}) (\d{1,10}) (.+)$/.exec(payload) ?? [];
-    if (account !== undefined && tool !== undefined) this.#hold(account, tool, Number(held));
+    if (account !== undefined && tool !== undefined) this.#cacheRefusal(account, tool, Number(held));
   }
 
-  /** Notifications may have been missed. */
+  /** Reloads refusals after missed notifications. */
   async #readAll(): Promise<void> {
     try {
       const rows = await queryWithRetry<HeldRow>(this.#options.pool, {
@@ -74,13 +73,13 @@ export class PostgresUnpaidWork implements UnpaidWorkStore {
                from unpaid_work where free_at > now() + $1::interval order by free_at desc limit ${MOST_HELD}`,
         values: [`${3_600 - 3_600 / UNPAID_PER_HOUR} seconds`],
       });
-      for (const { account, tool, held } of rows) this.#hold(account, tool, Number(held));
+      for (const { account, tool, held } of rows) this.#cacheRefusal(account, tool, Number(held));
     } catch {
-      // The database is away, and so is the connection that hears: it reports another gap.
+      // The notification connection is lost too: it reports another gap when it is back.
     }
   }
 
-  #hold(account: string, tool: string, heldMs: number): void {
+  #cacheRefusal(account: string, tool: string, heldMs: number): void {
     if (heldMs > 0) this.#heldUntil.set(`${account} ${tool}`, this.#options.clock.now() + heldMs);
   }
 }

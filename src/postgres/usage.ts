@@ -7,13 +7,13 @@ import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 import { inSnapshot } from "./snapshot.ts";
 import { AccountQueue } from "./account-queue.ts";
 
-/** Which figure of a row is meant: that of a bucket, a tool, a key, an error's code, or of all. */
+/** The grouping of a row: bucket, tool, key, error code, or the total. */
 const SETS = "grouping sets ((bucket), (tool), (key_id, key_name), (error_code), ())";
 const SET = "grouping(bucket, tool, key_id, error_code)";
 
 /**
- * What account $1 was charged from $2 to $3, by $4 (hour or day), for the tool $5 and the key $6, among the transfers from $7 to $8. Dated
- * by the transfer, as the ledger is. Calls from before keys were recorded have none; those of a key that is asked for have that.
+ * Charges of account $1 from $2 to $3, by $4 (hour or day), for tool $5 and key $6, among transfers $7 to $8.
+ * Dated by the transfer, as in the ledger. Calls from before keys were recorded have no key.
  */
 export const CHARGES = /* sql */ `
   select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls, coalesce(sum(amount), 0)::bigint as spent
@@ -29,7 +29,7 @@ export const CHARGES = /* sql */ `
   ) charge
   group by ${SETS}`;
 
-/** As {@link CHARGES}, of runs that failed or were cancelled, dated by when they began, among those with identifiers from $7 to $8. */
+/** Like {@link CHARGES}, for failed and cancelled runs by start time, among identifiers from $7 to $8. */
 const FAILURES = /* sql */ `
   select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls, 0::bigint as spent
   from (
@@ -42,7 +42,7 @@ const FAILURES = /* sql */ `
   group by ${SETS}`;
 
 interface FigureRow {
-  /** A bit for each column that the figure is not grouped by. */
+  /** One bit per column that the row is not grouped by. */
   dimension: number;
   bucket: Date | null;
   tool: string | null;
@@ -57,17 +57,17 @@ const [BY_BUCKET, BY_TOOL, BY_KEY, BY_CODE, ALL] = [0b0111, 0b1011, 0b1101, 0b11
 
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 
-/** Adds up usage on PostgreSQL: charges from the ledger's transfers, failures from the runs, all of one moment. */
+/** Usage reports on PostgreSQL: charges from ledger transfers, failures from runs, on one snapshot. */
 export class PostgresUsageReports implements UsageReports {
   readonly #pool: Pool;
-  readonly #turns = new AccountQueue();
+  readonly #queue = new AccountQueue();
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
   usage(query: UsageQuery): Promise<UsageReport> {
-    return this.#turns.run(query.accountId, () => this.#usage(query));
+    return this.#queue.run(query.accountId, () => this.#usage(query));
   }
 
   async #usage(query: UsageQuery): Promise<UsageReport> {
@@ -88,14 +88,14 @@ export class PostgresUsageReports implements UsageReports {
   }
 }
 
-/** A span and the length of its buckets. UTC has no other days than these. */
+/** A time span and its bucket length. UTC days always have 24 hours. */
 interface BucketSpan {
   from: Date;
   to: Date;
   stepMs: number;
 }
 
-/** @throws ToolgateError INVALID_REQUEST for a span that is empty or too long */
+/** @throws ToolgateError INVALID_REQUEST for an empty or too long span */
 function spanOf({ from, to: asked, hourly }: UsageQuery, now: Date): BucketSpan {
   const to = asked ?? now;
   const stepMs = hourly ? HOUR_MS : DAY_MS;

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** A customer, known by its wallet. */
+/** A customer, identified by its wallet. */
 export const AccountEntity = defineEntity({
   name: "Account",
   tableName: "account",

@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { AccountEntity } from "./account.ts";
 
-/** An API key, of which only the hash is kept. */
+/** An API key; only its hash is stored. */
 export const ApiKeyEntity = defineEntity({
   name: "ApiKey",
   tableName: "api_key",

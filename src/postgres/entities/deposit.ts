@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { AccountEntity } from "./account.ts";
 
-/** A transfer to the treasury that an account has announced. */
+/** An expected transfer to the treasury, created by an account. */
 export const DepositEntity = defineEntity({
   name: "Deposit",
   tableName: "deposit",

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** What a run has reserved of its account's balance. */
+/** The amount that a run reserves on its account's balance. */
 export const HoldEntity = defineEntity({
   name: "Hold",
   tableName: "hold",

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** A claim: which call an idempotency key or a payment belongs to, and its answer once there is one. */
+/** A claim: the call that an idempotency key or a payment belongs to, and its result once it ended. */
 export const IdempotencyEntity = defineEntity({
   name: "Idempotency",
   tableName: "idempotency",

@@ -20,7 +20,7 @@ import { TreasuryMovementEntity } from "./treasury-movement.ts";
 import { TreasuryWatchEntity } from "./treasury-watch.ts";
 import { UnpaidWorkEntity } from "./unpaid-work.ts";
 
-/** Every table, as MikroORM sees it. */
+/** Every table, as MikroORM entities. */
 export const ENTITIES = [
   AccountEntity,
   ApiKeyEntity,

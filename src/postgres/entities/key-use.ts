@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** What the keys of a budget have taken from the balance on one day of UTC. */
+/** What the keys of a budget spent from the balance on one UTC day. */
 export const KeyBudgetEntity = defineEntity({
   name: "KeyBudget",
   tableName: "key_budget",
@@ -11,7 +11,7 @@ export const KeyBudgetEntity = defineEntity({
   },
 });
 
-/** When a key was last used. */
+/** The last use of a key. */
 export const KeyUseEntity = defineEntity({
   name: "KeyUse",
   tableName: "key_use",

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** Which instance does what need be done once, and until when. */
+/** The instance that runs the singleton jobs, and until when. */
 export const LeadershipEntity = defineEntity({
   name: "Leadership",
   tableName: "leadership",

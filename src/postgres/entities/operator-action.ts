@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** What an operator did, or how it failed; never changed. */
+/** An operator's action or its failure; append-only. */
 export const OperatorActionEntity = defineEntity({
   name: "OperatorAction",
   tableName: "operator_action",

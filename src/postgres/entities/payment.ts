@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
-/** A transaction that reached the treasury: credited to its account, or kept in suspense. */
+/** A transaction that reached the treasury: credited to its account or kept in suspense. */
 export const PaymentEntity = defineEntity({
   name: "Payment",
   tableName: "payment",

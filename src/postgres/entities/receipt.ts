@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** The record of one charged call; never changed. */
+/** The record of one charged call; append-only. */
 export const ReceiptEntity = defineEntity({
   name: "Receipt",
   tableName: "receipt",

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** A transaction that the gasless relay has signed, from before it was sent. */
+/** A transaction signed by the gasless relay, stored before it is sent. */
 export const RelayEntity = defineEntity({
   name: "Relay",
   tableName: "relay",
@@ -57,7 +57,7 @@ export const RelayEntity = defineEntity({
   ],
 });
 
-/** What the relay has spent on one day of UTC, lamports. */
+/** Lamports that the relay spent on one UTC day. */
 export const RelayBudgetEntity = defineEntity({
   name: "RelayBudget",
   tableName: "relay_budget",

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** What transfers up to one of them have earned: one row. */
+/** Revenue summed up to a transfer: one row. */
 export const RevenueMarkEntity = defineEntity({
   name: "RevenueMark",
   tableName: "revenue_mark",

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** One execution of a tool, and the lease of the instance that runs it. */
+/** One execution of a tool, with the lease of its instance. */
 export const RunEntity = defineEntity({
   name: "Run",
   tableName: "run",

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** An execution of code: whose it is, whether its end is wanted, and how it ended. */
+/** A sandbox execution: owner, cancel request and outcome. */
 export const SandboxRunEntity = defineEntity({
   name: "SandboxRun",
   tableName: "sandbox_run",

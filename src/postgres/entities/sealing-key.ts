@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** A secret that quotes are sealed with. */
+/** A secret that seals quotes. */
 export const SealingKeyEntity = defineEntity({
   name: "SealingKey",
   tableName: "sealing_key",
@@ -12,7 +12,7 @@ export const SealingKeyEntity = defineEntity({
   },
 });
 
-/** A secret that API keys are signed with. */
+/** A secret that signs API keys. */
 export const ApiKeySecretEntity = defineEntity({
   name: "ApiKeySecret",
   tableName: "api_key_secret",

@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { AccountEntity } from "./account.ts";
 
-/** What a wallet was asked to sign, until it is signed or over. */
+/** A pending sign-in challenge for a wallet. */
 export const SignInChallengeEntity = defineEntity({
   name: "SignInChallenge",
   tableName: "sign_in_challenge",
@@ -13,7 +13,7 @@ export const SignInChallengeEntity = defineEntity({
   },
 });
 
-/** A person who has signed in, known by a cookie of which only the hash is kept. */
+/** A console session, identified by a cookie; only its hash is stored. */
 export const SessionEntity = defineEntity({
   name: "Session",
   tableName: "console_session",

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** A movement of money between two accounts; never changed. */
+/** A movement of money between two accounts; append-only. */
 export const TransferEntity = defineEntity({
   name: "Transfer",
   tableName: "transfer",

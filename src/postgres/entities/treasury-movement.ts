@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** What one transaction did to a token account of the treasury; never changed. */
+/** How one transaction changed a token account of the treasury; append-only. */
 export const TreasuryMovementEntity = defineEntity({
   name: "TreasuryMovement",
   tableName: "treasury_movement",

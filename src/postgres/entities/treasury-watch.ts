@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** How far the history of a token account of the treasury was read, and what it must hold by then. */
+/** How far a treasury token account was scanned, and its expected balance there. */
 export const TreasuryWatchEntity = defineEntity({
   name: "TreasuryWatch",
   tableName: "treasury_watch",

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** Work for an account's calls of a tool that was not charged, as a leaky bucket: when it is empty again. */
+/** Unpaid work of an account's calls to a tool, as a leaky bucket: when it is empty again. */
 export const UnpaidWorkEntity = defineEntity({
   name: "UnpaidWork",
   tableName: "unpaid_work",
