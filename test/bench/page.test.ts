@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe("docs/explanation/performance.md", () => {
-  it("shows what docs/explanation/performance.json holds, and nothing else", async () => {
+  it("shows exactly the figures of performance.json", async () => {
     const text = await readFile(path.join(DOCS, "performance.md"), "utf8");
     const { text: rendered, plots } = renderPage(text, await readResults(), SECTIONS);
     expect(text).toBe(rendered);
@@ -41,7 +41,7 @@ describe("docs/explanation/performance.md", () => {
       expect(await readFile(path.join(DOCS, name), "utf8"), name).toBe(drawing);
   });
 
-  it("is written from new figures alone, and again to the same", async () => {
+  it("is written from new figures alone, and is the same when written again", async () => {
     await mkdir(path.join(folder, "docs"));
     const docs = path.join(folder, "docs");
     await copyFile(path.join(DOCS, "performance.md"), path.join(docs, "performance.md"));
@@ -52,18 +52,18 @@ describe("docs/explanation/performance.md", () => {
     await writePage(results, SECTIONS, docs);
     const written = await readFile(path.join(docs, "performance.md"), "utf8");
     expect(written).toContain("| echo <CPU> | 38 us   | bare 19 us    | 0.25  | 0.20 – 0.30  | <= 1 | met |");
-    expect(written).toContain("1 of 1 bars are met. Of the 0 in parts whose bars");
+    expect(written).toContain("Measured on a machine.\n\n1 of 1 bars are met, and 0 of the 0");
     expect(await readdir(path.join(docs, "plots"))).toEqual(["audit.svg", "overview.svg"]);
     await writePage(results, SECTIONS, docs);
     expect(await readFile(path.join(docs, "performance.md"), "utf8")).toBe(written);
   });
 
-  it("gives a part without a place of its own one among the others, and refuses a place of none", () => {
+  it("shows a part without a place among the others, and throws for a place without a part", () => {
     const place = (name: string) => `before\n<!-- measured: ${name} -->\nold\n<!-- until here -->\nafter\n`;
     const results = { ...NOTHING, parts: { audit: part([line(2, { atMost: 1 })]) } };
     const { text } = renderPage(place("others"), results, SECTIONS);
     expect(text).toMatch(
-      /^before\n<!-- measured: others -->\n\n### The audit\n\n2026-11-22, `npm run bench`, a machine, 42 % of its processor time taken by other machines:/,
+      /^before\n<!-- measured: others -->\n\n### The audit\n\n2026-11-22, `npm run bench`, 42 % of the CPU time stolen:/,
     );
     expect(text).toContain("missed by 100 %");
     expect(text).not.toContain("old");
@@ -71,8 +71,8 @@ describe("docs/explanation/performance.md", () => {
   });
 });
 
-describe("what is measured", () => {
-  it("takes the place of what was measured of the same part before, and of no other", async () => {
+describe("a result", () => {
+  it("replaces the former figures of the same part only", async () => {
     const file = path.join(folder, "performance.json");
     await writeFile(file, JSON.stringify(NOTHING));
     await changeResults(
@@ -87,7 +87,7 @@ describe("what is measured", () => {
     expect(parts["audit"]?.date).toBe("2026-11-01");
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY])("is no figure when it is %s", (value) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])("is rejected if a figure is %s", (value) => {
     expect(() => checkedLines([line(value, { atMost: 1 })])).toThrow();
   });
 
@@ -97,9 +97,9 @@ describe("what is measured", () => {
     [line(0.3, { atLeast: 0.6 }), "missed by 50 %"],
     [line(2, { atMost: 0 }), "missed by 2.00"],
     [line(0, { atMost: 0 }), "met"],
-  ])("is held to its bar: %#", (figure, told) => expect(verdict(figure)).toBe(told));
+  ])("is compared with its bar: %#", (figure, expected) => expect(verdict(figure)).toBe(expected));
 
-  it("carries what calls took on both sides", () => {
+  it("includes the rates of both sides", () => {
     const gateway = { perSecond: 10, cpuMicros: 50, p50Ms: 1, p99Ms: 2 };
     const throughputRatio = { median: 0.5, range: { least: 0.4, most: 0.7 } };
     const comparison = {
@@ -114,7 +114,7 @@ describe("what is measured", () => {
     expect(calls).toEqual({ what: "echo", peer: "bare", gatewayRate: gateway, peerRate: { perSecond: 20 } });
   });
 
-  it("is drawn as far as it reaches, met and missed in colours and in words", () => {
+  it("is drawn to its length, with colours and words for met and missed", () => {
     const groups = [{ title: "Echo", lines: [line(0.5, { atLeast: 1 }), line(0.25, { atMost: 1 })] }];
     const drawing = drawPlot(groups);
     expect(drawing).toContain('<path class="missed" d="M400,64 h65.0 v14 H400 z"/>');

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { ROOT } from "../tooling/command.ts";
-import { describePlot, drawPlot, type PlotGroup } from "./plot.ts";
+import { drawPlot, type PlotGroup } from "./plot.ts";
 import { barText, figure, isMet, verdict } from "./report.ts";
 import type { Circumstances, Results } from "./results.ts";
 import type { Section } from "./sections.ts";
@@ -16,22 +16,20 @@ export interface Page {
 }
 
 const DOCS = path.join(ROOT, "docs/explanation");
-/** A place for figures: the benchmark writes what is between the two comments. */
+/** A place for figures; the benchmark replaces the text between the two comments. */
 const PLACE = /(<!-- measured: ([^>]+) -->\n).*?(<!-- until here -->)/gs;
-/** Functions of a profile that the page shows. */
-const FUNCTIONS = 12;
 const NOTHING = "Not measured yet.\n";
 
 /**
- * Puts figures into their places: `overview`, the name of a part, `profile` and the name of a part, and `others`, which takes the parts
- * that have no place of their own.
- * @throws Error for a place of something that there is not
+ * Returns the page with figures in their places: `overview`, `profiles`, the name of a part, and `others` for parts
+ * without a place of their own.
+ * @throws Error for a place with an unknown name
  */
 export function renderPage(text: string, results: Results, parts: readonly Section[]): Page {
   const measured = parts.filter(({ name }) => results.parts[name]);
   const placed = new Set(Array.from(text.matchAll(PLACE), ([, , name]) => name));
   const sections = new Map(parts.map((part) => [part.name, partSection(part, results)]));
-  for (const { name } of parts) sections.set(`profile ${name}`, profileSection(name, results));
+  sections.set("profiles", profilesSection(parts, results));
   sections.set("overview", overviewSection(measured, results));
   const others = measured.filter(({ name }) => !placed.has(name));
   sections.set(
@@ -49,7 +47,7 @@ export function renderPage(text: string, results: Results, parts: readonly Secti
   return { text: filled, plots };
 }
 
-/** Writes docs/explanation/performance.md and its plots anew. @param docs another folder than the project's */
+/** Writes docs/explanation/performance.md and its plots. @param docs for tests: another folder */
 export async function writePage(results: Results, parts: readonly Section[], docs = DOCS): Promise<void> {
   const file = path.join(docs, "performance.md");
   const { text, plots } = renderPage(await readFile(file, "utf8"), results, parts);
@@ -58,7 +56,7 @@ export async function writePage(results: Results, parts: readonly Section[], doc
   for (const [name, drawing] of plots) await writeFile(path.join(docs, name), drawing);
 }
 
-/** How many bars are met, and which are not. */
+/** The machines, the number of bars that are met, and the bars that are missed. */
 function overviewSection(measured: readonly Section[], results: Results): string {
   const groups = measured.map((part) => groupOf(part, results));
   const lines = groups.flatMap((group) => group.lines);
@@ -73,9 +71,10 @@ function overviewSection(measured: readonly Section[], results: Results): string
   ]);
   const missedTable = markdownTable([["missed", "compared with", "ratio", "bar", ""], ...rows]);
   return [
-    `${lines.length - missed.length} of ${lines.length} bars are met. Of the ${before.length} in parts whose bars were there before anything was built, ${before.filter(isMet).length} are; the others were set with their parts, to see what gets worse.\n`,
+    `Measured on ${[...new Set(measured.map(({ name }) => results.parts[name]?.machine))].join(" and on ")}.\n`,
+    `${lines.length - missed.length} of ${lines.length} bars are met, and ${before.filter(isMet).length} of the ${before.length} that were set before anything was built.\n`,
     ...(missed.length > 0 ? [`${missedTable}\n`] : []),
-    `![Every figure against its bar](${plotFile("overview")})\n`,
+    `![All ratios against their bars](${plotFile("overview")})\n`,
   ].join("\n");
 }
 
@@ -87,36 +86,39 @@ function partSection(part: Section, results: Results): string {
     `${circumstancesText(measured)}\n`,
     `${barTable(measured.lines)}\n`,
     ...(calls === undefined ? [] : [`${calls}\n`]),
-    `![${describePlot([groupOf(part, results)])}](${plotFile(part.name)})\n`,
+    `![Ratios against their bars](${plotFile(part.name)})\n`,
   ].join("\n");
 }
 
-/** Where the CPU time of a call goes: by group, and the functions that take the most themselves. */
-function profileSection(name: string, results: Results): string {
-  const profile = results.profiles[name];
-  if (!profile) return NOTHING;
-  const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
-  const groups = profile.groups.map(({ place, share }) => [place, percent(share)]);
-  const functions = profile.functions
-    .slice(0, FUNCTIONS)
-    .map(({ place, share }) => [`\`${place}\``, percent(share)]);
-  return [
-    `${circumstancesText(profile)}\n`,
-    `${markdownTable([["where the gateway's CPU time goes", "share"], ...groups])}\n`,
-    `${markdownTable([["functions that take the most themselves", "share"], ...functions])}\n`,
-  ].join("\n");
+/** Where the CPU time of a call goes: groups of code in rows, parts in columns. */
+function profilesSection(parts: readonly Section[], results: Results): string {
+  const profiles = parts.flatMap(({ name }) => {
+    const profile = results.profiles[name];
+    return profile ? [{ name, profile }] : [];
+  });
+  const [first] = profiles;
+  if (!first) return NOTHING;
+  const groups = [...new Set(profiles.flatMap(({ profile }) => profile.groups.map(({ place }) => place)))];
+  const rows = groups.map((group) => [
+    group,
+    ...profiles.map(({ profile }) => percent(profile.groups.find(({ place }) => place === group)?.share)),
+  ]);
+  const head = ["share of the gateway's CPU time, %", ...profiles.map(({ name }) => name)];
+  return `${circumstancesText(first.profile)}\n\n${markdownTable([head, ...rows])}\n`;
 }
 
-function circumstancesText({ date, commit, command, machine, stolen }: Circumstances): string {
+function percent(share: number | undefined): string {
+  return share === undefined ? "" : (share * 100).toFixed(1);
+}
+
+function circumstancesText({ date, commit, command, stolen }: Omit<Circumstances, "machine">): string {
   const version = commit === undefined ? "" : ` at ${commit}`;
-  return `${date}${version}, \`${command}\`, ${machine}${stolenText(stolen)}:`;
+  return `${date}${version}, \`${command}\`${stolenText(stolen)}:`;
 }
 
-/** How much the figures of a virtual machine may owe to its neighbours. */
+/** The share of processor time that a virtual machine's host gave to others. */
 export function stolenText(stolen: number | undefined): string {
-  return stolen === undefined
-    ? ""
-    : `, ${(stolen * 100).toFixed(0)} % of its processor time taken by other machines`;
+  return stolen === undefined ? "" : `, ${(stolen * 100).toFixed(0)} % of the CPU time stolen`;
 }
 
 function groupOf({ name, title }: Section, results: Results): PlotGroup {

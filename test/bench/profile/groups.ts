@@ -13,14 +13,14 @@ const GROUPS: readonly (readonly [group: string, urls: RegExp])[] = [
   ["Solana libraries", /\/node_modules\/(?:@solana|@noble|@scure|bn\.js|borsh)/],
   ["other libraries", /\/node_modules\//],
   [
-    "our JSON and gRPC doors",
+    "our transports",
     /\/(?:src\/transport|src\/httpjson|gen|src\/gateway|src\/console)(?:\/|\.ts$)|\/src\/gateway\.ts/,
   ],
   ["our SQL adapter", /\/src\/postgres\//],
   ["our log and metrics", /\/src\/(?:log\.ts|metrics\/)/],
   ["our use cases and domain", /\/src\/(?:app|domain|tools|payments|registered|inference|sandbox)\//],
   ["our chain client", /\/src\/(?:solana|outbound)\//],
-  ["the rest of ours", /\/src\/|\/test\//],
+  ["our other code", /\/src\/|\/test\//],
   ["Node's crypto", /^node:(?:internal\/)?crypto/],
   ["Node's HTTP", /^node:(?:_http|internal\/http|http|internal\/url|internal\/http2|internal\/per_context)/],
   [
@@ -31,7 +31,7 @@ const GROUPS: readonly (readonly [group: string, urls: RegExp])[] = [
     "Node's timers, promises and events",
     /^node:(?:events|internal\/(?:timers|process|async_hooks|event|abort|util|promise)|timers|async_hooks|diagnostics_channel|util)/,
   ],
-  ["the rest of Node", /^node:/],
+  ["other parts of Node", /^node:/],
 ];
 
 /** V8's names for time that is no function's. */

@@ -10,7 +10,7 @@ const node = (id: number, functionName: string, url: string, ...children: number
 /** A call of ours that parses JSON, a library with a folder `src`, the collector, and time without work. */
 const NODES = [
   node(1, "(root)", "", 2, 4, 5, 6),
-  node(2, "answer", "file:///checkout/src/transport/http/answer.ts", 3),
+  node(2, "answer", "file:///checkout/src/transport/http/response.ts", 3),
   node(3, "parse", ""),
   node(4, "query", "file:///checkout/node_modules/@grpc/grpc-js/build/src/server.js"),
   node(5, "(garbage collector)", ""),
@@ -29,7 +29,7 @@ describe("a CPU profile", () => {
     );
     expect(busyMs).toBe(10);
     expect(groups).toEqual([
-      { place: "our JSON and gRPC doors", share: 0.6 },
+      { place: "our transports", share: 0.6 },
       { place: "Connect and gRPC libraries", share: 0.2 },
       { place: "garbage collection", share: 0.2 },
     ]);

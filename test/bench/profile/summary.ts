@@ -48,7 +48,7 @@ export function summarize(text: string, afterMs: number): ProfileSummary {
     passed += micros;
     if (passed < afterMs * 1000 || !frame || IDLE.has(frame.functionName)) continue;
     busy += micros;
-    groups.add(groupAt.get(id) ?? "the rest of Node", micros);
+    groups.add(groupAt.get(id) ?? "other parts of Node", micros);
     owners.add(ownerOf(frame), micros);
     functions.add(
       `${frame.functionName || "(anonymous)"} ${placeOf(frame.url, frame.lineNumber + 1)}`.trim(),
