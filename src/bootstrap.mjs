@@ -21,7 +21,7 @@ else refuseWhatIsMissing();
 const program = target === "--run" ? args : [path.join("src", "main.mjs"), ...process.argv.slice(2)];
 run(pinnedNode(), program);
 
-/** `npm ci`, when the lock file is not the one that node_modules was installed from. */
+/** Runs `npm ci` when package-lock.json has changed since node_modules was installed. */
 function installWhatIsMissing() {
   const lock = createHash("sha256")
     .update(readFileSync(path.join(root, "package-lock.json")))
@@ -44,7 +44,7 @@ function installWhatIsMissing() {
   writeFileSync(stamp, lock);
 }
 
-/** Ends with one line when a package of production is not there in the version that package.json names. */
+/** Exits with one line when a production package is missing or has the wrong version. */
 function refuseWhatIsMissing() {
   const { dependencies } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
   const missing = Object.entries(dependencies).filter(([name, version]) => versionOf(name) !== version);
@@ -65,7 +65,7 @@ function versionOf(name) {
   }
 }
 
-/** The `node` package fetches its binary in an install script, and scripts are off: link the platform package's binary in its place. */
+/** Install scripts are off, so the `node` package has no binary: links the one of the platform package. */
 function linkNode() {
   const binary = platformNode();
   if (!binary || process.platform === "win32") return;
@@ -98,16 +98,19 @@ function pinnedNode() {
   process.exit(1);
 }
 
-/** Runs the program in the foreground: its signals, its exit code, the project's own tools first on the PATH. */
+/**
+ * Runs the program in the foreground, forwards signals and its exit code, and puts the project's tools first
+ * on PATH.
+ */
 function run(node, [file, ...rest]) {
   const child = spawn(node, [path.resolve(root, file), ...rest], {
     stdio: "inherit",
     env: { ...process.env, PATH: `${bin}${path.delimiter}${process.env.PATH ?? ""}` },
   });
-  // The program itself decides what a terminal that closes means.
+  // The program itself handles SIGHUP.
   process.on("SIGHUP", () => {});
   for (const signal of ["SIGINT", "SIGTERM"]) {
-    // A terminal's Ctrl-C reaches the program itself, and a second one means "at once".
+    // The terminal already sends Ctrl-C to the program; forwarding it again would mean "stop at once".
     process.on(signal, () => (signal === "SIGINT" && process.stdin.isTTY ? undefined : child.kill(signal)));
   }
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 143)));

@@ -16,39 +16,39 @@ import { openPostgres } from "./postgres/index.ts";
 import { openChain } from "./solana/index.ts";
 import { systemClock, systemRandom } from "./system.ts";
 
-/** How long calls that a shutdown has aborted have to end their runs and answer their callers, ms. */
+/** Time for aborted calls to end their runs and send responses, ms. */
 const ABORTED_MS = 1_000;
 
-/** What is told to those whose calls outlast a shutdown's grace period. */
+/** Error for calls that outlast the shutdown's grace period. */
 const STOPPING = new ToolgateError(
   "UNAVAILABLE",
   "the service is stopping; nothing was charged, repeat the call with the same idempotency key or proof",
   { retryAfterSeconds: 1 },
 );
 
-/** A gateway at work. */
+/** A running gateway. */
 export interface Gateway extends Addresses {
-  /** host:port of the figures; undefined unless METRICS_PORT is set */
+  /** host:port of the metrics server; undefined unless METRICS_PORT is set */
   readonly metricsAddress: string | undefined;
   readonly payTo: string;
   readonly usdcMint: string;
-  /** Stops accepting, finishes what runs, hands the rest over, closes. */
+  /** Stops accepting calls, finishes running ones, hands over the leadership and closes. */
   close(): Promise<void>;
 }
 
-/** What differs between those that start a gateway. */
+/** Options of startGateway. */
 export interface StartOptions {
-  /** Doors that take a free port where theirs is taken. */
+  /** Ports that may move to a free one when taken. */
   readonly movable?: readonly PortSetting[];
-  /** Stands around what the calls work with, to watch it or to disturb it. */
+  /** Wraps the dependencies of calls; tests use it to observe or disturb them. */
   readonly around?: (deps: CallToolDeps) => CallToolDeps;
-  /** Secret key of the development setup's wallet, for the console's page; never in production. */
+  /** Secret key of the development wallet for the console; never set in production. */
   readonly devWallet?: Uint8Array | undefined;
 }
 
 /**
- * Puts all parts together and opens the doors. The outside world is expected to be fit: see start-checks.ts.
- * @throws ConfigError when a port cannot be had, or the fee payer's key cannot be used; nothing is left open then
+ * Composes the gateway and starts its servers. Preconditions: start-checks.ts.
+ * @throws ConfigError when a port is taken or the fee payer's key is invalid; closes everything first
  */
 export async function startGateway(
   config: ServeConfig,
@@ -121,11 +121,11 @@ export async function startGateway(
       aborted.resolve();
     }, graceMs + ABORTED_MS);
     await Promise.all([doors.http.close(), doors.grpc.close(graceMs + ABORTED_MS)]);
-    // What runs for callers that have gone is finished too: it may have been paid for.
+    // Calls whose callers disconnected may be paid for, so they finish too.
     await Promise.race([doors.idle(), aborted.promise]);
     clearTimeout(overdue);
     clearTimeout(cut);
-    // Relayed payments whose callers have gone are left to the other instances.
+    // Other instances finish relayed payments whose callers disconnected.
     stopping.abort(STOPPING);
     await relay?.relay.settled();
     await keeper.close();
@@ -158,7 +158,7 @@ export async function startGateway(
   }
 }
 
-/** What an operator says of the addresses, over where the doors listen, as host:port. */
+/** Returns the configured public addresses, or those the servers listen on (host:port). */
 function addressesOf(config: ServeConfig, http: string, grpcAddress: string): Addresses {
   const baseUrl = config.PUBLIC_URL ?? `http://${http}`;
   const consoleUrl = config.CONSOLE_URL ?? `${baseUrl.replace(/\/$/, "")}/console`;

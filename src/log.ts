@@ -4,7 +4,7 @@ import { pino, type DestinationStream, type Logger } from "pino";
 
 export type { Logger };
 
-/** What must never reach a log line, wherever in an object it stands. */
+/** Members redacted at any depth of a log object. */
 const SECRETS = [
   "authorization",
   "cookie",
@@ -18,24 +18,26 @@ const SECRETS = [
   "rpc_url",
 ];
 
-/** What looks like a secret, wherever in a text it stands, and what is written instead: API keys, and passwords in addresses. */
+/** Patterns redacted in any text, and their replacements: API keys, and passwords in URLs. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/sk-agent-[\w-]{12,}/g, "sk-agent-***"],
   [/(:\/\/[^\s:@/"]*:)[^\s@/"]+@/g, "$1***@"],
   [/([?&]\w*password=)[^\s&"]+/gi, "$1***"],
 ];
 
-/** What a log is like besides its level. */
 export interface LogOptions {
-  /** Values that no line may hold, whoever repeats them: an upstream may echo the key that it refuses. */
+  /** Values redacted everywhere: an upstream may echo the key it rejects. */
   readonly secrets: readonly string[];
-  /** Where to, instead of stderr. */
+  /** File to write to instead of stderr. */
   readonly file?: string;
-  /** Text for people goes to stdout: lines are for people too where stdout and stderr are one file. */
+  /** Whether stdout carries text for people: then log lines are readable too when both are one file. */
   readonly besideText?: boolean;
 }
 
-/** The log: JSON lines on stderr; for people when stderr is a terminal and the pretty printer is installed (it is not in production). */
+/**
+ * Creates the log: JSON lines on stderr, readable text when stderr is a terminal and pino-pretty is
+ * installed.
+ */
 export function createLogger(level: string, { secrets, file, besideText = false }: LogOptions): Logger {
   const redact = {
     paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
@@ -52,13 +54,13 @@ export function createLogger(level: string, { secrets, file, besideText = false 
   return pino(options, destination(file, besideText));
 }
 
-/** Takes the secrets out of a line, in every form that a line can have them in. */
+/** Redacts the secrets in every encoding that a line may contain. */
 function scrubber(secrets: readonly string[]): (line: string) => string {
   const forms = secrets.flatMap((secret) => {
     const base64 = Buffer.from(secret).toString("base64");
     return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64];
   });
-  // The longest first: none may be left over because a part of it was taken out.
+  // Longest first: otherwise part of a longer secret would remain.
   const known = [...new Set(forms)]
     .filter((form) => form !== "")
     .sort((one, other) => other.length - one.length);
@@ -76,7 +78,7 @@ function destination(file: string | undefined, besideText: boolean): Destination
   return forPeople ? prettyOrPlain() : pino.destination({ dest: 2, sync: true });
 }
 
-/** Whether two descriptors are the same file, pipe or terminal. */
+/** Returns whether two descriptors are the same file, pipe or terminal. */
 function isOneFile(one: number, other: number): boolean {
   const [a, b] = [fstatSync(one), fstatSync(other)];
   return a.dev === b.dev && a.ino === b.ino;

@@ -1,12 +1,12 @@
-/** How often time is added up, ms. A stall of the event loop counts as two of these at most. */
+/** Tick, ms. A stall of the event loop counts as two ticks at most. */
 const TICK_MS = 500;
 
 let runningMs = 0;
 let last: number | undefined;
 
 /**
- * Milliseconds on a monotonic clock in which the event loop turned. After a stall the timers that were due fire before what arrived
- * meanwhile is read: limits that are measured by this leave room for it.
+ * Milliseconds during which the event loop ran. After a stall, due timers fire before waiting data is read; a
+ * timeout in this clock still leaves time to read it.
  */
 export function loopTime(): number {
   if (last === undefined) {
@@ -16,14 +16,14 @@ export function loopTime(): number {
   return runningMs + sinceTick(last);
 }
 
-/** A limit in {@link loopTime}. */
+/** A timeout in {@link loopTime}. */
 export class LoopTimer {
   readonly #ms: number;
   readonly #ended: () => void;
   #due: number;
   #timer: NodeJS.Timeout;
 
-  /** @param ended called once when the time is over, unless the timer is refreshed or cleared before */
+  /** @param ended called once when the time is over, unless refreshed or cleared before */
   constructor(ms: number, ended: () => void) {
     this.#ms = ms;
     this.#ended = ended;
@@ -31,7 +31,7 @@ export class LoopTimer {
     this.#timer = setTimeout(() => this.#check(), ms);
   }
 
-  /** Starts the time again. */
+  /** Restarts the timeout. */
   refresh(): void {
     this.#due = loopTime() + this.#ms;
   }

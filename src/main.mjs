@@ -1,4 +1,4 @@
-// src/main.ts is a link to this file: a Node that is too old cannot load .ts, and could not run a line of ours that says so.
+// src/main.ts is a link to this file: a Node too old for .ts can still run it and report its version.
 import process from "node:process";
 
 const [major = 0] = process.versions.node.split(".").map(Number);
@@ -9,11 +9,12 @@ if (major < 24) {
   process.exit(1);
 }
 
-// Compiling what a command imports takes most of its start. The cache is beside the packages: where only we can write, nobody plants code.
+// Compiling takes most of the start, so it is cached. The cache is where only this user can write: others
+// could plant code.
 const { enableCompileCache } = await import("node:module");
 enableCompileCache(new URL("../node_modules/.cache/compile", import.meta.url).pathname);
 
 const { runCommandLine } = await import("./cli/command-line.ts");
 await runCommandLine(process.argv.slice(2));
-// A command that is done is done, whatever sockets its libraries would still keep open.
+// Exits although libraries may keep sockets open.
 process.exit();

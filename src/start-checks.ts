@@ -7,13 +7,13 @@ import { checkDatabase, type Findings } from "./postgres/start-checks.ts";
 import { adviseOnEndpoints, checkChain, openChain } from "./solana/index.ts";
 import { systemClock } from "./system.ts";
 
-/** Longest that the endpoints may take to answer, ms. */
+/** Time limit for the RPC endpoints, ms. */
 const LIMIT_MS = 15_000;
 
 /**
- * Looks at the outside world before the doors open: database reachable, durable, at the current schema; every RPC endpoint on mainnet
- * and seeing the treasury's token account; the fee payer able to pay; what registered tools need readable; the sandbox behind its walls.
- * @returns every problem with what to do about it, none: fit to serve; and what is unwise
+ * Checks the preconditions of `serve`: database reachable, durable and migrated; RPC endpoints on mainnet;
+ * treasury account present; fee payer funded; custom tools readable; sandbox isolated.
+ * @returns problems, each with what to do, and warnings; without problems `serve` may start
  */
 export async function checkPreconditions(config: ServeConfig, log: Logger): Promise<Findings> {
   const chain = openChain({

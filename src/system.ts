@@ -1,13 +1,12 @@
 import { randomFillSync } from "node:crypto";
 import type { Clock, Random } from "./domain/clock.ts";
 
-/** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now() };
 
 const pool = Buffer.alloc(4096);
 let used = pool.length;
 
-/** The machine's randomness, drawn in blocks because small draws are dear. */
+/** Draws random bytes in blocks: small reads are slow. */
 export const systemRandom: Random = {
   bytes(length) {
     if (length > pool.length) return randomFillSync(new Uint8Array(length));

@@ -3,13 +3,11 @@ import { parseAddress } from "../domain/base58.ts";
 import { formatUsdc, MAX_MICRO_USD, parseUsdc } from "../domain/money.ts";
 import { isScope, SCOPES, type Scope } from "../domain/scope.ts";
 
-/** A wallet address. */
 export function address(text: string): string {
   if (!parseAddress(text)) throw new InvalidArgumentError("must be a wallet address (base58 of 32 bytes)");
   return text;
 }
 
-/** A whole number from 1 to ten million. */
 export function count(text: string): number {
   const value = Number(text);
   if (!/^\d{1,8}$/.test(text) || value < 1 || value > 10_000_000)
@@ -17,12 +15,11 @@ export function count(text: string): number {
   return value;
 }
 
-/** Like {@link count}, or 0 for none. */
 export function countOrNone(text: string): number {
   return text === "0" ? 0 : count(text);
 }
 
-/** Decimal USDC, negative allowed, as micro-USD. */
+/** Returns micro-USD; negative amounts are allowed. */
 export function signedUsdc(text: string): bigint {
   const amount = parseUsdc(text.replace(/^-/, ""));
   if (amount === undefined || amount === 0n)
@@ -32,27 +29,25 @@ export function signedUsdc(text: string): bigint {
   return text.startsWith("-") ? -amount : amount;
 }
 
-/** Decimal USDC, more than nothing, as micro-USD. */
+/** Returns micro-USD, more than 0. */
 export function usdc(text: string): bigint {
   const amount = signedUsdc(text);
   if (amount < 0n) throw new InvalidArgumentError("must be more than nothing");
   return amount;
 }
 
-/** Longest reason, characters, as over gRPC. */
+/** Characters; the same limit as over gRPC. */
 const MAX_REASON = 500;
 
-/** Why something was done, for the ledger to keep. */
 export function reason(text: string): string {
   if (text.trim() === "" || text.length > MAX_REASON)
     throw new InvalidArgumentError(`must say why, in 1 to ${MAX_REASON} characters`);
   return text;
 }
 
-/** Milliseconds of the units that spans are given in. */
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A span of time such as `90s`, `15m`, `12h` or `30d`, in ms; 0 needs no unit. */
+/** Returns the milliseconds of a duration such as `90s`, `15m`, `12h` or `30d`; 0 needs no unit. */
 export function duration(text: string): number {
   const [, digits, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (text === "0") return 0;
@@ -61,10 +56,10 @@ export function duration(text: string): number {
   return Number(digits) * (UNITS[unit] ?? 0);
 }
 
-/** ISO 8601 with the hour left out (midnight UTC), or with an offset. */
+/** ISO 8601 with a UTC offset, or a date alone (midnight UTC). */
 const ISO_TIMESTAMP = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** A moment: as ISO 8601, or as the span of time until then. */
+/** Accepts ISO 8601 or a duration from now. */
 export function timestamp(text: string): Date {
   const at = new Date(ISO_TIMESTAMP.test(text) ? text : Number.NaN);
   if (!Number.isNaN(at.getTime())) return at;
@@ -74,12 +69,10 @@ export function timestamp(text: string): Date {
   );
 }
 
-/** Names, separated by commas. */
 export function names(text: string): string[] {
   return text.split(",").map((part) => part.trim());
 }
 
-/** Scopes, separated by commas. */
 export function scopes(text: string): Scope[] {
   return text.split(",").map((part) => {
     const scope = part.trim();

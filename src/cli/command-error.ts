@@ -1,4 +1,4 @@
-/** A command that cannot be done, for a reason that its user can do something about. The message alone is shown; exit code 1. */
+/** An error the user can fix. The command line prints the message alone and exits with 1. */
 export class CommandError extends Error {
   override name = "CommandError";
 }

@@ -16,7 +16,7 @@ import { addServeCommand } from "./serve.ts";
 import { addSuspenseCommands } from "./suspense.ts";
 import { addTreasuryCommands } from "./treasury.ts";
 
-/** Every command. What one needs of the house it imports when it runs, so that no command pays for another. */
+/** Each command imports its dependencies when it runs, so that the others start fast. */
 const COMMANDS = [
   addDevCommand,
   addServeCommand,
@@ -31,7 +31,7 @@ const COMMANDS = [
   addDoctorCommand,
 ];
 
-/** Runs the command line. Exit code 0: done; 1: it could not be done; 2: the command itself is wrong. */
+/** Runs a command. Exit code 1: the command failed; 2: wrong arguments or configuration. */
 export async function runCommandLine(argv: readonly string[]): Promise<void> {
   const program = new Command("toolgate")
     .description("The gateway through which software agents buy tool calls.")

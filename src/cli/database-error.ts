@@ -1,14 +1,15 @@
 import { ToolgateError } from "../domain/errors.ts";
 import { CommandError } from "./command-error.ts";
 
-/** SQLSTATE of a table that is not there. */
+/** SQLSTATE undefined_table. */
 const UNDEFINED_TABLE = "42P01";
 
-/** SQLSTATE of a table that somebody else has had for too long. */
+/** SQLSTATE lock_not_available. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * A {@link CommandError} where the user can do something about the database. It names host and port only: the address holds the password.
+ * Returns a {@link CommandError} for errors the user can fix. Names host and port only: the URL holds the
+ * password.
  */
 export function explainDatabaseError(error: unknown, databaseUrl: string): unknown {
   if (error instanceof CommandError) return error;
@@ -30,12 +31,12 @@ export function explainDatabaseError(error: unknown, databaseUrl: string): unkno
   );
 }
 
-/** System errors, and SQLSTATEs: connection exceptions, invalid authorization, no such database, shutdown and start. */
+/** System errors and SQLSTATEs for connection, authorization, missing database, shutdown and startup. */
 function isConnection(code: string): boolean {
   return /^(E[A-Z]+|EAI_AGAIN|08...|28...|3D000|57P0.)$/.test(code);
 }
 
-/** The code of an error, or of what it was caused by. */
+/** Returns the code of the error or of its cause. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if ("code" in error && typeof error.code === "string" && !(error instanceof ToolgateError))

@@ -17,7 +17,7 @@ const devJson = z.object({
   fee_payer_keypair: z.string().optional(),
 });
 
-/** The configuration of a command; where DATABASE_URL is not set, with the database and the chain of a running `dev`. */
+/** Reads the configuration. Without DATABASE_URL it uses the database and chain of a running `dev`. */
 export function commandConfig(): CommandConfig {
   const config = readConfig(readEnvironment());
   const { DATABASE_URL } = config;
@@ -37,12 +37,11 @@ export function commandConfig(): CommandConfig {
   };
 }
 
-/** A configuration with a database. */
 export type CommandConfig = Config & { DATABASE_URL: string };
 
 /**
- * Gives the command the database, and closes it after. What operators change through it is written to their log.
- * @throws CommandError when the database cannot be used; whatever `run` throws
+ * Opens the database for one command and closes it afterwards. Changes are written to the operator log.
+ * @throws CommandError when the database cannot be used, and whatever `run` throws
  */
 export async function withPostgres<Result>(
   run: (postgres: Postgres, config: CommandConfig) => Promise<Result>,

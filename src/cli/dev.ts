@@ -18,7 +18,7 @@ interface DevOptions {
   json?: boolean;
 }
 
-/** `dev`: everything on one machine, from nothing. */
+/** `dev`: runs everything on one machine. */
 export function addDevCommand(program: Command): void {
   program
     .command("dev")
@@ -32,7 +32,7 @@ export function addDevCommand(program: Command): void {
 }
 
 async function dev(options: DevOptions): Promise<void> {
-  // Until there are callers there is nothing to finish, and what was started ends with this process.
+  // Exits at once during startup: there are no calls to finish yet.
   const endQuitting = onStop((signal) => process.exit(exitCodeOf(signal)));
   const tell = options.json ? (step: string) => outputFor(true).record({ step }) : print;
   const environment: NodeJS.ProcessEnv = {
@@ -53,7 +53,7 @@ async function dev(options: DevOptions): Promise<void> {
     const log = createLogger(LOG_LEVEL, { secrets: collectSecrets(config), besideText: !options.json });
     ignoreHangUp(log);
     const { startGateway } = await import("../gateway.ts");
-    // A busy machine must not keep a newcomer out: only a port that was asked for has to be that one.
+    // Ports from the defaults may move to a free one; ports the user set may not.
     const movable = (["PORT", "GRPC_PORT"] as const).filter((name) => (environment[name] ?? "") === "");
     gateway = await startGateway(config, log, { movable, devWallet: world.walletSecretKey });
     const ready = await world.ready(gateway);
@@ -73,14 +73,14 @@ async function dev(options: DevOptions): Promise<void> {
   }
 }
 
-/** A purchase that fails, e.g. of an account that was blocked in the console, is told: what was started is of use all the same. */
+/** The gateway stays useful when the demo purchase fails, for example because the account is blocked. */
 function reportDemoFailure(error: unknown): void {
   process.stderr.write(
     `The demo agent bought nothing: ${error instanceof Error ? error.message : String(error)}\n`,
   );
 }
 
-/** @throws CommandError when the user can do something about it */
+/** @throws CommandError for errors the user can fix */
 async function openWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
   const { DataDirInUseError, EmbeddedPostgresError, openDevWorld } = await import("../dev/index.ts");
   try {

@@ -6,7 +6,7 @@ import { createLogger } from "../log.ts";
 import type { Findings } from "../postgres/start-checks.ts";
 import { outputFor } from "./output.ts";
 
-/** `doctor`: what would keep `serve` from starting, and what it would start without. */
+/** `doctor`: reports what prevents `serve` from starting and which features are off. */
 export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")

@@ -108,7 +108,7 @@ async function migrateDatabase({
   }
 }
 
-/** @throws CommandError when the role is not fit to serve with */
+/** @throws CommandError when the role cannot be used to serve */
 async function grantServing(url: string, role: string): Promise<void> {
   const grants = await import("../postgres/grants.ts");
   await grants.grantServing(url, role).catch((error: unknown) => {

@@ -58,7 +58,7 @@ export function addOperationsCommands(program: Command): void {
     });
 }
 
-/** @throws ConfigError where the chain is not known */
+/** @throws ConfigError when the chain is not configured */
 async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<Operations> {
   const { TREASURY_OWNER: treasuryOwner, SOLANA_RPC_URLS: urls } = config;
   const missing = Object.entries({ TREASURY_OWNER: treasuryOwner, SOLANA_RPC_URLS: urls });

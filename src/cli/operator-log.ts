@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from "../domain/json.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 
-/** The ports as commands have them: whatever an operator changes through them is written to the operators' log before. */
+/** Wraps the ports so that each change is written to the operator log before it is made. */
 export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
   const { accounts, apiKeys, suspense, refunds, operatorActions: actions } = postgres;
   const actor = { accountId: undefined, name: `cli:${userName()}` };
@@ -97,7 +97,7 @@ export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
   };
 }
 
-/** Of the machine's user; its number where the machine has no name for it. */
+/** Falls back to the uid when the system has no name for it. */
 function userName(): string {
   try {
     return os.userInfo().username;
@@ -106,7 +106,7 @@ function userName(): string {
   }
 }
 
-/** What JSON has no form for becomes what messages have for it. */
+/** Converts values that JSON lacks: bigint and dates to strings, sets to arrays. */
 function detailsOf(details: object): JsonObject {
   const members = Object.entries(details).filter(([, value]) => value !== undefined);
   return Object.fromEntries(members.map(([name, value]) => [name, jsonOf(value)]));

@@ -1,14 +1,13 @@
 import process from "node:process";
 
-/** What a command prints: JSON lines with --json, text for people otherwise. */
+/** Writes JSON lines with --json, text otherwise. */
 export interface Output {
-  /** One thing: an object as a JSON line, or its members one a line. */
+  /** Writes one object: a JSON line, or one member per line. */
   record(record: Record<string, unknown>): void;
-  /** Many things of one kind: a JSON line each, or a table. */
+  /** Writes a list: one JSON line per row, or a table. */
   table(rows: readonly Record<string, unknown>[]): void;
 }
 
-/** Output for the command's `--json` flag. */
 export function outputFor(json: boolean): Output {
   return json ? jsonOutput : textOutput;
 }

@@ -4,24 +4,23 @@ import type { Page } from "../app/ports.ts";
 import { count } from "./arguments.ts";
 import { outputFor } from "./output.ts";
 
-/** Things of one page at most. */
 const MAX_LIMIT = 100;
 
-/** What every list is asked with. */
+/** Options of every list command. */
 export interface PageOptions {
   limit: number;
   cursor?: string;
   json?: boolean;
 }
 
-/** `--limit`, of a list of such things. */
+/** The `--limit` option. */
 export function limitOption(things: string): Option {
   return new Option("--limit <n>", `how many ${things} at most, 1 to ${MAX_LIMIT}`)
     .argParser(pageSize)
     .default(20);
 }
 
-/** Prints a page, and how to go on: with --json as a last line that has only next_cursor. */
+/** Prints a page and its next cursor: with --json as a last line with only next_cursor. */
 export function printPage<Item>(
   { items, nextCursor }: Page<Item>,
   how: { json: boolean | undefined; record: (item: Item) => Record<string, unknown>; nothing: string },

@@ -17,7 +17,7 @@ interface PayOptions {
   json?: boolean;
 }
 
-/** `pay`: the demo agent's hand, for walks by hand. */
+/** `pay`: pays from the development wallet, for manual tests. */
 export function addPayCommand(program: Command): void {
   program
     .command("pay")
@@ -51,7 +51,7 @@ async function pay(quoteId: string | undefined, options: PayOptions, command: Co
   });
 }
 
-/** Sends money that nobody asked for, as strangers do. */
+/** Sends a payment without a quote. */
 async function payFreely({ usdc: amount, memo, json }: PayOptions, command: Command): Promise<void> {
   if (amount === undefined)
     return command.error("error: give a quote_id, or --usdc for a payment without a quote");

@@ -13,7 +13,7 @@ import { createLogger, type Logger } from "../log.ts";
 import { outputFor } from "./output.ts";
 import { ignoreHangUp, onStop } from "./signals.ts";
 
-/** `serve`: the gateway in production. */
+/** `serve`: runs the gateway in production. */
 export function addServeCommand(program: Command): void {
   program
     .command("serve")
@@ -52,12 +52,12 @@ export function addServeCommand(program: Command): void {
 }
 
 /**
- * A signal that comes sooner than this after the first is the same one again, ms: the process that runs this one forwards what
- * the whole process group has been sent.
+ * A second signal within this time is a copy (ms): npm forwards what the whole process group already
+ * received.
  */
 const DUPLICATE_SIGNAL_MS = 1_000;
 
-/** Serves until SIGTERM or SIGINT, then closes in order; a second signal ends at once. */
+/** Serves until SIGTERM or SIGINT, then closes gracefully; a second signal exits at once. */
 export async function runUntilStopped(gateway: Pick<Gateway, "close">, log: Logger): Promise<void> {
   const signal = await new Promise(onStop);
   const since = performance.now();

@@ -4,7 +4,7 @@ import type { Logger } from "../log.ts";
 
 const STOPS = ["SIGTERM", "SIGINT"] as const;
 
-/** Acts on SIGTERM and SIGINT, each time. @returns what ends that */
+/** Calls `act` on every SIGTERM and SIGINT. @returns a function that removes the listeners */
 export function onStop(act: (signal: (typeof STOPS)[number]) => void): () => void {
   for (const name of STOPS) process.on(name, act);
   return () => {
@@ -12,14 +12,14 @@ export function onStop(act: (signal: (typeof STOPS)[number]) => void): () => voi
   };
 }
 
-/** Logs SIGHUP instead of ending: a terminal that closes must not break calls off. */
+/** Ignores SIGHUP, so that closing a terminal does not abort calls. */
 export function ignoreHangUp(log: Logger): void {
   process.on("SIGHUP", () =>
     log.info({ signal: "SIGHUP" }, "signal ignored: the settings are read at the start only"),
   );
 }
 
-/** The exit code of a program that a signal has ended, as shells count it. */
+/** Returns the shell's exit code for a process that a signal ended. */
 export function exitCodeOf(signal: (typeof STOPS)[number]): number {
   return 128 + os.constants.signals[signal];
 }

@@ -6,10 +6,10 @@ import { createLogger } from "../log.ts";
 import { systemClock } from "../system.ts";
 import { CommandError } from "./command-error.ts";
 
-/** Longest that the chain may take, ms. */
+/** Time limit for the RPC endpoints, ms. */
 const LIMIT_MS = 15_000;
 
-/** One line of the audit: the ledger against the chain. */
+/** One line of the audit report: ledger against chain. */
 export interface TreasuryCheck {
   invariant: "treasury_matches_chain";
   checked: bigint;
@@ -17,15 +17,16 @@ export interface TreasuryCheck {
   description: string;
   chain_usdc: string;
   ledger_usdc: string;
-  /** Chain less ledger. */
+  /** Chain minus ledger. */
   difference_usdc: string;
 }
 
 /**
- * Whether the treasury's token account holds at least what the ledger says: what it held when its watch began, and what reached it and
- * neither left it again nor was reversed. It may hold more: movements are recorded once they are final. Less means that a deposit was
- * credited that the chain does not have, or that the treasury was spent from, which is recorded in a moment.
- * @throws ConfigError without SOLANA_RPC_URLS and TREASURY_OWNER; CommandError when there is no such token account, or no endpoint answers
+ * Checks that the treasury's token account holds at least the expected balance. More is fine: movements are
+ * recorded once final. Less means that a credited deposit is not on the chain, or that a withdrawal is not
+ * recorded yet.
+ * @throws ConfigError without SOLANA_RPC_URLS and TREASURY_OWNER; CommandError when the account or all
+ * endpoints are unavailable
  */
 export async function checkTreasury(config: Config & { DATABASE_URL: string }): Promise<TreasuryCheck> {
   const { SOLANA_RPC_URLS: urls, TREASURY_OWNER: treasuryOwner } = config;
@@ -44,7 +45,7 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
   const log = createLogger("error", { secrets: collectSecrets(config) });
   const rules = { memoPrefix: config.MEMO_PREFIX, waitMs: 0, finalizedAbove: 0n, clock: systemClock, log };
   const { rpc, treasury } = openChain({ urls, treasuryOwner, ...rules });
-  // In this order: what is credited after the first look is on the chain before the second.
+  // Reads the ledger first: a deposit credited after that is already on the chain.
   const ledger = await expectedTreasuryBalance(config.DATABASE_URL);
   const chain = await treasuryBalance(rpc, treasury, AbortSignal.timeout(LIMIT_MS)).catch(
     (error: unknown) => {

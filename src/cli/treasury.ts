@@ -49,10 +49,13 @@ async function show(json: boolean): Promise<void> {
   });
 }
 
-/** Longest that the chain may take, ms. */
+/** Time limit for the RPC endpoints, ms. */
 const LIMIT_MS = 15_000;
 
-/** The relay's fee payer, and what it holds; undefined where gasless is off. What cannot be told keeps nothing else from being shown. */
+/**
+ * Returns the relay's fee payer and balance; undefined when gasless is off. Failures leave the balance
+ * undefined.
+ */
 async function feePayerOf(config: Config & { TREASURY_OWNER: string }) {
   const { openSponsor } = await import("../gateway/fee-payer.ts");
   const { SOLANA_RPC_URLS: urls = [] } = config;

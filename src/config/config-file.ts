@@ -4,7 +4,10 @@ import { customToolsSchema } from "../tools/custom/config.ts";
 import { sandboxSchema } from "../sandbox/config.ts";
 import { pricesSchema } from "../tools/prices.ts";
 
-/** The file that TOOLGATE_CONFIG names, JSON or YAML. Unknown members are errors: a price that is misspelt must not be a default in silence. */
+/**
+ * Schema of the TOOLGATE_CONFIG file (JSON or YAML). Unknown members are errors, so a misspelt price never
+ * falls back to a default.
+ */
 export const configFileSchema = z.strictObject({
   prices: pricesSchema,
   inference: inferenceSchema,
@@ -12,5 +15,5 @@ export const configFileSchema = z.strictObject({
   tools: customToolsSchema,
 });
 
-/** The file, read, with every default filled in. */
+/** The file with all defaults filled in. */
 export type ConfigFile = z.output<typeof configFileSchema>;

@@ -11,23 +11,22 @@ import { BUILT_IN_TOOLS } from "../tools/names.ts";
 import { configFileSchema, type ConfigFile } from "./config-file.ts";
 import { SECRET_SETTINGS, settingsSchema, type Settings } from "./settings.ts";
 
-/** Everything an operator can set: the environment, and the file that TOOLGATE_CONFIG names. */
+/** All settings: environment variables and the TOOLGATE_CONFIG file. */
 export interface Config extends Settings {
   readonly prices: ConfigFile["prices"];
-  /** The servers behind inference_chat; none: it is announced only. */
+  /** Servers for inference_chat; empty: the tool is unavailable. */
   readonly upstreams: readonly UpstreamSettings[];
   readonly sandbox: ConfigFile["sandbox"];
-  /** The operator's own tools. */
+  /** The operator's custom tools. */
   readonly tools: readonly CustomToolSettings[];
 }
 
-/** What `serve` cannot do without. */
 const REQUIRED = ["DATABASE_URL", "SOLANA_RPC_URLS", "TREASURY_OWNER"] as const;
 
-/** A configuration that `serve` can start with. */
+/** A configuration with everything `serve` requires. */
 export type ServeConfig = Config & { [Name in (typeof REQUIRED)[number]]: NonNullable<Config[Name]> };
 
-/** Every problem of the configuration at once, each with what to do about it. */
+/** Lists every problem of the configuration with what to do about it. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -40,7 +39,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The process environment over `.env` of the working directory: what is set in the environment wins. */
+/** Merges the process environment over `.env` of the working directory. */
 export function readEnvironment(processEnv: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   try {
     return { ...parseEnv(readFileSync(".env", "utf8")), ...processEnv };
@@ -51,7 +50,7 @@ export function readEnvironment(processEnv: NodeJS.ProcessEnv = process.env): No
 }
 
 /**
- * Reads and checks the configuration. An empty variable counts as not set.
+ * Reads and validates the configuration. Empty variables count as unset.
  * @throws ConfigError with every problem
  */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
@@ -82,7 +81,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
 
 /**
  * Reads the configuration for `serve`.
- * @throws ConfigError with every problem, what is missing beside what is wrong
+ * @throws ConfigError with every problem, invalid and missing settings together
  */
 export function readServeConfig(environment: NodeJS.ProcessEnv): ServeConfig {
   try {
@@ -95,8 +94,8 @@ export function readServeConfig(environment: NodeJS.ProcessEnv): ServeConfig {
 }
 
 /**
- * Narrows to what `serve` needs.
- * @throws ConfigError naming everything that is missing
+ * Checks that the settings `serve` requires are present.
+ * @throws ConfigError with every missing setting
  */
 export function requireServeConfig(config: Config): ServeConfig {
   if (isServeConfig(config)) return config;
@@ -112,7 +111,7 @@ function isServeConfig(config: Config): config is ServeConfig {
   return REQUIRED.every((name) => config[name] !== undefined && config[name].length > 0);
 }
 
-/** The settings of the environment for `--print-config`; secrets as `***`. */
+/** Returns the environment settings for `--print-config`, secrets as `***`. */
 export function redactedConfig(config: Config): Record<string, unknown> {
   const { prices: _, upstreams: __, sandbox: ___, tools: ____, ...settings } = config;
   return Object.fromEntries(
@@ -131,7 +130,7 @@ function readConfigFile(file: string | undefined, problems: string[]): ConfigFil
     content = parseYaml(readFileSync(file, "utf8"));
   } catch (error) {
     problems.push(
-      // The first line says what is wrong and where; those after it repeat the file, and what it may hold.
+      // The first line says what is wrong and where; the rest quotes the file, which may hold secrets.
       `TOOLGATE_CONFIG: ${file} cannot be read as JSON or YAML: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`,
     );
     return fallback;

@@ -1,20 +1,23 @@
 import { secretsOfHeader } from "../tools/custom/headers.ts";
 import type { Config } from "./config.ts";
 
-/** Shorter ones are no secrets, and would take words out of the log. */
+/** Shorter values are not secrets; redacting them would remove ordinary words from the log. */
 const MIN_SECRET_LENGTH = 6;
 
-/** A part of an RPC address's path that is as long as a key is. */
+/** Path segments of an RPC URL at least this long may be API keys. */
 const MIN_PATH_KEY_LENGTH = 16;
 
-/** Parameters of a database's address that hold one: `password`, `sslpassword` (libpq's names, which the driver takes too). */
+/** `password` and `sslpassword`: libpq parameters that the driver accepts too. */
 const PASSWORD_PARAMETER = /password/i;
 
-/** The settings that hold secrets. */
+/** Settings that may contain secrets. */
 type SecretSettings = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> &
   Partial<Pick<Config, "tools">>;
 
-/** Every secret value of the configuration, as its log must not have it: passwords and keys, apart from the addresses that they stand in. */
+/**
+ * Returns every secret value of the configuration for log redaction: passwords and keys without the URLs
+ * around them.
+ */
 export function collectSecrets({
   DATABASE_URL,
   SOLANA_RPC_URLS = [],
@@ -32,13 +35,16 @@ export function collectSecrets({
   return [...secrets].filter((secret) => secret.length >= MIN_SECRET_LENGTH);
 }
 
-/** A parameter wins over what stands before the host, but both may be told. */
+/** Both the user-info password and the parameter may appear in errors. */
 function databaseSecrets({ password, search }: URL): string[] {
   const parameters = parametersOf(search).filter(({ name }) => PASSWORD_PARAMETER.test(name));
   return [...formsOf(password), ...parameters.flatMap(({ value }) => formsOf(value))];
 }
 
-/** Providers put their keys into the user, the password, the query or the path; user and password are sent together (RFC 7617). */
+/**
+ * Providers put keys into user, password, query or path. Basic authentication sends user and password
+ * together (RFC 7617).
+ */
 function rpcSecrets({ username, password, search, pathname }: URL): string[] {
   const credentials = username === "" || password === "" ? "" : `${username}:${password}`;
   const values = parametersOf(search).map(({ value }) => value);
@@ -46,7 +52,7 @@ function rpcSecrets({ username, password, search, pathname }: URL): string[] {
   return [username, password, credentials, ...values, ...parts].flatMap(formsOf);
 }
 
-/** The parameters of a query, as they are written. */
+/** Returns the query parameters as written, still percent-encoded. */
 function parametersOf(search: string): { name: string; value: string }[] {
   return search
     .slice(1)
@@ -54,12 +60,12 @@ function parametersOf(search: string): { name: string; value: string }[] {
     .map((part) => ({ name: part.split("=", 1)[0] ?? "", value: part.slice(part.indexOf("=") + 1) }));
 }
 
-/** A part of an address as it is written, and as whoever reads the address may write it. */
+/** Returns the text as written and in the forms a URL parser may produce. */
 function formsOf(text: string): string[] {
   return [text, decoded(text), decoded(text.replaceAll("+", " "))];
 }
 
-/** Without percent-encoding (RFC 3986 section 2.1); what is none stays. */
+/** Decodes percent-encoding (RFC 3986 section 2.1); leaves invalid sequences. */
 function decoded(text: string): string {
   return text.replaceAll(/(?:%[\da-f]{2})+/gi, (encoded) => {
     try {

@@ -30,8 +30,8 @@ const list = (item: z.ZodType<string, string>) =>
     .pipe(z.array(item));
 
 /**
- * Every setting that comes from the environment, with its default: the one place. `docs/reference/configuration.md` is written from it.
- * Settings without a default here are either optional or made by `dev`; `serve` demands DATABASE_URL, SOLANA_RPC_URLS and TREASURY_OWNER.
+ * Environment settings and their defaults, the source of `docs/reference/configuration.md`. `dev` supplies
+ * those without a default; `serve` requires DATABASE_URL, SOLANA_RPC_URLS and TREASURY_OWNER.
  */
 export const settings = {
   HOST: z.string().default("0.0.0.0").describe("address that the doors listen on"),
@@ -137,7 +137,7 @@ export const settings = {
     .describe("what is logged, as JSON lines on stderr"),
 } as const;
 
-/** Names whose values are secrets, or can carry one: printed as `***`. */
+/** Settings printed as `***` because they are or may contain secrets. */
 export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   "DATABASE_URL",
   "SOLANA_RPC_URLS",
@@ -146,5 +146,4 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
 
 export const settingsSchema = z.object(settings);
 
-/** The settings, read and checked. */
 export type Settings = z.output<typeof settingsSchema>;

@@ -11,19 +11,19 @@ import { SolanaRelayChain, SolanaTreasury, type SolanaChain } from "../solana/in
 import { systemClock } from "../system.ts";
 import type { OpenRelay } from "./relay.ts";
 
-/** What the keeper is made of. */
+/** Dependencies of the background worker. */
 export interface WorkerParts {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
   readonly chain: SolanaChain;
   readonly quotes: Quotes;
-  /** Undefined where gasless is off. */
+  /** Undefined when gasless is off. */
   readonly relay: OpenRelay | undefined;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
-/** Makes the keeper of the treasury and of the relay, not started yet. */
+/** Creates the worker that runs treasury and relay jobs; not started yet. */
 export function createWorker({
   config,
   postgres,
@@ -49,7 +49,7 @@ export function createWorker({
     watchIntervalMs,
     auditIntervalSeconds: config.AUDIT_INTERVAL_SECONDS,
   });
-  // Figures that nobody reads are not worth the asking.
+  // Without a metrics port, skips the queries behind the gauges.
   const measured = config.METRICS_PORT === undefined ? [] : everywhere;
   const relaying = relay
     ? relayJobs({

@@ -13,9 +13,9 @@ import { VERSION } from "../version.ts";
 import type { ToolParts } from "./tool-parts.ts";
 
 /**
- * What calls work with.
- * @param relay undefined where gasless is off
- * @param proofs bounds what callers ask the chain for nothing
+ * Creates the dependencies of tool calls.
+ * @param relay undefined when gasless is off
+ * @param proofs limits chain lookups for proofs that do not verify
  * @param stopping aborts when a shutdown's grace period ends
  */
 export function callToolDeps(
@@ -32,7 +32,7 @@ export function callToolDeps(
     catalogue: new Catalogue(makeTools({ version: VERSION, balance, prices, ...parts })),
     ledger: postgres.ledger,
     unpaidWork: parts.unpaidWork,
-    // A call that waits for its transaction has run nothing yet: it ends with the grace period.
+    // A call that waits for its transaction has run nothing yet, so a shutdown may abort it.
     chain: {
       verify: ({ txSignature, accountId, signal }) => {
         const look = () => chain.verify({ txSignature, signal: AbortSignal.any([signal, stopping]) });

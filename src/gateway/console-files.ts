@@ -8,26 +8,26 @@ import { ConsoleFiles } from "../transport/console-server/console-files.ts";
 import type { ConsoleOrigin } from "../transport/console-server/console-origin.ts";
 import { DevWallet } from "../transport/console-server/dev-wallet.ts";
 
-/** Where `npm run build:console` puts the console. */
+/** Output folder of `npm run build:console`. */
 const BUILT = path.resolve(import.meta.dirname, "../../dist/console");
 
-/** Whether there is a console to serve. */
+/** Returns whether the console is built. */
 export function isConsoleBuilt(): boolean {
   return existsSync(path.join(BUILT, "index.html"));
 }
 
-/** What the console's page is served with. */
+/** Options of openConsoleFiles. */
 export interface ConsoleFilesSettings {
   readonly config: Pick<ServeConfig, "HOST" | "PUBLIC_URL" | "CONSOLE_URL">;
   readonly origin: ConsoleOrigin;
-  /** Secret key of the development setup's wallet; undefined in production. */
+  /** Secret key of the development wallet; undefined in production. */
   readonly devWallet: Uint8Array | undefined;
   readonly log: Logger;
-  /** Where the built console is. */
+  /** Folder of the built console. */
   readonly folder?: string;
 }
 
-/** Reads the built console, or says once that there is none: everything else works without it. */
+/** Reads the built console; logs a warning when it is not built. */
 export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
   const { config, origin: place, devWallet, log, folder = BUILT } = settings;
   const files = readBuiltFiles(folder);
@@ -40,7 +40,10 @@ export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
   });
 }
 
-/** Whether nobody comes from elsewhere, by an address or through a tunnel: whoever does could take the development wallet's key. */
+/**
+ * Returns whether no address leads here from another machine: remote visitors could read the development
+ * wallet's key.
+ */
 function isLocalOnly({ HOST, PUBLIC_URL, CONSOLE_URL }: ConsoleFilesSettings["config"]): boolean {
   const named = [PUBLIC_URL, CONSOLE_URL]
     .filter((url) => url !== undefined)

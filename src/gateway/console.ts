@@ -29,7 +29,7 @@ import { createDepositService } from "./deposits.ts";
 import type { Addresses } from "./servers.ts";
 import { keyRulesOf } from "./key-rules.ts";
 
-/** What the console leads to. */
+/** Dependencies of the console. */
 export interface ConsoleOptions {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
@@ -37,23 +37,23 @@ export interface ConsoleOptions {
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Asked once the doors are open. */
+  /** Available after the servers listen. */
   readonly addresses: () => Addresses;
-  /** The operator's services, which operators' sessions may ask too. */
+  /** The operator's services, which operators' sessions may call too. */
   readonly operators: readonly ServiceBinding[];
   readonly failed: ConsoleHandlerOptions["failed"];
-  /** Secret key of the development setup's wallet; undefined in production. */
+  /** Secret key of the development wallet; undefined in production. */
   readonly devWallet: Uint8Array | undefined;
 }
 
-/** The console's door, and what is behind it. */
+/** The console's HTTP handler. */
 export interface Console {
   readonly handler: ConsoleHandler;
-  /** Resolves when nothing is worked on any more. */
+  /** Resolves when no request is running. */
   idle(): Promise<void>;
 }
 
-/** Makes the services that sessions ask, and the door to them. */
+/** Creates the session services and the handler that serves them. */
 export function createConsole(options: ConsoleOptions): Console {
   const { config, postgres, log, addresses, operators, failed, devWallet } = options;
   const place = new ConsoleOrigin({
@@ -86,7 +86,6 @@ export function createConsole(options: ConsoleOptions): Console {
   };
 }
 
-/** Signing in, and what comes of it. */
 function sessionsOf(
   { postgres, deps, chain, addresses }: ConsoleOptions,
   place: ConsoleOrigin,
@@ -110,7 +109,7 @@ function sessionsOf(
   return sessionService({ signIn, sessions, origin: place, clock: systemClock, installation });
 }
 
-/** What every session may ask for its account. */
+/** Services for every signed-in account. */
 function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOptions): ServiceBinding[] {
   return [
     consoleKeyService(postgres.apiKeys, keyRulesOf(deps)),

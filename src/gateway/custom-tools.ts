@@ -5,15 +5,15 @@ import type { Backend } from "../tools/custom/backend.ts";
 import type { OpenTools } from "../tools/custom/open-tools.ts";
 import type { CustomToolSettings } from "../tools/custom/settings.ts";
 
-/** The operator's own tools, and the end of their connections. */
+/** The operator's custom tools and their connections. */
 export interface OpenCustomTools {
   readonly tools: readonly Tool[];
   close(): Promise<void>;
 }
 
 /**
- * Opens the tools that the configuration registers. What they do not use is not even loaded.
- * @throws ConfigError with every problem that can be known without asking a server
+ * Opens the configured tools; loads only the protocol libraries they use.
+ * @throws ConfigError with every problem that is found without calling a server
  */
 export async function openCustomTools(
   { tools }: Pick<ServeConfig, "tools">,
@@ -29,7 +29,7 @@ export async function openCustomTools(
   return opened;
 }
 
-/** What would keep the tools that the configuration registers from being opened; no server is asked. */
+/** Returns the problems that prevent the configured tools from opening; calls no server. */
 export async function customToolProblems(
   { tools }: Pick<ServeConfig, "tools">,
   log: Logger,

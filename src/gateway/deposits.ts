@@ -14,7 +14,7 @@ import { systemClock, systemRandom } from "../system.ts";
 import { depositService } from "../transport/services/deposit-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
 
-/** What deposits are made of. */
+/** Dependencies of the deposit service. */
 export interface DepositParts {
   readonly config: Pick<ServeConfig, "MEMO_PREFIX" | "FINALIZED_ABOVE_MICROUSD">;
   readonly postgres: Pick<Postgres, "deposits" | "treasuryLedger">;
@@ -24,7 +24,6 @@ export interface DepositParts {
   readonly log: Logger;
 }
 
-/** Makes the service of deposits. */
 export function createDepositService(parts: DepositParts): ServiceBinding<typeof DepositService> {
   const { config, postgres, chain, quotes, metrics, log } = parts;
   const { rpc, treasury } = chain;

@@ -4,7 +4,10 @@ import { createLogger } from "../log.ts";
 import { isConsoleBuilt } from "./console-files.ts";
 import { openEngine } from "./sandbox-engine.ts";
 
-/** Every part that `serve` would start without: its name, what that means for callers, and what turns it on. */
+/**
+ * Returns the features that `serve` starts without: name, effect for callers, and the setting that enables
+ * it.
+ */
 export async function disabledFeatures(config: ServeConfig): Promise<string[]> {
   const off: string[] = [];
   if (!isConsoleBuilt()) off.push("console: /console/ shows no pages; run npm run build:console");
@@ -25,7 +28,7 @@ export async function disabledFeatures(config: ServeConfig): Promise<string[]> {
   return off;
 }
 
-/** What turns the sandbox on; undefined when it is on. */
+/** Returns how to enable the sandbox; undefined when it works. */
 async function sandboxOff(config: ServeConfig): Promise<string | undefined> {
   if (config.SANDBOX_ISOLATION === "off") return "set SANDBOX_ISOLATION to required, auto or process";
   let engine: SandboxEngine | undefined;

@@ -5,18 +5,18 @@ import type { Findings } from "../postgres/start-checks.ts";
 import { SolanaRelayChain } from "../solana/index.ts";
 import type { SolanaRpc } from "../solana/rpc.ts";
 
-/** The settings of a relay that is on. */
+/** Settings of the relay. */
 export type FeePayerConfig = Pick<Config, "FEE_PAYER_KEYPAIR" | "MEMO_PREFIX" | "GASLESS_LOW_LAMPORTS"> & {
   readonly TREASURY_OWNER: string;
 };
 
-/** What others than the owner of a file may do with it. */
+/** Permission bits of group and others. */
 const OTHERS = 0o077;
 
 /**
- * Reads the fee payer's key; what is read is told to nobody, not even where it is wrong.
- * @returns undefined where the relay is off
- * @throws ConfigError that says what is wrong with the file
+ * Reads the fee payer's key. Errors never contain the file's content.
+ * @returns undefined when the relay is off
+ * @throws ConfigError when the file is invalid
  */
 export async function openSponsor(config: FeePayerConfig): Promise<GaslessSponsor | undefined> {
   const { FEE_PAYER_KEYPAIR: file, MEMO_PREFIX: memoPrefix, TREASURY_OWNER: treasuryOwner } = config;
@@ -26,14 +26,14 @@ export async function openSponsor(config: FeePayerConfig): Promise<GaslessSponso
   try {
     return new GaslessSponsor({ feePayer: readFeePayer(text), treasuryOwner, memoPrefix });
   } catch (error) {
-    // Of what was checked here nothing but the check's own words may be told.
+    // Only the check's own message is safe; any other error may quote the key.
     throw error instanceof TypeError ? new ConfigError([error.message]) : error;
   }
 }
 
 /**
- * Whether the fee payer can pay: its key is there, is nobody else's to read, and holds SOL.
- * @param rpc endpoints that were checked elsewhere: what they cannot tell is no finding here
+ * Checks that the fee payer can pay: the key is readable by its owner only and holds SOL.
+ * @param rpc other checks report endpoint failures, so this one ignores them
  */
 export async function checkFeePayer(
   config: FeePayerConfig,

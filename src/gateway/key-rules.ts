@@ -1,7 +1,7 @@
 import type { CallToolDeps } from "../app/call-tool.ts";
 import type { KeyRules } from "../domain/new-key.ts";
 
-/** What a new key is held against: the tools that there are, and the time. */
+/** Returns the rules for new keys: existing tools and the current time. */
 export function keyRulesOf({ catalogue, clock }: Pick<CallToolDeps, "catalogue" | "clock">): () => KeyRules {
   const tools = catalogue.tools.map(({ name }) => name);
   return () => ({ tools, now: clock.now() });

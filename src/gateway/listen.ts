@@ -1,18 +1,18 @@
 import { ConfigError, type ServeConfig } from "../config/config.ts";
 
-/** The doors' settings. */
+/** Settings that hold a port. */
 export type PortSetting = "PORT" | "GRPC_PORT" | "METRICS_PORT";
 
-/** What listens on a port. */
+/** A server that can listen on a port. */
 export interface Listener {
-  /** @returns the port. @throws Error when it cannot be had */
+  /** @returns the port. @throws Error when it is unavailable */
   listen(host: string, port: number): Promise<number>;
 }
 
 /**
- * Opens a door on its port, or, where it may move and the port is taken, on a free one.
+ * Listens on the configured port; on a free one when the port is taken and may move.
  * @returns the port
- * @throws ConfigError when the port cannot be had
+ * @throws ConfigError when the port is unavailable
  */
 export async function listenOnPort(
   door: Listener,
@@ -24,7 +24,7 @@ export async function listenOnPort(
   try {
     return await door.listen(config.HOST, port);
   } catch (error) {
-    // The two servers tell it in different ways, but both in these letters.
+    // node:http and grpc-js report it differently, but both messages contain EADDRINUSE.
     const reason = error instanceof Error ? error.message : String(error);
     if (movable && reason.includes("EADDRINUSE")) return door.listen(config.HOST, 0);
     throw new ConfigError([
@@ -33,7 +33,7 @@ export async function listenOnPort(
   }
 }
 
-/** The name under which this machine reaches doors that listen on HOST, as URLs have it (RFC 3986 section 3.2.2). */
+/** Returns the local host name for URLs of servers that listen on HOST (RFC 3986 section 3.2.2). */
 export function hostInUrls(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
   return host.includes(":") ? `[${host}]` : host;

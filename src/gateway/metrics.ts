@@ -3,13 +3,13 @@ import type { ServeConfig } from "../config/config.ts";
 import type { MetricsServer } from "../metrics/index.ts";
 import { silentMetrics } from "../metrics/silent-metrics.ts";
 
-/** Where figures go, and the door where they are read; undefined: nobody measures. */
+/** The metrics and the server that exposes them; the server is undefined without METRICS_PORT. */
 export interface OpenMetrics {
   readonly metrics: Metrics;
   readonly server: MetricsServer | undefined;
 }
 
-/** Measures where METRICS_PORT is set; elsewhere the library is not even loaded. */
+/** Loads the metrics library only when METRICS_PORT is set. */
 export async function openMetrics({
   METRICS_PORT: port,
 }: Pick<ServeConfig, "METRICS_PORT">): Promise<OpenMetrics> {

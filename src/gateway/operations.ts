@@ -7,17 +7,17 @@ import type { SolanaRpc } from "../solana/rpc.ts";
 import type { Treasury } from "../solana/treasury.ts";
 import { systemClock } from "../system.ts";
 
-/** What the operator's look at the service is made of. */
+/** Dependencies of the operations service. */
 export interface OperationsParts {
   readonly config: Pick<Config, "GASLESS_LOW_LAMPORTS" | "GASLESS_DAILY_LAMPORTS" | "WATCH_INTERVAL_MS">;
   readonly postgres: Postgres;
   readonly chain: { readonly rpc: SolanaRpc; readonly treasury: Treasury };
   readonly quotes: Pick<Quotes, "open">;
-  /** The relay's, base58; undefined while gasless is off. */
+  /** The relay's fee payer, base58; undefined when gasless is off. */
   readonly feePayer: string | undefined;
 }
 
-/** Makes the operator's look at the service. */
+/** Creates the operator's status and history queries. */
 export function createOperations({
   config,
   postgres,

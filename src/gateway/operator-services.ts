@@ -10,10 +10,9 @@ import { operationsService } from "../transport/services/operations-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { treasuryService } from "../transport/services/treasury-service.ts";
 
-/** What the operator's services are made of. */
+/** Dependencies of the operator's services. */
 export interface OperatorParts {
   readonly postgres: Postgres;
-  /** What new keys are held against. */
   readonly keyRules: () => KeyRules;
   readonly operations: Operations;
   /** The treasury's token account, base58. */
@@ -21,7 +20,7 @@ export interface OperatorParts {
   readonly log: Logger;
 }
 
-/** The operator's services, the same at every door: whatever they change is in the operators' log before. */
+/** Returns the operator's services for every transport; each change is written to the operator log first. */
 export function operatorServices(parts: OperatorParts): ServiceBinding[] {
   const { postgres, keyRules, operations, tokenAccount, log } = parts;
   const { suspense, refunds, treasuryLedger: books } = postgres;

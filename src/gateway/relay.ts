@@ -9,10 +9,10 @@ import type { Postgres } from "../postgres/index.ts";
 import { SolanaRelayChain, type SolanaChain } from "../solana/index.ts";
 import { systemClock } from "../system.ts";
 
-/** What the relay is made of. */
+/** Dependencies of the relay. */
 export interface RelayParts {
   readonly config: ServeConfig;
-  /** Undefined where FEE_PAYER_KEYPAIR is not set: gasless is off then. */
+  /** Undefined without FEE_PAYER_KEYPAIR: gasless is off. */
   readonly sponsor: Sponsor | undefined;
   readonly postgres: Postgres;
   readonly chain: SolanaChain;
@@ -23,13 +23,13 @@ export interface RelayParts {
   readonly stopping: AbortSignal;
 }
 
-/** The gasless relay, and what its keeping needs. */
+/** The gasless relay and the chain access of its background jobs. */
 export interface OpenRelay {
   readonly relay: GaslessRelay;
   readonly chain: SolanaRelayChain;
 }
 
-/** Makes the gasless relay; undefined where it is off. */
+/** Creates the gasless relay; undefined when it is off. */
 export function openRelay({ config, sponsor, postgres, chain, ...rest }: RelayParts): OpenRelay | undefined {
   if (!sponsor) return undefined;
   const relayChain = new SolanaRelayChain(chain.rpc);

@@ -4,12 +4,12 @@ import type { Logger } from "../log.ts";
 import type { Findings } from "../postgres/start-checks.ts";
 import { openEngine } from "./sandbox-engine.ts";
 
-/** Longest that the whole proof may take, ms: on a busy machine Python takes its time to start. */
+/** Time limit of the self-test, ms: Python starts slowly on a busy machine. */
 const PROOF_MS = 120_000;
 
 /**
- * Whether the sandbox will hold. Where it is `required` that is proven, and what stands in the way is a problem; where nothing is said it
- * is enough to look whether walls can be put up on this machine, and the tools stay announced where they cannot.
+ * Checks the sandbox. With `required` it runs the full self-test, and failures are problems. Without a
+ * setting it only checks that isolation is possible, and failures are warnings.
  */
 export async function checkSandbox(config: ServeConfig, log: Logger): Promise<Findings> {
   const { SANDBOX_ISOLATION: isolation, sandbox } = config;
@@ -35,7 +35,7 @@ export async function checkSandbox(config: ServeConfig, log: Logger): Promise<Fi
   }
 }
 
-/** @throws Error that says which wall does not hold, or that there was no time to see it */
+/** @throws Error that names the isolation that failed, or the timeout */
 async function prove(engine: SandboxEngine): Promise<void> {
   const late = AbortSignal.timeout(PROOF_MS);
   try {

@@ -3,8 +3,8 @@ import type { SandboxEngine } from "../domain/sandbox.ts";
 import type { Logger } from "../log.ts";
 
 /**
- * The engine that the configuration asks for; what it does not use is not even loaded.
- * @throws Error that says what is missing on this machine, and what to do
+ * Opens the configured engine; loads only the code it needs.
+ * @throws Error that says what this machine lacks and what to do
  */
 export async function openEngine(config: ServeConfig, log: Logger): Promise<SandboxEngine> {
   const { SANDBOX_ISOLATION: isolation, sandbox } = config;
@@ -23,7 +23,7 @@ export async function openEngine(config: ServeConfig, log: Logger): Promise<Sand
   } = sandbox.process;
   return ProcessEngine.open({
     log,
-    // Whoever says nothing gets the strongest walls, or no sandbox.
+    // Defaults to the strongest isolation, or no sandbox.
     isolation: isolation ?? "required",
     ...(concurrency !== undefined && { concurrency }),
     queue,

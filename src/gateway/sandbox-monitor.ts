@@ -5,23 +5,22 @@ import type { Logger } from "../log.ts";
 import { systemClock } from "../system.ts";
 import type { SelfTestStatus } from "../tools/define-tool.ts";
 
-/** What it needs. */
 export interface SandboxMonitorOptions {
   readonly engine: SandboxEngine;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
-/** Pause after the first failure and the longest one, ms. */
+/** First and longest pause between self-tests, ms. */
 const [FIRST_PAUSE_MS, MAX_PAUSE_MS] = [1_000, 300_000];
 
-/** How long the engine may take to show that it holds, ms: starting Python a few times on a busy machine is slow. */
+/** Time limit of the self-test, ms: it starts Python several times, which is slow on a busy machine. */
 const HEALTH_MS = 120_000;
 
-/** How often leftovers are cleared away, and how long an execution can at most be at work, its wait for a place included, ms. */
+/** Interval of the cleanup, and the longest time an execution may take including its queue, ms. */
 const [REAP_EVERY_MS, OLDEST_MS] = [60_000, 15 * 60_000];
 
-/** Sees whether the sandbox holds, until it was seen once, and clears away what executions have left behind. */
+/** Repeats the sandbox self-test until it passes, and removes leftovers of executions. */
 export class SandboxMonitor {
   readonly #options: SandboxMonitorOptions;
   readonly #stopping = new AbortController();
@@ -33,7 +32,7 @@ export class SandboxMonitor {
     options.metrics.set("toolgate_sandbox_ready", 0);
   }
 
-  /** How far the self-test has come: "running" until its first result. */
+  /** State of the self-test: "running" until its first result. */
   get proof(): SelfTestStatus {
     return this.#proof;
   }
@@ -43,7 +42,7 @@ export class SandboxMonitor {
     this.#running = Promise.all([this.#prove(signal), this.#clear(signal)]);
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when all background work has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -93,7 +92,7 @@ export class SandboxMonitor {
   }
 }
 
-/** Until the time is over or the signal aborts; keeps no process alive. */
+/** Waits; does not keep the process alive. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
 }

@@ -7,16 +7,16 @@ import type { SandboxDeps } from "../tools/sandbox/deps.ts";
 import { openEngine } from "./sandbox-engine.ts";
 import { SandboxMonitor } from "./sandbox-monitor.ts";
 
-/** The sandbox, as the tools need it, and its end. */
+/** The sandbox for the tools. */
 export interface OpenSandbox {
   readonly deps: SandboxDeps;
-  /** Starts the self-test in the background: sandbox_execute is UNAVAILABLE until it has passed. */
+  /** Starts the self-test in the background: sandbox_execute is UNAVAILABLE until it passes. */
   start(): void;
-  /** Ends whatever runs in it. */
+  /** Ends all executions. */
   close(): Promise<void>;
 }
 
-/** Opens the sandbox; undefined: the tools are announced only. */
+/** Opens the sandbox; returns undefined when this machine cannot run it, and the tools are unavailable. */
 export async function openSandbox(
   config: ServeConfig,
   postgres: Postgres,

@@ -36,7 +36,7 @@ import { keyRulesOf } from "./key-rules.ts";
 import { createOperations } from "./operations.ts";
 import { operatorServices } from "./operator-services.ts";
 
-/** What the doors lead to. */
+/** Dependencies of the servers. */
 export interface ServersOptions {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
@@ -44,13 +44,13 @@ export interface ServersOptions {
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Asked once the doors are open. */
+  /** Available after the servers listen. */
   readonly addresses: () => Addresses;
-  /** Secret key of the development setup's wallet; undefined in production. */
+  /** Secret key of the development wallet; undefined in production. */
   readonly devWallet: Uint8Array | undefined;
 }
 
-/** Where the gateway is, as callers see it. */
+/** Addresses as callers see them. */
 export interface Addresses {
   /** `{base_url}` of the specification. */
   readonly baseUrl: string;
@@ -59,15 +59,15 @@ export interface Addresses {
   readonly grpcAddress: string;
 }
 
-/** The doors, and what is behind all of them. */
+/** The HTTP and gRPC servers. */
 export interface Servers {
   readonly http: HttpServer;
   readonly grpc: GrpcServer;
-  /** Resolves when nothing is worked on any more behind any of them. */
+  /** Resolves when no request is running. */
   idle(): Promise<void>;
 }
 
-/** Makes the services and the doors to them, still closed. */
+/** Creates the services and the servers; they do not listen yet. */
 export function createServers({
   config,
   postgres,

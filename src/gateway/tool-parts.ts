@@ -10,26 +10,26 @@ import type { SandboxDeps } from "../tools/sandbox/deps.ts";
 import { openCustomTools } from "./custom-tools.ts";
 import { openSandbox } from "./sandbox.ts";
 
-/** What the tools reach the outside world through. */
+/** What the tools need to reach other systems. */
 export interface ToolParts {
   readonly inference: ChatModels | undefined;
   readonly sandbox: SandboxDeps | undefined;
-  /** Limits what is done for calls that are not charged. */
+  /** Limits the work for calls that are not charged. */
   readonly unpaidWork: UnpaidWork;
-  /** The operator's own tools. */
+  /** The operator's custom tools. */
   readonly customTools: readonly Tool[];
-  /** Begins what goes on beside the calls, once the doors are open. */
+  /** Starts the background jobs after the servers listen. */
   start(): void;
-  /** Ends connections and processes. */
+  /** Closes connections and ends processes. */
   close(): Promise<void>;
 }
 
-/** The models for sale, and the end of asking for them. */
+/** The configured models and their connections. */
 interface OpenModels extends ChatModels {
   close(): Promise<void>;
 }
 
-/** Opens it. What a configuration does not use is not even loaded. */
+/** Opens what the configuration uses, and loads nothing else. */
 export async function openToolParts(
   config: ServeConfig,
   postgres: Postgres,
@@ -53,7 +53,7 @@ export async function openToolParts(
   };
 }
 
-/** Imported only where there is something to open: the client library is the dearest import of a start. */
+/** The inference client is the slowest import of a start, so it loads only when configured. */
 async function openModels(upstreams: ServeConfig["upstreams"], log: Logger): Promise<OpenModels> {
   const { UpstreamModels } = await import("../inference/upstream-models.ts");
   return UpstreamModels.open(upstreams, { clock: systemClock, log });

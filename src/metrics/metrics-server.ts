@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { PrometheusMetrics } from "./prometheus-metrics.ts";
 
-/** Connections at most: figures are asked for by a few, now and then. */
 const CONNECTIONS = 32;
 
-/** `GET /metrics` on a port of its own, so that the figures are not at the door that callers come to. It asks for no key. */
+/** Serves `GET /metrics` on a separate port without authentication. */
 export class MetricsServer {
   readonly #metrics: PrometheusMetrics;
   readonly #server: Server;
@@ -15,7 +14,7 @@ export class MetricsServer {
     this.#server.maxConnections = CONNECTIONS;
   }
 
-  /** @returns the port. @throws Error when it cannot be had */
+  /** @returns the port. @throws Error when it is unavailable */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
@@ -27,7 +26,7 @@ export class MetricsServer {
     });
   }
 
-  /** Resolves also when it never listened. */
+  /** Also resolves when it never listened. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.#server.close(() => resolve());

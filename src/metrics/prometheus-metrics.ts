@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { METRICS, type MetricName, type Metrics } from "../app/metrics.ts";
 
-/** The figures of this process for Prometheus: those of the catalogue, and Node's own. */
+/** Prometheus metrics of this process: the catalogue and Node's own. */
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
   readonly #counters = new Map<string, Counter>();
@@ -31,7 +31,10 @@ export class PrometheusMetrics implements Metrics {
     gauge.set({ ...labels }, value);
   }
 
-  /** Prometheus' text format, and its media type (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+  /**
+   * Returns the Prometheus text format and its media type
+   * (https://prometheus.io/docs/instrumenting/exposition_formats/).
+   */
   async exposition(): Promise<{ contentType: string; text: string }> {
     return { contentType: this.#registry.contentType, text: await this.#registry.metrics() };
   }

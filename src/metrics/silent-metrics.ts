@@ -1,4 +1,4 @@
 import type { Metrics } from "../app/metrics.ts";
 
-/** Where nobody measures: nothing is kept. */
+/** Discards everything; used without METRICS_PORT. */
 export const silentMetrics: Metrics = { count: () => {}, set: () => {} };

@@ -1,18 +1,18 @@
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
-/** Where a server may lie: anywhere a server of one's own can, or outside of private networks only. */
+/** Networks a server may be in: "any" includes private networks, "public" excludes them. */
 export type Network = "any" | "public";
 
-/** Where connections may lead. */
+/** Which addresses connections may reach. */
 export interface Guard {
   readonly network: Network;
-  /** Hosts, as URLs write them but without brackets, that may lie anywhere a server of one's own can. */
+  /** Host names, without brackets, that may resolve to private networks. */
   readonly allowHosts?: ReadonlySet<string>;
-  /** Finds the addresses of a name; the system's resolver when left out. */
+  /** Resolves names; defaults to the system resolver. */
   readonly lookup?: LookupFunction;
 }
 
-/** Where this host may lie. */
+/** Returns the network this host may be in. */
 export function networkFor({ network, allowHosts }: Guard, host: string): Network {
   return allowHosts?.has(host) ? "any" : network;
 }
@@ -20,8 +20,9 @@ export function networkFor({ network, allowHosts }: Guard, host: string): Networ
 type Range = readonly [address: string, prefix: number];
 
 /**
- * Never a server to call: this machine's link, where clouds hand out credentials, and what is no single host (IANA's registries of
- * special-purpose addresses; the last ones are the metadata services of Alibaba, Azure, Oracle, AWS, Google and Scaleway outside of the link).
+ * Blocked always: link-local addresses, where clouds serve credentials, and ranges that are no single host
+ * (IANA special-purpose registries). The last entries are the metadata services of Alibaba, Azure, Oracle,
+ * AWS, Google and Scaleway.
  */
 const NEVER: readonly Range[] = [
   ["0.0.0.0", 8],
@@ -40,7 +41,7 @@ const NEVER: readonly Range[] = [
   ["fd00:42::42", 128],
 ];
 
-/** Where servers of one's own live, and what only looks like an address of the Internet (RFC 6890). */
+/** Private networks and other addresses that are not on the Internet (RFC 6890). */
 const PRIVATE: readonly Range[] = [
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
@@ -68,7 +69,7 @@ const PRIVATE: readonly Range[] = [
 const never = listOf(NEVER);
 const notPublic = listOf([...NEVER, ...PRIVATE]);
 
-/** Whether a server may be at this address (an IP address, not a name). What cannot be read as one may not. */
+/** Returns whether an IP address is allowed; false for text that is not an address. */
 export function mayConnect(address: string, network: Network): boolean {
   const [plain = ""] = address.split("%"); // without the zone of a link-local address
   const version = isIP(plain);
@@ -76,7 +77,7 @@ export function mayConnect(address: string, network: Network): boolean {
   return !(network === "public" ? notPublic : never).check(plain, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** A connection that was not made, because of where it would have led. */
+/** Thrown instead of connecting to a forbidden address. */
 export class ForbiddenAddressError extends Error {
   override name = "ForbiddenAddressError";
 
@@ -87,7 +88,7 @@ export class ForbiddenAddressError extends Error {
   }
 }
 
-/** The ranges, those of IPv4 in every form that leads to them over IPv6 too. A BlockList sees to mapped addresses itself. */
+/** Adds the IPv6 forms of each IPv4 range. BlockList handles IPv4-mapped addresses itself. */
 function listOf(ranges: readonly Range[]): BlockList {
   const list = new BlockList();
   for (const [address, prefix] of ranges) {
@@ -99,7 +100,7 @@ function listOf(ranges: readonly Range[]): BlockList {
     list.addSubnet(`64:ff9b::${address}`, 96 + prefix, "ipv6"); // NAT64 (RFC 6052)
     list.addSubnet(`::ffff:0:${address}`, 96 + prefix, "ipv6"); // IPv4-translated (RFC 2765)
     list.addSubnet(`2002:${hexOf(address)}::`, 16 + prefix, "ipv6"); // 6to4 (RFC 3056)
-    // IPv4-compatible (RFC 4291 section 2.5.5.1); of 0.0.0.0/8 only ::, since ::1 is loopback.
+    // IPv4-compatible (RFC 4291 section 2.5.5.1). Of 0.0.0.0/8 only ::, because ::1 is loopback.
     if (!address.startsWith("0.")) list.addSubnet(`::${address}`, 96 + prefix, "ipv6");
   }
   return list;

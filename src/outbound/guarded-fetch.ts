@@ -4,31 +4,29 @@ import { Agent, buildConnector, fetch } from "undici";
 import { ForbiddenAddressError, mayConnect, networkFor, type Guard, type Network } from "./address-guard.ts";
 import { guardedLookup } from "./guarded-lookup.ts";
 
-/** Longest answer that is read unless told otherwise, bytes, after decompression: far more than any model writes. */
+/** Default response limit after decompression, bytes; far more than a model writes. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** How long a connection may take, ms. */
 const CONNECT_MS = 10_000;
 
-/** What went wrong before there was a connection. */
+/** Errors thrown before a connection existed. */
 const unconnected = new WeakSet<Error>();
 
-/** What the fetch of a foreign server needs. */
+/** Options of guardedFetch. */
 export interface GuardedFetchOptions extends Guard {
-  /** Longest answer that is read, bytes, after decompression; 16 MiB when left out. */
+  /** Response limit after decompression, bytes; default 16 MiB. */
   readonly maxBytes?: number;
 }
 
-/** The signature that client libraries ask for. */
+/** The fetch signature that client libraries expect. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** A fetch and the end of its connections. */
+/** A fetch whose connections can be closed. */
 export interface OpenFetch {
   readonly fetch: Fetch;
   close(): Promise<void>;
 }
 
-/** An answer that is longer than anybody wants to read. */
 export class ResponseTooLongError extends RangeError {
   override name = "AnswerTooLongError";
 
@@ -38,21 +36,21 @@ export class ResponseTooLongError extends RangeError {
 }
 
 /**
- * A fetch for addresses that an operator configured: it sends the operator's keys, so it follows no redirect, and it looks at the very
- * address that it connects to, so that a name cannot mean one address when it is checked and another when it is used.
+ * Creates a fetch for addresses the operator configured. It follows no redirects, because it sends the
+ * operator's keys. It checks the address it actually connects to, so DNS rebinding has no effect.
  */
 export function guardedFetch(options: GuardedFetchOptions): Fetch {
   return openGuardedFetch(options).fetch;
 }
 
-/** The same, for those that come to an end before the process does. */
+/** Like {@link guardedFetch}, with a way to close its connections. */
 export function openGuardedFetch({
   maxBytes = MAX_RESPONSE_BYTES,
   ...guard
 }: GuardedFetchOptions): OpenFetch {
   const dispatcher = new Agent({
     connect: guardedConnector(guard),
-    // The caller's own time limit is the one that counts.
+    // The caller's own time limit applies.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -71,22 +69,25 @@ export function openGuardedFetch({
     });
     const { status } = answer;
     if (status > 599) {
-      // Nothing that a Response could have, whatever comes with it; a body that nobody reads would keep the connection.
+      // A Response cannot hold this status; an unread body would keep the connection open.
       await answer.body?.cancel();
       throw new TypeError(`the server answered with HTTP ${status}, which is no status`);
     }
-    // Without the words after the status, which a server may write in any bytes and nobody needs.
+    // Without the reason phrase, which may contain any bytes.
     return new Response(limitBody(answer.body, maxBytes), { status, headers: [...answer.headers] });
   };
   return { fetch: guarded, close: () => dispatcher.destroy() };
 }
 
-/** Whether a request failed before there was a connection, TLS included: then nobody has seen it, and it may be sent elsewhere. */
+/**
+ * Returns whether a request failed before a connection existed, TLS included: it is safe to send it
+ * elsewhere.
+ */
 export function neverConnected(error: unknown): boolean {
   return error instanceof Error && (unconnected.has(error) || neverConnected(error.cause));
 }
 
-/** Connects only where {@link mayConnect} says so: for a name by what it is found to mean, for an address by what it is. */
+/** Connects only to addresses that {@link mayConnect} allows, after resolving names. */
 function guardedConnector(guard: Guard): buildConnector.connector {
   const connect = buildConnector({ timeout: CONNECT_MS, lookup: guardedLookup(guard) });
   const fail = (error: Error, callback: buildConnector.Callback) => {
@@ -98,7 +99,7 @@ function guardedConnector(guard: Guard): buildConnector.connector {
   return (options, callback) => {
     const { hostname } = options;
     const network = networkFor(guard, hostname.replace(/^\[|\]$/g, ""));
-    // An address that stands in the URL itself is not looked up.
+    // The resolver does not see an IP address in the URL.
     if (isIP(hostname) !== 0 && !mayConnect(hostname, network)) {
       process.nextTick(refuse, hostname, network, callback);
       return;
@@ -116,7 +117,7 @@ function limitBody(body: AsyncIterable<Uint8Array> | null, most: number): Readab
   return body && ReadableStream.from(limitedChunks(most, body));
 }
 
-/** @throws AnswerTooLongError as soon as there is more */
+/** @throws ResponseTooLongError at the first byte beyond the limit */
 async function* limitedChunks(most: number, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   let size = 0;
   for await (const chunk of body) {

@@ -2,7 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { ForbiddenAddressError, mayConnect, networkFor, type Guard } from "./address-guard.ts";
 
-/** Refuses a name as soon as one of its addresses is refused: whoever answers for such a name means no good. */
+/** Rejects a name as soon as one of its addresses is forbidden. */
 export function guardedLookup(guard: Guard): LookupFunction {
   const { lookup = systemLookup } = guard;
   return (hostname, options, callback) => {
@@ -17,10 +17,10 @@ export function guardedLookup(guard: Guard): LookupFunction {
 }
 
 /**
- * The addresses of a host that connections may lead to, for clients that do not look names up themselves: who connects to one of these
- * connects to what was looked at.
+ * Returns the allowed addresses of a host, for clients that cannot use a custom resolver. Connect to these
+ * addresses and not to the name.
  * @param host a name, or an address without brackets
- * @throws ForbiddenAddressError; Error when there is no such name
+ * @throws ForbiddenAddressError; Error when the name does not resolve
  */
 export async function guardedAddresses(guard: Guard, host: string): Promise<string[]> {
   if (isIP(host) !== 0) {

@@ -3,34 +3,37 @@ import type { RateDecision } from "../domain/rate-limit.ts";
 import type { RemotePeer } from "./remote-address.ts";
 import type { Endpoint } from "./services/service-impl.ts";
 
-/** Decides who may come in. What keys open and what sessions open have gates of their own: neither is taken at the other's. */
+/**
+ * Authenticates requests. API keys and console sessions have separate authenticators; neither accepts the
+ * other's credentials.
+ */
 export interface RequestAuthenticator {
   /**
-   * @param demand what the method asks for
+   * @param demand whether the method requires credentials
    * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
    */
   authenticate(demand: Endpoint["key"], credentials: Credentials): Promise<Authentication>;
 }
 
-/** A caller that was let in. */
+/** The result of a successful authentication. */
 export interface Authentication {
-  /** Undefined where nobody has to be known, and nobody is. */
+  /** Undefined for a method that requires no credentials when none were sent. */
   readonly caller: Caller | undefined;
-  /** What is left of the caller's rate; undefined without a caller. */
+  /** State of the caller's rate limit; undefined without a caller. */
   readonly rate: RateDecision | undefined;
-  /** Who is in front of the page; undefined where no pages are served. */
+  /** The browser's address; undefined where no pages are served. */
   readonly client?: ClientInfo;
 }
 
-/** What a request shows at the door. */
+/** The credentials and the origin of a request. */
 export interface Credentials extends RemotePeer {
-  /** The Authorization header or metadata (specification 5), as sent; undefined when absent. */
+  /** The Authorization header or metadata as sent (specification 5); undefined when absent. */
   readonly authorization: string | undefined;
-  /** What tells pages apart; undefined over gRPC. */
+  /** Undefined over gRPC. */
   readonly page?: PageRequest;
 }
 
-/** What a browser says of the page that a request comes from. Headers are as sent, and undefined when absent. */
+/** What a browser sends about the page a request comes from. Headers are as sent, undefined when absent. */
 export interface PageRequest {
   readonly method: string;
   readonly host: string | undefined;
@@ -42,11 +45,11 @@ export interface PageRequest {
   readonly userAgent: string | undefined;
 }
 
-/** Who is in front of the console, signed in or not. */
+/** The client of a console request, signed in or not. */
 export interface ClientInfo {
-  /** The client's address, as far as proxies are trusted. */
+  /** The client's address behind trusted proxies. */
   readonly address: string;
-  /** What is counted by: the address, or the network that it stands for. */
+  /** Rate limit key: the IPv4 address or the IPv6 /64 network. */
   readonly network: string;
   readonly userAgent: string;
 }

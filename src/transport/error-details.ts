@@ -8,36 +8,35 @@ import type { Header } from "./header.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import type { X402Offer } from "./x402/offers.ts";
 
-/** A message together with its descriptor. */
 interface Described<D extends DescMessage> {
   readonly schema: D;
   readonly message: MessageShape<D>;
 }
 
-/** The message that tells an error: an error detail over gRPC and Connect, the body over HTTP. */
+/** The message of an error: an error detail over gRPC and Connect, the body over HTTP. */
 export type ErrorDetail =
   | Described<typeof ErrorBodySchema>
   | Described<typeof PaymentRequiredSchema>
   | Described<typeof HealthUnavailableSchema>;
 
-/** What a door tells its caller of an error. */
+/** An error as a transport sends it. */
 export interface Failure {
   readonly error: ToolgateError;
-  /** The gRPC status; the error's own but for a deadline that passed. */
+  /** The gRPC status: the error's own, or DEADLINE_EXCEEDED. */
   readonly rpc: RpcCode;
   readonly detail: ErrorDetail;
-  /** X-RateLimit-*, Retry-After, WWW-Authenticate and PAYMENT-REQUIRED, where they apply. */
+  /** X-RateLimit-*, Retry-After, WWW-Authenticate and PAYMENT-REQUIRED when they apply. */
   readonly headers: readonly Header[];
-  /** The offer of a PAYMENT_REQUIRED as x402 has it; undefined while the gasless relay is off. */
+  /** The x402 form of a PAYMENT_REQUIRED; undefined when the gasless relay is off. */
   readonly offer: X402Offer | undefined;
 }
 
-/** Where errors of ours are told in full; pino has this form, and tells their causes too. */
+/** Logs errors with their causes; a pino logger implements it. */
 export interface ErrorLog {
   error(fields: { requestId: string; err: unknown }, message: string): void;
 }
 
-/** An error that a service tells with a message of its own instead of ErrorBody. */
+/** An error with its own message type instead of ErrorBody. */
 export class DetailedError extends ToolgateError {
   readonly detail: ErrorDetail;
   readonly offer: X402Offer | undefined;
@@ -48,7 +47,7 @@ export class DetailedError extends ToolgateError {
     this.offer = offer;
   }
 
-  /** PAYMENT_REQUIRED with the offer, in x402's words too where it can be paid that way. */
+  /** PAYMENT_REQUIRED with the offer, also as x402 when it can be paid that way. */
   static paymentRequired(
     error: ToolgateError,
     message: PaymentRequired,
@@ -57,7 +56,7 @@ export class DetailedError extends ToolgateError {
     return new DetailedError(error, { schema: PaymentRequiredSchema, message }, offer);
   }
 
-  /** UNAVAILABLE as the health check tells it. */
+  /** UNAVAILABLE with the health check's message. */
   static healthUnavailable(message: HealthUnavailable): DetailedError {
     const error = new ToolgateError("UNAVAILABLE", "the database is out of reach");
     return new DetailedError(error, { schema: HealthUnavailableSchema, message });
@@ -65,9 +64,8 @@ export class DetailedError extends ToolgateError {
 }
 
 /**
- * Makes of anything thrown what the caller is told. Of unexpected errors only the request identifier is told; their text is logged,
- * and so is what lies behind an error of ours.
- * An abort, whichever way it surfaces, becomes CANCELLED, with the gRPC status DEADLINE_EXCEEDED when a deadline was its reason.
+ * Maps a thrown value to a client error. Unexpected errors expose only the request id; they are logged, and
+ * so are hidden causes. Aborts become CANCELLED, with gRPC status DEADLINE_EXCEEDED when a deadline passed.
  */
 export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Failure {
   const expected = expectedError(thrown);
@@ -99,7 +97,7 @@ function isTimeout(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === "TimeoutError";
 }
 
-/** What lies behind it, which the caller is not told. */
+/** Returns the cause that the client does not see. */
 function hiddenCause(error: ToolgateError): unknown {
   return error instanceof DetailedError && error.cause instanceof ToolgateError
     ? error.cause.cause

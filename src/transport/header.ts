@@ -1,2 +1,2 @@
-/** A header of HTTP, a metadata entry of gRPC: name in lower case, value in printable ASCII. */
+/** An HTTP header or a gRPC metadata entry: lower-case name, printable ASCII value. */
 export type Header = readonly [name: string, value: string];

@@ -6,12 +6,12 @@ import type { RateDecision } from "../domain/rate-limit.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
 import type { Endpoint } from "./services/service-impl.ts";
 
-/** A refusal of somebody who is known, with what the rate headers say. */
+/** An error for an authenticated caller, with rate limit headers. */
 export abstract class RatedError extends ToolgateError {
   abstract readonly rate: RateDecision;
 }
 
-/** FORBIDDEN: the operator blocked the account, and says why. */
+/** FORBIDDEN: the operator blocked the account and gave a reason. */
 class BlockedError extends RatedError {
   readonly rate: RateDecision;
 
@@ -23,11 +23,11 @@ class BlockedError extends RatedError {
 
 const ALL_KEYS = "requests with all API keys of the account together";
 
-/** RATE_LIMITED, with what the rate headers say. */
+/** RATE_LIMITED with rate limit headers. */
 export class RateLimitedError extends RatedError {
   readonly rate: RateDecision;
 
-  /** @param what there were too many of */
+  /** @param what subject of the message, such as "requests with this API key" */
   constructor(rate: RateDecision, what = rate.ofAccount ? ALL_KEYS : "requests with this API key") {
     const { limit, retryAfterSeconds } = rate;
     super("RATE_LIMITED", `too many ${what} (${limit} per minute); try again in ${retryAfterSeconds} s`, {
@@ -41,7 +41,7 @@ const ANONYMOUS: Authentication = { caller: undefined, rate: undefined };
 /** `Bearer` in any case, spaces, one token (RFC 6750 section 2.1, RFC 9110 section 11.1). */
 const BEARER = /^bearer +([\x21-\x7e]{1,256})$/i;
 
-/** Admits API keys within their rate, the same on every transport. */
+/** Authenticates API keys and applies their rate limits, for every transport. */
 export class KeyAuthenticator implements RequestAuthenticator {
   readonly #authenticator: Authenticator;
   readonly #rateLimiter: RateLimiter;
@@ -54,7 +54,7 @@ export class KeyAuthenticator implements RequestAuthenticator {
   }
 
   /**
-   * Checks the key, then its rate; a bad key takes nothing from any bucket.
+   * Checks the key, then the rate limit; an invalid key consumes nothing.
    * @throws ToolgateError UNAUTHORIZED; RateLimitedError; ToolgateError FORBIDDEN for a blocked account
    */
   async authenticate(demand: Endpoint["key"], credentials: Credentials): Promise<Authentication> {

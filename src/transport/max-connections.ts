@@ -1,2 +1,2 @@
-/** Connections that each port takes at once; a new one more is closed at once. Those that there are go on as before. */
+/** Open connections per port. Further ones are closed at once; existing ones stay. */
 export const MAX_CONNECTIONS = 10_000;

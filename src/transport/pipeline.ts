@@ -13,15 +13,16 @@ import type { KeyedContext, RequestContext } from "./request-context.ts";
 import type { Endpoint, ServiceBinding } from "./services/service-impl.ts";
 import { validate } from "./validation.ts";
 
-/** A method as every door serves it. */
+/** A method as every transport serves it. */
 export interface Operation<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly method: DescMethodUnary<I, O>;
   readonly endpoint: Endpoint<I, O>;
 }
 
 /**
- * The way of every request through every door: `admit` (key or session, rate), then the door reads the message, so that a body is not
- * parsed for strangers, then `answer` (rights, rules of the contract, service). What is thrown on the way is told by `failure`.
+ * The steps of every request on every transport. `authenticate` checks credentials and rate before the
+ * transport parses a body. `invoke` checks rights and rules, and calls the service. `failure` maps what they
+ * throw.
  */
 export class Pipeline {
   readonly #gate: RequestAuthenticator;
@@ -42,8 +43,8 @@ export class Pipeline {
   }
 
   /**
-   * The operation of a method.
-   * @throws Error for a method of a service that was not given to the constructor
+   * Returns the operation of a method.
+   * @throws Error for a method of an unknown service
    */
   operation(method: DescMethod): Operation {
     const operation = this.#operations.get(method);
@@ -52,7 +53,7 @@ export class Pipeline {
   }
 
   /**
-   * Checks the key or the session, and its rate. The door sends the rate headers of the authentication with whatever it answers.
+   * Checks the key or session and its rate limit. The transport sends the rate headers with every response.
    * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
    */
   authenticate(operation: Operation, credentials: Credentials): Promise<Authentication> {
@@ -60,7 +61,7 @@ export class Pipeline {
   }
 
   /**
-   * Checks the rights and the rules of the contract, then asks the service.
+   * Checks scopes and validation rules, then calls the service.
    * @throws ToolgateError and whatever the service throws
    */
   async invoke<I extends DescMessage, O extends DescMessage>(
@@ -79,18 +80,21 @@ export class Pipeline {
     }
   }
 
-  /** Resolves when nothing is worked on any more, not even for callers that have gone. */
+  /** Resolves when no call is running, including those of disconnected clients. */
   async idle(): Promise<void> {
     while (this.#working.size > 0) await Promise.allSettled(this.#working);
   }
 
-  /** What the caller is told of anything thrown. */
+  /** Maps a thrown value to a client error. */
   failure(thrown: unknown, requestId: string): Failure {
     return failureOf(thrown, requestId, this.#log);
   }
 }
 
-/** The endpoint's call for this caller, who has the rights to it. @throws ToolgateError UNAUTHORIZED, FORBIDDEN */
+/**
+ * Returns the endpoint's call after checking the caller's rights. @throws ToolgateError UNAUTHORIZED,
+ * FORBIDDEN
+ */
 function authorizedCall<I extends DescMessage, O extends DescMessage>(
   endpoint: Endpoint<I, O>,
   context: RequestContext,

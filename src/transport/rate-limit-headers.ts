@@ -1,7 +1,7 @@
 import type { RateDecision } from "../domain/rate-limit.ts";
 import type { Header } from "./header.ts";
 
-/** X-RateLimit-Limit, -Remaining and -Reset (specification 8), as every answer to a keyed request carries them. */
+/** Returns X-RateLimit-Limit, -Remaining and -Reset (specification 8). */
 export function rateLimitHeaders(decision: RateDecision): Header[] {
   return [
     ["x-ratelimit-limit", String(decision.limit)],

@@ -6,45 +6,45 @@ import type { ClientInfo } from "./authentication.ts";
 import type { Header } from "./header.ts";
 import type { SettlementReport } from "./x402/settlement.ts";
 
-/** What a service knows of a request besides its message, whichever door it came through. */
+/** What a service knows of a request besides its message, on every transport. */
 export interface RequestContext {
-  /** Who calls; undefined where no key is asked for and none was sent. */
+  /** Undefined when no key is required and none was sent. */
   readonly caller: Caller | undefined;
   /** `req_…` */
   readonly requestId: string;
-  /** Aborts when the caller has gone away or its deadline has passed. */
+  /** Aborts when the client disconnects or the deadline passes. */
   readonly signal: AbortSignal;
-  /** X-Payment, header or metadata, as sent. */
+  /** X-Payment header or metadata, as sent. */
   readonly xPayment: string | undefined;
   /** PAYMENT-SIGNATURE (x402 v2, HTTP transport), as sent. */
   readonly paymentSignature?: string | undefined;
   /** `_meta["x402/payment"]` (x402 v2, MCP transport), as sent; undefined elsewhere. */
   readonly metaPayment?: unknown;
-  /** Path of the request, e.g. `/mcp`: what x402 names as the paid resource. Undefined over gRPC and Connect. */
+  /** Path of the request, such as `/mcp`: the paid resource in x402. Undefined over gRPC and Connect. */
   readonly path?: string | undefined;
-  /** Hears what became of the call's x402 payment, before its answer or failure; the door sends the header with either. */
+  /** Receives the outcome of the x402 payment before the response; the transport sends the header with it. */
   readonly onSettlement?: (told: SettlementReport) => void;
-  /** Tells the caller how far a long call has come; undefined where nobody asked for it. */
+  /** Reports progress of a long call; undefined when not requested. */
   readonly progress?: ProgressListener | undefined;
-  /** Idempotency-Key, header or metadata, as sent. */
+  /** Idempotency-Key header or metadata, as sent. */
   readonly idempotencyKey: string | undefined;
-  /** Who is in front of the page; undefined at doors that serve none. */
+  /** The browser; undefined on transports without pages. */
   readonly client?: ClientInfo | undefined;
-  /** Adds a header to the answer, e.g. a cookie; undefined at doors where none can be added. A failed call's answer goes without. */
+  /** Adds a header to a successful response, such as a cookie; undefined when the transport cannot. */
   readonly addHeader?: (header: Header) => void;
-  /** The memo form that a 402 answer of this door announces; both are accepted everywhere. */
+  /** Memo form that this transport's 402 responses announce; all transports accept both. */
   readonly memoForm: Memo["form"];
 }
 
-/** The context of a method that asks for a key. */
+/** The context of a method that requires a key. */
 export interface KeyedContext extends RequestContext {
   readonly caller: Caller;
 }
 
-/** Hex digits of an identifier, and how many identifiers are drawn at once, because small draws are dear. */
+/** Hex digits of an id, and the ids generated per batch: small random reads are slow. */
 const [DIGITS, BATCH] = [32, 128];
 
-/** Gives out request identifiers: `req_` and 128 random bits in hex. */
+/** Generates request ids: `req_` and 128 random bits in hex. */
 export class RequestIds {
   readonly #random: Random;
   #drawn = "";
@@ -65,7 +65,7 @@ export class RequestIds {
   }
 }
 
-/** A request identifier where few are needed. */
+/** Generates one request id, for handlers with few requests. */
 export function newRequestId(random: Random): string {
   return `req_${Buffer.from(random.bytes(DIGITS / 2)).toString("hex")}`;
 }

@@ -1,9 +1,9 @@
 import type { Message } from "@bufbuild/protobuf";
 
-/** The encoded forms of messages that answer many requests. */
+/** Cached encodings of shared messages. */
 const encodings = new WeakMap<Message, Map<string, Buffer>>();
 
-/** A message that answers everyone alike: made anew when its source is another object. */
+/** A message that many responses share: rebuilt when its source is another object. */
 export class SharedMessage<Source extends object, Shared extends Message> {
   readonly #make: (source: Source) => Shared;
   #kept: { readonly source: Source; readonly message: Shared } | undefined;
@@ -12,7 +12,7 @@ export class SharedMessage<Source extends object, Shared extends Message> {
     this.#make = make;
   }
 
-  /** The message made of this source, which must not be changed afterwards. */
+  /** Returns the message of a source. Do not change the source afterwards. */
   of(source: Source): Shared {
     if (this.#kept?.source !== source) {
       const message = this.#make(source);
@@ -24,8 +24,8 @@ export class SharedMessage<Source extends object, Shared extends Message> {
 }
 
 /**
- * A shared message encoded, once for all answers; undefined for any other message.
- * @param form e.g. `json`: one that a message is always encoded in alike
+ * Returns the cached encoding of a shared message; undefined for any other message.
+ * @param form name of the encoding, such as `json`
  */
 export function sharedEncoding(
   message: Message,

@@ -2,14 +2,14 @@ import type { Clock } from "../domain/clock.ts";
 import { Lru } from "../domain/lru.ts";
 import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 
-/** Buckets that are remembered at most; those that were used least recently are forgotten. */
+/** Evicts the least recently used bucket above this number. */
 const MAX_BUCKETS = 10_000;
 
-/** Token buckets in the memory of this instance: the generic cell rate algorithm (ITU-T I.371). Each instance has its own. */
+/** In-memory token buckets per instance, by the generic cell rate algorithm (ITU-T I.371). */
 export class TokenBuckets {
   readonly #clock: Clock;
   readonly #tier: RateTier;
-  /** By what is counted: when its bucket is full again, ms. */
+  /** By key: when the bucket is full again, ms. */
   readonly #fullAt = new Lru<string, number>(MAX_BUCKETS);
 
   constructor(clock: Clock, tier: RateTier) {
@@ -17,26 +17,26 @@ export class TokenBuckets {
     this.#tier = tier;
   }
 
-  /** How long one takes to be forgiven, ms. */
+  /** Refill interval, ms. */
   get #intervalMs(): number {
     return 60_000 / this.#tier.ratePerMinute;
   }
 
-  /** The refusal of one whose bucket is empty; undefined: another may come. */
+  /** Returns the refusal when the bucket is empty, otherwise undefined. */
   refusal(name: string): RateDecision | undefined {
     if (this.#fullAt.get(name) === undefined) return undefined;
     const decision = this.#decision(name);
     return decision.allowed ? undefined : decision;
   }
 
-  /** Takes one. However many come at once, an empty bucket is just empty: an interval later the next may come. */
+  /** Takes a token. An empty bucket never goes below zero. */
   count(name: string): void {
     const now = this.#clock.now();
     const fullAt = this.#current(name, now) + this.#intervalMs;
     this.#fullAt.set(name, Math.min(fullAt, now + this.#tier.burst * this.#intervalMs));
   }
 
-  /** Takes one if there is one, and tells what is left. */
+  /** Takes a token if there is one, and returns the decision. */
   take(name: string): RateDecision {
     const refusal = this.refusal(name);
     if (refusal) return refusal;
@@ -59,7 +59,7 @@ export class TokenBuckets {
     };
   }
 
-  /** When the bucket is full again: never later than an empty one takes to fill, even where the clock was set back. */
+  /** When the bucket is full again; bounded, in case the clock was set back. */
   #current(name: string, now: number): number {
     const fullAt = Math.max(this.#fullAt.get(name) ?? now, now);
     const latest = now + this.#tier.burst * this.#intervalMs;

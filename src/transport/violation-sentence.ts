@@ -2,16 +2,16 @@ import { getOption, ScalarType, type DescField } from "@bufbuild/protobuf";
 import type { Violation } from "@bufbuild/protovalidate";
 import { field as fieldRules, type FieldRules, type StringRules } from "#gen/buf/validate/validate_pb.ts";
 
-/** What the patterns of the contract let through, in words. */
+/** Patterns of the contract in words. */
 const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
   ["^[\\x20-\\x7e]+$", "printable ASCII "],
-  // PostgreSQL's text has no NUL.
+  // PostgreSQL text cannot contain NUL.
   ["^[^\\x00]*$", "non-NUL "],
 ]);
 
 /**
- * Says of a field that breaks its rules what it must be, for people: the whole rule, not only the part that was broken, so that one
- * correction is enough. Rules that have no sentence here are told in protovalidate's words.
+ * Describes what an invalid field must be: the whole rule, so that one correction is enough. Falls back to
+ * protovalidate's message.
  */
 export function violationSentence({ ruleId, field: path, message }: Violation): string {
   const last = path.at(-1);
@@ -34,7 +34,7 @@ export function violationSentence({ ruleId, field: path, message }: Violation): 
   }
 }
 
-/** An empty string where the field cannot tell empty from unset (proto3, field presence). */
+/** An empty string of a field without presence counts as missing (proto3, field presence). */
 function isMissing({ proto }: DescField, ruleId: string, { type }: FieldRules): boolean {
   return (
     ruleId === "required" ||

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { RpcCode } from "../../domain/errors.ts";
 import type { Failure } from "../error-details.ts";
 
-/** The codes of Connect (connectrpc.com, protocol reference, "Error Codes") by the names of gRPC. */
+/** Connect error codes by gRPC name (connectrpc.com, protocol reference, "Error Codes"). */
 const CODE: Readonly<Record<RpcCode, Code>> = {
   ABORTED: Code.Aborted,
   CANCELLED: Code.Canceled,
@@ -18,13 +18,13 @@ const CODE: Readonly<Record<RpcCode, Code>> = {
   UNIMPLEMENTED: Code.Unimplemented,
 };
 
-/** A failure as Connect tells it, with its detail. */
+/** Maps a failure to a Connect error with its detail. */
 export function connectError({ rpc, error, detail, headers }: Failure): ConnectError {
   const details = [{ desc: detail.schema, value: detail.message }];
   return new ConnectError(error.message, CODE[rpc], Object.fromEntries(headers), details, error);
 }
 
-/** Connect aborts signals with errors of its own; elsewhere an abort is what the web platform throws (DOM, AbortSignal). */
+/** Maps Connect's abort errors to those of the web platform (DOM, AbortSignal). */
 export function asPlatformAbort(thrown: unknown): unknown {
   if (!(thrown instanceof ConnectError)) return thrown;
   if (thrown.code === Code.DeadlineExceeded) return new DOMException(thrown.rawMessage, "TimeoutError");

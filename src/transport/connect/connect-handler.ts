@@ -27,30 +27,30 @@ import { joinedChunks } from "./joined-chunks.ts";
 import { requirePlainMessage } from "./plain-message.ts";
 import { refusalOf, UNKNOWN_METHOD } from "./refusal.ts";
 
-/** What the Connect door needs. */
+/** Dependencies of the handler. */
 export interface ConnectDeps {
   readonly pipeline: Pipeline;
-  /** The services to serve to the public; the pipeline has them all. */
+  /** Services to serve publicly; the pipeline contains them all. */
   readonly services: readonly DescService[];
   readonly random: Random;
-  /** Largest request message of a method that needs a key, bytes. */
+  /** Largest request message of a method that requires a key, bytes. */
   readonly bodyLimit: number;
-  /** What stands before the services' paths, e.g. `/console/rpc`; nothing by default. */
+  /** Path prefix of the services, such as `/console/rpc`; empty by default. */
   readonly pathPrefix?: string;
 }
 
 /** Connect and gRPC-Web for a node:http server. */
 export interface ConnectHandler {
-  /** What the paths begin with that belong to this door, e.g. `/toolgate.v1.ToolService/`. */
+  /** Path prefixes this handler serves, such as `/toolgate.v1.ToolService/`. */
   readonly prefixes: readonly string[];
-  /** Serves one request; under the prefixes, unknown methods are answered 404. Never throws. */
+  /** Serves one request; unknown methods get 404. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** Largest response message, bytes: what gRPC clients take unless they say otherwise. */
+/** Largest response message, bytes: the default limit of gRPC clients. */
 const WRITE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** What the gate found out before the body was read. */
+/** Result of the authentication that ran before the body was read. */
 interface AuthenticatedRequest {
   readonly requestId: string;
   readonly authentication: Authentication;
@@ -67,9 +67,8 @@ const AUTHENTICATED = createContextKey<AuthenticatedRequest | undefined>(undefin
 const errorBody = createErrorBody(errorBindings);
 
 /**
- * Serves the services by Connect's own handlers. Keys or sessions, and their rates, are checked at the gate, before a body is read; a
- * body that cannot be read is told by Connect itself, without a detail. What Connect would refuse without a word, for want of a protocol
- * to say it in, is answered with the plain error body. Every answer has the identifier of its request in X-Request-Id.
+ * Serves the services with Connect's handlers. Authentication and rate limits run before the body is read.
+ * Errors that Connect would send without a body get the plain error body. Every response has X-Request-Id.
  */
 export function connectHandler({
   pipeline,
@@ -90,14 +89,15 @@ export function connectHandler({
     requestGate: (context) => authenticate(pipeline, context),
   });
   for (const operation of operations) {
-    // Per-method options switch on every protocol that they do not switch off.
+    // Per-method options enable every protocol they do not disable.
     const options = { grpc: false, readMaxBytes: messageLimit(operation.endpoint, bodyLimit) };
     router.rpc(operation.method, implementation(pipeline, operation), options);
   }
   const handlers = new Map(router.handlers.map((handler) => [under + handler.requestPath, handler]));
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Connect takes its own listener off before Node emits the error of a caller that left, which would end the process.
+    // Connect removes its listener before Node emits the error of a disconnected client, which would end the
+    // process.
     request.on("error", () => undefined);
     const requestId = newRequestId(random);
     const tell = (thrown: unknown, headers: readonly Header[] = []) => {
@@ -126,11 +126,11 @@ export function connectHandler({
       const refusal = refusalOf(handler, answer);
       if (refusal) return tell(refusal.error, refusal.headers);
       response.setHeader("x-request-id", requestId);
-      // What is left of a refused body would stand before the next request of the connection.
+      // An unread rest of the body would corrupt the next request of the connection.
       if (!request.complete) response.shouldKeepAlive = false;
       await universalResponseToNodeResponse(answer, response);
     } catch (error) {
-      // The caller has gone, and its stream with it.
+      // The client has disconnected.
       if (ConnectError.from(error).code !== Code.Aborted) tell(error);
     }
   }
@@ -145,7 +145,10 @@ function isIterable<Body>(body: Body): body is Extract<Body, AsyncIterable<Uint8
   return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 }
 
-/** Connect makes a URL of target and Host. @throws ToolgateError INVALID_REQUEST when they are none (RFC 9112 section 3.3) */
+/**
+ * Connect builds a URL from target and Host. @throws ToolgateError INVALID_REQUEST when it is invalid (RFC
+ * 9112 section 3.3)
+ */
 function requireUrl({ url = "/", headers: { host } }: IncomingMessage): void {
   if (host !== undefined && URL.canParse(url, `http://${host}`)) return;
   throw new ToolgateError("INVALID_REQUEST", "Host: must be sent, a host name with a port or without");

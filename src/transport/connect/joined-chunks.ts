@@ -1,9 +1,12 @@
 import { ChunkBuffer } from "../../domain/pieces.ts";
 
-/** Bytes that are handed on together, unless they are the last. */
+/** Smallest chunk passed on, except the last. */
 const MIN_CHUNK_BYTES = 16 * 1024;
 
-/** The body of a request for one message, in fewer pieces: Connect looks at all that it has with each new one, which may be one byte. */
+/**
+ * Joins small chunks of a request body: Connect rescans everything it has with each chunk, which may be one
+ * byte.
+ */
 export async function* joinedChunks(
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {

@@ -3,9 +3,9 @@ import { ToolgateError } from "../../domain/errors.ts";
 import { KEYLESS_MESSAGE_LIMIT } from "../message-limits.ts";
 
 /**
- * Checks the head of a request, before its message is read.
- * @throws ToolgateError UNSUPPORTED_MEDIA_TYPE, as UNIMPLEMENTED, for a compressed message (Connect protocol, "Unary-Request"; gRPC,
- * compression.md); PAYLOAD_TOO_LARGE for a long one in the query
+ * Checks the headers before the message is read.
+ * @throws ToolgateError UNSUPPORTED_MEDIA_TYPE, as UNIMPLEMENTED, for a compressed message (Connect protocol,
+ * "Unary-Request"; gRPC, compression.md); PAYLOAD_TOO_LARGE for a long message in the query
  */
 export function requirePlainMessage(context: HandlerContext): void {
   if (context.requestMethod === "GET") return requirePlainQuery(context);

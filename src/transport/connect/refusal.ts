@@ -3,19 +3,19 @@ import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/conn
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Header } from "../header.ts";
 
-/** What Connect refuses before it knows which protocol is spoken, and so without a body. */
+/** An error that Connect answers without a body, because the protocol is still unknown. */
 export interface Refusal {
   readonly error: ToolgateError;
   readonly headers: readonly Header[];
 }
 
-/** A path under a service's prefix that is none of its methods. */
+/** An unknown method below a service's prefix. */
 export const UNKNOWN_METHOD: Refusal = {
   error: new ToolgateError("NOT_FOUND", "there is no such method"),
   headers: [],
 };
 
-/** What the caller is to be told instead of an answer without a body; undefined when the answer says all. */
+/** Returns the error for a response without a body; undefined when the response is complete. */
 export function refusalOf(
   { method }: UniversalHandler,
   { status, body }: UniversalServerResponse,

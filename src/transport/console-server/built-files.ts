@@ -3,20 +3,19 @@ import path from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { tagOf } from "../http/entity-tag.ts";
 
-/** How a body is packed for its way (RFC 9110 section 8.4.1). */
+/** Content coding (RFC 9110 section 8.4.1). */
 export type Coding = "br" | "gzip" | "identity";
 
-/** A file of the console in all the forms that it is served in. */
+/** A file of the console in all its content codings. */
 export interface BuiltFile {
   readonly mediaType: string;
-  /** Names its content. */
   readonly etag: string;
   readonly bodies: Readonly<Partial<Record<Coding, Buffer>>> & { readonly identity: Buffer };
-  /** Whether its name changes with its content. */
+  /** Whether the file name contains a hash of the content. */
   readonly hashed: boolean;
 }
 
-/** Every file by its path below the console: `index.html`, `assets/…`. */
+/** Files by path relative to the console: `index.html`, `assets/…`. */
 export type BuiltFiles = ReadonlyMap<string, BuiltFile>;
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -30,7 +29,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the built console whole: what is not in it then cannot be asked for later, whatever a path says.
+ * Reads the built console into memory, so that no request path reaches the file system.
  * @returns undefined when it is not built
  */
 export function readBuiltFiles(folder: string): BuiltFiles | undefined {
@@ -48,7 +47,7 @@ export function readBuiltFiles(folder: string): BuiltFiles | undefined {
   return files;
 }
 
-/** The same page with more in its head. */
+/** Returns the page with more HTML in its head. */
 export function withInHead(page: BuiltFile, html: string): BuiltFile {
   const identity = Buffer.from(page.bodies.identity.toString("utf8").replace("</head>", `${html}</head>`));
   const bodies = { identity, br: brotliCompressSync(identity), gzip: gzipSync(identity) };

@@ -3,7 +3,7 @@ import { hasVersion } from "../http/entity-tag.ts";
 import { withInHead, type BuiltFile, type BuiltFiles, type Coding } from "./built-files.ts";
 import type { DevWallet } from "./dev-wallet.ts";
 
-/** What the page may load, and where it may send: itself, and the pictures that wallets bring along (data: URIs). */
+/** The page loads from its own origin only; images may be data: URIs, which wallets use for their icons. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,27 +15,26 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'self'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  // The page needs no policy, so that no script in it can make one of its own.
+  // Trusted Types without a policy: injected scripts cannot create one.
   "trusted-types 'none'",
 ].join("; ");
 
-/** Says to the page that there is a development wallet to ask for. */
+/** Tells the page that a development wallet is available. */
 const DEV_WALLET_MARK = '<meta name="toolgate-dev-wallet" content="">';
 
 const NOT_BUILT =
   "The console is not built.\n\nRun this where the gateway is installed, then start the gateway again:\n\n  npm run build:console\n";
 
-/** What the page is served from. */
 export interface ConsoleFilesOptions {
-  /** Undefined where the console is not built: a plain page then says what to do. */
+  /** Undefined when the console is not built: a text page then says how to build it. */
   readonly files: BuiltFiles | undefined;
-  /** Whether the console is reached over https; asked once the doors are open. */
+  /** Whether the console is served over https; available after the servers listen. */
   readonly https: () => boolean;
-  /** Only in development. */
+  /** Set in development only. */
   readonly devWallet?: DevWallet | undefined;
 }
 
-/** Serves the console's page and what it is made of to anyone, from memory: nothing of it depends on who asks. */
+/** Serves the console's page and assets from memory, without authentication. */
 export class ConsoleFiles {
   readonly #options: ConsoleFilesOptions;
   readonly #page: BuiltFile | undefined;
@@ -51,7 +50,7 @@ export class ConsoleFiles {
     for (const [name, value] of Object.entries(this.#securityHeaders()))
       response.setHeader(name, value ?? "");
     if (method !== "GET" && method !== "HEAD") {
-      // What the caller may still be sending is not read.
+      // Closes the connection instead of reading the rest of the body.
       response.shouldKeepAlive = false;
       return plain(response, 405, "This path takes GET and HEAD.\n", { Allow: "GET, HEAD" });
     }
@@ -66,7 +65,7 @@ export class ConsoleFiles {
     else plain(response, 404, "There is nothing at this path.\n");
   }
 
-  /** The file of that name; the page for whatever could be one of its own addresses, which have no extension. */
+  /** Returns the named file, or the page for client-side routes, which have no extension. */
   #fileOf(name: string): BuiltFile | undefined {
     if (name === "" || name === "index.html" || /(?:^|\/)[^./]*$/.test(name)) return this.#page;
     return this.#options.files?.get(name);
@@ -97,7 +96,7 @@ function serve(file: BuiltFile, { headers }: IncomingMessage, response: ServerRe
   const body = file.bodies[coding] ?? file.bodies.identity;
   if (coding !== "identity") response.setHeader("Content-Encoding", coding);
   response.writeHead(200, { "Content-Type": file.mediaType, "Content-Length": body.length });
-  // Node leaves the body out of an answer to HEAD (RFC 9110 section 9.3.2).
+  // Node omits the body for HEAD (RFC 9110 section 9.3.2).
   response.end(body);
 }
 
@@ -111,10 +110,10 @@ function plain(
   response.writeHead(status, { ...common, "Content-Length": Buffer.byteLength(text), ...headers }).end(text);
 }
 
-/** Characters of Accept-Encoding that are read; browsers send 30. */
+/** Characters of Accept-Encoding that are parsed; browsers send 30. */
 const LONGEST_ACCEPT = 200;
 
-/** The smallest form that the caller takes (RFC 9110 section 12.5.3). */
+/** Returns the smallest coding the client accepts (RFC 9110 section 12.5.3). */
 function chosenCoding(accepted: string | undefined, { bodies }: BuiltFile): Coding {
   const weights = new Map<string, number>();
   if (accepted === undefined || accepted.length > LONGEST_ACCEPT) return "identity";

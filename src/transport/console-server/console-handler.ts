@@ -6,29 +6,28 @@ import type { MountedHandler } from "../http/server.ts";
 import { newRequestId } from "../request-context.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 
-/** Where the console's services are: Connect, for sessions. */
+/** Path prefix of the console's Connect services. */
 export const RPC_PATH = "/console/rpc";
 
 const EXPORT_PATH = "/console/export/";
 
-/** Serves requests. Never throws. */
+/** Never throws. */
 type Handler = Pick<MountedHandler, "handle">;
 
-/** What is behind the door. */
 export interface ConsoleHandlerOptions {
-  /** Connect under {@link RPC_PATH}. */
+  /** Connect services under {@link RPC_PATH}. */
   readonly rpc: Handler;
-  /** What is saved as files: `/console/export/…`. */
+  /** CSV downloads: `/console/export/…`. */
   readonly exports: Handler;
-  /** The page, and what it is made of: everything else. */
+  /** The page and its assets. */
   readonly files: Handler;
   readonly origin: ConsoleOrigin;
   readonly random: Random;
-  /** The answer to what failed. */
+  /** Builds the error response. */
   readonly failed: (error: unknown, requestId: string) => HttpResponse;
 }
 
-/** The console's door, `/console/`: a page, and services that only its sessions may ask. No page of another origin may (CORS). */
+/** Serves `/console/`: the page, and services for its sessions only. CORS is never enabled here. */
 export class ConsoleHandler implements MountedHandler {
   readonly prefixes = ["/console"];
   readonly #options: ConsoleHandlerOptions;
@@ -58,20 +57,19 @@ export class ConsoleHandler implements MountedHandler {
   }
 }
 
-/** A segment by which a path would lead elsewhere (RFC 3986 section 5.2.4). Clients resolve them before they ask. */
+/** A dot segment (RFC 3986 section 5.2.4). Clients resolve them before they send the request. */
 const DOT_SEGMENT = /\/\.{1,2}(?:[/?]|$)/;
 
-/** Everything of the console that is not asked by a page. */
 function isPage(url: string): boolean {
   if (url.startsWith(`${RPC_PATH}/`) || url.startsWith(EXPORT_PATH)) return false;
   return /^\/console(?:[/?]|$)/.test(url) && !DOT_SEGMENT.test(url);
 }
 
-/** What one session is told, no cache may tell another. */
+/** Responses belong to one session: no cache may share them. */
 function ofSession(handler: Handler, response: ServerResponse): Handler {
   response.setHeader("cache-control", "no-store");
   response.setHeader("vary", "cookie");
-  // A browser that is led to an answer must not take what people wrote for a page.
+  // A response opened in the browser must not render user content as a page.
   response.setHeader("x-content-type-options", "nosniff");
   return handler;
 }

@@ -3,20 +3,19 @@ import type { PageRequest } from "../authentication.ts";
 import { OriginPolicy } from "../http/origin-policy.ts";
 import { cookieFormOf, isLoopback, type CookieForm } from "./cookie.ts";
 
-/** Where the console is. */
 export interface ConsoleOriginOptions {
-  /** HOST: where the doors listen. */
+  /** HOST: address the servers listen on. */
   readonly host: string;
   /** CONSOLE_URL or PUBLIC_URL, if set. */
   readonly publicUrl: string | undefined;
-  /** The console's address; asked once the doors are open. */
+  /** Address of the console; available after the servers listen. */
   readonly url: () => string;
 }
 
-/** Name and port (RFC 9110 section 7.2). */
+/** Host header (RFC 9110 section 7.2). */
 const HOST = /^([\w.-]+|\[::1\])(?::(\d{1,5}))?$/;
 
-/** The console's own address, and what may be asked from there: its pages, and nobody else's. */
+/** The console's own origin. Accepts requests from its own pages only. */
 export class ConsoleOrigin {
   readonly #url: () => string;
   #parsed: { readonly text: string; readonly url: URL } | undefined;
@@ -33,15 +32,15 @@ export class ConsoleOrigin {
     return this.#parsed.url;
   }
 
-  /** The cookie's form; undefined where nobody can sign in. */
+  /** Undefined when the console is served without https on another machine. */
   get cookie(): CookieForm | undefined {
     return cookieFormOf(this.url);
   }
 
   /**
-   * Where else on this machine a page was asked for: names of the machine (`localhost`, `127.0.0.1`) are origins of their own, and only
-   * one is the console's.
-   * @returns the same path there; undefined where it was asked for in the right place, or by a name that says nothing
+   * Returns the URL to redirect to when the page was requested under another name of this machine.
+   * `localhost` and `127.0.0.1` are different origins, and only one is the console's.
+   * @returns undefined when the name is right or unknown
    */
   canonicalUrl(host: string | undefined, path: string): string | undefined {
     const { url } = this;
@@ -52,7 +51,7 @@ export class ConsoleOrigin {
     return isSamePort && hostname.toLowerCase() !== url.hostname ? `${url.origin}${path}` : undefined;
   }
 
-  /** @throws ToolgateError FORBIDDEN where a session's cookie would travel for all to read */
+  /** @throws ToolgateError FORBIDDEN when the session cookie would travel unencrypted */
   requireCookie(): CookieForm {
     const { cookie } = this;
     if (cookie) return cookie;
@@ -63,8 +62,8 @@ export class ConsoleOrigin {
   }
 
   /**
-   * Lets the console's own pages ask. What changes something must name them as its origin, which browsers always do and no other page
-   * can; what only reads has no origin there, and is told by Sec-Fetch-Site where it comes from, by browsers that send it.
+   * Accepts requests from the console's own pages. Changes need the right Origin, which browsers always send.
+   * Reads may lack an Origin; then Sec-Fetch-Site decides if the browser sends it.
    * @throws ToolgateError FORBIDDEN
    */
   requireOwnPage({ method, host, origin, site }: PageRequest): void {

@@ -1,36 +1,37 @@
 import type { Header } from "../header.ts";
 
-/** How a session's cookie is named and kept (RFC 6265bis). */
+/** Name and attributes of the session cookie (RFC 6265bis). */
 export interface CookieForm {
   readonly name: string;
-  /** Whether it travels over https alone. */
+  /** Whether the cookie requires https. */
   readonly secure: boolean;
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** 32 bytes in base64url, and blanks behind them. */
+/** 32 bytes in base64url, optionally followed by blanks. */
 const TOKEN = /^([\w-]{43})[ \t]*$/;
 
 /**
- * The cookie of a console: over https one that no other host and no other path can lay over it (prefix `__Host-`); over http a plain
- * one, and that on this machine only.
- * @returns undefined where a cookie would travel for all to read
+ * Returns the cookie's form. Over https the `__Host-` prefix keeps other hosts and paths from overwriting it;
+ * over http it exists on loopback only.
+ * @returns undefined when the cookie would travel unencrypted
  */
 export function cookieFormOf({ protocol, hostname }: URL): CookieForm | undefined {
   if (protocol === "https:") return { name: "__Host-toolgate_session", secure: true };
   return isLoopback(hostname) ? { name: "toolgate_session", secure: false } : undefined;
 }
 
-/** Whether a host name, as URLs have it, is this machine's own. */
+/** Returns whether a URL host name is a loopback address. */
 export function isLoopback(hostname: string): boolean {
   return LOOPBACK.test(hostname);
 }
 
 /**
- * The session's token in a Cookie header; undefined without one, and with two of the name: a sibling host may have set the other. Of a
- * name only the blanks are stripped that browsers strip (RFC 6265bis section 5.6): a server that strips more would take a cookie for
- * the one with the prefix that no browser protects. Every pattern here is linear: anyone can send 32 KiB of blanks.
+ * Returns the session token of a Cookie header. Undefined when absent or repeated: a sibling host may have
+ * set the other. Strips only the blanks that browsers strip (RFC 6265bis section 5.6); stripping more would
+ * accept names that the `__Host-` prefix does not protect. All patterns are linear: anyone may send 32 KiB of
+ * blanks.
  */
 export function tokenFromCookie(cookie: string | undefined, { name }: CookieForm): string | undefined {
   if (cookie === undefined) return undefined;
@@ -38,12 +39,12 @@ export function tokenFromCookie(cookie: string | undefined, { name }: CookieForm
   return values.length === 1 ? TOKEN.exec(values[0]?.[1] ?? "")?.[1] : undefined;
 }
 
-/** The header that gives the cookie to the browser. @param maxAgeSeconds the longest that the session lasts */
+/** Returns the header that sets the cookie. @param maxAgeSeconds longest life of the session */
 export function setCookieHeader(form: CookieForm, token: string, maxAgeSeconds: number): Header {
   return ["set-cookie", `${form.name}=${token}; Max-Age=${maxAgeSeconds}; ${attributes(form)}`];
 }
 
-/** The header that takes the cookie away. */
+/** Returns the header that deletes the cookie. */
 export function clearCookieHeader(form: CookieForm): Header {
   return ["set-cookie", `${form.name}=; Max-Age=0; ${attributes(form)}`];
 }

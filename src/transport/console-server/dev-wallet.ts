@@ -3,14 +3,14 @@ import { ToolgateError } from "../../domain/errors.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 
 /**
- * Hands the development wallet's secret key to the console's own page, at `/console/dev-wallet.json`. It holds play money on a chain of this
- * machine; still no other page gets it.
+ * Serves the development wallet's secret key to the console's own page at `/console/dev-wallet.json`. The key
+ * holds test money on a local chain; other pages still cannot read it.
  */
 export class DevWallet {
   readonly #place: Pick<ConsoleOrigin, "requireOwnPage">;
   readonly #body: string;
 
-  /** @param secretKey 64 bytes: the seed and the public key, as `solana-keygen` writes them */
+  /** @param secretKey 64 bytes, seed and public key, as `solana-keygen` writes them */
   constructor(secretKey: Uint8Array, place: Pick<ConsoleOrigin, "requireOwnPage">) {
     this.#place = place;
     this.#body = JSON.stringify({ secret_key: [...secretKey] });

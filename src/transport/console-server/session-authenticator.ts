@@ -12,33 +12,33 @@ import type { Endpoint } from "../services/service-impl.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 import { tokenFromCookie } from "./cookie.ts";
 
-/** Requests of one session, for each instance. */
+/** Limit per session and instance. */
 export const SESSION_RATE: RateTier = { ratePerMinute: 600, burst: 100 };
 
-/** Cookies without a session that an address may send: those of sessions that ended come by themselves. */
+/** Limit of invalid cookies per address. Expired sessions send some without any attack. */
 export const INVALID_COOKIE_RATE: RateTier = { ratePerMinute: 60, burst: 120 };
 
-/** Sessions at most that are remembered as good ones. */
+/** Capacity of the cache of valid tokens. */
 const MAX_KNOWN_TOKENS = 10_000;
 
-/** What the gate needs. */
 export interface SessionAuthenticatorOptions {
   readonly sessions: Pick<Sessions, "find">;
   readonly origin: ConsoleOrigin;
   readonly clock: Clock;
-  /** How many proxies stand before this server and append to X-Forwarded-For. */
+  /** Number of proxies in front of this server that append to X-Forwarded-For. */
   readonly trustedProxies: number;
 }
 
 /**
- * The console's gate: a session's cookie, shown by a page of the console's own. API keys open nothing here; an Authorization header is
- * not looked at, since a proxy may ask for one of its own. Each session is looked for each time, so one that was ended is gone at once.
+ * Authenticates console sessions by cookie, sent by the console's own pages. Ignores API keys and the
+ * Authorization header, which a proxy may use for itself. Looks up the session for each request, so a revoked
+ * one ends at once.
  */
 export class SessionAuthenticator implements RequestAuthenticator {
   readonly #options: SessionAuthenticatorOptions;
   readonly #sessionRates: TokenBuckets;
   readonly #invalidCookies: TokenBuckets;
-  /** Hashes of tokens that were good when they were last sent: those are no guesses, wherever they come from. */
+  /** Hashes of tokens that were valid when last sent: exempt from the limit of invalid cookies. */
   readonly #knownTokens = new Lru<string, true>(MAX_KNOWN_TOKENS);
 
   constructor(options: SessionAuthenticatorOptions) {

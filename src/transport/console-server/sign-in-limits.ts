@@ -5,13 +5,13 @@ import { RateLimitedError } from "../key-authenticator.ts";
 import { TokenBuckets } from "../token-buckets.ts";
 import type { ClientInfo } from "../authentication.ts";
 
-/** Challenges that an address may ask for, and sign-ins of it that may fail, for each instance. */
+/** Limits per address and instance: challenges, and failed sign-ins. */
 export const [CHALLENGE_RATE, FAILURE_RATE]: readonly [RateTier, RateTier] = [
   { ratePerMinute: 20, burst: 40 },
   { ratePerMinute: 10, burst: 20 },
 ];
 
-/** Bounds the work that strangers make: a challenge is a row, an answer an account. */
+/** Limits unauthenticated work: a challenge stores a row, a sign-in may create an account. */
 export class SignInLimits {
   readonly #challenges: TokenBuckets;
   readonly #failures: TokenBuckets;
@@ -21,15 +21,15 @@ export class SignInLimits {
     this.#failures = new TokenBuckets(clock, FAILURE_RATE);
   }
 
-  /** @throws RateLimitedError for an address that began too often */
+  /** @throws RateLimitedError after too many challenges */
   requireChallenge({ network }: ClientInfo): void {
     const rate = this.#challenges.take(network);
     if (!rate.allowed) throw new RateLimitedError(rate, "sign-ins begun from your address");
   }
 
   /**
-   * Tries to sign in.
-   * @throws RateLimitedError for an address that failed too often, and whatever the attempt throws
+   * Runs a sign-in.
+   * @throws RateLimitedError after too many failures, and whatever `signIn` throws
    */
   async attempt<Result>({ network }: ClientInfo, signIn: () => Promise<Result>): Promise<Result> {
     const refusal = this.#failures.refusal(network);
@@ -37,7 +37,7 @@ export class SignInLimits {
     try {
       return await signIn();
     } catch (error) {
-      // A gateway that cannot tell is no failure of the visitor's.
+      // Server errors do not count against the client.
       if (error instanceof ToolgateError && error.status < 500) this.#failures.count(network);
       throw error;
     }

@@ -6,15 +6,13 @@ import { send, type HttpResponse } from "../http/response.ts";
 import { hasVersion, tagOf } from "../http/entity-tag.ts";
 import type { ServedDocument } from "./document.ts";
 
-/** What the door needs. */
 export interface DocumentHandlerDeps {
   readonly documents: readonly ServedDocument[];
   readonly random: Random;
-  /** The answer to what is refused. */
+  /** Builds the error response. */
   readonly failed: (error: ToolgateError, requestId: string) => HttpResponse;
 }
 
-/** A document's text as it is sent. */
 interface CachedDocument {
   readonly text: string;
   readonly body: Buffer;
@@ -23,11 +21,11 @@ interface CachedDocument {
 
 const ALLOW = "GET, HEAD, OPTIONS";
 
-/** Serves documents to anyone, pages of any origin included: there is nothing in them that depends on who asks. */
+/** Serves public documents to pages of any origin. */
 export class DocumentHandler {
   readonly #documents: ReadonlyMap<string, ServedDocument>;
   readonly #deps: DocumentHandlerDeps;
-  /** One buffer for all answers: answers that wait to be read then take no memory of their own. */
+  /** One shared buffer per document: slow readers then cost no extra memory. */
   readonly #cache = new Map<ServedDocument, CachedDocument>();
 
   constructor(deps: DocumentHandlerDeps) {
@@ -35,7 +33,7 @@ export class DocumentHandler {
     this.#documents = new Map(deps.documents.map((document) => [document.path, document]));
   }
 
-  /** @returns whether the path is a document's, and the request answered */
+  /** @returns whether the path belongs to a document and was served */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     const { method = "GET", url = "/" } = request;
     const mark = url.indexOf("?");
@@ -53,7 +51,7 @@ export class DocumentHandler {
 
   #refuse(response: ServerResponse, requestId: string): void {
     const error = new ToolgateError("METHOD_NOT_ALLOWED", `this path takes ${ALLOW}`);
-    // What the caller may still be sending is not read.
+    // Closes the connection instead of reading the rest of the body.
     response.shouldKeepAlive = false;
     send(response, [["allow", ALLOW]], this.#deps.failed(error, requestId));
   }
@@ -68,7 +66,7 @@ export class DocumentHandler {
       return;
     }
     response.writeHead(200, { "Content-Type": document.mediaType, "Content-Length": body.length });
-    // Node leaves the body out of an answer to HEAD (RFC 9110 section 9.3.2).
+    // Node omits the body for HEAD (RFC 9110 section 9.3.2).
     response.end(body);
   }
 

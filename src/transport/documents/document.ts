@@ -1,9 +1,9 @@
-/** A document about the gateway that anyone may read. */
+/** A public document about the gateway. */
 export interface ServedDocument {
   readonly path: string;
   readonly mediaType: string;
-  /** How long a reader may go on using what it has, seconds. */
+  /** Cache lifetime, seconds. */
   readonly maxAgeSeconds: number;
-  /** The document as it is now: the same string until it changes. */
+  /** The current text; the same string until it changes. */
   text(): string;
 }

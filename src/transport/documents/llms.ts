@@ -5,20 +5,16 @@ import { ASSET, NETWORK } from "../../domain/body-proof.ts";
 import type { ListedTool } from "../../domain/tool.ts";
 import type { ServedDocument } from "./document.ts";
 
-/** What the text tells of. */
 export interface LlmsTextOptions {
   readonly catalogue: Catalogue;
   readonly version: string;
-  /** Asked once the doors are open. */
+  /** Available after the servers listen. */
   readonly baseUrl: () => string;
   /** Whether the gateway pays chain fees for callers. */
   readonly gasless: boolean;
 }
 
-/**
- * What a language model needs to know to buy a call (llmstxt.org): a heading, a summary, what there is and how to use it, and then
- * sections that are lists of links.
- */
+/** Returns /llms.txt (llmstxt.org): heading, summary, how to call and pay, then lists of links. */
 export function llmsText(subject: LlmsTextOptions): ServedDocument {
   let kept: { readonly listed: readonly ListedTool[]; readonly text: string } | undefined;
   return {

@@ -2,8 +2,8 @@ import document from "#gen/openapi.json" with { type: "json" };
 import type { ServedDocument } from "./document.ts";
 
 /**
- * The OpenAPI document that is generated from the protos, with what only a running gateway knows.
- * @param baseUrl asked once the doors are open
+ * Returns the generated OpenAPI document with version and server URL.
+ * @param baseUrl available after the servers listen
  */
 export function openApiDocument(baseUrl: () => string, version: string): ServedDocument {
   let text: string | undefined;

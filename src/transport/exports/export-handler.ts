@@ -9,18 +9,17 @@ import { newRequestId } from "../request-context.ts";
 import { BYTE_ORDER_MARK } from "./csv.ts";
 import { parametersOf, type ExportFile, type OpenedFile } from "./export-file.ts";
 
-/** What the door needs. */
 export interface ExportHandlerOptions {
   readonly authenticator: RequestAuthenticator;
   readonly files: readonly ExportFile[];
   readonly random: Random;
-  /** The answer to what failed. */
+  /** Builds the error response. */
   readonly failed: (error: unknown, requestId: string) => HttpResponse;
-  /** Other than {@link MINIMUM_RATE}. */
+  /** Overrides {@link MINIMUM_RATE}. */
   readonly minimumRate?: MinimumRate;
 }
 
-/** How fast a caller must take a file: each part in `graceMs`, and the time that it takes at `bytesPerSecond`. */
+/** Slowest accepted reader: each chunk may take `graceMs` plus its size at `bytesPerSecond`. */
 export interface MinimumRate {
   readonly graceMs: number;
   readonly bytesPerSecond: number;
@@ -28,23 +27,23 @@ export interface MinimumRate {
 
 const MINIMUM_RATE: MinimumRate = { graceMs: 10_000, bytesPerSecond: 16 * 1024 };
 
-/** How long a caller may take for a whole file, ms: it was let in at the beginning only. */
+/** Time limit of a whole download, ms: the session is checked only at its start. */
 const MAX_FILE_MS = 15 * 60_000;
 
-/** Files that are written for one account at once. */
+/** Concurrent downloads per account. */
 const MAX_PER_ACCOUNT = 2;
 
 const ALLOW = "GET, HEAD";
 
 /**
- * Files for the account of a session, as long as its ledger is, in parts as fast as they are taken. What fails before the first part is
- * answered as everywhere; after it the connection is cut, so that nobody takes half a file for a whole one.
+ * Streams CSV files of any length to the session's account. Errors before the first chunk get an error
+ * response. Later errors destroy the connection, so that a partial file never looks complete.
  */
 export class ExportHandler {
   readonly #options: ExportHandlerOptions;
   readonly #files: ReadonlyMap<string, ExportFile>;
   readonly #writing = new Set<Promise<void>>();
-  /** Whose files are being written. */
+  /** Accounts of the running downloads, one entry each. */
   readonly #accounts: string[] = [];
 
   constructor(options: ExportHandlerOptions) {
@@ -61,7 +60,7 @@ export class ExportHandler {
     this.#writing.add(writing);
   }
 
-  /** Resolves when no file is being written any more. */
+  /** Resolves when no download is running. */
   async idle(): Promise<void> {
     while (this.#writing.size > 0) await Promise.allSettled(this.#writing);
   }
@@ -72,7 +71,7 @@ export class ExportHandler {
     const file = this.#files.get(path);
     if (!file) throw new ToolgateError("NOT_FOUND", `there are ${[...this.#files.keys()].join(", ")}`);
     if (method !== "GET" && method !== "HEAD") {
-      // What the caller may still be sending is not read.
+      // Closes the connection instead of reading the rest of the body.
       response.shouldKeepAlive = false;
       response.setHeader("allow", ALLOW);
       throw new ToolgateError("METHOD_NOT_ALLOWED", `this path takes ${ALLOW}`);
@@ -87,7 +86,7 @@ export class ExportHandler {
     });
   }
 
-  /** @throws ToolgateError UNAVAILABLE when the account has as many files under way as it may */
+  /** @throws ToolgateError UNAVAILABLE when the account has too many downloads */
   async #limitPerAccount(accountId: string, write: () => Promise<void>): Promise<void> {
     if (this.#accounts.filter((other) => other === accountId).length >= MAX_PER_ACCOUNT) {
       throw new ToolgateError(
@@ -137,7 +136,10 @@ export class ExportHandler {
     await this.#waitForReader(response, "finish", signal);
   }
 
-  /** Resolves when the caller has taken what was written. @throws AbortError when it has gone, or takes too long */
+  /**
+   * Resolves when the client has read the buffered data. @throws AbortError when it disconnects or is too
+   * slow
+   */
   async #waitForReader(
     response: ServerResponse,
     event: "drain" | "finish",
@@ -149,7 +151,7 @@ export class ExportHandler {
   }
 
   #fail(response: ServerResponse, error: unknown, requestId: string): void {
-    // What cannot be told any more is for the log all the same.
+    // Logs the error even when it can no longer be sent.
     const answer = isClientAbort(error) ? undefined : this.#options.failed(error, requestId);
     if (answer && !response.headersSent && !response.destroyed)
       send(response, [["x-request-id", requestId]], answer);
@@ -157,7 +159,7 @@ export class ExportHandler {
   }
 }
 
-/** Whether the caller has gone, or was too slow. */
+/** Returns whether the client disconnected or was too slow. */
 function isClientAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
 }

@@ -7,10 +7,10 @@ import { toolIn } from "../services/tool-name.ts";
 import { csvLine, type Cell } from "./csv.ts";
 import { dateOf, spanOf, spanWords, type ExportFile, type ExportParameters } from "./export-file.ts";
 
-/** Items that are held in memory. */
+/** Rows per query. */
 const BATCH = 500;
 
-/** How the items of a list are told: the columns, and what is in each. */
+/** Columns of a CSV file: name to cell. */
 type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
 const RECEIPT_COLUMNS: Columns<Receipt> = {
@@ -43,12 +43,12 @@ const RUN_COLUMNS: Columns<Run> = {
 const RECEIPT_STATUSES: readonly ReceiptStatus[] = ["final", "refunded", "reversed"];
 const RUN_STATUSES: readonly RunStatus[] = ["active", "completed", "failed", "cancelled"];
 
-/** The account's receipts, newest first, narrowed as the list is. */
+/** The account's receipts, newest first, with the list's filters. */
 export function receiptsFile(receipts: Receipts): ExportFile {
   return listFile("receipts", RECEIPT_COLUMNS, RECEIPT_STATUSES, (query) => receipts.list(query));
 }
 
-/** The account's runs, newest first, narrowed as the list is. */
+/** The account's runs, newest first, with the list's filters. */
 export function runsFile(runs: Runs): ExportFile {
   return listFile("runs", RUN_COLUMNS, RUN_STATUSES, (query) => runs.list(query));
 }

@@ -15,7 +15,7 @@ const COLUMNS = [
   "note",
 ] as const;
 
-/** The statement: every entry of the account in the ledger, oldest first, with the balance after each. */
+/** The account statement: every ledger entry, oldest first, with the balance after it. */
 export function statementFile(statements: Statements): ExportFile {
   return {
     path: "/console/export/statement.csv",
@@ -31,7 +31,7 @@ export function statementFile(statements: Statements): ExportFile {
 async function* linesOf({ opening, rows }: StatementExport): AsyncGenerator<string> {
   let text = csvLine(COLUMNS);
   if (opening) text += lineOf({ time_utc: opening.time, kind: "opening", balance_usdc: opening.balance });
-  // Together with the first rows: until they are there, it can still be said that they are not.
+  // Sent with the first rows: until then an error can still get an error response.
   for await (const part of rows) {
     yield text + part.map((row) => lineOf(cellsOf(row))).join("");
     text = "";

@@ -12,18 +12,19 @@ import { pathOf } from "./register.ts";
 import { SmallMessages } from "./small-messages.ts";
 import { statusOf } from "./status.ts";
 
-/** A call whose head was accepted. */
+/** A call that passed the checks of its headers. */
 export interface AcceptedCall {
   readonly requestId: string;
   readonly authentication: Authentication;
-  /** Request identifier and rate. */
+  /** Request id and rate limit headers. */
   readonly headers: Header[];
 }
 
-/** What becomes of a call by its head. */
 export type CheckResult = { readonly keyless: boolean } | { readonly refusal: StatusObject };
 
-/** Checks the head of each call before any of its message is read: compression, API key and rate, and how much it may send. */
+/**
+ * Checks the headers of each call before it reads a message: compression, API key, rate limit, message size.
+ */
 export class CallAuthenticator {
   readonly #pipeline: Pipeline;
   readonly #operations: ReadonlyMap<string, Operation>;
@@ -38,7 +39,7 @@ export class CallAuthenticator {
     this.#bodyLimit = bodyLimit;
   }
 
-  /** The call that a handler got this metadata with. */
+  /** Returns the accepted call of this metadata. */
   accepted(metadata: Metadata): AcceptedCall {
     const accepted = this.#accepted.get(metadata);
     if (!accepted) throw new Error("request context missing");
@@ -77,7 +78,7 @@ function requireIdentity(call: ServerInterceptingCallInterface, headers: Header[
   );
 }
 
-/** The credentials of a call; grpc-js has the other end as `address:port`, an IPv6 address without brackets. */
+/** Returns the credentials of a call. grpc-js gives the peer as `address:port`, IPv6 without brackets. */
 function credentialsOf(call: ServerInterceptingCallInterface, metadata: Metadata): Credentials {
   const peer = call.getPeer();
   return {
@@ -87,7 +88,10 @@ function credentialsOf(call: ServerInterceptingCallInterface, metadata: Metadata
   };
 }
 
-/** A metadata entry; repeats are joined as HTTP joins them (RFC 9110 section 5.3), which no value that is read here survives. */
+/**
+ * Returns a metadata value; repeats are joined as in HTTP (RFC 9110 section 5.3), which makes them invalid
+ * for all values read here.
+ */
 export function metadataValue(metadata: Metadata, name: string): string | undefined {
   const values = metadata.get(name);
   return values.length === 0 ? undefined : values.join(", ");

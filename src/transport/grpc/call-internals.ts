@@ -2,9 +2,9 @@ import { Server as Listener } from "node:net";
 import type { Http2Server, ServerHttp2Stream } from "node:http2";
 import type { Server, ServerInterceptingCallInterface } from "@grpc/grpc-js";
 
-// What grpc-js 1.14 keeps to itself, and offers no other way to.
+// Access to private members of grpc-js 1.14 that have no public alternative.
 
-/** The HTTP/2 stream of a call. */
+/** Returns the HTTP/2 stream of a call. */
 export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
   const stream: unknown = Reflect.get(call, "stream");
   if (!isStream(stream)) throw new Error("grpc-js: the call has no stream");
@@ -15,23 +15,26 @@ function isStream(value: unknown): value is ServerHttp2Stream {
   return typeof value === "object" && value !== null && "close" in value && "session" in value;
 }
 
-/** The grpc-encoding of a request, `identity` when it was not sent. */
+/** Returns the grpc-encoding of a request, `identity` when absent. */
 export function encodingOf(call: ServerInterceptingCallInterface): unknown {
   return Reflect.get(call, "incomingEncoding");
 }
 
-/** Reads messages from DATA frames. Returns them with their prefixes; what it throws ends the call with RESOURCE_EXHAUSTED. */
+/**
+ * Reads messages from DATA frames and returns them with their prefixes. Errors end the call with
+ * RESOURCE_EXHAUSTED.
+ */
 export interface MessageReader {
   write(data: Buffer): Buffer[];
 }
 
-/** Has the messages of a call read by another reader than grpc-js's own. */
+/** Replaces grpc-js's message reader of a call. */
 export function readWith(call: ServerInterceptingCallInterface, reader: MessageReader): void {
   if (!Reflect.has(call, "decoder")) throw new Error("grpc-js: the call has no decoder");
   Reflect.set(call, "decoder", reader);
 }
 
-/** The HTTP/2 servers that a server listens by. */
+/** Returns the HTTP/2 servers of a gRPC server. */
 export function listenersOf(server: Server): Http2Server[] {
   const listeners: unknown = Reflect.get(server, "http2Servers");
   return listeners instanceof Map ? [...listeners.keys()].filter(isListener) : [];

@@ -1,13 +1,13 @@
 import type { ServerUnaryCall } from "@grpc/grpc-js";
 
-/** The AbortSignal of a gRPC call: aborts when the caller cancels or disconnects, or when the call's deadline passes. */
+/** The AbortSignal of a gRPC call: aborts on cancellation, disconnect or deadline. */
 export class CallSignal {
   readonly #controller = new AbortController();
   #answered = false;
 
   constructor(call: ServerUnaryCall<Buffer, Buffer>) {
     call.on("cancelled", () => {
-      // The event also follows every call that was answered; an abort would then only cost an exception for nobody.
+      // The event also follows completed calls; aborting then would only cost an exception.
       if (!this.#answered) this.#controller.abort(reasonOf(call));
     });
   }
@@ -16,13 +16,13 @@ export class CallSignal {
     return this.#controller.signal;
   }
 
-  /** Call once the answer is on its way. */
+  /** Call after the response is sent. */
   answered(): void {
     this.#answered = true;
   }
 }
 
-/** Timers may fire a millisecond early, by the clock that the deadline was computed with. */
+/** Timers may fire a millisecond early. */
 const EARLY_MS = 1;
 
 function reasonOf(call: ServerUnaryCall<Buffer, Buffer>): DOMException {

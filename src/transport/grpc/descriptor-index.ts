@@ -3,41 +3,41 @@ import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
-/** Finds descriptors the ways in which server reflection is asked for them. */
+/** Finds descriptors for server reflection. */
 export class DescriptorIndex {
   readonly #byName = new Map<string, DescFile>();
   readonly #bySymbol = new Map<string, DescFile>();
-  /** Extensions by the type that they extend, then by number. */
+  /** By extended type, then by number. */
   readonly #extensions = new Map<string, Map<number, DescExtension>>();
   readonly #encoded = new Map<DescFile, Uint8Array>();
 
-  /** Indexes the files and all that they import. */
+  /** Indexes the files and their imports. */
   constructor(files: Iterable<DescFile>) {
     for (const file of files) this.#add(file);
   }
 
-  /** The file of that name, e.g. `toolgate/v1/tool.proto`. */
+  /** Returns a file by name, such as `toolgate/v1/tool.proto`. */
   fileNamed(name: string): DescFile | undefined {
     return this.#byName.get(name);
   }
 
-  /** The file that declares a service, method, message, enum or extension, by its full name without a leading dot. */
+  /** Returns the file that declares a symbol, by full name without a leading dot. */
   fileDeclaring(symbol: string): DescFile | undefined {
     return this.#bySymbol.get(symbol);
   }
 
-  /** The file that declares the extension of that number. */
+  /** Returns the file that declares an extension. */
   fileExtending(typeName: string, extensionNumber: number): DescFile | undefined {
     return this.#extensions.get(typeName)?.get(extensionNumber)?.file;
   }
 
-  /** Numbers of the known extensions of a message; undefined when there is no such message. */
+  /** Returns the extension numbers of a message; undefined for an unknown message. */
   extensionNumbers(typeName: string): number[] | undefined {
     if (!this.#bySymbol.has(typeName)) return undefined;
     return [...(this.#extensions.get(typeName)?.keys() ?? [])];
   }
 
-  /** A file as an element of FileDescriptorResponse.file_descriptor_proto, encoded. */
+  /** Returns a file encoded as an element of FileDescriptorResponse.file_descriptor_proto. */
   encoded(file: DescFile): Uint8Array {
     let bytes = this.#encoded.get(file);
     if (!bytes) {

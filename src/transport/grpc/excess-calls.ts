@@ -1,14 +1,14 @@
 import type { OpenCall } from "./tracked-call.ts";
 
-/** How many calls may wait. */
+/** Limits of waiting calls without a key. */
 export interface KeylessLimits {
   readonly perConnection: number;
   readonly total: number;
 }
 
 /**
- * The calls to end so that no more are left than may be: of a connection with too many the oldest; of too many in all the oldest of
- * the connection that has the most, so that calls over other connections stay.
+ * Returns the calls to end: the oldest of each connection above its limit, then the oldest of the largest
+ * connections until the total fits. Small connections keep their calls.
  * @param calls oldest first
  */
 export function excessCalls(calls: Iterable<OpenCall>, { perConnection, total }: KeylessLimits): OpenCall[] {

@@ -20,20 +20,20 @@ type ListRequest = MessageShape<typeof HealthListRequestSchema>;
 type ListResponse = MessageShape<typeof HealthListResponseSchema>;
 type WatchCall = ServerWritableStream<CheckRequest, CheckResponse>;
 
-/** grpc.health.v1.Health: every service serves while the database is within reach and the server is not shutting down. */
+/** grpc.health.v1.Health: SERVING while the database is reachable and the server is not shutting down. */
 export class HealthEndpoint {
   readonly #health: Health;
-  /** Names that can be asked for; the empty one is the server as a whole. */
+  /** Known service names; the empty name means the whole server. */
   readonly #names: ReadonlySet<string>;
-  /** Who watches, with what it was told last. */
+  /** Watchers and the status last sent to each. */
   readonly #watchers = new Map<WatchCall, ServingStatus>();
-  /** Watchers of services that there are not. */
+  /** Watchers of unknown services. */
   readonly #unknown = new Set<WatchCall>();
   readonly #closing = new AbortController();
   readonly #watchIntervalMs: number;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param watchIntervalMs how often the state is looked at for those who watch it, ms */
+  /** @param watchIntervalMs interval of the health check for watchers, ms */
   constructor(health: Health, services: Iterable<string>, watchIntervalMs: number) {
     this.#health = health;
     this.#watchIntervalMs = watchIntervalMs;
@@ -58,7 +58,7 @@ export class HealthEndpoint {
     respond(null, create(HealthListResponseSchema, { statuses }));
   };
 
-  /** The present status at once, then every change. Services do not come into being later, so an unknown one stays unknown. */
+  /** Sends the status now and after each change. Services are fixed, so an unknown one stays unknown. */
   readonly watch: handleServerStreamingCall<CheckRequest, CheckResponse> = (call) => {
     call.once("cancelled", () => this.#removeWatcher(call));
     if (!this.#names.has(call.request.service)) {
@@ -71,7 +71,7 @@ export class HealthEndpoint {
     this.#timer ??= setInterval(() => void this.#notifyWatchers(), this.#watchIntervalMs).unref();
   };
 
-  /** From now on nothing serves; whoever watches is told so and let go. */
+  /** Reports NOT_SERVING to all watchers and ends their calls. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();

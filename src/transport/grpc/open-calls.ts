@@ -13,17 +13,17 @@ import { excessCalls, type KeylessLimits } from "./excess-calls.ts";
 
 type Method = Parameters<ServerInterceptor>[0];
 
-/** What callers may take; times in ms. */
+/** Limits of a call; times in ms. */
 export interface CallLimits {
-  /** For a request, from the first byte to the end; between the messages of a stream. */
+  /** For the whole request; between the messages of a stream. */
   readonly requestMs: number;
-  /** For a message of the answer, once that is there. */
+  /** For the client to read a response message. */
   readonly answerMs: number;
-  /** How many calls without a key may wait for their caller. */
+  /** For calls without a key that wait for their client. */
   readonly keyless: KeylessLimits;
 }
 
-/** Calls without a key that wait for less than this are not counted by connection: many may be asked at once, ms. */
+/** Calls without a key may wait this long before the limit per connection applies, ms. */
 const WAIT_GRACE_MS = 1_000;
 
 const LATE = { code: status.DEADLINE_EXCEEDED, details: "the request did not arrive in time" };
@@ -34,8 +34,8 @@ const TOO_MANY = {
 const NO_HEADERS = new ResponseMetadata([]);
 
 /**
- * The calls under way, none of which may wait for its caller for ever, and few without a key at once. grpc-js ends calls by the
- * deadlines that callers send, and by no others.
+ * Tracks open calls: ends those that wait too long for their client, and excess calls without a key. grpc-js
+ * only enforces deadlines that clients send.
  */
 export class OpenCalls {
   readonly #limits: CallLimits;
@@ -50,7 +50,7 @@ export class OpenCalls {
     this.#authenticator = heads;
   }
 
-  /** For the server's options; must be the only one, as it looks into grpc-js's own call. */
+  /** Must be the server's only interceptor: it reads private members of grpc-js's call. */
   readonly interceptor: ServerInterceptor = (method, call) => this.#track(method, call);
 
   #track(
@@ -80,7 +80,7 @@ export class OpenCalls {
             if (open.waitsFor === "request") markWaiting(open, "gateway");
             go();
           },
-          // Comes once the answer was taken, too.
+          // Also called after a completed call.
           onCancel: () => this.#ended(open),
         });
       },
@@ -100,7 +100,7 @@ export class OpenCalls {
     go: (metadata: Metadata) => void,
   ): Promise<void> {
     const verdict = await this.#authenticator.check(path, open.call, metadata);
-    // Cancelled meanwhile.
+    // Cancelled during the check.
     if (!this.#open.has(open)) return;
     if ("refusal" in verdict) return open.call.sendStatus(verdict.refusal);
     markWaiting(open, "request");
@@ -125,7 +125,7 @@ export class OpenCalls {
     const { requestMs, answerMs, keyless } = this.#limits;
     for (const open of this.#open) {
       const age = now - open.since;
-      // A call that was cancelled before it started is not notified of it.
+      // grpc-js does not report the cancellation of a call that has not started.
       if (open.stream.destroyed) this.#remove(open);
       else if (open.waitsFor === "request" && age > requestMs) open.call.sendStatus(LATE);
       else if (open.waitsFor === "reader" && age > answerMs) open.stream.close(constants.NGHTTP2_CANCEL);
@@ -137,12 +137,14 @@ export class OpenCalls {
     this.#timer = undefined;
   }
 
-  /** Calls without a key that wait for their caller; watches and reflection always do. */
+  /** Watch and reflection streams always wait for their client. */
   #waitingKeyless(): OpenCall[] {
     return [...this.#keyless].filter(({ streaming, waitsFor }) => streaming || waitsFor !== "gateway");
   }
 
-  /** After what has arrived was read: a call that came as a whole waits for the gateway by then. */
+  /**
+   * Runs after buffered data is read: by then a call with its whole request no longer waits for its client.
+   */
   #trimSoon(): void {
     const { total } = this.#limits.keyless;
     if (this.#trimming || this.#keyless.size <= total) return;
@@ -160,7 +162,7 @@ export class OpenCalls {
 
   #ended(open: OpenCall): void {
     this.#remove(open);
-    // Answered before it was asked: a stream whose other half is open would stay. The answer goes first.
+    // The response came before the whole request: closes the half-open stream after the response is sent.
     if (!open.requested) setImmediate(() => open.stream.close(constants.NGHTTP2_NO_ERROR));
   }
 }

@@ -17,7 +17,7 @@ import { DescriptorIndex } from "./descriptor-index.ts";
 type Request = MessageShape<typeof ServerReflectionRequestSchema>;
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
-/** grpc.reflection.v1.ServerReflection over the descriptors of the services that the server has; answers are encoded. */
+/** grpc.reflection.v1.ServerReflection for the given services; responses are encoded. */
 export function serverReflection(services: readonly DescService[]): handleBidiStreamingCall<Request, Buffer> {
   const index = new DescriptorIndex(services.map(({ file }) => file));
   const names = services
@@ -27,7 +27,7 @@ export function serverReflection(services: readonly DescService[]): handleBidiSt
   return (call) => {
     const sent = new Set<DescFile>();
     call.on("data", (request: Request) => {
-      // One at a time: answers that are not taken would all be kept.
+      // One request at a time: unread responses would pile up.
       call.pause();
       call.write(answer(request, index, list, sent), () => call.resume());
     });
@@ -60,8 +60,8 @@ function answer(request: Request, index: DescriptorIndex, list: Answer, sent: Se
 }
 
 /**
- * The file, then all that it imports, less what this stream was sent before; the file that was asked for is always sent.
- * ServerReflectionResponse.file_descriptor_response = 4, of files that are encoded once.
+ * Returns the file and its imports, without those already sent on this stream.
+ * ServerReflectionResponse.file_descriptor_response = 4, from cached encodings.
  */
 function files(
   request: Request,

@@ -14,16 +14,14 @@ import type {
   Server,
 } from "@grpc/grpc-js";
 
-/** The handlers that this server has, by what they take and give. */
 type Handler<Request, Response> =
   | handleUnaryCall<Request, Response>
   | handleServerStreamingCall<Request, Response>
   | handleBidiStreamingCall<Request, Response>;
 
-/** Methods by their messages. */
 type Typed<I extends DescMessage, O extends DescMessage> = DescMethod & { input: I; output: O };
 
-/** What grpc-js calls the kinds of methods. */
+/** Method kinds as grpc-js names them. */
 const HANDLER_TYPE = {
   unary: "unary",
   client_streaming: "clientStream",
@@ -31,7 +29,7 @@ const HANDLER_TYPE = {
   bidi_streaming: "bidi",
 } as const satisfies Record<DescMethod["methodKind"], string>;
 
-/** Registers a handler that takes and gives messages. */
+/** Registers a handler of messages. */
 export function register<I extends DescMessage, O extends DescMessage>(
   server: Server,
   method: Typed<I, O>,
@@ -48,8 +46,8 @@ export function register<I extends DescMessage, O extends DescMessage>(
 }
 
 /**
- * Registers a handler that takes messages and gives encoded ones.
- * @param service under whose name, where that is another than the method's own
+ * Registers a handler of messages that returns encoded ones.
+ * @param service service name, if not the method's own
  */
 export function registerEncoded<I extends DescMessage>(
   server: Server,
@@ -61,12 +59,12 @@ export function registerEncoded<I extends DescMessage>(
   server.register(pathOf({ parent: service, name }), handler, asIs, decode, HANDLER_TYPE[methodKind]);
 }
 
-/** Registers a handler that takes and gives bytes. */
+/** Registers a handler of bytes. */
 export function registerBytes(server: Server, method: DescMethod, handler: Handler<Buffer, Buffer>): void {
   server.register<Buffer, Buffer>(pathOf(method), handler, asIs, asIs, HANDLER_TYPE[method.methodKind]);
 }
 
-/** A message in protobuf encoding, as grpc-js wants it. */
+/** Encodes a message into the Buffer that grpc-js expects. */
 export function encode<D extends DescMessage>(schema: D, message: MessageShape<D>): Buffer {
   const bytes = toBinary(schema, message);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -76,7 +74,7 @@ function asIs(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** The path of a method in HTTP/2. */
+/** Returns the HTTP/2 path of a method. */
 export function pathOf({ parent, name }: Pick<DescMethod, "parent" | "name">): string {
   return `/${parent.typeName}/${name}`;
 }

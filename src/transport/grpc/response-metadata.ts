@@ -1,12 +1,9 @@
 import { Metadata } from "@grpc/grpc-js";
 import type { Header } from "../header.ts";
 
-/**
- * Metadata that goes out before an answer. Its names and values are the gateway's own, so that they go as they are: grpc-js would
- * look at each by a pattern, and copy them all twice.
- */
+/** Response metadata with trusted names and values: skips the validation and the two copies of grpc-js. */
 export class ResponseMetadata extends Metadata {
-  // grpc-js would offer gzip, which is refused.
+  // grpc-js would offer gzip, which this server rejects.
   readonly #entries: Record<string, string> = { "grpc-accept-encoding": "identity" };
 
   constructor(headers: readonly Header[]) {

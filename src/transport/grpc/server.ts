@@ -17,36 +17,38 @@ import { register, registerEncoded, registerBytes } from "./register.ts";
 import { HEADER_SETTINGS, reduceHeaders } from "./request-headers.ts";
 import { unaryHandler } from "./unary-handler.ts";
 
-/** What the gRPC door needs. */
+/** Dependencies of the gRPC server. */
 export interface GrpcDeps {
   readonly pipeline: Pipeline;
-  /** The services to serve; the pipeline has them all. */
+  /** Services to serve; the pipeline contains them all. */
   readonly services: readonly DescService[];
   readonly health: ports.Health;
   readonly random: Random;
   /** Largest request message, bytes. */
   readonly bodyLimit: number;
-  /** How often the state is looked at for those who watch it, ms; default 1000. */
+  /** Interval of the health check for watchers, ms; default 1000. */
   readonly watchIntervalMs?: number;
-  /** What callers and connections may take; as {@link GRPC_LIMITS} where left out. */
+  /** Overrides {@link GRPC_LIMITS}. */
   readonly limits?: Partial<GrpcLimits>;
 }
 
-/** What callers and connections may take; times in ms. */
+/** Limits of calls and connections; times in ms. */
 export interface GrpcLimits extends CallLimits {
-  /** For a connection without calls. */
+  /** Idle time of a connection. */
   readonly idleMs: number;
-  /** For a connection, give or take a tenth: then its caller has to make a new one, and old calls have `graceMs` to end. */
+  /**
+   * Age of a connection, plus or minus a tenth; then clients reconnect and open calls have `graceMs` to end.
+   */
   readonly ageMs: number;
   readonly graceMs: number;
-  /** Between two signs of life that are asked for, and until one comes. */
+  /** Interval of keepalive pings, and the wait for each reply. */
   readonly pingMs: number;
   readonly pongMs: number;
-  /** How many there may be. */
+  /** Open connections. */
   readonly connections: number;
 }
 
-/** The grace is longer than any tool may take. */
+/** The grace period is longer than any tool call. */
 const GRPC_LIMITS: GrpcLimits = {
   requestMs: 60_000,
   answerMs: 60_000,
@@ -59,10 +61,10 @@ const GRPC_LIMITS: GrpcLimits = {
   keyless: { perConnection: 32, total: 512 },
 };
 
-/** Largest response message, bytes: what clients take unless they say otherwise. */
+/** Largest response message, bytes: the default limit of clients. */
 const MAX_SEND_BYTES = 4 * 1024 * 1024;
 
-/** Memory of a connection, MB: headers, and answers that wait to be taken. New streams are refused above it. */
+/** Memory of a connection, MB: headers and unread responses. New streams are refused above it. */
 const MAX_SESSION_MB = 32;
 
 /** gRPC over cleartext HTTP/2, with grpc.health.v1 and server reflection. */
@@ -78,7 +80,7 @@ export class GrpcServer {
     const methods = services.flatMap((service) => service.methods);
     const heads = new CallAuthenticator(pipeline, methods, new RequestIds(random), bodyLimit);
     const { interceptor } = new OpenCalls(within, heads);
-    // It would write what callers send in their metadata to the console.
+    // grpc-js would log metadata that clients send.
     setLogVerbosity(logVerbosity.NONE);
     this.#server = new Server({ ...optionsOf(bodyLimit, within), interceptors: [interceptor] });
     for (const method of methods) {
@@ -91,7 +93,7 @@ export class GrpcServer {
     register(this.#server, Health.method.watch, this.#health.watch);
     const reflection = serverReflection([...services, Health, ServerReflection, ServerReflectionV1Alpha]);
     registerEncoded(this.#server, ServerReflection.method.serverReflectionInfo, reflection);
-    // What grpcurl asked for before 2023, and many ask for still: the same messages under the service's first name.
+    // The same service under its v1alpha name, which grpcurl before 2023 and many other clients use.
     registerEncoded(
       this.#server,
       ServerReflection.method.serverReflectionInfo,
@@ -122,8 +124,8 @@ export class GrpcServer {
   }
 
   /**
-   * Takes no new calls and waits for those that run; after `graceMs` it ends their connections. (`forceShutdown` would not do:
-   * without channelz, grpc-js knows its sessions only by their port.)
+   * Rejects new calls and waits for running ones; after `graceMs` it closes their connections.
+   * `forceShutdown` needs channelz to find its sessions, which is off.
    */
   async close(graceMs: number): Promise<void> {
     await this.#health.close();
@@ -145,7 +147,7 @@ function optionsOf(bodyLimit: number, { idleMs, ageMs, graceMs, pingMs, pongMs }
     "grpc.max_connection_idle_ms": idleMs,
     "grpc.max_connection_age_ms": ageMs,
     "grpc.max_connection_age_grace_ms": graceMs,
-    // Diagnostics that nobody can read here and that cost on every call.
+    // Diagnostics that cost time on every call and are not exposed.
     "grpc.enable_channelz": 0,
   };
 }

@@ -1,14 +1,14 @@
 import type { MessageReader } from "./call-internals.ts";
 
-/** Bytes before each message: whether it is compressed, and its length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
+/** Bytes before each message: compressed flag and length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 const PREFIX = 5;
 
-/** Messages that a caller without a key may send over one stream; server reflection takes one for each file or symbol. */
+/** Messages per stream without a key; server reflection sends one per file or symbol. */
 export const MAX_MESSAGES = 256;
 
 /**
- * Reads the messages of a call without a key. Keeps copies: a slice of one byte would keep all 64 KiB that were read from the socket
- * with it.
+ * Reads messages of calls without a key. Copies the bytes: a slice of one byte would retain the 64 KiB socket
+ * buffer.
  */
 export class SmallMessages implements MessageReader {
   readonly #limit: number;
@@ -22,7 +22,7 @@ export class SmallMessages implements MessageReader {
     this.#limit = limit;
   }
 
-  /** @throws Error for a message that is too large, or one too many */
+  /** @throws Error for a message that is too large, or too many messages */
   write(data: Buffer): Buffer[] {
     const messages: Buffer[] = [];
     let at = 0;
@@ -38,7 +38,7 @@ export class SmallMessages implements MessageReader {
     return messages;
   }
 
-  /** Makes room for the message that the prefix announces. */
+  /** Allocates the message that the prefix declares. */
   #size(): void {
     const length = this.#into.readUInt32BE(1);
     if (length > this.#limit) throw new Error(`the message is larger than ${this.#limit} bytes; send less`);

@@ -4,12 +4,12 @@ import { Metadata, type StatusObject, status } from "@grpc/grpc-js";
 import type { ErrorDetail, Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
 
-/** Where a google.rpc.Status travels in the trailers (grpc.io, richer error model). */
+/** Trailer of google.rpc.Status (grpc.io, richer error model). */
 const STATUS_DETAILS = "grpc-status-details-bin";
 
 /**
- * The gRPC status of a failure, with its detail.
- * @param more what else to send with it
+ * Returns the gRPC status of a failure with its detail.
+ * @param more additional trailers
  */
 export function statusOf({ rpc, error, detail, headers }: Failure, more: readonly Header[]): StatusObject {
   const code = status[rpc];
@@ -20,8 +20,8 @@ export function statusOf({ rpc, error, detail, headers }: Failure, more: readonl
 }
 
 /**
- * Encodes google.rpc.Status (google/rpc/status.proto): code = 1, message = 2, details = 3, each detail a google.protobuf.Any
- * (type_url = 1, value = 2).
+ * Encodes google.rpc.Status (google/rpc/status.proto): code = 1, message = 2, details = 3; each detail is a
+ * google.protobuf.Any (type_url = 1, value = 2).
  */
 function encodeStatus(code: number, message: string, { schema, message: detail }: ErrorDetail): Buffer {
   const bytes = new BinaryWriter()

@@ -9,10 +9,7 @@ import { CallSignal } from "./call-signal.ts";
 import { encode } from "./register.ts";
 import { statusOf } from "./status.ts";
 
-/**
- * Serves one method by grpc-js. Messages come and go as bytes, so that one that cannot be decoded is refused like any other bad
- * request.
- */
+/** Serves one method. Decodes the message itself, so that an invalid one gets the usual error. */
 export function unaryHandler(
   pipeline: Pipeline,
   operation: Operation,

@@ -4,25 +4,25 @@ import { ChunkBuffer } from "../../domain/pieces.ts";
 
 const EMPTY = Buffer.alloc(0);
 
-/** @throws ToolgateError PAYLOAD_TOO_LARGE when the headers already say so */
+/** @throws ToolgateError PAYLOAD_TOO_LARGE when Content-Length exceeds the limit */
 export function checkDeclaredLength(request: IncomingMessage, limit: number): void {
   const declared = request.headers["content-length"];
   if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
 }
 
-/** Whether the request has a body (RFC 9112 section 6.3). */
+/** Returns whether the request has a body (RFC 9112 section 6.3). */
 export function hasBody(request: IncomingMessage): boolean {
   const declared = request.headers["content-length"];
   return request.headers["transfer-encoding"] !== undefined || (declared !== undefined && declared !== "0");
 }
 
 /**
- * Reads the body, up to the limit: at once where all of it has arrived, as with small ones it has.
- * @throws ToolgateError PAYLOAD_TOO_LARGE, or CANCELLED when the caller goes away
+ * Reads the body up to the limit; synchronously when it has already arrived, as small ones have.
+ * @throws ToolgateError PAYLOAD_TOO_LARGE, or CANCELLED when the client disconnects
  */
 export function readBody(request: IncomingMessage, limit: number): Buffer | Promise<Buffer> {
   if (request.complete) return asArrived(request, limit);
-  // Nobody tells of it once more.
+  // The events below fired before this call.
   if (request.destroyed) throw new ToolgateError("CANCELLED", "the caller went away");
   return new Promise((resolve, reject) => {
     const pieces = new ChunkBuffer();

@@ -1,28 +1,28 @@
 import { MAX_CONNECTIONS } from "../max-connections.ts";
 
-/** What connections of the HTTP/1.1 door may take; times in ms. */
+/** Limits of HTTP/1.1 connections; times in ms. */
 export interface ConnectionLimits {
-  /** For the head of a request. */
+  /** To receive the headers of a request. */
   readonly headMs: number;
-  /** For a whole request. */
+  /** To receive a whole request. */
   readonly requestMs: number;
-  /** Without a byte on the way, while an answer waits to be read. */
+  /** Without any transferred byte while a response waits to be read. */
   readonly stallMs: number;
-  /** Between an answer and the next request. */
+  /** Between a response and the next request. */
   readonly idleMs: number;
-  /** For the caller to end a connection that it was refused on. */
+  /** For the client to close a connection after an error. */
   readonly lingerMs: number;
-  /** How often heads and requests are looked at that are on their way. */
+  /** Interval of the checks of headMs and requestMs. */
   readonly checkMs: number;
-  /** How many there may be. */
+  /** Open connections. */
   readonly connections: number;
-  /** Requests of one that may wait for their answers. */
+  /** Pipelined requests per connection. */
   readonly pipelined: number;
-  /** Bytes of earlier answers that may wait to be read when the next request of a connection is worked on. */
+  /** Unread bytes of earlier responses above which the next pipelined request waits. */
   readonly unreadBytes: number;
 }
 
-/** Slow callers must not hold a connection for ever, nor many callers all of them. */
+/** Slow clients must not hold connections for ever, nor many clients hold all of them. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headMs: 15_000,
   requestMs: 60_000,

@@ -5,13 +5,15 @@ const ALLOWED_HEADERS =
 const EXPOSED_HEADERS =
   "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, payment-required, payment-response, preference-applied, grpc-status, grpc-message, grpc-status-details-bin";
 
-/** Headers that repeat arguments of tools (MCP, Streamable HTTP): which, only the tools' schemas know. */
+/** Mcp-Param-* headers repeat tool arguments (MCP, Streamable HTTP); their names depend on the tools. */
 const MIRRORED = /mcp-param-[\w-]+/gi;
 
-/** Characters of Access-Control-Request-Headers that are read. */
+/** Characters of Access-Control-Request-Headers that are parsed. */
 const MAX_REQUESTED_HEADERS = 2_048;
 
-/** Lets pages of the listed origins call (Fetch standard, CORS protocol). Without a list no header is ever sent. */
+/**
+ * Allows requests from the listed origins (Fetch standard, CORS protocol). Sends no header without a list.
+ */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
 
@@ -19,7 +21,9 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** Sets the headers for the caller's origin. @returns whether the request was a preflight, and is answered */
+  /**
+   * Sets the headers for the request's origin. @returns whether the request was a preflight and is answered
+   */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.#origins.size === 0) return false;
     const { origin } = request.headers;

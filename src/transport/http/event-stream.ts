@@ -2,15 +2,15 @@ import type { ServerResponse } from "node:http";
 import { writeJson } from "../../domain/json-text.ts";
 import type { Header } from "../header.ts";
 
-/** A comment now and then keeps proxies from taking a quiet stream for a dead one, ms. */
+/** Interval of comments that keep proxies from closing a quiet stream, ms. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** An answer as server-sent events (HTML standard section 9.2): messages, the last of which is the answer itself. */
+/** A response as server-sent events (HTML standard section 9.2); the last event is the result. */
 export class EventStream {
   readonly #response: ServerResponse;
   readonly #keepAlive: NodeJS.Timeout;
 
-  /** Sends the head. */
+  /** Sends the headers. */
   constructor(response: ServerResponse, headers: readonly Header[]) {
     this.#response = response;
     const raw = [
@@ -21,7 +21,7 @@ export class EventStream {
       "x-content-type-options",
       "nosniff",
     ];
-    // Reverse proxies would hold small events back.
+    // Keeps reverse proxies from buffering small events.
     raw.push("x-accel-buffering", "no");
     for (const [name, value] of headers) raw.push(name, value);
     if (!response.destroyed) response.writeHead(200, raw);
@@ -29,12 +29,12 @@ export class EventStream {
     response.once("close", () => clearInterval(this.#keepAlive));
   }
 
-  /** Sends a message on the way; it is left out for a caller that does not keep up, or has gone. */
+  /** Sends an event; drops it when the client reads too slowly or has disconnected. */
   send(message: object): void {
     this.#write(eventText(message));
   }
 
-  /** Sends the answer. Nothing goes out after it. */
+  /** Sends the last event and ends the response. */
   end(answer: unknown): void {
     clearInterval(this.#keepAlive);
     if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.end(eventText(answer));
@@ -46,7 +46,7 @@ export class EventStream {
   }
 }
 
-/** JSON has no line breaks, which would end the event. */
+/** JSON contains no line breaks, which would end the event. */
 function eventText(message: unknown): string {
   return `event: message\ndata: ${writeJson(message)}\n\n`;
 }

@@ -30,19 +30,19 @@ import { rawResponse } from "./parse-error.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
 
-/** What the JSON door needs. */
+/** Dependencies of the HTTP/JSON facade. */
 export interface FacadeDeps {
   readonly pipeline: Pipeline;
   readonly transcoder: Transcoder;
   readonly errorBindings: readonly ErrorBinding[];
   readonly mcp: McpHandler;
-  /** Who may call the MCP endpoint from a page. */
+  /** Origins whose pages may call the MCP endpoint. */
   readonly originPolicy: OriginPolicy;
   readonly random: Random;
   readonly bodyLimit: number;
 }
 
-/** A request, and what there is of its answer. */
+/** A request and its response so far. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -51,10 +51,10 @@ interface Exchange {
   readonly headers: Header[];
 }
 
-/** The MCP endpoint (specification 4.2): JSON-RPC and plain tool calls, told apart by their shape. */
+/** The MCP endpoint (specification 4.2) accepts JSON-RPC and plain tool calls. */
 const MCP_PATH = "/mcp";
 
-/** HTTP/JSON: every path of the contract, by the routes generated from it. */
+/** HTTP/JSON: serves the contract's paths by the generated routes. */
 export class Facade {
   readonly #deps: FacadeDeps;
   readonly #requestIds: RequestIds;
@@ -67,8 +67,8 @@ export class Facade {
   }
 
   /**
-   * Serves one request, whatever it is. Never throws.
-   * @param gone aborts when the caller goes away before it has its answer
+   * Serves one request. Never throws.
+   * @param gone aborts when the client disconnects before the response
    */
   async handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
     const requestId = this.#requestIds.next();
@@ -88,7 +88,7 @@ export class Facade {
     }
   }
 
-  /** The answer to what cannot be read as a request, as bytes for the socket. */
+  /** Returns the response to bytes that are not a request, for the socket. */
   refusal(error: ToolgateError): string {
     const requestId = this.#requestIds.next();
     return rawResponse(
@@ -97,7 +97,7 @@ export class Facade {
     );
   }
 
-  /** The answer to a failed call: status and body by the generated table of error messages. */
+  /** Builds the response of a failed call: status and body from the generated error table. */
   readonly failed = (failure: Failure): HttpResponse => {
     const body = this.#errorBody([failure.detail.message]);
     const json = bodyWithV1(body?.json, failure.offer);
@@ -153,7 +153,7 @@ export class Facade {
 }
 
 function findRoute(transcoder: Transcoder, method: string, path: string): RouteMatch {
-  // What GET answers, HEAD answers without the body (RFC 9110 section 9.3.2), which Node leaves out.
+  // HEAD is GET without the body (RFC 9110 section 9.3.2), which Node omits.
   const match = transcoder.match(method === "HEAD" ? "GET" : method, path);
   if ("route" in match) return match;
   if (match.status === 404) throw new ToolgateError("NOT_FOUND", "there is nothing at this path");
@@ -183,7 +183,7 @@ function splitTarget(target: string): { path: string; query: string } {
     : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
-/** A message, a batch of them, or nothing at all: only an object without `jsonrpc` can be a plain tool call. */
+/** Only an object without `jsonrpc` is a plain tool call. */
 function isJsonRpc(body: unknown): boolean {
   return !isJsonObject(body) || Object.hasOwn(body, "jsonrpc");
 }

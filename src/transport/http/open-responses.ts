@@ -2,19 +2,19 @@ import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ConnectionLimits } from "./connection-limits.ts";
 
-/** An answer under way, and what aborts when the caller goes away before it has it. */
+/** An open response and the controller that aborts when the client disconnects. */
 interface OpenResponse {
   readonly response: ServerResponse;
   readonly gone: AbortController;
 }
 
-/** What each connection is being answered. One that is idle keeps nothing of the answers that it had. */
+/** Tracks the open responses of each connection; keeps nothing for idle ones. */
 export class OpenResponses {
-  /** Of several answers the last. */
+  /** The latest response of each connection. */
   readonly #latest = new Map<Duplex, OpenResponse>();
-  /** All answers of those that ask before they have one, as far as these are not known to be out. */
+  /** Open responses of connections that pipeline requests; may include finished ones. */
   readonly #pipelines = new Map<Duplex, OpenResponse[]>();
-  /** Requests that wait until their caller has read more. */
+  /** Requests that wait until the client has read more. */
   readonly #deferred = new Map<Duplex, (() => void)[]>();
   readonly #limits: Pick<ConnectionLimits, "pipelined" | "unreadBytes">;
 
@@ -22,12 +22,14 @@ export class OpenResponses {
     this.#limits = limits;
   }
 
-  /** @returns aborts when the caller goes away before it has this answer; undefined for one answer too many */
+  /**
+   * @returns a signal that aborts when the client disconnects; undefined when too many requests are pipelined
+   */
   add(socket: Duplex, response: ServerResponse): AbortSignal | undefined {
     const before = this.#latest.get(socket);
     const answer: OpenResponse = { response, gone: new AbortController() };
     this.#latest.set(socket, answer);
-    // Comes once anyway, and taking the listener off again costs more than putting it on.
+    // Fires once anyway; removing the listener costs more than adding it.
     response.on("close", () => this.#closed(socket, answer));
     if (!before) return answer.gone.signal;
     const all = [...(this.#pipelines.get(socket) ?? [before]), answer];
@@ -38,8 +40,8 @@ export class OpenResponses {
   }
 
   /**
-   * Serves a request that was added, in the order of the connection: at once, or when fewer bytes of the answers before it wait to be
-   * read. A caller that pipelines and does not read then costs the work of one answer, not of each.
+   * Serves requests of a connection in order, and waits while the client has too many unread bytes. A client
+   * that pipelines and does not read costs the work of one response only.
    */
   inTurn(socket: Duplex, serve: () => void): void {
     const deferred = this.#deferred.get(socket);
@@ -51,7 +53,7 @@ export class OpenResponses {
   #isRead(socket: Duplex): boolean {
     const earlier = this.#pipelines.get(socket);
     if (!earlier) return true;
-    // Only the first of them writes to the socket, and counts what waits there.
+    // Only the first response writes to the socket and counts its unread bytes.
     const unread = earlier.reduce((bytes, { response }) => bytes + unreadOf(response), 0);
     return unread < this.#limits.unreadBytes;
   }
@@ -69,24 +71,24 @@ export class OpenResponses {
     else this.#resume(socket);
   }
 
-  /** The answer to what was asked last over a connection; undefined when that is idle. */
+  /** Returns the latest open response of a connection; undefined when it is idle. */
   latest(socket: Duplex): ServerResponse | undefined {
     return this.#latest.get(socket)?.response;
   }
 
-  /** The answers of a connection that are not out yet, in their order. */
+  /** Returns the unfinished responses of a connection in order. */
   waiting(socket: Duplex): ServerResponse[] {
     const latest = this.#latest.get(socket);
     const all = this.#pipelines.get(socket) ?? (latest ? [latest] : []);
     return all.map(({ response }) => response).filter(({ writableFinished }) => !writableFinished);
   }
 
-  /** Of each connection that is not idle, the answer to what was asked last. */
+  /** Iterates over the latest response of each busy connection. */
   *all(): Iterable<[Duplex, ServerResponse]> {
     for (const [socket, { response }] of this.#latest) yield [socket, response];
   }
 
-  /** Keeps nothing of a connection that is gone. */
+  /** Removes a closed or idle connection. */
   remove(socket: Duplex): void {
     this.#latest.delete(socket);
     this.#pipelines.delete(socket);

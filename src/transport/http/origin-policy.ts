@@ -1,28 +1,24 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
 
-/** Where a gateway can be found by those that it trusts. */
 interface OriginPolicyOptions {
-  /** HOST: where the doors listen. */
+  /** HOST: address the servers listen on. */
   readonly host: string;
   readonly publicUrl: string | undefined;
   /** CORS_ORIGINS */
   readonly origins: readonly string[];
 }
 
-/** Names and addresses of the machine itself, as URLs have them. */
+/** Loopback names and addresses as URLs write them. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/**
- * Keeps web pages out that were not invited: those of other origins, and those whose name was made to point at this machine
- * (MCP, Streamable HTTP, security; DNS rebinding).
- */
+/** Rejects pages of other origins and DNS rebinding (MCP, Streamable HTTP, security). */
 export class OriginPolicy {
   readonly #origins: ReadonlySet<string>;
-  /** Whether only this machine can reach the gateway, but for a proxy under its public name. */
+  /** Whether the gateway listens on loopback only; a proxy may still use its public name. */
   readonly #local: boolean;
   readonly #publicHost: string | undefined;
-  /** The Host that was good the last time: as a rule all callers send the same. */
+  /** Caches the last valid Host: most clients send the same. */
   #lastValidHost: string | undefined;
 
   constructor({ host, publicUrl, origins }: OriginPolicyOptions) {
@@ -33,7 +29,7 @@ export class OriginPolicy {
   }
 
   /**
-   * Looks at Origin and, where only this machine listens, at Host. A request without an origin comes from no page.
+   * Checks Origin and, on loopback, Host. A request without Origin does not come from a page.
    * @throws ToolgateError FORBIDDEN
    */
   require({ headers }: Pick<IncomingMessage, "headers">): void {

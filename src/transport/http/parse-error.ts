@@ -3,12 +3,12 @@ import { ToolgateError } from "../../domain/errors.ts";
 import type { Header } from "../header.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** Largest head of a request, bytes. */
+/** Largest request line and headers, bytes. */
 export const HEAD_LIMIT = 32 * 1024;
 
 /**
- * What is wrong with bytes that cannot be read as a request.
- * @param code of Node's error: its own, or one of llhttp
+ * Maps a parse error of Node to a client error.
+ * @param code code of Node's or llhttp's error
  */
 export function parseError(code: string | undefined): ToolgateError {
   switch (code) {
@@ -29,7 +29,7 @@ export function parseError(code: string | undefined): ToolgateError {
   }
 }
 
-/** An answer as bytes for the socket, where there is no response to write it with; the last on its connection. */
+/** Serialises a response for a socket without a ServerResponse; closes the connection. */
 export function rawResponse(
   headers: readonly Header[],
   { status, json, headers: more = [] }: HttpResponse,

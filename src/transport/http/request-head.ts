@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Credentials } from "../authentication.ts";
 
-// What a request's head must be, beyond what Node sees to. Repeated headers arrive joined (`joinDuplicateHeaders`), so that of
-// two values that disagree none is quietly taken.
+// Checks of request headers beyond Node's. Repeated headers arrive joined (`joinDuplicateHeaders`), so
+// contradicting values are never ignored.
 
-/** What the request shows at the door. */
+/** Returns the credentials of a request. */
 export function credentialsOf({ method = "GET", headers, socket }: IncomingMessage): Credentials {
   const { authorization, host, cookie, origin, "user-agent": userAgent } = headers;
   return {
@@ -20,7 +20,10 @@ function joined(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** The target without scheme and authority: a server must take the absolute form too (RFC 9112 section 3.2.2). */
+/**
+ * Returns the target without scheme and authority; servers must accept the absolute form (RFC 9112 section
+ * 3.2.2).
+ */
 export function originForm(target: string): string {
   if (target.startsWith("/")) return target;
   const absolute = /^https?:\/\/[^/?]*/i.exec(target);
@@ -29,14 +32,17 @@ export function originForm(target: string): string {
   return rest.startsWith("/") ? rest : `/${rest}`;
 }
 
-/** Characters of a host name and its port (RFC 1035 section 2.3.4). To read a long one as part of a URL costs milliseconds. */
+/**
+ * Characters of host name and port (RFC 1035 section 2.3.4). Parsing a long one as part of a URL takes
+ * milliseconds.
+ */
 const HOST_LIMIT = 261;
 
 export function isHostTooLong(host: string | undefined): boolean {
   return host !== undefined && host.length > HOST_LIMIT;
 }
 
-/** @throws ToolgateError INVALID_REQUEST unless an HTTP/1.1 request has one Host header (RFC 9112 section 3.2) */
+/** @throws ToolgateError INVALID_REQUEST unless the request has one Host header (RFC 9112 section 3.2) */
 export function requireHost({ httpVersion, headers }: IncomingMessage): void {
   const { host } = headers;
   if (isHostTooLong(host))
@@ -56,7 +62,7 @@ export function requireIdentityCoding({ headers }: IncomingMessage): void {
 }
 
 /**
- * A header that has one value.
+ * Returns the value of a header that must not repeat.
  * @throws ToolgateError INVALID_REQUEST when it was sent more than once
  */
 export function singleHeader(request: IncomingMessage, name: string): string | undefined {

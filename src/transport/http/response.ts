@@ -3,18 +3,18 @@ import { writeJson } from "../../domain/json-text.ts";
 import type { Header } from "../header.ts";
 import type { EventStream } from "./event-stream.ts";
 
-/** What goes back over HTTP: a status and a JSON body, or none. */
+/** An HTTP response: a status and an optional JSON body. */
 export interface HttpResponse {
   readonly status: number;
   readonly json?: unknown;
-  /** The JSON body in bytes, instead of `json`. */
+  /** An encoded JSON body, instead of `json`. */
   readonly body?: Buffer;
   readonly headers?: readonly Header[];
-  /** Has begun already, and ends with the JSON; status and headers come too late. */
+  /** Already started; ends with `json`. Status and headers are ignored. */
   readonly stream?: EventStream | undefined;
 }
 
-/** Writes the answer at once, with its length. Does nothing when the caller has gone. */
+/** Sends the response with its length. Does nothing when the client has disconnected. */
 export function send(response: ServerResponse, headers: readonly Header[], answer: HttpResponse): void {
   if (answer.stream) return answer.stream.end(answer.json);
   if (response.headersSent || response.destroyed) return;
@@ -26,6 +26,6 @@ export function send(response: ServerResponse, headers: readonly Header[], answe
   for (const [name, value] of headers) raw.push(name, value);
   for (const [name, value] of answer.headers ?? []) raw.push(name, value);
   response.writeHead(answer.status, raw);
-  // Where each character is a byte, Node need not look at them again.
+  // One byte per character: latin1 spares Node a scan.
   response.end(body, length === body.length ? "latin1" : "utf8");
 }

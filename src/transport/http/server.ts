@@ -17,40 +17,42 @@ import { OpenResponses } from "./open-responses.ts";
 import { isHostTooLong, originForm } from "./request-head.ts";
 import { HEAD_LIMIT, parseError } from "./parse-error.ts";
 
-/** A handler of Node requests for some path prefixes. */
+/** A node:http handler for some path prefixes. */
 export interface MountedHandler {
-  /** e.g. `/toolgate.v1.ToolService/` */
+  /** For example `/toolgate.v1.ToolService/`. */
   readonly prefixes: readonly string[];
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** What is behind the HTTP/1.1 door. */
+/** Handlers of the HTTP server. */
 export interface HttpServerParts {
   readonly documents: DocumentHandler;
-  /** Has rules of its own about who may call from a page. */
+  /** Has its own origin policy, so CORS does not apply. */
   readonly console: MountedHandler;
   readonly cors: Cors;
   readonly connect: MountedHandler;
   readonly facade: Facade;
 }
 
-/** The HTTP/1.1 door: documents by their paths, console, Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
+/**
+ * The HTTP/1.1 server: documents by path; console, Connect and gRPC-Web by prefix; everything else HTTP/JSON.
+ */
 export class HttpServer {
   readonly #server: Server;
   readonly #responses: OpenResponses;
   readonly #limits: ConnectionLimits;
 
-  /** @param limits other than {@link CONNECTION_LIMITS} */
+  /** @param limits overrides {@link CONNECTION_LIMITS} */
   constructor(parts: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
     const { documents, console, cors, connect, facade } = parts;
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
     this.#responses = new OpenResponses(this.#limits);
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       const { socket } = request;
-      // What else was in the packet is parsed after the connection was cut.
+      // Node parses the rest of a packet after the connection is destroyed.
       if (socket.destroyed) return;
       const gone = this.#responses.add(socket, response);
-      // Many requests fit into one packet, and all of them would be worked on.
+      // One packet holds many requests; all of them would run.
       if (!gone) return void socket.destroy();
       if (hasBody(request)) leaveUnread(request, response);
       this.#responses.inTurn(socket, () => serve(request, response, gone));
@@ -70,20 +72,22 @@ export class HttpServer {
     this.#server.maxConnections = this.#limits.connections;
     this.#server.setTimeout(this.#limits.stallMs, (socket) => this.#onIdle(socket));
     this.#server.on("connection", (socket) => socket.on("close", () => this.#responses.remove(socket)));
-    // A server may ignore an expectation that it does not know (RFC 9110 section 10.1.1).
+    // Servers may ignore unknown expectations (RFC 9110 section 10.1.1).
     this.#server.on("checkExpectation", handle);
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       this.#refuse(socket, error.code, (code) => facade.refusal(parseError(code)));
     });
   }
 
-  /** Hears of a connection that was quiet for as long as it may be. Only what is worked on may take longer. */
+  /** Called after a connection was idle for stallMs. Only running requests may take longer. */
   #onIdle(socket: Socket): void {
-    // The next byte of its answer begins the time anew.
+    // The next byte of the response restarts the timeout.
     if (!this.#responses.latest(socket) || socket.writableLength > 0) socket.destroy();
   }
 
-  /** Ends a connection that cannot be read on. What was asked before is answered first: it may have been paid for. */
+  /**
+   * Ends a connection after a parse error. Earlier requests get their responses first: they may be paid for.
+   */
   #refuse(socket: Duplex, code: string | undefined, answer: (code: string | undefined) => string): void {
     const waiting = this.#responses.waiting(socket);
     const last = waiting.findLast(({ req, writableEnded }) => req.complete || writableEnded);
@@ -97,32 +101,32 @@ export class HttpServer {
     }
   }
 
-  /** @param text the last of it */
+  /** @param text last bytes to send */
   #end(socket: Duplex, text = ""): void {
     socket.end(text);
     setTimeout(() => socket.destroy(), this.#limits.lingerMs).unref();
   }
 
-  /** Ends a connection with an answer, once that is out, unless more was asked in the meantime: then with the answer to that. */
+  /** Closes a connection after this response, unless a later request arrived. */
   #endAfter(response: ServerResponse, socket: Duplex): void {
     response.once("finish", () => {
       if (this.#responses.latest(socket) === response) socket.end();
     });
   }
 
-  /** @returns the port that was bound */
+  /** @returns the port */
   async listen(host: string, port: number): Promise<number> {
     this.#server.listen({ host, port, backlog: 1024 });
     await once(this.#server, "listening");
     return portOf(this.#server.address());
   }
 
-  /** Stops accepting and waits until what runs is answered; idle connections are closed at once. */
+  /** Stops accepting, waits for running requests, and closes idle connections at once. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = once(this.#server, "close");
     this.#server.close();
-    // Once nobody new is let in, a connection has had its last answer.
+    // No new connections are accepted, so each ends after its last response.
     for (const [socket, response] of this.#responses.all()) {
       if (!response.writableFinished) this.#endAfter(response, socket);
     }
@@ -130,13 +134,13 @@ export class HttpServer {
     await closed;
   }
 
-  /** Cuts what is still open. */
+  /** Closes all connections. */
   destroy(): void {
     this.#server.closeAllConnections();
   }
 }
 
-/** Stops reading a body that the answer does not need: in chunks of a byte, a megabyte of it takes 200 ms. */
+/** Stops reading a body that the response does not need: a megabyte in 1-byte chunks takes 200 ms to read. */
 function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
   const { method, socket } = request;
   if (method === "GET" || method === "HEAD") response.shouldKeepAlive = false;

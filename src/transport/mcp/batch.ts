@@ -10,13 +10,15 @@ import { eraOf, DEFAULT_REVISION } from "./revision.ts";
 import { JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
 import { UnreadableMessageError } from "./unreadable-message.ts";
 
-/** Messages at most. */
 const MAX_MESSAGES = 10;
 
-/** Headers that belong to one call. */
+/** Headers that apply to one call only. */
 const SINGLE_CALL_HEADERS = ["x-payment", "payment-signature", "idempotency-key"];
 
-/** Batches, which revision 2025-03-26 has and no other: each message is counted, billed and answered as if it had come alone. */
+/**
+ * Serves batches, which only revision 2025-03-26 has. Each message is rate limited, billed and answered as if
+ * sent alone.
+ */
 export class BatchHandler {
   readonly #pipeline: Pipeline;
   readonly #methods: Methods;
@@ -29,8 +31,8 @@ export class BatchHandler {
   }
 
   /**
-   * Answers the messages one after the other, so that the first that money or rate do not last for is told so.
-   * @throws UnreadableMessageError for what is no batch that is taken; nothing has been done then
+   * Handles the messages in order, so that the first one without funds or rate gets the error.
+   * @throws UnreadableMessageError for an invalid batch; nothing has run then
    */
   async answer(bodies: readonly unknown[], exchange: McpExchange): Promise<HttpResponse> {
     requireBatch(bodies, exchange);
@@ -51,7 +53,7 @@ export class BatchHandler {
     const id = message?.id;
     exchange.clearSettlement();
     try {
-      // The batch as a whole was counted once when it was let in.
+      // The first message used the rate limit of the HTTP request.
       if (index > 0)
         exchange.setRateHeaders(
           (await this.#pipeline.authenticate(this.#callTool, credentialsOf(exchange.request))).rate,
@@ -65,7 +67,10 @@ export class BatchHandler {
     }
   }
 
-  /** There is one HTTP status for all, so that each failure is told in its own answer, a payment that is missing as a result. */
+  /**
+   * The batch has one HTTP status, so each failure goes into its own message; a missing payment becomes a
+   * result.
+   */
   #failure(thrown: unknown, id: RequestId, exchange: McpExchange): object {
     if (thrown instanceof JsonRpcError) return errorMessage(id, thrown.code, thrown.message, thrown.data);
     const refusal = failedCall(thrown, true, exchange, this.#pipeline);

@@ -4,7 +4,10 @@ import { LEGACY_REVISIONS } from "./revision.ts";
 import { invalidParams } from "./rpc-error.ts";
 import { CAPABILITIES, INSTRUCTIONS, SERVER_INFO } from "./server-info.ts";
 
-/** MCP lifecycle, initialization: the revision asked for where it is spoken, else the newest that has `initialize`. No session is made. */
+/**
+ * MCP lifecycle, initialization: returns the requested revision if supported, otherwise the newest with
+ * `initialize`. Creates no session.
+ */
 export function initialize(params: JsonObject | undefined): Result {
   const asked = params?.["protocolVersion"];
   if (typeof asked !== "string")

@@ -6,7 +6,7 @@ import type { Tool } from "../../domain/tool.ts";
 import type { Result } from "./modern-result.ts";
 import { invalidParams } from "./rpc-error.ts";
 
-/** MCP tools/list: what this key can call, in the catalogue's order, on one page. */
+/** MCP tools/list: the tools this key may call, in catalogue order, on one page. */
 export function listTools(
   catalogue: Catalogue,
   caller: Caller | undefined,

@@ -16,7 +16,7 @@ import { UnreadableMessageError } from "./unreadable-message.ts";
 
 const ACCEPTED: HttpResponse = { status: 202 };
 
-/** MCP of both eras over one stateless endpoint: every request stands alone and says itself of which era it is. */
+/** Serves MCP of both eras on one stateless endpoint; each request declares its era. */
 export class McpHandler {
   readonly #pipeline: Pipeline;
   readonly #methods: Methods;
@@ -29,8 +29,8 @@ export class McpHandler {
   }
 
   /**
-   * Answers what a caller that was let in has sent.
-   * @throws UnreadableMessageError when it is no JSON-RPC, and nothing else
+   * Handles the message or batch of an authenticated client.
+   * @throws UnreadableMessageError when it is not JSON-RPC
    */
   async answer(exchange: McpExchange): Promise<HttpResponse> {
     const { body, version } = exchange;
@@ -65,8 +65,8 @@ export class McpHandler {
 }
 
 /**
- * What is not to be answered is accepted: nothing comes of notifications, and there are no sessions that a cancellation could belong to.
- * @throws UnreadableMessageError for a modern response: that era's servers ask nothing
+ * Accepts notifications and responses without effect: there are no sessions to cancel in.
+ * @throws UnreadableMessageError for a modern response: that era's servers send no requests
  */
 function acceptance(message: Message | undefined, era: Era, version: string | undefined): HttpResponse {
   if (era === "modern") {
@@ -82,7 +82,10 @@ function acceptance(message: Message | undefined, era: Era, version: string | un
   }
 }
 
-/** On a stream there are messages only, and the official clients leave out one that has more members than a message, and wait on. */
+/**
+ * An event must be a bare JSON-RPC message: the official clients ignore one with other members and keep
+ * waiting.
+ */
 function failedAnswer(
   { answer, message }: PlainFailure,
   id: RequestId,
@@ -92,7 +95,7 @@ function failedAnswer(
   return { status: answer.status, json: errorMessage(id, answer.status, message, answer.json) };
 }
 
-/** Nothing is laid over it: clients tell by this body what the server speaks. */
+/** Without the plain error members: clients detect the supported era by this body. */
 function protocolError({ status, code, message, data }: JsonRpcError, id: RequestId | null): HttpResponse {
   return { status, json: errorMessage(id, code, message, data) };
 }

@@ -2,8 +2,8 @@ import type { HttpResponse } from "../http/response.ts";
 import { errorMessage, type RequestId } from "./message.ts";
 
 /**
- * A failed answer with HTTP status and body as at any other path, and the JSON-RPC members laid over, so that either reader finds
- * its own. The plain body is also the `data` of the JSON-RPC error.
+ * Merges the JSON-RPC error into the plain error response, so that HTTP and JSON-RPC clients both understand
+ * it. The plain body is also the `data` of the JSON-RPC error.
  */
 export function mergeRpcError(
   answer: HttpResponse,

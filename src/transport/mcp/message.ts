@@ -2,10 +2,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json
 import { RPC_ERROR } from "./rpc-error.ts";
 import { UnreadableMessageError } from "./unreadable-message.ts";
 
-/** Identifier of a JSON-RPC request (JSON-RPC 2.0 section 4; MCP forbids null). */
+/** Id of a JSON-RPC request (JSON-RPC 2.0 section 4; MCP forbids null). */
 export type RequestId = string | number;
 
-/** A request, or without `id` a notification (JSON-RPC 2.0 section 4). */
+/** A request, or a notification when `id` is absent (JSON-RPC 2.0 section 4). */
 export interface Message {
   readonly id: RequestId | undefined;
   readonly method: string;
@@ -13,10 +13,10 @@ export interface Message {
 }
 
 /**
- * Reads a message. By hand, for this is the way of every request.
- * @param path where it stands
- * @returns undefined for a response: a stateless server asked nothing that it could answer
- * @throws UnreadableMessageError for what is none of JSON-RPC 2.0
+ * Parses a message. Written by hand because every request passes here.
+ * @param path path of the message for errors
+ * @returns undefined for a response: a stateless server sends no requests
+ * @throws UnreadableMessageError for invalid JSON-RPC 2.0
  */
 export function readMessage(body: unknown, path = "body"): Message | undefined {
   if (!isJsonObject(body)) throw invalidMessage(path, "must be an object");
@@ -40,7 +40,7 @@ function invalidMessage(path: string, problem: string): UnreadableMessageError {
   );
 }
 
-/** What can be given back as it came: by another id nobody would know the answer to a call that was paid for. */
+/** The id must survive a round trip: a client could not match another id to its paid call. */
 function isRequestId(id: JsonValue): id is RequestId {
   if (typeof id === "number") return Math.abs(id) <= Number.MAX_SAFE_INTEGER;
   return typeof id === "string" && id.isWellFormed();
@@ -57,7 +57,7 @@ export function resultMessage(id: RequestId, result: object) {
   return { jsonrpc: "2.0", id, result };
 }
 
-/** A failed answer (JSON-RPC 2.0 section 5.1). `id` is null when it could not be told. */
+/** A failed answer (JSON-RPC 2.0 section 5.1). `id` is null when the request had no valid one. */
 export function errorMessage(id: RequestId | null, code: number, message: string, data?: unknown) {
   return { jsonrpc: "2.0", id, error: data === undefined ? { code, message } : { code, message, data } };
 }

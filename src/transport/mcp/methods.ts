@@ -19,7 +19,7 @@ import { toolResult } from "./tool-result.ts";
 
 const EMPTY: Result = {};
 
-/** The methods of MCP that a server of tools has. */
+/** The MCP methods of a server with tools. */
 export class Methods {
   readonly #pipeline: Pipeline;
   readonly #catalogue: Catalogue;
@@ -32,8 +32,8 @@ export class Methods {
   }
 
   /**
-   * The result of one request, without what its era puts around it.
-   * @throws JsonRpcError, and whatever the call of a tool throws
+   * Returns the result of a request, without the members its era adds.
+   * @throws JsonRpcError, and whatever the tool call throws
    */
   result(message: Message, era: Era, exchange: McpExchange): Promise<Result> | Result {
     const { method, params } = message;
@@ -54,7 +54,7 @@ export class Methods {
         if (era === "modern") return discover();
         break;
     }
-    // The modern era tells by the status what a proxy needs to know (Streamable HTTP, protocol version header).
+    // Modern clients and proxies read the HTTP status (Streamable HTTP, protocol version header).
     const status = era === "modern" ? 404 : 200;
     throw new JsonRpcError(RPC_ERROR.methodNotFound, `there is no method ${method.slice(0, 128)}`, {
       status,
@@ -71,7 +71,7 @@ export class Methods {
   }
 }
 
-/** What the call's `_meta` adds to what its headers say. */
+/** Adds what the call's `_meta` says to the context of the request. */
 function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
   const { context, acceptsEvents: takesEvents } = exchange;
   const { xPayment, paymentSignature } = context;

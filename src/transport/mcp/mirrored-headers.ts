@@ -4,17 +4,17 @@ import type { Message } from "./message.ts";
 import { headerMismatch } from "./revision.ts";
 import { quoted } from "./rpc-error.ts";
 
-// Headers that repeat what the body says, for proxies that do not read bodies (Streamable HTTP, request metadata). Nothing is ever
-// decided by them: they are compared with the body, and what differs is refused.
+// Headers that repeat parts of the body for proxies (Streamable HTTP, request metadata). They decide nothing:
+// a header that differs from the body is an error.
 
-/** A value that a header cannot hold as it is (Value Encoding). */
+/** A value that a header cannot hold directly (Value Encoding). */
 const SENTINEL = /^=\?base64\?(.*)\?=$/s;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** What a header may hold, as Node hands it on: bytes as Latin-1. */
+/** Characters a header may contain; Node decodes header bytes as Latin-1. */
 const PLAIN = /^[\t\x20-\x7e]*$/;
 
 /**
- * Compares Mcp-Method and, of a tool call, Mcp-Name with the body.
+ * Compares Mcp-Method, and Mcp-Name of a tool call, with the body.
  * @throws JsonRpcError -32020 with HTTP 400
  */
 export function requireMirroredHeaders({ method, params }: Message, headers: IncomingHttpHeaders): void {
@@ -25,7 +25,7 @@ export function requireMirroredHeaders({ method, params }: Message, headers: Inc
 }
 
 /**
- * Compares the Mcp-Param-* headers that a tool's schema asks for with the arguments.
+ * Compares Mcp-Param-* headers with the arguments, as the tool's schema declares them.
  * @throws JsonRpcError -32020 with HTTP 400
  */
 export function requireMirroredArguments(
@@ -37,7 +37,7 @@ export function requireMirroredArguments(
     const name = `Mcp-Param-${header}`;
     const sent = decoded(name, one(headers[name.toLowerCase()]));
     const value = valueAt(args, path);
-    // What is not in the body must not be in a header either: a proxy would believe it.
+    // A header without a value in the body would mislead proxies.
     if (value === undefined || value === null) {
       if (sent !== undefined)
         throw headerMismatch(`${name} says ${quoted(sent)}, and the arguments have no such value`);
@@ -47,14 +47,14 @@ export function requireMirroredArguments(
   }
 }
 
-/** A property of a tool's parameters that is mirrored. */
+/** An argument that a header repeats. */
 interface Mirrored {
-  /** The name behind `Mcp-Param-`. */
+  /** Name after `Mcp-Param-`. */
   readonly header: string;
   readonly path: readonly string[];
 }
 
-/** What was found in a schema before; schemas are read once, and never change. */
+/** Caches the mirrored arguments of each schema; schemas never change. */
 const found = new WeakMap<JsonObject, readonly Mirrored[]>();
 
 function mirroredBy(schema: JsonObject): readonly Mirrored[] {
@@ -65,7 +65,7 @@ function mirroredBy(schema: JsonObject): readonly Mirrored[] {
   return all;
 }
 
-/** Annotations count only where a chain of `properties` leads to them (Schema Extension). */
+/** Annotations count only along a chain of `properties` (Schema Extension). */
 function* walk({ properties }: JsonObject, path: readonly string[]): Generator<Mirrored> {
   if (!isJsonObject(properties)) return;
   for (const [name, property] of Object.entries(properties)) {
@@ -83,7 +83,7 @@ function valueAt(args: JsonValue, path: readonly string[]): JsonValue | undefine
   return value;
 }
 
-/** Integers are compared as numbers: 42.0 is 42. */
+/** Compares integers as numbers: 42.0 equals 42. */
 function matches(sent: string, value: JsonValue): boolean {
   if (typeof value === "number") return sent.trim() !== "" && Number(sent) === value;
   return sent === (typeof value === "string" ? value : JSON.stringify(value));

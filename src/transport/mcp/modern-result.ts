@@ -7,7 +7,10 @@ export interface Result {
   readonly _meta?: object;
 }
 
-/** A result as revision 2026-07-28 wants it: it is the last word, and says who speaks (Overview, result responses and `_meta`). */
+/**
+ * Adds the members that revision 2026-07-28 requires: result type and server info (Overview, result responses
+ * and `_meta`).
+ */
 export function modernResult(result: Result): object {
   return {
     resultType: "complete",
@@ -16,7 +19,7 @@ export function modernResult(result: Result): object {
   };
 }
 
-/** `server/discover`: what would otherwise be learnt by trying. Only revisions that are spoken without `initialize` are of use here. */
+/** `server/discover`: lists only the revisions that work without `initialize`. */
 export function discover(): Result {
   return {
     supportedVersions: MODERN_REVISIONS,

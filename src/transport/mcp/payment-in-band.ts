@@ -5,7 +5,7 @@ import type { Header } from "../header.ts";
 import type { Settlement } from "../x402/settlement.ts";
 import type { Result } from "./modern-result.ts";
 
-/** What answers are told in-band: those that whoever pays has to know. */
+/** Errors that become results when the client asks for payments in band. */
 const PAYMENT_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "PAYMENT_REQUIRED",
   "QUOTE_EXPIRED",
@@ -19,20 +19,22 @@ const IN_BAND = /(?:^|,)\s*payment\s*=\s*(?:in-band|"in-band")\s*(?:[;,]|$)/i;
 /** RFC 7240 section 3. */
 export const PREFERENCE_APPLIED: Header = ["preference-applied", "payment=in-band"];
 
-/** Whether the caller wants to be asked for money by results of tools: hosts that show their model nothing else. */
+/**
+ * Returns whether the client wants payment requests as tool results, for hosts that show their model nothing
+ * else.
+ */
 export function prefersInBand(prefer: string | string[] | undefined): boolean {
   return prefer !== undefined && IN_BAND.test(String(prefer));
 }
 
-/** Whether it is one of them. */
 export function isAboutPayment(code: ErrorCode): boolean {
   return PAYMENT_ERRORS.has(code);
 }
 
 /**
- * A failure as a tool result: its plain body as text, with the members that x402 asks for where the call can be paid that way. Only a quote
- * is told under the name that asks for money, so that nobody pays twice. There is no structuredContent: clients check it against the
- * tool's outputSchema, also when it is an error.
+ * Returns a failure as a tool result: the plain body as text, with the x402 members when it can be paid that
+ * way. Only a quote uses the payment_required name, so that no client pays twice. Without structuredContent:
+ * clients validate it against outputSchema even for errors.
  */
 export function inBandResult({ error, offer }: Failure, body: unknown): Result {
   const told = isJsonObject(body) && offer ? { ...body, ...offer.paymentRequired } : body;
@@ -40,7 +42,7 @@ export function inBandResult({ error, offer }: Failure, body: unknown): Result {
   return { content: [{ type: "text", text: JSON.stringify(told) }], isError: true, _meta: { [name]: body } };
 }
 
-/** A result that says what became of the call's x402 payment (x402 v2, MCP transport). */
+/** Adds the outcome of the x402 payment (x402 v2, MCP transport). */
 export function withSettlement(result: Result, settlement: Settlement | undefined): Result {
   return settlement ? { ...result, _meta: { ...result._meta, "x402/payment-response": settlement } } : result;
 }

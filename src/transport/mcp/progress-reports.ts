@@ -3,8 +3,8 @@ import type { McpExchange } from "./exchange.ts";
 import type { ProgressToken } from "./tool-call.ts";
 
 /**
- * Tells a caller how far its call has come (MCP, Progress). The answer becomes a stream of events with the first report and not before:
- * until a tool begins its work a refusal keeps its own HTTP status.
+ * Sends progress notifications (MCP, Progress). The first one opens the event stream: until then an error
+ * keeps its HTTP status.
  */
 export class ProgressReports {
   readonly #token: ProgressToken;
@@ -16,7 +16,7 @@ export class ProgressReports {
     this.#exchange = exchange;
   }
 
-  /** What does not go on is not told: each report must say more than the one before. */
+  /** Drops reports without progress: MCP requires increasing values. */
   readonly listener = ({ progress, total, message }: Progress): void => {
     if (!(progress > this.#latest)) return;
     this.#latest = progress;

@@ -7,12 +7,12 @@ import type { Result } from "./modern-result.ts";
 import { inBandResult, isAboutPayment, withSettlement } from "./payment-in-band.ts";
 import { failedToolResult } from "./tool-result.ts";
 
-/** How a tool call that failed is told. */
+/** How a failed tool call is reported. */
 export type FailedCall =
-  /** As a result, for the model to read. */
+  /** As a result for the model. */
   { readonly kind: "result"; readonly result: Result; readonly preferred: boolean } | PlainFailure;
 
-/** As at every other path. */
+/** As a plain HTTP error. */
 export interface PlainFailure {
   readonly kind: "plain";
   readonly answer: HttpResponse;
@@ -20,8 +20,9 @@ export interface PlainFailure {
 }
 
 /**
- * Decides how a failed call is told: bad arguments always as a result, what concerns its payment where that is wanted.
- * @param inBand whether it is
+ * Decides how to report a failed call: invalid arguments always as a result, payment errors as a result when
+ * requested.
+ * @param inBand whether payment errors become results
  */
 export function failedCall(
   thrown: unknown,

@@ -2,23 +2,26 @@ import { isJsonObject, type JsonObject } from "../../domain/json.ts";
 import type { Message } from "./message.ts";
 import { JsonRpcError, RPC_ERROR, quoted } from "./rpc-error.ts";
 
-/** Revisions of the Model Context Protocol that open with `initialize`, newest first. */
+/** MCP revisions that start with `initialize`, newest first. */
 export const LEGACY_REVISIONS: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/** Revisions whose every request says all of itself, newest first. */
+/** Stateless MCP revisions, newest first. */
 export const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
 
-/** What a caller speaks that names no revision: the header came with 2025-06-18. The one revision with batches. */
+/**
+ * Revision of clients that send no version: the header exists since 2025-06-18. The only revision with
+ * batches.
+ */
 export const DEFAULT_REVISION = "2025-03-26";
 
 /** Members of a modern request's `params._meta`. */
 const META_VERSION = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
-/** How the protocol opens (Versioning, terminology): with `initialize`, or with nothing. */
+/** Eras of the protocol (Versioning, terminology): legacy starts with `initialize`, modern is stateless. */
 export type Era = "legacy" | "modern";
 
-/** The era of a request: modern when it says so in its `_meta` or in its MCP-Protocol-Version header. */
+/** Returns the era: modern when `_meta` or the MCP-Protocol-Version header says so. */
 export function eraOf(message: Message | undefined, version: string | undefined): Era {
   if (version !== undefined && MODERN_REVISIONS.includes(version)) return "modern";
   const meta = message?.params?.["_meta"];
@@ -26,8 +29,8 @@ export function eraOf(message: Message | undefined, version: string | undefined)
 }
 
 /**
- * Refuses a legacy request of a revision that is not spoken (Transports, protocol version header).
- * @throws JsonRpcError -32022 with HTTP 400, listing those that are
+ * Checks the revision of a legacy request (Transports, protocol version header).
+ * @throws JsonRpcError -32022 with HTTP 400, listing the supported revisions
  */
 export function requireLegacyRevision(version: string | undefined): void {
   if (version === undefined || LEGACY_REVISIONS.includes(version)) return;
@@ -35,7 +38,7 @@ export function requireLegacyRevision(version: string | undefined): void {
 }
 
 /**
- * Refuses a modern request whose `_meta` says too little, which says something else than the header, or is of a revision that is not spoken.
+ * Checks the `_meta` of a modern request: complete, equal to the header, supported revision.
  * @throws JsonRpcError -32602, -32020 or -32022, in this order, with HTTP 400
  */
 export function requireModernRevision({ params }: Message, header: string | undefined): void {
@@ -61,7 +64,7 @@ function malformed(message: string): JsonRpcError {
   return new JsonRpcError(RPC_ERROR.invalidParams, message, { status: 400 });
 }
 
-/** Headers and body that do not say the same (-32020 with HTTP 400). */
+/** Error for a header that differs from the body (-32020 with HTTP 400). */
 export function headerMismatch(message: string): JsonRpcError {
   return new JsonRpcError(RPC_ERROR.headerMismatch, `Header mismatch: ${message}`, { status: 400 });
 }

@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0 section 5.1, and from -32020 on those of MCP (revision 2026-07-28, Overview, error codes). */
+/** Codes of JSON-RPC 2.0 section 5.1, and from -32020 of MCP (revision 2026-07-28, Overview, error codes). */
 export const RPC_ERROR = {
   parse: -32700,
   invalidRequest: -32600,
@@ -8,10 +8,10 @@ export const RPC_ERROR = {
   unsupportedVersion: -32022,
 } as const;
 
-/** An error that belongs to the protocol rather than to the gateway. */
+/** An error of the protocol, not of the gateway. */
 export class JsonRpcError extends Error {
   readonly code: number;
-  /** HTTP status: most errors of a handler are told with 200. */
+  /** HTTP status; most errors of a method use 200. */
   readonly status: number;
   readonly data: object | undefined;
 
@@ -28,12 +28,12 @@ export class JsonRpcError extends Error {
   }
 }
 
-/** -32602 that names the member by its path. */
+/** Returns -32602 with the path of the invalid member. */
 export function invalidParams(path: string, problem: string): JsonRpcError {
   return new JsonRpcError(RPC_ERROR.invalidParams, `${path}: ${problem}`);
 }
 
-/** A text of the caller's, cut to a length that is fit to be sent back. */
+/** Quotes client text in a message, at most 128 characters. */
 export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 128));
 }

@@ -9,16 +9,16 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json
 import type { Tool } from "../../domain/tool.ts";
 import { invalidParams, JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
 
-/** What progress notifications refer to (MCP, Progress). */
+/** Token of progress notifications (MCP, Progress). */
 export type ProgressToken = string | number;
 
-/** A tool call as MCP puts it. */
+/** An MCP tool call. */
 export interface ToolCall {
   readonly tool: Tool;
   readonly arguments: JsonObject;
-  /** The same as the contract has it. */
+  /** The same call in the contract's form. */
   readonly request: MessageShape<typeof CallToolRequestSchema>;
-  /** Undefined where nobody wants to hear of progress. */
+  /** Undefined when the client wants no progress notifications. */
   readonly progressToken: ProgressToken | undefined;
   /** `_meta["x402/payment"]` (x402 v2, MCP transport), as sent. */
   readonly payment: JsonValue | undefined;
@@ -29,9 +29,9 @@ const META_PROOF = "toolgate/payment_proof";
 const META_KEY = "toolgate/idempotency_key";
 
 /**
- * MCP tools/call, its arguments read by the contract's reader, so that its limits hold here too.
- * @throws JsonRpcError for an unknown tool, as MCP asks (Tools, error handling), and for what is malformed around the arguments
- * @throws JsonFieldError for arguments that the contract cannot hold: nested too deeply, or not well-formed Unicode
+ * Parses MCP tools/call with the contract's reader, so that the same limits apply.
+ * @throws JsonRpcError for an unknown tool (Tools, error handling) and malformed members around the arguments
+ * @throws JsonFieldError for arguments that are nested too deeply or not well-formed Unicode
  */
 export function readToolCall(catalogue: Catalogue, params: JsonObject = {}): ToolCall {
   const { name, arguments: args = {}, _meta: meta } = params;
@@ -56,7 +56,7 @@ function tokenOf({ progressToken: token }: JsonObject): ProgressToken | undefine
   throw invalidParams("params._meta.progressToken", "must be a string or an integer up to 2^53 - 1");
 }
 
-/** The contract's proof of payment, for callers that cannot set a header for each call. */
+/** The contract's payment proof, for clients that cannot set a header per call. */
 function proofOf(json: JsonValue): PaymentProof {
   try {
     return paymentProofFromJson(json, `params._meta["${META_PROOF}"]`);

@@ -5,10 +5,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json
 import { jsonOf } from "../../domain/json-text.ts";
 import type { Result } from "./modern-result.ts";
 
-/** What a block of content can be (MCP, tool result). */
+/** Types of content blocks (MCP, tool result). */
 const BLOCKS: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
 
-/** A successful tool result, its receipt beside it. */
+/** Returns a successful tool result with its receipt. */
 export function toolResult({ result = {}, receipt }: MessageShape<typeof CallToolResponseSchema>): Result {
   const blocks = blocksOf(result);
   const answer = blocks
@@ -18,8 +18,8 @@ export function toolResult({ result = {}, receipt }: MessageShape<typeof CallToo
 }
 
 /**
- * What registered tools give that is no data but something to show: blocks of another MCP server, `{content, text}`, as they came, and
- * `{base64, media_type}` of a picture or a sound.
+ * Returns content blocks for custom tools that return media: the `{content, text}` of another MCP server, or
+ * `{base64, media_type}` of an image or sound.
  */
 function blocksOf(result: JsonObject): object[] | undefined {
   if (result["content"] === undefined && result["base64"] === undefined) return undefined;
@@ -35,7 +35,7 @@ function isBlock(value: JsonValue): value is JsonObject {
   return isJsonObject(value) && BLOCKS.has(value["type"]);
 }
 
-/** A tool result that tells the model what is wrong with its arguments (MCP, tool execution errors). */
+/** Returns a tool result that explains invalid arguments to the model (MCP, tool execution errors). */
 export function failedToolResult(message: string): Result {
   return { content: [{ type: "text", text: message }], isError: true };
 }

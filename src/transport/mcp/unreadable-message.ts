@@ -2,7 +2,7 @@ import { JsonFieldError, parseBody } from "#httpjson/runtime/index.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import { RPC_ERROR } from "./rpc-error.ts";
 
-/** A body that is neither a JSON-RPC message nor a tool call: INVALID_REQUEST, and the error of JSON-RPC that says so. */
+/** A body that is neither JSON-RPC nor a tool call: INVALID_REQUEST with a JSON-RPC error code. */
 export class UnreadableMessageError extends ToolgateError {
   readonly rpcCode: number;
 
@@ -13,8 +13,8 @@ export class UnreadableMessageError extends ToolgateError {
 }
 
 /**
- * Parses the body of a request to the MCP endpoint.
- * @throws UnreadableMessageError for what is not JSON
+ * Parses the body of an MCP request.
+ * @throws UnreadableMessageError for invalid JSON
  */
 export function parseMessage(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw new UnreadableMessageError(RPC_ERROR.parse, "body: is missing");

@@ -9,7 +9,7 @@ import type { Account, Accounts } from "../../app/ports.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** The operator's account work. */
+/** The operator's account service. */
 export function accountService(accounts: Accounts): ServiceBinding<typeof AccountService> {
   return bind(AccountService, {
     createAccount: {

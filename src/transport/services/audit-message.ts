@@ -1,6 +1,5 @@
 import type { AuditFinding } from "../../app/audit.ts";
 
-/** What an audit found, as messages tell it. */
 export function auditMessage(lines: readonly AuditFinding[]) {
   return {
     lines: lines.map(({ name, ...line }) => ({ invariant: name, ...line })),

@@ -4,10 +4,10 @@ import { ToolgateError } from "../../domain/errors.ts";
 import { auditMessage } from "./audit-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** When another audit may be tried, seconds. */
+/** Retry-After, seconds. */
 const RETRY_S = 5;
 
-/** The operator's look at the whole ledger. One at a time: each takes what a processor can give. */
+/** The operator's ledger audit. One at a time per instance: each uses a whole CPU core. */
 export function auditService(audit: Audit): ServiceBinding<typeof AuditService> {
   let running = false;
   return bind(AuditService, {

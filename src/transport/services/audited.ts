@@ -15,8 +15,8 @@ import type { KeyedContext } from "../request-context.ts";
 import type { AuditedAction, Endpoint, ServiceBinding } from "./service-impl.ts";
 
 /**
- * The same service, with every operator's method that changes something written to the operators' log before it does.
- * @throws Error for such a method that does not say how the log tells of it
+ * Wraps a service so that each change by an operator is logged before it runs.
+ * @throws Error for a changing method without an action
  */
 export function audited<S extends DescService>(
   binding: ServiceBinding<S>,

@@ -17,13 +17,12 @@ import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 import { toolIn } from "./tool-name.ts";
 
-/** What the service needs. */
 export interface BalanceDeps {
   readonly statements: app.Statements;
   readonly usageReports: app.UsageReports;
 }
 
-/** The account's money, for its owner. */
+/** The account's balance, statement and usage, for the account holder. */
 export function balanceService({
   statements,
   usageReports,

@@ -7,8 +7,8 @@ import { keyMessage, requestedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
 /**
- * The account's own API keys, for who is signed in.
- * @param rules what a new key is held against, asked for each
+ * The signed-in account's API keys.
+ * @param rules returns the current rules for new keys
  */
 export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding<typeof KeyService> {
   return bind(KeyService, {

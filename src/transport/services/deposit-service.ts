@@ -14,24 +14,22 @@ import { displayUsd } from "../../domain/money.ts";
 import { solanaPayUrl } from "../../domain/solana-pay.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** Deposits of a page that names no limit. */
 const DEFAULT_LIMIT = 20;
 
-/** Where deposits go, base58. */
+/** Addresses of the treasury, base58. */
 export interface DepositTreasury {
   readonly owner: string;
   readonly tokenAccount: string;
   readonly mint: string;
 }
 
-/** What the service needs. */
 export interface DepositServiceDeps {
   readonly deposits: AccountDeposits;
   readonly treasury: DepositTreasury;
   readonly memoPrefix: string;
 }
 
-/** The session's deposits. */
+/** The signed-in account's deposits. */
 export function depositService(deps: DepositServiceDeps): ServiceBinding<typeof DepositService> {
   const { deposits } = deps;
   return bind(DepositService, {

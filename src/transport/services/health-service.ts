@@ -4,7 +4,7 @@ import type { Health } from "../../app/ports.ts";
 import { DetailedError } from "../error-details.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** Whether the service can do its work (specification 4.4). `version` is SemVer. */
+/** The health check (specification 4.4). `version` is SemVer. */
 export function healthService(health: Health, version: string): ServiceBinding<typeof HealthService> {
   const healthy = { status: "ok", version };
   const unavailable = create(HealthUnavailableSchema, { status: "unavailable", version });

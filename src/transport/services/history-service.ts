@@ -14,14 +14,13 @@ import { RUN_STATUS, runMessage } from "./run-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 import { toolIn } from "./tool-name.ts";
 
-/** What the service needs. */
 export interface HistoryDeps {
   readonly receipts: Receipts;
   readonly runs: Runs;
   readonly history: History;
 }
 
-/** What the account's keys did, for its owner. */
+/** The account's receipts and runs, for the account holder. */
 export function historyService({
   receipts,
   runs,
@@ -79,7 +78,7 @@ export function historyService({
   });
 }
 
-/** What a list is narrowed to; undefined when it is not, as the whole list has a shorter way. */
+/** Undefined without any condition: the unfiltered list has a faster query. */
 function filterOf(message: FilterMessage | undefined): HistoryFilter | undefined {
   if (!message) return undefined;
   const filter = {

@@ -1,12 +1,12 @@
 import { ToolgateError } from "../../domain/errors.ts";
 
-/** 1 to 255 printable ASCII characters, as the body's member (toolgate.v1.CallToolRequest). */
+/** 1 to 255 printable ASCII characters, as in the body (toolgate.v1.CallToolRequest). */
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * The call's idempotency key: the body's member, or the Idempotency-Key header as its alias
- * (draft-ietf-httpapi-idempotency-key-header section 2.1), or both when they say the same.
- * @throws ToolgateError INVALID_REQUEST
+ * Returns the idempotency key of the body, or of the Idempotency-Key header
+ * (draft-ietf-httpapi-idempotency-key-header section 2.1).
+ * @throws ToolgateError INVALID_REQUEST when the header is invalid or differs from the body
  */
 export function idempotencyKeyOf(member: string | undefined, header: string | undefined): string | undefined {
   if (header === undefined) return member;

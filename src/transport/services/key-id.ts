@@ -2,9 +2,9 @@ import { invalidField } from "../../domain/errors.ts";
 import { uuidOf } from "../../domain/ids.ts";
 
 /**
- * The key that a list is narrowed to; undefined when it is not.
- * @param path of the field
- * @throws ToolgateError INVALID_REQUEST for what cannot be a key's identifier
+ * Returns the key id of a filter; undefined when empty.
+ * @param path path of the field
+ * @throws ToolgateError INVALID_REQUEST for an invalid key id
  */
 export function keyIdIn(path: string, text: string | undefined): string | undefined {
   if (text === undefined || text === "") return undefined;

@@ -10,7 +10,7 @@ import type { ApiKey } from "../../app/ports.ts";
 import type { KeyLimits } from "../../domain/caller.ts";
 import type { RequestedKey } from "../../domain/new-key.ts";
 
-/** A key as it is told, without its secret. */
+/** Returns the message of a key, without its secret. */
 export function keyMessage({ createdAt, revokedAt, limits, ...key }: ApiKey): ApiKeyMessage {
   return create(ApiKeySchema, {
     keyId: key.keyId,
@@ -33,14 +33,13 @@ function limitsMessage({ expiresAt, perCall, perDay, tools }: KeyLimits): KeyLim
   });
 }
 
-/** What a request to create a key has in common with others. */
+/** Common members of the requests that create a key. */
 interface CreateRequest {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly limits?: KeyLimitsMessage | undefined;
 }
 
-/** The key that a request wishes for. */
 export function requestedKey({ name, scopes, limits }: CreateRequest): RequestedKey {
   if (!limits) return { name, scopes, limits: undefined };
   const { expiresAt, callUsdcMicrousd: perCall, dayUsdcMicrousd: perDay, tools } = limits;

@@ -5,8 +5,8 @@ import { keyMessage, requestedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
 /**
- * The operator's work with API keys.
- * @param rules what a new key is held against, asked for each
+ * The operator's API key service.
+ * @param rules returns the current rules for new keys
  */
 export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding<typeof KeyService> {
   return bind(KeyService, {

@@ -18,7 +18,7 @@ import { auditMessage } from "./audit-message.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** The operator's look at the running service. */
+/** The operator's status, failed payments and operator log. */
 export function operationsService(operations: Operations): ServiceBinding<typeof OperationsService> {
   return bind(OperationsService, {
     getStatus: {

@@ -1,10 +1,9 @@
 import type { PageQuery } from "../../app/ports.ts";
 import { invalidField, ToolgateError } from "../../domain/errors.ts";
 
-/** Items of a page that names no limit. */
 export const DEFAULT_LIMIT = 20;
 
-/** What the list requests have in common. */
+/** Common members of list requests. */
 interface ListRequest {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -13,9 +12,9 @@ interface ListRequest {
 }
 
 /**
- * Which page of the account's own a list request asks for.
- * @param statuses the enum's values by their names
- * @throws ToolgateError INVALID_REQUEST for a status that the contract does not know
+ * Returns the page query of an account's list.
+ * @param statuses enum values by name
+ * @throws ToolgateError INVALID_REQUEST for an unknown status
  */
 export function pageQuery<Status extends string>(
   accountId: string,
@@ -25,7 +24,7 @@ export function pageQuery<Status extends string>(
   return { accountId, ...globalPageQuery(request, statuses) };
 }
 
-/** {@link pageQuery} of a list over all accounts. */
+/** {@link pageQuery} for a list over all accounts. */
 export function globalPageQuery<Status extends string>(
   { limit, cursor, status }: ListRequest,
   statuses: Readonly<Record<Status, number>>,
@@ -37,7 +36,7 @@ export function globalPageQuery<Status extends string>(
   };
 }
 
-/** @throws ToolgateError NOT_FOUND, in the same words for unknown and for foreign identifiers */
+/** @throws ToolgateError NOT_FOUND, with the same text for unknown ids and those of other accounts */
 export function found<Item>(item: Item | undefined, kind: string): Item {
   if (item === undefined) throw new ToolgateError("NOT_FOUND", `there is no ${kind} of yours with this id`);
   return item;

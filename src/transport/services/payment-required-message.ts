@@ -15,7 +15,7 @@ import { ASSET, NETWORK } from "../../domain/body-proof.ts";
 import { stepIdOf, type Quote } from "../../domain/quote.ts";
 import { xPaymentFormat } from "../../domain/x-payment.ts";
 
-/** Where and how this installation is paid. Addresses are base58. */
+/** How this installation is paid. Addresses are base58. */
 export interface PaymentConfig {
   /** The treasury's USDC token account. */
   readonly payTo: string;
@@ -23,22 +23,24 @@ export interface PaymentConfig {
   readonly treasuryOwner: string;
   readonly usdcMint: string;
   readonly memoPrefix: string;
-  /** Who pays the fees of relayed transactions; undefined while the gasless relay is off. */
+  /** Wallet that pays the fees of relayed transactions; undefined when the gasless relay is off. */
   readonly feePayer: string | undefined;
   /** Cheapest quote that is relayed, micro-USD. */
   readonly gaslessMinimum: MicroUsd;
 }
 
-/** What does not change from one 402 answer to the next. */
+/** The parts that all 402 responses share. */
 interface FixedParts {
   readonly paymentInstructions: PaymentInstructions;
   readonly retry: PaymentRetry;
 }
 
-/** The forms that it comes in: by the memo that the door announces, and whether the quote may be paid gasless. */
+/** By memo form of the transport. */
 type Instructions = Readonly<Record<Memo["form"], FixedParts>>;
 
-/** Makes the 402 answers (specification 2.3). What does not change is made once; the rest is written out, which costs a tenth of `create`. */
+/**
+ * Builds 402 responses (specification 2.3). Shared parts are built once; a literal costs a tenth of `create`.
+ */
 export class PaymentRequiredMessages {
   readonly #config: PaymentConfig;
   readonly #wallet: Instructions;
@@ -55,12 +57,12 @@ export class PaymentRequiredMessages {
     this.#gasless = made(true);
   }
 
-  /** Whether the gateway would send a payment of this quote: one that is worth less than its fee is not sent. */
+  /** Returns whether the relay accepts a payment of this quote: it must be worth more than its fee. */
   isGasless({ price }: Quote): boolean {
     return this.#config.feePayer !== undefined && price >= this.#config.gaslessMinimum;
   }
 
-  /** The 402 answer that a door with that memo form gives. */
+  /** Returns the 402 message with the given memo form. */
   message(
     { tool, quote, message }: PaymentRequiredError,
     requestId: string,

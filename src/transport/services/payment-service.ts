@@ -4,14 +4,13 @@ import { invalidField, ToolgateError } from "../../domain/errors.ts";
 import type { Quote, Quotes } from "../../domain/quote.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** What helps callers to pay. */
 export interface PaymentServiceDeps {
   readonly quotes: Pick<Quotes, "open">;
-  /** Undefined where gasless is off. */
+  /** Undefined when gasless is off. */
   readonly relay: Relay | undefined;
 }
 
-/** Builds transactions that pay quotes and whose fee the gateway pays. */
+/** Builds transactions that pay quotes with the gateway's fee payer. */
 export function paymentService({ quotes, relay }: PaymentServiceDeps): ServiceBinding<typeof PaymentService> {
   return bind(PaymentService, {
     buildTransaction: {

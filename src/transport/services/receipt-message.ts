@@ -8,7 +8,7 @@ import {
 } from "#gen/toolgate/v1/receipt_pb.ts";
 import type * as domain from "../../domain/receipt.ts";
 
-/** The receipt as the contract shows it (specification 2.5). */
+/** Returns the receipt message (specification 2.5). */
 export function receiptMessage(receipt: domain.Receipt): ReceiptMessage {
   return create(ReceiptSchema, {
     receiptId: receipt.receiptId,
@@ -26,7 +26,7 @@ export function receiptMessage(receipt: domain.Receipt): ReceiptMessage {
   });
 }
 
-/** The statuses of a receipt by their names. */
+/** Enum values by name. */
 export const RECEIPT_STATUS: Readonly<Record<domain.ReceiptStatus, ReceiptStatus>> = {
   final: ReceiptStatus.FINAL,
   refunded: ReceiptStatus.REFUNDED,

@@ -4,7 +4,7 @@ import { found, pageQuery } from "./page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** The caller's payment receipts (specification 4.5). */
+/** The caller's receipts (specification 4.5). */
 export function receiptService(receipts: Receipts): ServiceBinding<typeof ReceiptService> {
   return bind(ReceiptService, {
     listReceipts: {

@@ -3,7 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Run as RunMessage, RunSchema, RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import type * as domain from "../../domain/run.ts";
 
-/** The run as the contract shows it (specification 2.6). */
+/** Returns the run message (specification 2.6). */
 export function runMessage(run: domain.Run): RunMessage {
   return create(RunSchema, {
     runId: run.runId,
@@ -19,7 +19,7 @@ export function runMessage(run: domain.Run): RunMessage {
   });
 }
 
-/** The statuses of a run by their names. */
+/** Enum values by name. */
 export const RUN_STATUS: Readonly<Record<domain.RunStatus, RunStatus>> = {
   active: RunStatus.ACTIVE,
   completed: RunStatus.COMPLETED,

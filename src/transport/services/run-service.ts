@@ -4,7 +4,7 @@ import { found, pageQuery } from "./page.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** The caller's execution runs (specification 4.6). */
+/** The caller's runs (specification 4.6). */
 export function runService(runs: Runs): ServiceBinding<typeof RunService> {
   return bind(RunService, {
     listRuns: {

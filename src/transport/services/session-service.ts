@@ -19,20 +19,19 @@ import type { ClientInfo } from "../authentication.ts";
 import type { RequestContext } from "../request-context.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** What is kept of a User-Agent header, characters. */
+/** Characters of the User-Agent header that are stored. */
 const USER_AGENT = 200;
 
-/** What the service needs. */
 export interface SessionServiceDeps {
   readonly signIn: SignIn;
   readonly sessions: Sessions;
   readonly origin: ConsoleOrigin;
   readonly clock: Clock;
-  /** What the page needs to know of this installation. */
+  /** What the page needs to know about this installation. */
   readonly installation: () => MessageInitShape<typeof InstallationSchema>;
 }
 
-/** Signing in with a wallet, and the sessions that come of it. */
+/** Sign-in with a wallet, and sessions. */
 export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof SessionService> {
   const { signIn, sessions, origin: place, clock, installation } = deps;
   const limits = new SignInLimits(clock);
@@ -134,7 +133,7 @@ function proofOf({ proof }: SignInRequest): SignInProof {
   }
 }
 
-/** What is shown again later, without characters that a page or a terminal would not show. */
+/** The console shows it later: replaces unprintable characters. */
 function printable(userAgent: string): string {
   return userAgent.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, USER_AGENT);
 }

@@ -1,13 +1,13 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { invalidField } from "../../domain/errors.ts";
 
-/** From 0001-01-01 to 9999-12-31, seconds since the Unix epoch (google.protobuf.Timestamp). */
+/** Years 1 to 9999, seconds since the Unix epoch (google.protobuf.Timestamp). */
 const [FIRST, LAST] = [-62_135_596_800n, 253_402_300_799n];
 
 /**
- * The moment that a request names, to the millisecond; undefined when it names none.
- * @param path of the field
- * @throws ToolgateError INVALID_REQUEST for what is no date of the calendar
+ * Returns the date of a request's timestamp in milliseconds; undefined when absent.
+ * @param path path of the field
+ * @throws ToolgateError INVALID_REQUEST when it is out of range
  */
 export function dateIn(path: string, timestamp: Timestamp | undefined): Date | undefined {
   if (!timestamp) return undefined;

@@ -16,10 +16,10 @@ import { type PaymentConfig, PaymentRequiredMessages } from "./payment-required-
 import { receiptMessage } from "./receipt-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** How x402 offers are made, besides what calls know. */
+/** Settings of x402 offers that the call dependencies lack. */
 export type X402Config = Pick<X402OffersConfig, "baseUrl" | "v1">;
 
-/** Runs tools and lists them (specification 4.1 to 4.3). `version` is SemVer. */
+/** Calls and lists tools (specification 4.1 to 4.3). `version` is SemVer. */
 export function toolService(
   deps: CallToolDeps,
   payment: PaymentConfig,

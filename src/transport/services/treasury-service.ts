@@ -13,7 +13,6 @@ import { globalPageQuery } from "./page.ts";
 import { receiptMessage } from "./receipt-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** What the operator's work with the treasury is done with. */
 export interface TreasuryDeps {
   readonly suspense: ports.Suspense;
   readonly refunds: ports.Refunds;
@@ -22,7 +21,7 @@ export interface TreasuryDeps {
   readonly tokenAccount: string;
 }
 
-/** The operator's work with the treasury. */
+/** The operator's treasury service. */
 export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof TreasuryService> {
   const { suspense, refunds, books, tokenAccount } = deps;
   return bind(TreasuryService, {

@@ -1,4 +1,4 @@
-/** A value as x402 puts it into a header: standard base64 with padding, of JSON in UTF-8. The official clients refuse base64url. */
+/** Encodes a header value of x402: padded standard base64 of JSON. The official clients reject base64url. */
 export function encodeHeader(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString("base64");
 }

@@ -1,4 +1,4 @@
-/** What offers declare: `payment-identifier` (x402 extension), which a client may fill in and which is taken as the idempotency key. */
+/** Extensions in offers: `payment-identifier` (x402 extension) becomes the idempotency key. */
 export const EXTENSIONS = {
   "payment-identifier": {
     info: { required: false },

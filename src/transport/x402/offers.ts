@@ -5,34 +5,33 @@ import type { Header } from "../header.ts";
 import { encodeHeader } from "./encode.ts";
 import { EXTENSIONS } from "./extensions.ts";
 
-/** What offers are made of. */
 export interface X402OffersConfig {
   readonly relay: Relay;
   readonly treasury: X402Treasury;
   readonly memoPrefix: string;
-  /** The gateway's address as callers see it, without a slash at the end; known once its doors are open. */
+  /** Public address of the gateway without a trailing slash; available after the servers listen. */
   readonly baseUrl: () => string;
-  /** Whether bodies also speak version 1. */
+  /** Whether bodies also contain the version 1 members. */
   readonly v1: boolean;
 }
 
-/** An offer to x402 clients, beside the 402 answer of the specification. */
+/** An x402 offer, sent beside the specification's 402 response. */
 export interface X402Offer {
-  /** Version 2: what PAYMENT-REQUIRED says, and an MCP result in band. */
+  /** Version 2: content of PAYMENT-REQUIRED and of an MCP result in band. */
   readonly paymentRequired: object;
-  /** PAYMENT-REQUIRED */
+  /** PAYMENT-REQUIRED. */
   readonly header: Header;
-  /** The members that version 1 looks for in an HTTP body; undefined: it is not spoken. */
+  /** Version 1 members of the HTTP body; undefined when version 1 is off. */
   readonly v1Members: object | undefined;
 }
 
-/** A blockhash is good for 60 to 90 seconds, whatever the quote's time is: who signs later has to ask for a fresh one. */
+/** A blockhash expires after 60 to 90 seconds, whatever the quote's lifetime. */
 const MAX_TIMEOUT_SECONDS = 60;
 const MIME_TYPE = "application/json";
-/** Where gRPC and Connect requests go, which have no path of ours. */
+/** Resource path for gRPC and Connect requests. */
 const CONNECT_PATH = "/toolgate.v1.ToolService/CallTool";
 
-/** Makes the x402 form of quotes: the same price, quote and treasury as the body, in x402's words. */
+/** Builds the x402 form of quotes: same price, quote and treasury as the body. */
 export class X402Offers {
   readonly #config: X402OffersConfig;
 
@@ -85,7 +84,7 @@ function hintOf(recent: RecentBlockhash | undefined) {
   return { recentBlockhash: recent.blockhash, lastValidBlockHeight: String(recent.lastValidBlockHeight) };
 }
 
-/** An HTTP body with the members of version 1 laid over, where it is spoken. */
+/** Merges the version 1 members into an HTTP body when version 1 is on. */
 export function bodyWithV1(json: unknown, offer: X402Offer | undefined): unknown {
   return typeof json === "object" && offer?.v1Members ? { ...json, ...offer.v1Members } : json;
 }

@@ -6,10 +6,10 @@ import { X402_NETWORK, X402_V1_NETWORK } from "../../domain/x402.ts";
 import type { Header } from "../header.ts";
 import { encodeHeader } from "./encode.ts";
 
-/** What became of a payment (x402, SettlementResponse). */
+/** The outcome of a payment (x402, SettlementResponse). */
 export interface Settlement {
   readonly success: boolean;
-  /** Base58 signature; empty where nothing was settled. */
+  /** Base58 signature; empty when nothing was settled. */
   readonly transaction: string;
   readonly network: string;
   /** Micro-USD, decimal. */
@@ -17,14 +17,14 @@ export interface Settlement {
   readonly errorReason?: string;
 }
 
-/** A settlement, and the header that tells it. */
+/** A settlement and the header that carries it. */
 export interface SettlementReport {
   readonly settlement: Settlement;
-  /** PAYMENT-RESPONSE, or X-PAYMENT-RESPONSE where version 1 was spoken. */
+  /** PAYMENT-RESPONSE, or X-PAYMENT-RESPONSE for version 1. */
   readonly header: Header;
 }
 
-/** What a call's answer says of its x402 payment; undefined where it came with none, or was paid otherwise. */
+/** Returns the settlement of a successful call; undefined without an x402 payment. */
 export function settlementOfSuccess(
   carriers: ProofCarriers,
   receipt: Receipt | undefined,
@@ -37,7 +37,7 @@ export function settlementOfSuccess(
   });
 }
 
-/** The same for a call that failed; what failed may be the tool, with the payment settled. */
+/** Returns the settlement of a failed call; the tool may have failed after the payment was settled. */
 export function settlementOfFailure(carriers: ProofCarriers, error: unknown): SettlementReport | undefined {
   if (error instanceof PaymentCreditedError)
     return settlementReport(carriers, { success: true, transaction: error.txSignature });
@@ -56,7 +56,7 @@ function settlementReport(
   return { settlement, header: [name, encodeHeader(settlement)] };
 }
 
-/** Reasons are in lower case; of a payment whose outcome is open x402's own clients know one name. */
+/** Lower-case error code; x402 clients know `settlement_pending` for an open outcome. */
 function reasonOf(code: ErrorCode): string {
   return code === "PAYMENT_PENDING" ? "settlement_pending" : code.toLowerCase();
 }
