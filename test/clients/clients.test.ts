@@ -7,11 +7,11 @@ import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import { signed } from "../../docs/examples/node/pay.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { CELLS, WAYS, type Cell } from "./cells.ts";
-import { lieAbout, LIES, startLyingGateway } from "./lying-gateway.ts";
+import { manipulate, MANIPULATIONS, startMaliciousGateway } from "./malicious-gateway.ts";
 import { tableOfClients } from "./page.ts";
 import { missingPrograms, runExample } from "./run-example.ts";
 
-/** Every cell of the table in docs/guides/clients.md: the example is run as its reader would run it, and pays what it says, once. */
+/** Runs the example of every cell of the table in docs/guides/clients.md as a reader would. */
 
 const PRICE = 1_000n;
 
@@ -20,7 +20,7 @@ let folder: string;
 let missing: ReadonlyMap<string, string>;
 beforeAll(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-clients-"));
-  // A busy machine confirms late.
+  // A busy machine confirms payments late.
   [world, missing] = await Promise.all([startWorld({ PAYMENT_WAIT_MS: "30000" }), missingPrograms()]);
 });
 afterAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Who buys this way: with a balance and an empty wallet, with SOL for the fee of its own transfer, or with USDC only. */
+/** An agent that can pay only this way, and the environment of its example. */
 async function buyer({
   way,
   asksChain,
@@ -47,7 +47,7 @@ async function buyer({
     TOOLGATE_GRPC: world.gateway.grpcAddress,
     TOOLGATE_KEY: agent.apiKey,
     WALLET,
-    // Most of what they run is the same.
+    // Saves compiling the same modules for each example.
     NODE_COMPILE_CACHE: path.join(folder, "compiled"),
     ...more,
     ...((way === "transfer" || asksChain === true) && { SOLANA_RPC_URL: world.chain.url }),
@@ -55,7 +55,7 @@ async function buyer({
   return { agent: { ...agent, wallet }, variables };
 }
 
-/** Cells that passed, or told why they cannot be tried on this machine. */
+/** Cells whose test passed or was skipped with a reason. */
 const tried = new Set<string>();
 
 describe.concurrent("an example of docs/guides/clients.md buys a call", () => {
@@ -78,7 +78,7 @@ describe.concurrent("an example of docs/guides/clients.md buys a call", () => {
   });
 });
 
-it("the table of docs/guides/clients.md names each test in the row of its protocol and the column of its method", () => {
+it("docs/guides/clients.md names each test in the row of its protocol and the column of its method", () => {
   const named = tableOfClients().flatMap(({ protocol, cells }) =>
     cells.map((cell, column) => ({ cell, ends: `-${protocol.toLowerCase()}-${WAYS[column]}\`` })),
   );
@@ -88,17 +88,19 @@ it("the table of docs/guides/clients.md names each test in the row of its protoc
   expect(tests.filter(({ cell }) => !tried.has(cell.slice(1, -1)))).toEqual([]);
 });
 
-describe.concurrent("an example that builds nothing itself signs nothing but the payment", () => {
+describe.concurrent("an example refuses a manipulated transaction of the gateway", () => {
   const programs = ["python/buy.py", "go/buy/main.go"];
-  const rows = programs.flatMap((file) => LIES.map((lie) => ({ file, lie, does: lie.name })));
+  const rows = programs.flatMap((file) =>
+    MANIPULATIONS.map((manipulation) => ({ file, manipulation, does: manipulation.name })),
+  );
   it.for(rows)(
-    "$file, where what it is to sign $does",
+    "$file refuses a transaction that $does",
     { timeout: 90_000 },
-    async ({ file, lie }, { skip, expect }) => {
+    async ({ file, manipulation }, { skip, expect }) => {
       const reason = missing.get(path.extname(file));
       if (reason !== undefined) skip(reason);
       const { variables } = await buyer({ way: "gasless" });
-      const gateway = await startLyingGateway(world.gateway.baseUrl, lie);
+      const gateway = await startMaliciousGateway(world.gateway.baseUrl, manipulation);
       const { code, stdout, stderr } = await runExample(file, { ...variables, TOOLGATE_URL: gateway.url });
       await gateway.close();
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -107,7 +109,7 @@ describe.concurrent("an example that builds nothing itself signs nothing but the
   );
 });
 
-describe.concurrent("an example whose payment is not confirmed yet repeats the same proof", () => {
+describe.concurrent("an example repeats the same proof until its payment is confirmed", () => {
   it.for(["python/buy.py", "go/buy/main.go", "curl/http.sh"])(
     "%s",
     { timeout: 90_000 },
@@ -115,7 +117,7 @@ describe.concurrent("an example whose payment is not confirmed yet repeats the s
       const reason = missing.get(path.extname(file));
       if (reason !== undefined) skip(reason);
       const { agent, variables } = await buyer({ way: "gasless" });
-      const gateway = await startLyingGateway(world.gateway.baseUrl, { name: "", pending: true });
+      const gateway = await startMaliciousGateway(world.gateway.baseUrl, { name: "", pending: true });
       const { code, stdout, stderr } = await runExample(file, { ...variables, TOOLGATE_URL: gateway.url });
       await gateway.close();
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -127,7 +129,7 @@ describe.concurrent("an example whose payment is not confirmed yet repeats the s
   );
 });
 
-describe.concurrent("an example that is refused says why, and nothing else", () => {
+describe.concurrent("an example prints the reason of a refusal, and nothing else", () => {
   const files = [
     "node/fetch.ts",
     "node/x402.ts",
@@ -148,8 +150,8 @@ describe.concurrent("an example that is refused says why, and nothing else", () 
   });
 });
 
-describe("pay.ts signs nothing but the payment", () => {
-  it("signs what the gateway built, and none of what a lying one would", async () => {
+describe("docs/examples/node/pay.ts", () => {
+  it("pay.ts signs the transaction of the gateway, and no manipulated one", async () => {
     const { agent, variables } = await buyer({ way: "gasless" });
     vi.stubEnv("WALLET", variables["WALLET"] ?? "");
     const { body } = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
@@ -163,10 +165,11 @@ describe("pay.ts signs nothing but the payment", () => {
       return fromJson(PaymentRequiredSchema, { ...body, quote });
     };
     expect(signed(offer(), built)).toMatch(/^[\w-]+$/);
-    for (const lie of LIES)
-      expect(() => signed(offer(lie.price), lieAbout(built, lie).serialize()), lie.name).toThrow(
-        /^not signed: /,
-      );
+    for (const manipulation of MANIPULATIONS)
+      expect(
+        () => signed(offer(manipulation.price), manipulate(built, manipulation).serialize()),
+        manipulation.name,
+      ).toThrow(/^not signed: /);
     vi.unstubAllEnvs();
   });
 });

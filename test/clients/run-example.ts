@@ -6,14 +6,14 @@ import { ROOT } from "../tooling/command.ts";
 
 const EXAMPLES = path.join(ROOT, "docs/examples");
 
-/** How a program ended. */
+/** Exit code and output of a program. */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** What a newcomer's shell has after the first lines of docs/guides/clients.md: the project's programs first, nothing of the test's own. */
+/** The environment after the first commands of docs/guides/clients.md, without variables of the test run. */
 function environment(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const paths = [
     path.dirname(process.execPath),
@@ -24,7 +24,7 @@ function environment(variables: Readonly<Record<string, string>>): NodeJS.Proces
     PATH: paths.join(path.delimiter),
     HOME: process.env["HOME"],
     NODE_OPTIONS: "--conditions=toolgate-source",
-    // Nothing is looked up in the network, and no module of this machine's is.
+    // Go must not use the network.
     GOFLAGS: "-mod=mod",
     GOPROXY: "off",
   };
@@ -46,7 +46,7 @@ function run(
   });
 }
 
-/** Runs a file of docs/examples as its first lines say. */
+/** Runs a file of docs/examples as its header describes. */
 export function runExample(file: string, variables: Readonly<Record<string, string>>): Promise<Ended> {
   const at = path.join(EXAMPLES, file);
   if (file.endsWith(".ts")) return run(process.execPath, [at], variables);
@@ -56,7 +56,7 @@ export function runExample(file: string, variables: Readonly<Record<string, stri
   return run(at, [], variables);
 }
 
-/** An MCP host's configuration, with the reader's own address and key in it, in the hands of a host that reads such files: the MCP inspector. */
+/** Calls a tool with the MCP inspector, a host that reads this configuration file. */
 async function callAsHost(file: string, variables: Readonly<Record<string, string>>): Promise<Ended> {
   const { TOOLGATE_URL = "", TOOLGATE_KEY = "", WALLET } = variables;
   const config = `${WALLET}.mcp.json`;
@@ -68,11 +68,11 @@ async function callAsHost(file: string, variables: Readonly<Record<string, strin
   const call = ["--method", "tools/call", "--tool-name", "vram_estimate", "--tool-arg", "model=llama-3.1-8b"];
   const args = ["--cli", "--config", config, "--server", "toolgate", ...call];
   const ended = await run("mcp-inspector", args, { MCP_INSPECTOR_SECRET_STORE: "memory", ...variables });
-  // It also tells where it keeps secrets.
+  // Its notes on where it stores secrets are not of interest.
   return { ...ended, stderr: ended.stderr.replace(/^\[mcp-inspector\] .*\n/gm, "") };
 }
 
-/** What a kind of file needs that not every machine has. */
+/** Programs that a kind of file needs. */
 const NEEDS: readonly [suffix: string, what: string, program: string, ...args: string[]][] = [
   [".py", "python3 with the package cryptography", "python3", "-c", "import cryptography"],
   [".go", "go on the PATH", "go", "version"],
@@ -80,7 +80,7 @@ const NEEDS: readonly [suffix: string, what: string, program: string, ...args: s
   [".sh", "jq on the PATH", "jq", "--version"],
 ];
 
-/** Kinds of files that cannot be run on this machine, and why. */
+/** Suffixes of files that cannot run on this machine, with the reason. */
 export async function missingPrograms(): Promise<ReadonlyMap<string, string>> {
   const tried = NEEDS.map(async ([suffix, what, program, ...args]): Promise<[string, string] | undefined> => {
     const works = await run(program, args, {}).then(

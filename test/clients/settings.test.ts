@@ -4,7 +4,7 @@ import process from "node:process";
 import { expect, it } from "vitest";
 import { ROOT } from "../tooling/command.ts";
 
-/** What an example writes to stderr that ends with an error. */
+/** Runs an example that must fail; returns the lines of its stderr. */
 function failureOf(example: string, settings: Record<string, string>): string[] {
   const file = path.join(ROOT, "docs/examples/node", example);
   const env = { PATH: process.env["PATH"], NODE_OPTIONS: "--conditions=toolgate-source", ...settings };
@@ -13,14 +13,14 @@ function failureOf(example: string, settings: Record<string, string>): string[] 
   return stderr.trimEnd().split("\n");
 }
 
-it("the x402 example names the setting that is missing, and its value beside npm start", () => {
+it("the x402 example names a missing setting and the command that shows its value", () => {
   const lines = failureOf("x402.ts", { TOOLGATE_URL: "http://127.0.0.1:1", TOOLGATE_KEY: "k" });
   expect(lines).toEqual([
     `SOLANA_RPC_URL is not set. Beside npm start: export SOLANA_RPC_URL=$(node -p "require('./.toolgate/dev.json').rpc_url")`,
   ]);
 });
 
-it("an example says that the gateway does not answer, in one line", () => {
+it("an example reports an unreachable gateway in one line", () => {
   const lines = failureOf("grpc-js.ts", { TOOLGATE_GRPC: "127.0.0.1:1", TOOLGATE_KEY: "k" });
   expect(lines).toEqual([
     expect.stringMatching(/ECONNREFUSED 127\.0\.0\.1:1.*is it running\? \(npm start\)$/),

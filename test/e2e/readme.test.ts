@@ -103,3 +103,16 @@ describe("docs/tutorials/buy-a-call.md", () => {
     expect(output).toMatch(/receipt_id: 'rcpt_/);
   });
 });
+
+describe("docs/guides/operations.md", () => {
+  it("shows commands that assign a payment, refund a receipt and audit the ledger", async () => {
+    const output = await runInBash(
+      folder,
+      commandsUnder("docs/guides/operations.md", "Try it on the local chain"),
+    );
+    expect(output).toMatch(/^status +assigned$/m);
+    expect(output).toMatch(/^status +refunded$/m);
+    expect(output).toMatch(/^treasury_matches_chain +1 +0 /m);
+    expect(output).toContain('"clean": true');
+  });
+});

@@ -1,4 +1,6 @@
-// A tool loop of the AI SDK whose calls pay: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json MODEL=openai/gpt-5 node ai-sdk.ts
+// Runs a tool loop of the AI SDK whose calls pay.
+//   TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json \
+//   MODEL=openai/gpt-5 node ai-sdk.ts
 import { createMCPClient } from "@ai-sdk/mcp";
 import { generateText, isStepCount } from "ai";
 import { paying } from "./paying.ts";
@@ -15,11 +17,12 @@ const toolgate = await createMCPClient({
   },
 });
 const { text, steps } = await generateText({
-  model: process.env["MODEL"] ?? scripted, // without a model a script plays one: it calls vram_estimate and quotes what it was told
+  model: process.env["MODEL"] ?? scripted, // without MODEL a script stands in
   tools: await toolgate.tools(),
   stopWhen: isStepCount(5),
   prompt: "How much memory of a GPU does llama-3.1-8b need for 8192 tokens?",
 });
-for (const { output } of steps.flatMap(({ toolResults }) => toolResults)) console.log(output); // with its receipt in _meta
+// The receipt is in _meta.
+for (const { output } of steps.flatMap(({ toolResults }) => toolResults)) console.log(output);
 console.log(text);
 await toolgate.close();

@@ -1,6 +1,7 @@
-// Buys a tool call over gRPC with connect-node: TOOLGATE_GRPC=127.0.0.1:9090 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node connect-node.ts
-// With PROTOCOL=connect and TOOLGATE_URL: over Connect.
-// Gasless; or, with SOLANA_RPC_URL, by a transfer of its own, which takes some SOL.
+// Buys a tool call over gRPC with connect-node.
+//   TOOLGATE_GRPC=127.0.0.1:9090 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node connect-node.ts
+// Uses Connect instead with PROTOCOL=connect and TOOLGATE_URL.
+// Pays gasless; or with SOLANA_RPC_URL by a transfer, which needs some SOL.
 import { setTimeout } from "node:timers/promises";
 import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
@@ -14,7 +15,7 @@ const { PROTOCOL, SOLANA_RPC_URL } = process.env;
 const server = PROTOCOL === "connect" ? "TOOLGATE_URL" : "TOOLGATE_GRPC";
 const { TOOLGATE_KEY, [server]: address } = settings("TOOLGATE_KEY", server);
 
-/** Not confirmed yet: the same proof again, never a second payment. */
+/** Not confirmed yet: send the same proof again, never a second payment. */
 async function repeated<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {
@@ -26,7 +27,7 @@ async function repeated<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Pays what a call is asked for, and repeats it. */
+/** Pays the offer of a call and repeats the call. */
 const paying: Interceptor = (next) => async (request) => {
   request.header.set("Authorization", `Bearer ${TOOLGATE_KEY}`);
   try {

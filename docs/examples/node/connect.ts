@@ -1,4 +1,5 @@
-// Buys a tool call over Connect with connect-web and a fetch that pays: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node connect.ts
+// Buys a tool call over Connect with connect-web and a fetch that pays.
+//   TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node connect.ts
 import { createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { ToolService } from "../../../gen/toolgate/v1/tool_service_pb.ts";

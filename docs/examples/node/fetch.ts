@@ -1,4 +1,5 @@
-// Buys a tool call with a fetch that pays: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node fetch.ts
+// Buys a tool call with a fetch that pays.
+//   TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node fetch.ts
 import { paying } from "./paying.ts";
 import { settings } from "./settings.ts";
 

@@ -1,5 +1,6 @@
-// Buys a tool call with grpc-js: TOOLGATE_GRPC=127.0.0.1:9090 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node grpc-js.ts
-// Gasless; or, with SOLANA_RPC_URL, by a transfer of its own, which takes some SOL.
+// Buys a tool call with grpc-js.
+//   TOOLGATE_GRPC=127.0.0.1:9090 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node grpc-js.ts
+// Pays gasless; or with SOLANA_RPC_URL by a transfer, which needs some SOL.
 import { setTimeout } from "node:timers/promises";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
@@ -34,7 +35,7 @@ function unary<I extends DescMessage, O extends DescMessage>(
   });
 }
 
-/** The offer among the details of an error: of google.rpc.Status, field 3. */
+/** Returns the offer in the details of an error (google.rpc.Status, field 3). */
 function offerIn(error: ServiceError): PaymentRequired {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
   const reader = new BinaryReader(Buffer.from(bytes ?? ""));
@@ -61,7 +62,7 @@ async function pay(offer: PaymentRequired): Promise<string> {
 const call = { tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } };
 const { callTool } = ToolService.method;
 
-/** Not confirmed yet: the same proof again, never a second payment. */
+/** Not confirmed yet: send the same proof again, never a second payment. */
 async function paidFor(proof: string) {
   for (;;) {
     try {

@@ -1,4 +1,5 @@
-// Calls a tool with the MCP SDK v1 and a fetch that pays: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node mcp-v1.ts
+// Calls a tool with the MCP SDK v1 and a fetch that pays.
+//   TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node mcp-v1.ts
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { paying } from "./paying.ts";

@@ -1,4 +1,5 @@
-// Calls a tool with the MCP SDK v2 and a fetch that pays: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node mcp-v2.ts
+// Calls a tool with the MCP SDK v2 and a fetch that pays.
+//   TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node mcp-v2.ts
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { paying } from "./paying.ts";
 import { settings } from "./settings.ts";

@@ -1,5 +1,6 @@
-// Pays an offer for programs that are no fetch, and prints the value of X-Payment: WALLET=wallet.json node pay.ts < offer.json
-// Gasless, with TOOLGATE_URL and TOOLGATE_KEY; or, with SOLANA_RPC_URL, by a transfer of its own, which takes some SOL.
+// Pays an offer, for programs without a fetch, and prints the value of X-Payment.
+//   WALLET=wallet.json node pay.ts < offer.json
+// Pays gasless with TOOLGATE_URL and TOOLGATE_KEY; or with SOLANA_RPC_URL by a transfer, which needs some SOL.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
@@ -26,7 +27,7 @@ const MAX_PRICE = 10_000n; // micro-USD
 const USDC = new PublicKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
 const MEMO_PROGRAM = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
-/** The key file that WALLET names. */
+/** Reads the key file WALLET. */
 export function wallet(): Keypair {
   return Keypair.fromSecretKey(
     Uint8Array.from(JSON.parse(readFileSync(process.env["WALLET"] ?? "wallet.json", "utf8"))),
@@ -42,13 +43,13 @@ export async function transfer(offer: PaymentRequired, rpcUrl: string): Promise<
   return xPayment({ tx, quote_id: quoteId });
 }
 
-/** Signs the transaction that BuildTransaction made for the offer; returns the value of X-Payment. */
+/** Signs the transaction of BuildTransaction; returns the value of X-Payment. */
 export function signed(offer: PaymentRequired, built: Uint8Array): string {
   const payer = wallet();
   const transaction = VersionedTransaction.deserialize(built);
   const { instructions, payerKey } = TransactionMessage.decompile(transaction.message);
   const { quoteId, instruction } = payment(offer, payer.publicKey);
-  // What is signed can move everything that the wallet owns: it must be this payment, and nothing that can do more.
+  // A signature could move everything the wallet owns, so the message must be exactly this payment.
   const moving = instructions.filter(
     ({ programId }) => !programId.equals(MEMO_PROGRAM) && !programId.equals(ComputeBudgetProgram.programId),
   );
@@ -92,7 +93,7 @@ function xPayment(proof: Record<string, string>): string {
   return Buffer.from(JSON.stringify(proof)).toString("base64url");
 }
 
-/** Has the gateway build the transaction, over HTTP. */
+/** Builds the transaction at the gateway, over HTTP. */
 async function build(quote_id: string): Promise<Uint8Array> {
   const response = await fetch(`${process.env["TOOLGATE_URL"]}/v1/payments/transaction`, {
     method: "POST",

@@ -1,4 +1,4 @@
-// Plays the model in ai-sdk.ts where there is none: one call of a tool, and then what it was told.
+// Stands in for a model in ai-sdk.ts: calls one tool, then repeats the result as its answer.
 import { MockLanguageModelV4 } from "ai/test";
 
 const usage = {

@@ -1,4 +1,4 @@
-// Settings of the examples beside this file. A missing one, and a server that does not answer, is an error of one line.
+// Reads the settings of the examples. A missing setting or an unreachable server is an error of one line.
 const BESIDE_NPM_START = {
   TOOLGATE_URL: "base_url",
   TOOLGATE_GRPC: "grpc_address",
@@ -16,10 +16,10 @@ process.on("uncaughtException", (error: Error) => {
   process.exit(1);
 });
 
-/** The key file that pays. */
+/** Path of the key file that pays. */
 export const { WALLET = "wallet.json" } = process.env;
 
-/** The values of these variables. */
+/** Returns the values of these variables. Throws if one is not set. */
 export function settings<Name extends keyof typeof BESIDE_NPM_START>(...names: Name[]): Record<Name, string>;
 export function settings(...names: (keyof typeof BESIDE_NPM_START)[]): Record<string, string> {
   const values = names.map((name) => {

@@ -1,4 +1,6 @@
-// Calls a tool over MCP with @x402/fetch, gasless: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json SOLANA_RPC_URL=https://… node x402-mcp.ts
+// Calls a tool over MCP with @x402/fetch, gasless.
+//   TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json \
+//   SOLANA_RPC_URL=https://… node x402-mcp.ts
 import { readFileSync } from "node:fs";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createKeyPairSignerFromBytes } from "@solana/kit";

@@ -1,4 +1,6 @@
-// Buys a tool call with @x402/fetch, gasless: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json SOLANA_RPC_URL=https://… node x402.ts
+// Buys a tool call with @x402/fetch, gasless.
+//   TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json \
+//   SOLANA_RPC_URL=https://… node x402.ts
 import { readFileSync } from "node:fs";
 import { createKeyPairSignerFromBytes } from "@solana/kit";
 import { wrapFetchWithPaymentFromConfig } from "@x402/fetch";

@@ -1,4 +1,4 @@
-"""Buys a tool call; asked to pay, it pays gasless: USDC, no SOL, no Solana library. pip install cryptography
+"""Buys a tool call and pays gasless: in USDC, without SOL or a Solana library. pip install cryptography
 
 TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json python3 buy.py"""
 import base64, json, os, sys, time, urllib.error, urllib.request
@@ -34,7 +34,7 @@ def base58(key):
     return "1" * (len(key) - len(key.lstrip(b"\0"))) + text
 
 
-def compact(data, at):  # a length of one to three bytes, and what follows it
+def compact(data, at):  # returns a length of one to three bytes, and the next offset
     value = shift = 0
     while True:
         value, shift, at = value | (data[at] & 127) << shift, shift + 7, at + 1
@@ -43,8 +43,8 @@ def compact(data, at):  # a length of one to three bytes, and what follows it
 
 
 def moves_only(message, payer, pay_to, amount):
-    """Whether a signature of payer's under the message moves this much USDC to pay_to and can do nothing else."""
-    at = 1 if message[0] == 128 else 0  # of version 0, or without a version
+    """Returns whether the message moves this amount of USDC from payer to pay_to, and nothing else."""
+    at = 1 if message[0] == 128 else 0  # version 0; legacy messages have no version byte
     count, at = compact(message, at + 3)
     keys = [base58(message[at + 32 * i : at + 32 * i + 32]) for i in range(count)]
     count, at = compact(message, at + 32 * len(keys) + 32)
@@ -64,7 +64,8 @@ def pay(offer):
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     wallet = bytes(json.load(open(os.environ["WALLET"])))
-    payer, quote_id, price = base58(wallet[32:]), offer["quote"]["quote_id"], offer["quote"]["price_usdc_microusd"]
+    payer, quote_id = base58(wallet[32:]), offer["quote"]["quote_id"]
+    price = offer["quote"]["price_usdc_microusd"]
     status, built = post("/v1/payments/transaction", {"quote_id": quote_id, "payer": payer})
     if status != 200:
         sys.exit(f"no transaction: {built['message']}")
@@ -80,7 +81,7 @@ status, answer = post("/v1/mcp/tools/call", CALL)
 if answer.get("code") == "PAYMENT_REQUIRED":
     proof = pay(answer)
     status, answer = post("/v1/mcp/tools/call", CALL, **{"X-Payment": proof})
-    while status == 503:  # sent, and not confirmed yet: the same proof again, never a second payment
+    while status == 503:  # not confirmed yet: the same proof again, never a second payment
         time.sleep(2)
         status, answer = post("/v1/mcp/tools/call", CALL, **{"X-Payment": proof})
 if status != 200:

@@ -1,4 +1,4 @@
-// Buys a tool call; asked to pay, it pays gasless: USDC, no SOL, the standard library only.
+// Buys a tool call and pays gasless: in USDC, without SOL, with the standard library only.
 //
 //	TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json go run main.go
 package main
@@ -26,7 +26,7 @@ const (
 	memo     = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 )
 
-// answer has the members that are used here.
+// answer has the members that this program uses.
 type answer struct {
 	Code, Message string
 	Receipt       json.RawMessage
@@ -67,10 +67,10 @@ func base58(key []byte) string {
 	return text
 }
 
-// movesOnly tells whether a signature of payer's under the message moves this much USDC to payTo and can do nothing else.
+// movesOnly reports whether the message moves this amount of USDC from payer to payTo, and nothing else.
 func movesOnly(message []byte, payer, payTo string, amount uint64) bool {
 	at := 3
-	if message[0] == 128 { // of version 0, or without a version
+	if message[0] == 128 { // version 0; legacy messages have no version byte
 		at = 4
 	}
 	length := func() (n int) { // a length of one to three bytes
@@ -96,7 +96,7 @@ func movesOnly(message []byte, payer, payTo string, amount uint64) bool {
 		n = length()
 		data := message[at : at+n]
 		at += n
-		if program == budget || program == memo { // they move nothing
+		if program == budget || program == memo { // these move nothing
 			continue
 		}
 		// TransferChecked, with USDC's six decimals
@@ -106,7 +106,7 @@ func movesOnly(message []byte, payer, payTo string, amount uint64) bool {
 		}
 		transfers++
 	}
-	return transfers == 1 && keys[0] != payer // the first pays the fee
+	return transfers == 1 && keys[0] != payer // keys[0] pays the fee
 }
 
 // pay signs the transaction that pays the offer; it returns the value of X-Payment.
@@ -120,7 +120,7 @@ func pay(offer answer) string {
 		wallet[i] = byte(number)
 	}
 	payer := base58(wallet[32:])
-	var built struct{ Transaction, Message string } // of an error, Message is a text
+	var built struct{ Transaction, Message string } // of an error, Message is text
 	asked := fmt.Sprintf(`{"quote_id":%q,"payer":%q}`, offer.Quote.ID, payer)
 	if status := post("/v1/payments/transaction", asked, "", &built); status != 200 {
 		log.Fatalf("no transaction: %s", built.Message)
@@ -152,7 +152,7 @@ func main() {
 		payment := pay(got)
 		got = answer{}
 		status = post("/v1/mcp/tools/call", call, payment, &got)
-		for status == 503 { // sent, and not confirmed yet: the same proof again, never a second payment
+		for status == 503 { // not confirmed yet: the same proof again, never a second payment
 			time.Sleep(2 * time.Second)
 			status = post("/v1/mcp/tools/call", call, payment, &got)
 		}

@@ -6,38 +6,38 @@ import { PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } fr
 
 type Instructions = TransactionMessage["instructions"];
 
-/** What is made of the transaction that the payer is asked to sign. */
-export interface Lie {
+/** A manipulation of what the payer is asked to sign or pay. */
+export interface Manipulation {
   readonly name: string;
-  /** The offer's price is raised with it, micro-USD. */
+  /** Raised price of the offer, micro-USD. */
   readonly price?: number;
   readonly ownFee?: true;
-  /** Says of the first payment that it is not confirmed yet, and passes it on only when it comes again. */
+  /** Answers the first payment with PAYMENT_PENDING and forwards its repeat. */
   readonly pending?: true;
   change?(instructions: Instructions, transfer: Instructions[number], payer: PublicKey): void;
 }
 
 const STRANGER = new PublicKey("9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin");
-const FAR_TOO_DEAR = 900_000;
+const EXCESSIVE_PRICE = 900_000;
 
 function setAmount(transfer: Instructions[number], amount: number): void {
   transfer.data.writeBigUInt64LE(BigInt(amount), 1);
 }
 
-export const LIES: readonly Lie[] = [
-  { name: "takes more than the price", change: (_, transfer) => setAmount(transfer, FAR_TOO_DEAR) },
+export const MANIPULATIONS: readonly Manipulation[] = [
+  { name: "takes more than the price", change: (_, transfer) => setAmount(transfer, EXCESSIVE_PRICE) },
   {
-    name: "has a price that nobody agreed to",
-    price: FAR_TOO_DEAR,
-    change: (_, to) => setAmount(to, FAR_TOO_DEAR),
+    name: "has another price than the offer",
+    price: EXCESSIVE_PRICE,
+    change: (_, to) => setAmount(to, EXCESSIVE_PRICE),
   },
   { name: "pays another account", change: (_, { keys }) => keys.splice(2, 1, writable(STRANGER)) },
   { name: "pays with another token", change: (_, { keys }) => keys.splice(1, 1, writable(STRANGER)) },
   {
-    name: "lets a stranger take more later",
+    name: "approves a stranger to take more later",
     change(instructions, { keys }, payer) {
       const [source] = keys;
-      instructions.push(createApproveInstruction(source?.pubkey ?? payer, STRANGER, payer, FAR_TOO_DEAR));
+      instructions.push(createApproveInstruction(source?.pubkey ?? payer, STRANGER, payer, EXCESSIVE_PRICE));
     },
   },
   {
@@ -45,15 +45,15 @@ export const LIES: readonly Lie[] = [
     change: (instructions, _, payer) =>
       instructions.push(SystemProgram.transfer({ fromPubkey: payer, toPubkey: STRANGER, lamports: 1 })),
   },
-  { name: "has the payer pay the fee", ownFee: true },
+  { name: "makes the payer pay the fee", ownFee: true },
 ];
 
 function writable(pubkey: PublicKey) {
   return { pubkey, isSigner: false, isWritable: true };
 }
 
-/** The transaction that was built, with a lie in it. */
-export function lieAbout(built: Uint8Array, { ownFee, change }: Lie): VersionedTransaction {
+/** The built transaction, manipulated. */
+export function manipulate(built: Uint8Array, { ownFee, change }: Manipulation): VersionedTransaction {
   const message = TransactionMessage.decompile(VersionedTransaction.deserialize(built).message);
   const transfer = message.instructions.find(({ keys }) => keys.length === 4);
   const payer = transfer?.keys[3]?.pubkey;
@@ -63,33 +63,40 @@ export function lieAbout(built: Uint8Array, { ownFee, change }: Lie): VersionedT
   return new VersionedTransaction(message.compileToV0Message());
 }
 
-interface LyingGateway {
+interface MaliciousGateway {
   readonly url: string;
   /** X-Payment of each call that had one. */
   readonly proofs: readonly string[];
   close(): Promise<void>;
 }
 
-/** A gateway that passes on what the real one says, but for one lie. */
-export async function startLyingGateway(baseUrl: string, lie: Lie): Promise<LyingGateway> {
+/** Starts a proxy of the gateway that manipulates one thing. */
+export async function startMaliciousGateway(
+  baseUrl: string,
+  manipulation: Manipulation,
+): Promise<MaliciousGateway> {
   const proofs: string[] = [];
   const answer = async (request: IncomingMessage): Promise<{ status: number; body: string }> => {
     const { authorization = "", "x-payment": proof } = request.headers;
     if (typeof proof === "string") proofs.push(proof);
-    if (lie.pending && proofs.length === 1)
+    if (manipulation.pending && proofs.length === 1)
       return { status: 503, body: '{"code":"PAYMENT_PENDING","message":""}' };
     const paid = typeof proof === "string" ? { "x-payment": proof } : {};
     const headers = { authorization, "content-type": "application/json", ...paid };
-    const told = await fetch(baseUrl + request.url, { method: "POST", headers, body: await text(request) });
-    const body = JSON.parse(await told.text());
+    const answered = await fetch(baseUrl + request.url, {
+      method: "POST",
+      headers,
+      body: await text(request),
+    });
+    const body = JSON.parse(await answered.text());
     if (request.url === "/v1/payments/transaction") {
-      const transaction = lieAbout(Buffer.from(body.transaction, "base64"), lie);
+      const transaction = manipulate(Buffer.from(body.transaction, "base64"), manipulation);
       body.transaction = Buffer.from(transaction.serialize()).toString("base64");
       body.message = Buffer.from(transaction.message.serialize()).toString("base64");
-    } else if (lie.price !== undefined) {
-      body.quote.price_usdc_microusd = lie.price;
+    } else if (manipulation.price !== undefined) {
+      body.quote.price_usdc_microusd = manipulation.price;
     }
-    return { status: told.status, body: JSON.stringify(body) };
+    return { status: answered.status, body: JSON.stringify(body) };
   };
   const server = createServer((request, response) => {
     answer(request).then(

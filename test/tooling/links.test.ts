@@ -1,0 +1,47 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+
+const SKIPPED = /^(?:node_modules|dist|gen|\.git|\.toolgate)$/;
+
+/** Every Markdown file of the project, relative to its root. */
+function pages(folder = ""): string[] {
+  return readdirSync(path.join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const name = path.posix.join(folder, entry.name);
+    if (entry.isDirectory()) return SKIPPED.test(entry.name) ? [] : pages(name);
+    return entry.isFile() && name.endsWith(".md") ? [name] : [];
+  });
+}
+
+function read(page: string): string {
+  return readFileSync(path.join(ROOT, page), "utf8").replaceAll(/^```[\s\S]*?^```/gm, "");
+}
+
+/** The anchors of a page's headings, as Git hosts make them. */
+function anchors(page: string): string[] {
+  return Array.from(read(page).matchAll(/^#+ (.*)$/gm), ([, heading = ""]) =>
+    heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_\- ]/gu, "")
+      .trim()
+      .replaceAll(" ", "-"),
+  );
+}
+
+it("every relative link of a Markdown page leads to a file and a heading", () => {
+  const broken: string[] = [];
+  for (const page of pages()) {
+    for (const [, link = ""] of read(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(link)) continue;
+      const [file = "", anchor] = link.split("#");
+      const target = file === "" ? page : path.posix.join(path.posix.dirname(page), file);
+      const found = existsSync(path.join(ROOT, target));
+      const named = anchor === undefined || !target.endsWith(".md") || anchors(target).includes(anchor);
+      if (!found || !named) broken.push(`${page}: ${link}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
