@@ -2,10 +2,10 @@ import { z } from "zod";
 import type { ChatCompletion, ChatUsage } from "../domain/chat.ts";
 import { unusable, type Verdict } from "./upstream-failure.ts";
 
-/** Longest text of an answer, bytes of UTF-8: whole answers have to fit into gRPC's 4 MiB with what stands around them. */
+/** Bytes of UTF-8. The whole result must fit into a gRPC message of 4 MiB. */
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 
-/** More than any server counts in one answer; what is above was not counted. */
+/** Larger counts are treated as missing. */
 const MAX_TOKENS = 1_000_000_000;
 
 const tokens = z.int().min(0).max(MAX_TOKENS);
@@ -13,7 +13,7 @@ const usageBody = z
   .object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens })
   .refine((usage) => usage.prompt_tokens + usage.completion_tokens === usage.total_tokens);
 
-/** What is said in an answer, or in a piece of it. Reasoning and calls of tools are not sold, so they are not read. */
+/** Reasoning and tool calls are not sold, so they are not read. */
 const messagePart = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
 
 const choice = z.object({
@@ -23,24 +23,27 @@ const choice = z.object({
   finish_reason: z.string().nullish(),
 });
 
-/** As much of a chat completion object, or of a chunk of one, as is used. Some servers tell of a failure in place of choices. */
+/** The fields used of a chat completion object or chunk. Some servers send `error` in place of `choices`. */
 const answerBody = z.object({
   choices: z.array(choice).nullish(),
   usage: z.unknown().optional(),
   error: z.unknown().optional(),
 });
 
-/** Routers tell in an answer what a provider behind them said: the status that it would have been, as number or as text. */
+/** Routers such as OpenRouter report the provider's HTTP status as a number or text. */
 const statusOfError = z.object({ code: z.coerce.number() });
 
-/** What an error within an answer says of its server. What the conversation is to blame for must not keep others from the server. */
+/** Errors caused by the conversation must not open the circuit breaker for other callers. */
 function blameOf(error: unknown): Verdict {
   const status = statusOfError.safeParse(error).data?.code;
   if (status === 400 || status === 403 || status === 413 || status === 422) return "served";
   return status === 429 || status === 503 ? "unknown" : "broken";
 }
 
-/** Puts an answer together, from one object or from the chunks of a stream (OpenAI API reference, "Chat Completions"). */
+/**
+ * Assembles a chat completion from one object or from stream chunks (OpenAI API reference, "Chat
+ * Completions").
+ */
 export class Completion {
   #content = "";
   #bytes = 0;
@@ -49,34 +52,34 @@ export class Completion {
   #usage: ChatUsage | null = null;
   #pieces = 0;
 
-  /** How many pieces of text have come. */
+  /** Text chunks received. */
   get chunks(): number {
     return this.#pieces;
   }
 
-  /** Whether the server has computed something that can be delivered: text, a reason for the end, or counted tokens. */
+  /** Whether the server produced anything to deliver: text, a finish reason or a token count. */
   get delivers(): boolean {
     return this.#pieces > 0 || this.finished || this.counted;
   }
 
-  /** Whether the text is as long as it may be: what comes after that is not read. */
+  /** Whether the text reached its size limit; the rest of the stream is not read. */
   get full(): boolean {
     return this.#bytes > MAX_CONTENT_BYTES;
   }
 
-  /** Whether the server has counted tokens: it bills them, whatever becomes of the answer. */
+  /** Whether the server counted tokens. It bills for them even if the response breaks off. */
   get counted(): boolean {
     return (this.#usage?.totalTokens ?? 0) > 0;
   }
 
-  /** Whether the server has said why the answer ended: what comes after that is not part of it. */
+  /** Whether a finish reason arrived; later chunks are ignored. */
   get finished(): boolean {
     return this.#finishReason !== null;
   }
 
   /**
-   * Takes the whole answer or the next chunk.
-   * @throws ModelServerError when it is no such thing, or reports a failure
+   * Adds the whole response or the next chunk.
+   * @throws ModelServerError if it is malformed or reports a failure
    */
   take(body: unknown): void {
     const parsed = answerBody.safeParse(body);
@@ -87,7 +90,7 @@ export class Completion {
         verdict: blameOf(error),
         worked: this.delivers,
       });
-    // Only the first answer was asked for, and is sold.
+    // Only one choice is requested and sold.
     const first = choices?.find(({ index }) => (index ?? 0) === 0);
     if (first && !this.finished) this.#append(first);
     const counted = usageBody.safeParse(usage);
@@ -100,14 +103,14 @@ export class Completion {
   }
 
   /**
-   * The answer. Its text may be empty: the reason for its end then says why.
-   * @param cutBy why the answer ended where the server did not say
-   * @throws ModelServerError when nothing was computed: there is nothing to sell
+   * Returns the completion. Its text may be empty; `finishReason` then says why.
+   * @param cutBy finish reason to report if the server sent none
+   * @throws ModelServerError if there is nothing to sell
    */
   result(cutBy: string | null = null): ChatCompletion {
     if (!this.delivers)
       throw unusable("the model answered without any text", undefined, { verdict: "served" });
-    // A model that refuses in words has answered, wherever its server puts them.
+    // A refusal in words is an answer, whichever field the server puts it in.
     const content = (this.#content === "" ? this.#refusal : this.#content).toWellFormed();
     return { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };
   }
@@ -127,12 +130,12 @@ export class Completion {
   }
 }
 
-/** As much of a text as fits, whole characters. */
+/** Truncates to whole characters. */
 function cutTo(bytes: number, text: string): string {
   return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
 }
 
-/** A word such as "stop"; null for anything else, which callers could not make use of. */
+/** Returns null for anything but a word such as "stop". */
 function reasonOf(reason: string | null): string | null {
   return reason !== null && /^[a-z_]{1,32}$/.test(reason) ? reason : null;
 }

@@ -1,30 +1,25 @@
 import { z } from "zod";
 import { parseTokenRate } from "../domain/token-rate.ts";
 
-/**
- * Longest that one answer may take, and that its first and its next piece may take, unless the upstream says otherwise, ms. Models that
- * reason pause for minutes, and what is given up has been computed and is billed.
- */
+/** Defaults in ms. Reasoning models pause for minutes, and an abandoned response is billed all the same. */
 const DEFAULT_TIMEOUT_MS = 600_000;
 const DEFAULT_PIECE_TIMEOUT_MS = 300_000;
 
-/** The kinds of servers, which differ in how they list their models. */
 export const KINDS = ["openai", "vllm", "ollama", "openrouter"] as const;
 
-/** Headers that the request itself decides about. */
 const OWN_HEADERS = new Set(
   "accept accept-encoding connection content-encoding content-length content-type expect host idempotency-key keep-alive te trailer transfer-encoding upgrade".split(
     " ",
   ),
 );
 
-/** A header's name (RFC 9110, 5.1) that an operator may set. */
+/** RFC 9110, 5.1. */
 const headerName = z
   .string()
   .regex(/^[\w!#$%&'*+.^`|~-]{1,64}$/, "must be the name of an HTTP header")
   .refine((name) => !OWN_HEADERS.has(name.toLowerCase()), "is set by the gateway itself, leave it out");
 
-/** USD per million tokens: a decimal, as JSON number or as string, read digit by digit. */
+/** USD per million tokens as a JSON number or string. Parsed digit by digit to stay exact. */
 const usdPerMillion = z.union([z.string(), z.number()]).transform((value, context) => {
   const rate = parseTokenRate(String(value));
   if (rate !== undefined) return rate;
@@ -35,8 +30,8 @@ const usdPerMillion = z.union([z.string(), z.number()]).transform((value, contex
 });
 
 /**
- * What a model is called. It stands in errors, in the log and in the tool's description, where each model has a line: what would begin
- * another line, or is not seen, is no name. Nor is half a surrogate pair, which has no UTF-8 form.
+ * Appears in errors, logs and, one per line, in the tool's description: no line breaks or invisible
+ * characters.
  */
 export const modelName = z
   .string()
@@ -44,7 +39,6 @@ export const modelName = z
   .max(256)
   .regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u, "must be of visible characters and spaces");
 
-/** What a model costs and takes. */
 const offer = {
   input_usd_per_million: usdPerMillion,
   output_usd_per_million: usdPerMillion,
@@ -54,9 +48,9 @@ const offer = {
 };
 
 const model = z.strictObject({
-  /** The name that it is sold by. */
+  /** The id callers use. */
   id: modelName,
-  /** Its name at the server; the same when left out. */
+  /** The server's own name of the model. Defaults to `id`. */
   upstream_model: modelName.optional(),
   ...offer,
 });
@@ -64,40 +58,43 @@ const model = z.strictObject({
 const upstream = z.strictObject({
   name: z.string().min(1).max(64),
   kind: z.enum(KINDS).prefault("openai"),
-  /** The address itself, or the environment variable that holds it. */
+  /** The base URL, or the environment variable that holds it. */
   base_url: z.url({ protocol: /^https?$/ }).optional(),
   base_url_env: z.string().min(1).prefault("INFERENCE_BASE_URL"),
-  /** The key is only ever read from the environment. */
+  /** Environment variable with the API key. Keys are never read from the file. */
   api_key_env: z.string().min(1).prefault("INFERENCE_API_KEY"),
-  /** More headers of every request: the environment variable that holds each one's value. */
+  /** Extra request headers, each with the environment variable that holds its value. */
   headers_env: z.record(headerName, z.string().min(1)).prefault({}),
   timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_TIMEOUT_MS),
-  /** Longest pause between the beginning of a streamed answer, its headers, and its first piece. */
+  /** Longest wait between the response headers and the first chunk of a stream, ms. */
   first_piece_timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_PIECE_TIMEOUT_MS),
-  /** Longest pause within a streamed answer. */
+  /** Longest wait between two chunks of a stream, ms. */
   stall_timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_PIECE_TIMEOUT_MS),
-  /** Whether answers are asked for in pieces, so that a server that has stopped is noticed. */
+  /** Streams detect a stalled server earlier than whole responses. */
   stream: z.boolean().prefault(true),
-  /** What the server calls the most tokens of an answer. */
+  /** The server's name of the token limit parameter. */
   limit_parameter: z.enum(["max_tokens", "max_completion_tokens"]).prefault("max_tokens"),
-  /** Its share of the calls for a model that several serve, relative to the others; 0: only when those cannot. */
+  /** Share of the calls among upstreams of the same model. 0: only when the others fail. */
   weight: z.int().min(0).max(1_000).prefault(0),
-  /** OpenRouter without a table: its models are sold at its own prices and so much more; left out: at the price of `default_model`. */
+  /** OpenRouter without `models`: markup on its own prices. Left out: the prices of `default_model`. */
   markup_percent: z.int().min(0).max(10_000).optional(),
-  /** Where its address may lead; never to link-local, multicast and cloud metadata addresses. "public": to no private network either. */
+  /**
+   * "public" also blocks private networks. Link-local, multicast and cloud metadata addresses are always
+   * blocked.
+   */
   network: z.enum(["any", "public"]).prefault("any"),
-  /** Left out: whatever the upstream lists under /models, at the price of `default_model`. */
+  /** Left out: every model listed under /models, at the prices of `default_model`. */
   models: z.array(model).min(1).optional(),
 });
 
-/** The `inference` part of the configuration file: whose models are for sale, and at what price. */
+/** The `inference` section of the configuration file. */
 export const inferenceSchema = z
   .strictObject({
-    /** Left out: the server at INFERENCE_BASE_URL, if that is set. */
+    /** Left out: the server at INFERENCE_BASE_URL, if set. */
     upstreams: z.array(upstream).min(1).max(64).optional(),
-    /** How often upstreams without a table are asked again what they sell. */
+    /** How often the model lists are refreshed. */
     refresh_seconds: z.int().min(10).max(86_400).prefault(600),
-    /** For the models of upstreams that have no table. */
+    /** Terms of models that no table lists. */
     default_model: z
       .strictObject({
         ...offer,
@@ -110,13 +107,11 @@ export const inferenceSchema = z
   })
   .prefault({});
 
-/** The `inference` part as read. */
 export type InferenceSection = z.output<typeof inferenceSchema>;
 
-/** One entry of `upstreams` as read. */
 export type UpstreamSection = z.output<typeof upstream>;
 
-/** The entry that stands for INFERENCE_BASE_URL alone. */
+/** Returns the upstream used when only INFERENCE_BASE_URL is set. */
 export function defaultUpstream(): UpstreamSection {
   return upstream.parse({ name: "default" });
 }

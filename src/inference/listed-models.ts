@@ -4,38 +4,36 @@ import type { TokenRate } from "../domain/token-rate.ts";
 import { modelName, type KINDS } from "./config.ts";
 import { unusable } from "./upstream-failure.ts";
 
-/** What a server says of one of its models, as far as it says it. */
+/** A model as its server describes it. */
 export interface ListedModel {
   readonly id: string;
-  /** Tokens that prompt and answer may have together. */
+  /** Limit for prompt and completion together, tokens. */
   readonly contextLength: number | undefined;
-  /** What it cannot be more than, where only the server's own settings know what it is. */
+  /** Upper bound, where only the server's own settings hold the actual context length. */
   readonly contextLimit?: number;
   readonly maxOutputTokens: number | undefined;
-  /** What the server itself asks; "unknown": more than can be told from the tokens. Undefined: it names no prices. */
+  /** The server's own prices. "unknown": not computable from token counts. Undefined: no prices published. */
   readonly cost: { readonly inputRate: TokenRate; readonly outputRate: TokenRate } | "unknown" | undefined;
 }
 
-/** The requests that a list takes; each is answered with JSON. Paths are relative to where `models` is. */
+/** HTTP requests that return JSON. Paths are relative to the folder of `models`. */
 export interface ListRequests {
   get(path: string): PromiseLike<unknown>;
   post(path: string, body: object): PromiseLike<unknown>;
 }
 
-/** Models of one server that are looked at. */
 const MAX_MODELS = 2_000;
-/** Models of an Ollama server, each of which takes a request of its own. */
+/** Each takes one request. */
 const MAX_OLLAMA_MODELS = 200;
 
-/** A number of tokens; undefined for anything else. */
+/** Undefined for anything but a plausible token count. */
 const length = z.int().min(2).max(100_000_000).nullish().catch(undefined);
 const decimal = z.string().max(64).nullish().catch("?");
 
 const entry = z.object({
   id: modelName,
-  /** vLLM, and several that follow it. */
+  /** vLLM and compatible servers. */
   max_model_len: length,
-  /** OpenRouter. */
   context_length: length,
   top_provider: z
     .object({ context_length: length, max_completion_tokens: length })
@@ -56,8 +54,8 @@ const showBody = z.object({
 });
 
 /**
- * What a server of a kind lists under `/models`. Entries that cannot be read are left out.
- * @throws ModelServerError when it is no list
+ * Lists the models under `/models`. Skips malformed entries.
+ * @throws ModelServerError if the response is not a list
  */
 export async function listModels(kind: (typeof KINDS)[number], ask: ListRequests): Promise<ListedModel[]> {
   const list = listBody.safeParse(await ask.get("models"));
@@ -79,7 +77,7 @@ function writesText({ architecture }: Entry): boolean {
   return architecture?.output_modalities.includes("text") ?? true;
 }
 
-/** The least that any provider behind it is known to take. */
+/** Uses the lowest limits among the providers behind OpenRouter. */
 function ofOpenRouter({ id, context_length, top_provider, pricing }: Entry): ListedModel {
   const lengths = [context_length, top_provider?.context_length].filter((one) => typeof one === "number");
   return {
@@ -90,7 +88,7 @@ function ofOpenRouter({ id, context_length, top_provider, pricing }: Entry): Lis
   };
 }
 
-/** Prices in USD per token. A fee per request, or a price that is told only afterwards ("-1"), cannot be charged by tokens. */
+/** USD per token. Fees per request, or prices known only afterwards ("-1"), cannot be charged by tokens. */
 function costOf({ prompt, completion, request }: NonNullable<Entry["pricing"]>): ListedModel["cost"] {
   const inputRate = ratePerToken(prompt);
   const outputRate = ratePerToken(completion);
@@ -100,7 +98,7 @@ function costOf({ prompt, completion, request }: NonNullable<Entry["pricing"]>):
     : { inputRate, outputRate };
 }
 
-/** USD per token, a decimal, as a rate: billionths of a micro-USD per token, rounded up. */
+/** Converts decimal USD per token to billionths of a micro-USD per token, rounded up. */
 function ratePerToken(usd: string | null | undefined): TokenRate | undefined {
   const [, whole, digits = ""] = /^(\d{1,3})(?:\.(\d{1,40}))?$/.exec(usd ?? "") ?? [];
   if (whole === undefined) return undefined;
@@ -109,8 +107,8 @@ function ratePerToken(usd: string | null | undefined): TokenRate | undefined {
 }
 
 /**
- * Ollama tells a model's limits under `/api/show`, beside `/v1`. What counts is the context that it loads the model with: `num_ctx` where
- * the model sets it. Else only the server's settings know, and the model's own limit is no more than an upper bound.
+ * Ollama reports limits under `/api/show`. The loaded context is `num_ctx`; without it, the model's own
+ * limit is only an upper bound.
  */
 async function withContextLengths(models: readonly ListedModel[], ask: ListRequests): Promise<ListedModel[]> {
   const known: ListedModel[] = [];
@@ -133,7 +131,7 @@ async function withContextLengths(models: readonly ListedModel[], ask: ListReque
   return known;
 }
 
-/** An answer; undefined where the server refuses one, which is no reason to go without the others. */
+/** Returns undefined if the server refuses; the other models are still listed. */
 async function responseUnlessRefused(answer: PromiseLike<unknown>): Promise<unknown> {
   try {
     return await answer;

@@ -1,15 +1,15 @@
 import type { Clock } from "../domain/clock.ts";
 import { Lru } from "../domain/lru.ts";
 
-/** Accounts that a server must refuse before a model is asked for by none. */
+/** Number of refused accounts from which a model is paused for everyone. */
 const ACCOUNTS_TO_PAUSE = 3;
 
-/** Pairs of account and model that are remembered. */
+/** Cached pairs of account and model. */
 const MAX_PAUSES = 10_000;
 
 /**
- * Until when a model is not asked for, because its server said so (429, 503). A conversation can be what a server refuses, so it counts for
- * the account at once, and for all only when several accounts were refused during one pause.
+ * Backoff per model after 429 or 503. One conversation can be what a server refuses, so a refusal pauses
+ * that account at once, and all accounts only after several were refused.
  */
 export class ModelBackoff {
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class ModelBackoff {
     this.#clock = clock;
   }
 
-  /** Milliseconds until the account may ask for the model; 0: now. */
+  /** Milliseconds until the account may call the model; 0: now. */
   waitMs(accountId: string, model: string): number {
     const all = this.#all.get(model);
     const forAll = all && all.accounts.size >= ACCOUNTS_TO_PAUSE ? all.until : 0;
@@ -31,7 +31,7 @@ export class ModelBackoff {
     );
   }
 
-  /** The server asked to be left alone for so long. */
+  /** Records a refusal with its `Retry-After`, ms. */
   add(accountId: string, model: string, ms: number): void {
     const now = this.#clock.now();
     this.#own.set(`${accountId} ${model}`, now + ms);

@@ -4,20 +4,20 @@ import type { ListedModel } from "./listed-models.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 
 /**
- * The most that a token may cost, which is what a configuration can say: with it the price of the longest call stays below 2^53 micro-USD,
- * whatever a server lists.
+ * Highest configurable rate. Keeps the price of the longest call below 2^53 micro-USD, whatever a server
+ * lists.
  */
 const MAX_TOKEN_RATE: TokenRate = parseTokenRate("999999.999999999") ?? 0n;
 
-/** What an upstream sells of what it lists, and how many models it lists that would be sold below what they cost. */
+/** The models an upstream sells, and the number withheld because they would sell below cost. */
 export interface Offers {
   readonly models: readonly TableModel[];
   readonly belowCost: number;
 }
 
 /**
- * The terms on which listed models are sold: those of `default_model`, within what the server says of the model. Its own prices set a
- * price only where the operator named a markup; else they only keep a model from being sold for less than it costs.
+ * Applies the terms of `default_model` within the server's limits. The server's own prices set the price
+ * only with a markup; otherwise they only prevent selling below cost.
  */
 export function offersOf(listed: readonly ListedModel[], settings: UpstreamSettings): Offers {
   const models = listed.map((one) => termsOf(one, settings)).filter((one) => one !== undefined);
@@ -59,22 +59,22 @@ function markedUp({ inputRate, outputRate }: Rates, percent: bigint): Rates {
   return { inputRate: up(inputRate), outputRate: up(outputRate) };
 }
 
-/** One upstream's offer of a model. */
+/** An upstream that serves a model, with its terms. */
 export interface ModelProvider<Server> {
   readonly server: Server;
   readonly model: TableModel;
 }
 
-/** A model, and who serves it, in the order of the configuration. */
+/** A model and its upstreams in configuration order. */
 export interface ModelRoute<Server> {
   readonly model: ChatModel;
   readonly providers: readonly ModelProvider<Server>[];
 }
 
 /**
- * Who sells what. What a table names is served by the upstreams whose tables name it and by no others, so that neither its price nor its
- * limits depend on who is up; of upstreams without tables the first one that lists a model sets its price. Sold are the least limits of all
- * its sellers: each of them can serve every call.
+ * Maps each model to its upstreams. A model in a table is served only by upstreams whose tables list it, so
+ * its price does not depend on which servers are up. Otherwise the first upstream that lists it sets the
+ * price. Limits are the lowest of all providers, so each can serve every call.
  */
 export function routesOf<Server>(
   offers: readonly {
@@ -90,7 +90,7 @@ export function routesOf<Server>(
       if (!table && tabled.has(model.id)) continue;
       const { upstreamModel: _, ...terms } = model;
       const before = sales.get(model.id);
-      // A server that lists a model twice is still one server.
+      // A server may list a model twice.
       if (
         before &&
         (!sameRates(before.model, terms) || before.providers.some((seller) => seller.server === server))

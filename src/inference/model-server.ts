@@ -8,12 +8,12 @@ import { busy, ModelServerError } from "./upstream-failure.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 import { Upstream } from "./upstream.ts";
 
-/** An upstream with what is known of it: what it sells, and whether it can be asked at present. */
+/** An upstream with its circuit breaker, backoff and model list. */
 export class ModelServer {
   readonly settings: UpstreamSettings;
   readonly #upstream: Upstream;
   readonly #breaker: AccountBreaker;
-  /** By the server's own names of its models: behind one address there may be many machines, each with limits of its own. */
+  /** Keyed by the server's model name: one address may stand for many machines with separate limits. */
   readonly #pauses: ModelBackoff;
   readonly #log: Logger;
   #models: readonly TableModel[] | undefined;
@@ -27,14 +27,14 @@ export class ModelServer {
     this.#models = settings.models;
   }
 
-  /** What it sells; undefined as long as that is not known. */
+  /** Undefined until the first list arrives. */
   get models(): readonly TableModel[] | undefined {
     return this.#models;
   }
 
   /**
-   * Asks what it lists. What was known stays where it does not answer, or lists nothing.
-   * @returns whether it answered with models
+   * Refreshes the model list. Keeps the old one if the server fails or lists nothing.
+   * @returns whether the server listed models
    */
   async refreshModels(signal: AbortSignal): Promise<boolean> {
     try {
@@ -59,8 +59,8 @@ export class ModelServer {
   }
 
   /**
-   * Completes a conversation, unless the server is left alone at present.
-   * @param request its model by the server's own name
+   * Completes a conversation, or fails at once while the circuit breaker or backoff applies.
+   * @param request with the server's own model name
    * @throws ModelServerError
    */
   async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
@@ -71,7 +71,7 @@ export class ModelServer {
       throw busy(Math.max(1, Math.ceil(waitMs / 1_000)), undefined);
     }
     try {
-      // A long answer to the one trial after failures keeps nobody else waiting: while it arrives, others may try.
+      // A long trial answer must not block others: its first chunk lets further trials through.
       const completion = await this.#upstream.complete(request, options, () =>
         this.#breaker.abandoned(accountId),
       );
@@ -83,7 +83,6 @@ export class ModelServer {
     }
   }
 
-  /** Ends its connections. */
   close(): Promise<void> {
     return this.#upstream.close();
   }

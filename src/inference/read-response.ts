@@ -3,33 +3,29 @@ import type { Completion } from "./completion.ts";
 import { EventDecoder } from "./server-sent-events.ts";
 import { ModelServerError, unusable } from "./upstream-failure.ts";
 
-/** Longest answer in one piece, bytes: the longest text with everything escaped, and what stands around it. */
+/** Bytes: the longest text fully escaped, plus its envelope. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-/** What ends a stream of chunks. */
 const DONE = "[DONE]";
 
-/** How a stream of events begins, which some servers and proxies send under another type. */
+/** Some servers and proxies send an event stream under another content type. */
 const EVENTS = /^\s*(?:data|event|id|retry)?:/;
 
-/** What is told of an answer while it arrives. */
 export interface StreamListener {
-  /** A streamed answer begins. */
   streamStarted(): void;
-  /** A part of a streamed answer has arrived. */
   chunkReceived(): void;
 }
 
-/** Why an answer ended where its connection broke after the server had counted its tokens. */
+/** Finish reason when the connection broke after the server had counted its tokens. */
 const CONNECTION_LOST = "connection_lost";
 
 /**
- * Reads a chat completion, streamed or in one piece, whichever the server chose. A streamed one is whole when the server has said why it
- * ended or that it is done; what goes wrong after that takes nothing from it.
- * @param completion takes what arrives, so that it is known also where this throws
- * @param heard told how many pieces of a streamed answer's text are there
- * @returns why the answer ended, where the server did not say it and it is not whole; else null
- * @throws ModelServerError when the server says something else; whatever the connection throws when it breaks
+ * Reads a chat completion, streamed or whole, as the server chose. A stream is complete after a finish
+ * reason or `[DONE]`; later errors are ignored.
+ * @param completion receives the data, also if this throws
+ * @param onChunk called with the number of text chunks so far
+ * @returns the finish reason of an incomplete response without one; else null
+ * @throws ModelServerError for anything else than a completion, or the connection's error
  */
 export async function readResponse(
   response: Response,
@@ -57,7 +53,7 @@ export async function readResponse(
   return CONNECTION_LOST;
 }
 
-/** @returns whether the stream said that it is done, or nothing more of it is wanted */
+/** @returns whether the stream is done or full */
 async function readStream(
   body: ReadableStream<Uint8Array>,
   completion: Completion,
@@ -65,7 +61,7 @@ async function readStream(
   heard: (pieces: number) => void,
 ): Promise<boolean> {
   const events = new EventDecoder();
-  // Not iterated: that would end by waiting for a server which is done, but does not hang up.
+  // Iterating would wait for a server that is done but keeps the connection open.
   const reader = body.getReader();
   progress.streamStarted();
   try {
@@ -82,13 +78,13 @@ async function readStream(
   }
 }
 
-/** @returns whether the events said that the answer is done */
+/** @returns whether `[DONE]` was among the events */
 function readEvents(whole: string, completion: Completion): boolean {
   const events = new EventDecoder();
   return takeAll(events.decode(Buffer.from(whole)), completion) || takeAll(events.end(), completion);
 }
 
-/** @returns whether the last of them was the end */
+/** @returns whether `[DONE]` was among the events */
 function takeAll(events: Iterable<string>, completion: Completion): boolean {
   for (const data of events) {
     if (data.trim() === DONE) return true;
@@ -99,7 +95,7 @@ function takeAll(events: Iterable<string>, completion: Completion): boolean {
 
 function parse(json: string): unknown {
   try {
-    // Some servers begin with a byte order mark, even in the middle of a stream.
+    // Some servers send a byte order mark, even in the middle of a stream.
     return JSON.parse(json.replace(/^\uFEFF/, ""));
   } catch (error) {
     throw unusable("the model server's answer could not be read", error);

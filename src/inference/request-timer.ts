@@ -1,19 +1,17 @@
 import { LoopTimer } from "../loop-time.ts";
 import type { RequestState } from "./upstream-failure.ts";
 
-/** How long a server may take, in ms. */
 export interface TimeLimits {
-  /** From the request to the end of the answer. */
+  /** From the request to the end of the response, ms. */
   readonly timeoutMs: number;
-  /** From the beginning of a streamed answer, its headers, to its first piece: prompts wait for their turn and are read meanwhile. */
+  /** From the response headers to the first chunk, ms. Covers queueing and prompt processing. */
   readonly firstPieceTimeoutMs: number;
-  /** From one piece of a streamed answer to the next. */
+  /** Between two chunks, ms. */
   readonly stallTimeoutMs: number;
 }
 
-/** Watches one request's time limits, and ends it when one has passed or nobody wants its answer any more. */
+/** Enforces the time limits of one request and aborts it on timeout or cancellation. */
 export class RequestTimer {
-  /** Aborts what the request uses. */
   readonly signal: AbortSignal;
   readonly #outer: AbortSignal;
   readonly #limits: TimeLimits;
@@ -25,7 +23,7 @@ export class RequestTimer {
   #late = false;
   #stalledMs: number | undefined;
 
-  /** @param alive told when the first piece has arrived */
+  /** @param onFirstChunk called when the first chunk arrives */
   constructor(outer: AbortSignal, limits: TimeLimits, alive = () => {}) {
     this.#outer = outer;
     this.#alive = alive;
@@ -37,12 +35,10 @@ export class RequestTimer {
     });
   }
 
-  /** A streamed answer has begun. */
   streamStarted(): void {
     this.#await(this.#limits.firstPieceTimeoutMs);
   }
 
-  /** A piece has arrived. */
   chunkReceived(): void {
     if (!this.#silent) {
       this.#pause?.refresh();
@@ -53,7 +49,7 @@ export class RequestTimer {
     this.#alive();
   }
 
-  /** What has become of the request so far. */
+  /** Why the request ended, for its error. */
   get state(): RequestState {
     const silent = this.#silent;
     return {
@@ -63,13 +59,13 @@ export class RequestTimer {
     };
   }
 
-  /** Closes the connection, unless it is free for others already. */
+  /** Aborts the request and closes its connection. */
   abort(): void {
     this.stop();
     this.#inner.abort();
   }
 
-  /** Nothing is waited for any more. */
+  /** Stops the timers. */
   stop(): void {
     this.#deadline.clear();
     this.#pause?.clear();

@@ -1,10 +1,9 @@
-/** Longest event, in characters: far more than any server puts into one piece of an answer. */
+/** Characters. */
 const MAX_EVENT_LENGTH = 4 * 1024 * 1024;
 
 /**
- * Decodes a stream of server-sent events (WHATWG HTML, 9.2.6) to what their `data` fields hold. Comments, other fields and events without
- * data are skipped; lines end with LF, CR LF or CR; a byte order mark is dropped. An event that the stream ends in is taken for whole:
- * some servers forget the last empty line, and whoever reads the data sees whether something is missing.
+ * Decodes server-sent events (WHATWG HTML, 9.2.6) to their `data`. An event cut by the end of the stream
+ * counts as complete: some servers omit the last empty line, and incomplete JSON is detected later.
  */
 export class EventDecoder {
   readonly #text = new TextDecoder();
@@ -14,23 +13,23 @@ export class EventDecoder {
   #length = 0;
 
   /**
-   * The data of the events that these bytes complete.
-   * @throws RangeError as soon as one event is too long
+   * Yields the data of events completed by these bytes.
+   * @throws RangeError if an event is too long
    */
   *decode(bytes: Uint8Array): Generator<string> {
     yield* this.#take(this.#text.decode(bytes, { stream: true }));
   }
 
-  /** The data of the events that the end of the stream completes. */
+  /** Yields the data of events completed by the end of the stream. */
   *end(): Generator<string> {
     yield* this.#take(`${this.#text.decode()}\n\n`);
   }
 
   *#take(text: string): Generator<string> {
-    // The LF of a CR LF that fell apart.
+    // The LF of a CR LF split between chunks.
     const fresh = this.#afterCr && text.startsWith("\n") ? text.slice(1) : text;
     if (text !== "") this.#afterCr = text.endsWith("\r");
-    // What has no end of a line is only kept: a long line in many pieces is not searched again with each of them.
+    // An unfinished line is only appended: searching it again with each chunk would be quadratic.
     const lines = /[\r\n]/.test(fresh) ? (this.#rest + fresh).split(/\r\n|\n|\r/) : [this.#rest + fresh];
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {

@@ -2,20 +2,17 @@ import { APIError } from "openai";
 import { ToolgateError, type ErrorCode } from "../domain/errors.ts";
 import { neverConnected } from "../outbound/guarded-fetch.ts";
 
-/** Seconds to wait when a busy server does not say how long, and the most that is passed on when it does. */
+/** Retry-After when the server sends none, and the highest value passed on to callers. */
 const DEFAULT_RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
-/**
- * What a failed call says of its server: it was not reached; it is broken; it is busy and wants to be left alone; it served the call as well
- * as the call could be served; or nothing at all, since the call ended for another reason.
- */
+/** What a failure says about the server. "served": the request itself was at fault. "unknown": nothing. */
 export type Verdict = "unreachable" | "broken" | "busy" | "served" | "unknown";
 
-/** A call that a model server did not do. */
+/** A failed call to a model server. */
 export class ModelServerError extends ToolgateError {
   readonly verdict: Verdict;
-  /** The answer was surely not computed, so another server may be asked. */
+  /** Certainly not computed, so another server may be tried. */
   readonly canFailOver: boolean;
 
   constructor(
@@ -41,19 +38,19 @@ export class ModelServerError extends ToolgateError {
   }
 }
 
-/** What is known about a failed request besides the error. */
+/** State of a failed request besides its error. */
 export interface RequestState {
-  /** The gateway itself gave the work up. */
+  /** The gateway is shutting down. */
   readonly stopped: boolean;
-  /** Which time limit ran out, in ms, and whether anything had arrived by then. */
+  /** The time limit that expired, ms, and whether no chunk had arrived. */
   readonly late: { readonly timeoutMs: number; readonly silent: boolean } | undefined;
-  /** The pieces of a streamed answer stopped coming for so many ms, or never began to. */
+  /** The stream stalled for this many ms; `silent`: before its first chunk. */
   readonly stalled: { readonly pauseMs: number; readonly silent: boolean } | undefined;
 }
 
 /**
- * What the caller is told when a model server fails. Server, address, key and the server's own words stay in the cause, for the log:
- * they are the operator's, not the caller's.
+ * Maps a failure to an error for the caller. Server, address, key and the server's own words stay in the
+ * cause, for the log.
  */
 export function upstreamFailure(cause: unknown, { stopped, late, stalled }: RequestState): ModelServerError {
   if (stopped)
@@ -66,7 +63,7 @@ export function upstreamFailure(cause: unknown, { stopped, late, stalled }: Requ
     const where = stalled.silent ? "before the first piece" : "in the middle";
     return unusable(`the model server stopped ${where} of its answer for ${stalled.pauseMs / 1000} s`, cause);
   }
-  // Who still answers when the time is up may only have been asked for much.
+  // A server that still streams at the time limit may just have had much to do.
   if (late)
     return unusable(`the model server did not answer within ${late.timeoutMs / 1000} s`, cause, {
       verdict: late.silent ? "broken" : "unknown",
@@ -84,8 +81,8 @@ export function upstreamFailure(cause: unknown, { stopped, late, stalled }: Requ
 }
 
 /**
- * The server answered, but nothing that could be sold. Whether it computed an answer cannot be known, so no other one is asked.
- * @param more.worked whether it may have computed one, which is the case unless it says otherwise
+ * An unusable response. Whether the server computed one is unknown, so no other server is tried.
+ * @param more.worked false if it certainly computed nothing
  */
 export function unusable(
   what: string,
@@ -95,7 +92,6 @@ export function unusable(
   return new ModelServerError("TOOL_FAILED", what, { verdict, worked, cause });
 }
 
-/** No server for the model can be asked at present. */
 export function busy(retryAfterSeconds: number, cause: unknown): ModelServerError {
   return new ModelServerError("UNAVAILABLE", "the model server is busy", {
     verdict: "busy",
@@ -113,7 +109,7 @@ function refusal(status: unknown, headers: unknown, cause: Error): ModelServerEr
       elsewhere: true,
       cause,
     });
-  // The server is well, but does not know the model, any more or yet.
+  // The server is healthy, but does not have the model.
   if (status === 404)
     return new ModelServerError("TOOL_FAILED", "the model server failed (HTTP 404)", {
       verdict: "served",
@@ -130,7 +126,7 @@ function refusal(status: unknown, headers: unknown, cause: Error): ModelServerEr
   return unusable(`the model server failed (HTTP ${String(status)})`, cause, { worked: false });
 }
 
-/** `Retry-After` in seconds (RFC 9110, 10.2.3); its date form is not worth trusting a foreign clock. */
+/** Seconds of `Retry-After` (RFC 9110, 10.2.3). Its date form would depend on the server's clock. */
 function retryAfter(headers: unknown): number {
   const text = headers instanceof Headers ? (headers.get("retry-after") ?? "") : "";
   if (!/^\d{1,6}$/.test(text)) return DEFAULT_RETRY_SECONDS;

@@ -7,23 +7,21 @@ import { WeightedRoundRobin } from "./weighted-round-robin.ts";
 import { busy, ModelServerError, unusable } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 
-/** How long a start waits for the lists of upstreams without a table; who is slower is offered later. */
+/** How long startup waits for model lists. Slower upstreams are added later. */
 const STARTUP_TIMEOUT_MS = 5_000;
-/** After how long an upstream that has never listed anything is asked again; twice as long each time. */
+/** Doubles after each failure, until the first list arrives. */
 const INITIAL_RETRY_MS = 1_000;
 
-/** No server has worked for the call. */
 const NOT_ASKED = { verdict: "unknown", worked: false } as const;
 
-/** What the shop needs besides its upstreams. */
 export interface UpstreamModelsDeps {
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * The models of all upstreams as one shop. A call goes to one upstream that sells the model, and to the next one only if the first has
- * surely computed nothing: what was computed is paid for, and nobody pays twice.
+ * Combines the models of all upstreams. A call fails over to the next upstream only if the first certainly
+ * computed nothing, since computed answers are billed.
  */
 export class UpstreamModels implements ChatModels {
   readonly #servers: readonly ModelServer[];
@@ -39,10 +37,7 @@ export class UpstreamModels implements ChatModels {
     this.#log = log;
   }
 
-  /**
-   * Asks the upstreams that have no table what they sell, and goes on asking. Who does not answer keeps nobody waiting: its models are
-   * offered from the moment that it does.
-   */
+  /** Opens the upstreams and keeps refreshing the lists of those without a table. */
   static async open(
     upstreams: readonly UpstreamSettings[],
     { clock, log }: UpstreamModelsDeps,
@@ -60,7 +55,7 @@ export class UpstreamModels implements ChatModels {
     return shop;
   }
 
-  /** What is sold at present; the same array as long as nothing changes. */
+  /** The same array until the models change. */
   get models(): readonly ChatModel[] {
     return this.#models;
   }
@@ -84,7 +79,7 @@ export class UpstreamModels implements ChatModels {
     throw combinedError(failures);
   }
 
-  /** Stops asking for lists, and ends the connections. */
+  /** Stops refreshing and closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const timer of this.#timers.values()) clearTimeout(timer);
@@ -98,7 +93,7 @@ export class UpstreamModels implements ChatModels {
     return order.flatMap((settings) => sellers.filter(({ server }) => server.settings === settings));
   }
 
-  /** Asks an upstream what it sells, and sees to it that it is asked again. */
+  /** Refreshes a model list and schedules the next refresh. */
   async #refresh(server: ModelServer, failed: number): Promise<void> {
     const answered = await server.refreshModels(this.#closing.signal);
     if (this.#closing.signal.aborted) return;
@@ -121,7 +116,7 @@ export class UpstreamModels implements ChatModels {
   }
 }
 
-/** What callers are told when nobody took the call: when to come back, if anybody said so. */
+/** Prefers a retryable error if any upstream gave a Retry-After. */
 function combinedError(failures: readonly ModelServerError[]): ModelServerError {
   const [first, ...others] = failures;
   if (first && others.length === 0) return first;

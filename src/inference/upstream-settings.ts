@@ -3,20 +3,19 @@ import type { ChatModel } from "../domain/chat.ts";
 import { mayConnect, type Network } from "../outbound/address-guard.ts";
 import { defaultUpstream, type InferenceSection, type UpstreamSection } from "./config.ts";
 
-/** A model of a table: on which terms it is sold, and what the server calls it. */
+/** A model with its terms and its name at the server. */
 export interface TableModel extends ChatModel {
   readonly upstreamModel: string;
 }
 
-/** One OpenAI-compatible server, ready to be asked. */
+/** Resolved settings of one OpenAI-compatible server. */
 export interface UpstreamSettings {
   readonly name: string;
   readonly kind: UpstreamSection["kind"];
-  /** Ends where `/models` and `/chat/completions` begin, e.g. `https://host/v1`. */
+  /** Without the final `/models` or `/chat/completions`, e.g. `https://host/v1`. */
   readonly baseUrl: string;
-  /** Undefined: the server asks for none. */
+  /** Undefined: no authentication. */
   readonly apiKey: string | undefined;
-  /** More headers of every request, by their names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly firstPieceTimeoutMs: number;
@@ -24,30 +23,26 @@ export interface UpstreamSettings {
   readonly stream: boolean;
   readonly limitParameter: UpstreamSection["limit_parameter"];
   readonly weight: number;
-  /** Undefined: what the server asks itself makes no price. */
+  /** Undefined: the server's own prices set no price. */
   readonly markupPercent: number | undefined;
-  /** Where the server may lie; elsewhere no connection is made. */
   readonly network: Network;
   /** Undefined: whatever the server lists, on the terms of {@link defaults}. */
   readonly models: readonly TableModel[] | undefined;
   readonly defaults: Omit<ChatModel, "id">;
-  /** How often it is asked again what it sells. */
   readonly refreshMs: number;
 }
 
-/** The upstreams, or everything that is wrong with them. */
 export interface ResolvedUpstreams {
   readonly upstreams: readonly UpstreamSettings[];
-  /** Sentences for the operator, each with the path of the setting. */
+  /** Messages for the operator, each with the path of the setting. */
   readonly problems: readonly string[];
 }
 
 type Offer = InferenceSection["default_model"];
 
-/** The longest value of a header. */
 const MAX_HEADER_LENGTH = 4_096;
 
-/** Joins the configuration file's `inference` part with the environment. No upstream and no problem: inference is off. */
+/** Merges the `inference` section with the environment. No upstreams and no problems: inference is off. */
 export function resolveUpstreams(
   section: InferenceSection,
   env: Readonly<Record<string, string | undefined>>,
@@ -108,7 +103,7 @@ function baseUrlOf(
   return URL.canParse(url) && /^https?:\/\//i.test(url) ? url.replace(/\/+$/, "") : undefined;
 }
 
-/** What is wrong with an address before anything is looked up. Whatever way it was written, a URL has it in its plain form. */
+/** Checks an address before any DNS lookup. URL parsing has already normalised it. */
 function addressProblems(path: string, url: URL, network: Network): string[] {
   const { username, password, hostname, search, hash } = url;
   const problems: string[] = [];
@@ -147,7 +142,7 @@ function markupProblems(path: string, { kind, models, markup_percent }: Upstream
   return [`${path}.markup_percent: is for kind openrouter without a table of models; leave it out`];
 }
 
-/** A key that no request could carry would fail each call, with the key in the error. */
+/** A key that no header can carry would fail each call and leak into the error. */
 function keyProblems(
   path: string,
   { api_key_env }: UpstreamSection,
@@ -164,7 +159,7 @@ function fitsHeader(value: string): boolean {
   return /^[\t\x20-\x7e]*$/.test(value) && value.length <= MAX_HEADER_LENGTH;
 }
 
-/** Values that no request could carry, or that are missing. They may be secrets, so they are not repeated. */
+/** Values are not repeated: they may be secrets. */
 function headerProblems(
   path: string,
   { headers_env }: UpstreamSection,
@@ -180,7 +175,7 @@ function headerProblems(
   });
 }
 
-/** A model is bought by its id alone, so all tables that have it must ask the same for it, and each once. */
+/** Callers name only the model id, so all tables must agree on its price and list it once. */
 function repeated(entries: readonly UpstreamSection[]): string[] {
   const first = new Map<string, { path: string; model: Offer }>();
   const problems: string[] = [];

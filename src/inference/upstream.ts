@@ -9,25 +9,24 @@ import { readResponse } from "./read-response.ts";
 import { unusable, upstreamFailure, type RequestState } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 
-/** Longest answer that is read, bytes: in a stream a few characters of text come with some two hundred around them. */
+/** Bytes. A stream adds about 200 bytes of envelope to a few characters of text. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** Longest that a list of models may take, ms. */
 const LIST_MS = 15_000;
 
-/** How long a server that is done may take to end its answer, so that the connection can be used again, ms. */
 const DRAIN_MS = 1_000;
 
-/** Shorter values of secrets stand for none ("none", "EMPTY", "ollama"), and would be found in honest answers. */
+/** Shorter values are placeholders ("none", "EMPTY", "ollama") and occur in honest answers. */
 const MIN_SECRET_LENGTH = 16;
 
-/** As long as a timer can run: the client's own time limit covers neither bodies nor pauses, so another one counts. */
+/**
+ * Longest timer. The client's own limit covers neither bodies nor pauses, so RequestTimer is used instead.
+ */
 const NO_LIMIT_MS = 2_147_483_647;
 
-/** What a request says of itself. */
 const REQUEST_HEADERS = ["accept", "authorization", "content-type", "idempotency-key", "user-agent"];
 
-/** The headers of a request without those that describe this machine or that the client takes from the environment (OPENAI_CUSTOM_HEADERS). */
+/** Drops headers that describe this machine or that the client takes from OPENAI_CUSTOM_HEADERS. */
 function ownHeaders(all: RequestInit["headers"], configured: UpstreamSettings["headers"]): Headers {
   const own = new Set([...REQUEST_HEADERS, ...Object.keys(lowerCased(configured))]);
   return new Headers([...new Headers(all)].filter(([name]) => own.has(name)));
@@ -37,14 +36,14 @@ function lowerCased(headers: UpstreamSettings["headers"]): Record<string, string
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** One OpenAI-compatible server. Nothing is sent to it twice: whether a lost answer was already computed cannot be known. */
+/** One OpenAI-compatible server. Never sends a request twice: a lost response may have been computed. */
 export class Upstream {
   readonly #settings: UpstreamSettings;
   readonly #client: OpenAI;
   readonly #connections: OpenFetch;
   readonly #secrets: readonly string[];
 
-  /** @param lookup finds the addresses of a name; the system's resolver when left out */
+  /** @param lookup DNS lookup; defaults to the system's resolver */
   constructor(settings: UpstreamSettings, lookup?: LookupFunction) {
     this.#settings = settings;
     this.#secrets = [settings.apiKey ?? "", ...Object.values(settings.headers)]
@@ -55,12 +54,12 @@ export class Upstream {
       maxBytes: MAX_ANSWER_BYTES,
       ...(lookup && { lookup }),
     });
-    // The client insists on a key; servers without keys ignore this one.
+    // The client requires a key; servers without authentication ignore it.
     const apiKey = settings.apiKey ?? "none";
     this.#client = new OpenAI({
       baseURL: settings.baseUrl,
       apiKey,
-      // Named so that the client takes none of them from the environment; it would send an administrator's key in place of the other.
+      // Explicit nulls: the client would otherwise read these from the environment and send the admin key.
       adminAPIKey: null,
       organization: null,
       project: null,
@@ -69,14 +68,14 @@ export class Upstream {
       logLevel: "off",
       fetch: (input, init) =>
         this.#connections.fetch(input, { ...init, headers: ownHeaders(init?.headers, settings.headers) }),
-      // A header that is configured is in place of the key's.
+      // Configured headers replace the Authorization header.
       defaultHeaders: new Headers({ authorization: `Bearer ${apiKey}`, ...lowerCased(settings.headers) }),
     });
   }
 
   /**
-   * What this server lists.
-   * @throws ModelServerError when it does not answer, or not with a list
+   * Lists the server's models.
+   * @throws ModelServerError
    */
   async list(signal: AbortSignal): Promise<readonly ListedModel[]> {
     const timeoutMs = Math.min(this.#settings.timeoutMs, LIST_MS);
@@ -101,9 +100,9 @@ export class Upstream {
 
   /**
    * Completes a conversation (POST /chat/completions of the OpenAI API).
-   * @param request its model by the server's own name
-   * @param alive told when the first piece of a streamed answer is there
-   * @throws ModelServerError TOOL_FAILED, or UNAVAILABLE when the server asks for patience (429, 503)
+   * @param request with the server's own model name
+   * @param onFirstChunk called when the first chunk of a stream arrives
+   * @throws ModelServerError TOOL_FAILED, or UNAVAILABLE after 429 or 503
    */
   async complete(
     request: ChatRequest,
@@ -126,7 +125,7 @@ export class Upstream {
     } catch (error) {
       patience.abort();
       cutBy = limitReached(error, patience.state);
-      // The server has worked and bills for it: what came before the limit is delivered.
+      // The server bills for its work, so what arrived before the limit is delivered.
       if (cutBy === null || !received.delivers) throw upstreamFailure(error, patience.state);
     }
     const completion = received.result(cutBy);
@@ -134,7 +133,6 @@ export class Upstream {
     return completion;
   }
 
-  /** Ends its connections. */
   close(): Promise<void> {
     return this.#connections.close();
   }
@@ -159,7 +157,7 @@ export class Upstream {
     return this.#secrets.some((secret) => text.includes(secret));
   }
 
-  /** Withholds an answer that repeats the operator's key, also where it was cut in the middle of it. */
+  /** Withholds an answer that repeats the operator's key, even if cut inside it. */
   #requireDiscretion({ content, finishReason }: ChatCompletion): void {
     if (
       this.#secrets.some((secret) => endsInsideSecret(content, secret)) ||
@@ -172,7 +170,6 @@ export class Upstream {
   }
 }
 
-/** Whether a text ends in the middle of a secret. */
 function endsInsideSecret(text: string, secret: string): boolean {
   const end = text.slice(-secret.length);
   for (let length = MIN_SECRET_LENGTH; length < secret.length; length++)
@@ -180,7 +177,7 @@ function endsInsideSecret(text: string, secret: string): boolean {
   return false;
 }
 
-/** Why an answer ended that a limit of ours ended; null: something else did. */
+/** Returns the finish reason if our own limit ended the response; null otherwise. */
 function limitReached(error: unknown, { stopped, late, stalled }: RequestState): string | null {
   if (stopped) return null;
   if (late || stalled) return "timeout";
@@ -191,14 +188,14 @@ function causedByLength(error: unknown): boolean {
   return error instanceof Error && (error instanceof ResponseTooLongError || causedByLength(error.cause));
 }
 
-/** Reads what is left of an answer, so that its connection can be used again; for a moment, then it is closed. */
+/** Reads the rest of a response so that its connection can be reused, up to a time limit. */
 async function drain(response: Response, patience: RequestTimer): Promise<void> {
   patience.stop();
   const end = setTimeout(() => patience.abort(), DRAIN_MS);
   try {
     await response.body?.pipeTo(new WritableStream());
   } catch {
-    // It is closed, which is all that was left to do.
+    // The connection is closed, so there is nothing left to do.
     patience.abort();
   } finally {
     clearTimeout(end);

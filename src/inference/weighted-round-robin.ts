@@ -1,13 +1,13 @@
-/** Whoever takes a share of the work; 0: none, as long as others can do it. */
+/** Weight 0: only used if all others fail. */
 interface Weighted {
   readonly weight: number;
 }
 
-/** Shares calls out by weight, evenly in time (smooth weighted round robin): with the weights 2 and 1 it goes a, b, a, a, b, a. */
+/** Smooth weighted round robin: weights 2 and 1 give a, b, a, a, b, a. */
 export class WeightedRoundRobin<Server extends Weighted> {
   readonly #credit = new Map<Server, number>();
 
-  /** Whom to ask next, and after it the others, as they stand. */
+  /** Returns the next server first, then the others as fallbacks. */
   order(servers: readonly Server[]): readonly Server[] {
     const total = servers.reduce((sum, { weight }) => sum + weight, 0);
     const [first, ...others] = servers;

@@ -1,7 +1,7 @@
-/** Longer names are compared by their beginning. */
+/** Longer names are compared by their first characters only. */
 const MAX_COMPARED_LENGTH = 32;
 
-/** Returns the names, those first that share the most pairs of neighbouring characters with the wanted one. */
+/** Sorts names by similarity to the wanted one: shared pairs of neighbouring characters. */
 export function closestFirst(wanted: string, names: readonly string[]): string[] {
   const pairs = pairsOf(wanted);
   const likeness = (name: string) => {

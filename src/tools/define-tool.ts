@@ -6,28 +6,29 @@ import type { Scope } from "../domain/scope.ts";
 import type { Tool, ToolAnnotations, ToolContext } from "../domain/tool.ts";
 import { explainIssues } from "./explain-issues.ts";
 
-/** What every tool says of itself. */
 interface ToolHead {
   readonly name: string;
   readonly description: string;
-  /** Undefined: any valid key will do. */
+  /** Undefined: any valid key. */
   readonly scope: Scope | undefined;
   readonly annotations?: ToolAnnotations;
 }
 
-/** A tool, with its parameters as a schema. */
 interface ToolDefinition<Schema extends z.ZodType> extends ToolHead {
-  /** A strict object: members that it does not name are refused. */
+  /** A strict object: unknown members are rejected. */
   readonly params: Schema;
-  /** What a call costs: undefined for free tools, an amount for a fixed price, else a function of the parameters. */
+  /** Undefined: free. An amount: fixed. A function: depends on the parameters. Micro-USD. */
   readonly price: MicroUsd | ((params: z.output<Schema>) => MicroUsd) | undefined;
-  /** @throws ToolgateError INVALID_REQUEST for what the schema cannot say */
+  /** @throws ToolgateError INVALID_REQUEST for what the schema cannot express */
   readonly check?: (params: z.output<Schema>) => void;
   /** @throws ToolgateError TOOL_FAILED or UNAVAILABLE */
   readonly run: (params: z.output<Schema>, context: ToolContext) => JsonObject | Promise<JsonObject>;
 }
 
-/** Makes an active tool. Its billable flag follows from its price; its JSON Schema and the check of a call come from one schema. */
+/**
+ * Defines an active tool. The schema yields both validation and the JSON Schema; the price yields
+ * `billable`.
+ */
 export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): Tool {
   const { name, description, scope, annotations, params: schema, price, check, run } = definition;
   const inputSchema = jsonSchemaOf(schema);
@@ -54,13 +55,12 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
   };
 }
 
-/** How far the proof of what a tool depends on has come on this instance. */
+/** Status of the self-test a tool depends on. */
 export type SelfTestStatus = "running" | "passed" | "failed";
 
-/** Seconds after which another try makes sense while the proof runs. */
 const SELF_TEST_RETRY_SECONDS = 5;
 
-/** The tool: its calls are UNAVAILABLE while the proof runs, and the tool is unavailable where it failed. */
+/** Makes calls UNAVAILABLE while the self-test runs, and the tool unavailable if it failed. */
 export function afterSelfTest(tool: Tool, proof: () => SelfTestStatus): Tool {
   return {
     ...tool,
@@ -79,7 +79,7 @@ export function afterSelfTest(tool: Tool, proof: () => SelfTestStatus): Tool {
   };
 }
 
-/** Makes a tool that is listed but cannot be called yet, so that agents can plan for it. */
+/** Returns a tool that is listed but cannot be called. */
 export function unavailableTool(tool: ToolHead & { readonly billable: boolean }): Tool {
   return {
     ...tool,

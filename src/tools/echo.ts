@@ -6,7 +6,7 @@ const params = z.strictObject({
   message: z.string().max(65_536).describe("Text to send back, unchanged"),
 });
 
-/** `echo`: sends the message back (specification 2.1, 2.2). */
+/** Specification 2.1, 2.2. */
 export function echo(): Tool {
   return defineTool({
     name: "echo",

@@ -8,9 +8,9 @@ type Path = readonly PropertyKey[];
 const MAX_ISSUES = 5;
 
 /**
- * Says what is wrong with a call's parameters and what to do, one sentence per field, each with its path,
- * e.g. `params.messages[2].role: must be one of "system", "user", "assistant"`.
- * @param inputSchema the JSON Schema of the parameters, which knows the members of each object
+ * Explains validation issues, one sentence per field with its path, e.g. `params.messages[2].role: must be
+ * one of "system", "user", "assistant"`.
+ * @param inputSchema JSON Schema of the parameters, which lists the members of each object
  */
 export function explainIssues(issues: readonly Issue[], inputSchema: JsonObject): string {
   const sentences: string[] = [];
@@ -19,7 +19,7 @@ export function explainIssues(issues: readonly Issue[], inputSchema: JsonObject)
   return sentences.join("; ");
 }
 
-/** @param most sentences at most: one issue may be about 100,000 members */
+/** @param most number of sentences: one issue may list 100,000 members */
 function explain(issue: Issue, inputSchema: JsonObject, most: number): string[] {
   if (most === 0) return [];
   if (issue.code !== "unrecognized_keys") return [`${fieldPath(issue.path)}: ${problem(issue)}`];
@@ -60,7 +60,7 @@ function bound(
   return `be ${side} ${limit}`;
 }
 
-/** The names of the members that the object at the path may have. */
+/** Returns the member names allowed at a path. */
 function membersAt(schema: JsonObject, path: Path): string[] {
   let node: JsonValue | undefined = schema;
   for (const step of path) {

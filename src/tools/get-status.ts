@@ -3,15 +3,14 @@ import { formatUsdc, type MicroUsd } from "../domain/money.ts";
 import type { Tool } from "../domain/tool.ts";
 import { defineTool } from "./define-tool.ts";
 
-/** What get_status reports from. */
 export interface StatusDeps {
-  /** The version of the running service, as in GET /health. */
+  /** As in GET /health. */
   readonly version: string;
-  /** What the account can spend now, in micro-USD. */
+  /** Available balance of the account, micro-USD. */
   readonly balance: (accountId: string) => Promise<MicroUsd>;
 }
 
-/** `get_status`: the service's version and the caller's balance (specification 2.2). */
+/** Returns the service's version and the caller's balance (specification 2.2). */
 export function getStatus({ version, balance }: StatusDeps): Tool {
   return defineTool({
     name: "get_status",

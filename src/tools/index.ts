@@ -15,18 +15,16 @@ import type { SandboxDeps } from "./sandbox/deps.ts";
 import { sandboxExecute } from "./sandbox/execute.ts";
 import { vramEstimate } from "./vram-estimate/tool.ts";
 
-/** What the tools need. */
 export interface ToolDeps extends StatusDeps {
   readonly prices: Prices;
-  /** Undefined: no model server is configured, and inference_chat is announced only. */
+  /** Undefined: no model server is configured, so inference_chat is unavailable. */
   readonly inference: ChatModels | undefined;
-  /** Undefined: there is no sandbox, and its tools are announced only. */
+  /** Undefined: the sandbox is off, so its tools are unavailable. */
   readonly sandbox: SandboxDeps | undefined;
-  /** The operator's own tools, ready made. */
   readonly customTools: readonly Tool[];
 }
 
-/** The tools, in the order of the specification's catalogue (section 1), and after them the operator's own. */
+/** Returns the built-in tools in the order of the specification (section 1), then the custom tools. */
 export function makeTools(deps: ToolDeps): Tool[] {
   return [
     getStatus(deps),

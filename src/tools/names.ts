@@ -1,4 +1,4 @@
-/** The tools that are there without any configuration (specification 1), in the order of the catalogue; an operator's own take other names. */
+/** Built-in tools in catalogue order (specification 1). Custom tools need other names. */
 export const BUILT_IN_TOOLS = [
   "get_status",
   "echo",

@@ -1,17 +1,14 @@
 import { z } from "zod";
 import { MAX_MICRO_USD } from "../domain/money.ts";
 
-/** A whole number of micro-USD (millionths of a USD), at least one. */
+/** Micro-USD, at least 1. */
 const microUsd = z
   .int()
   .min(1)
   .max(Number(MAX_MICRO_USD))
   .transform((amount) => BigInt(amount));
 
-/**
- * The `prices` part of the configuration file. Every member can be left out; what is left out has its default.
- * Models carry their own prices in the `inference` part.
- */
+/** The `prices` section of the configuration file. The `inference` section holds the prices of models. */
 export const pricesSchema = z
   .strictObject({
     vram_estimate: z
@@ -30,5 +27,4 @@ export const pricesSchema = z
   })
   .prefault({});
 
-/** What the tools cost, in micro-USD. */
 export type Prices = z.output<typeof pricesSchema>;

@@ -1,7 +1,6 @@
 import type { Tool } from "../domain/tool.ts";
 import { unavailableTool } from "./define-tool.ts";
 
-/** `inference_chat` where no model server is configured. */
 export function unavailableInferenceChat(): Tool {
   return unavailableTool({
     name: "inference_chat",
@@ -12,7 +11,6 @@ export function unavailableInferenceChat(): Tool {
   });
 }
 
-/** `sandbox_execute` where the sandbox is off. */
 export function unavailableSandboxExecute(): Tool {
   return unavailableTool({
     name: "sandbox_execute",
@@ -23,7 +21,6 @@ export function unavailableSandboxExecute(): Tool {
   });
 }
 
-/** `sandbox_cancel` where the sandbox is off. */
 export function unavailableSandboxCancel(): Tool {
   return unavailableTool({
     name: "sandbox_cancel",
@@ -34,7 +31,7 @@ export function unavailableSandboxCancel(): Tool {
   });
 }
 
-/** `gpu_provision`: coming soon (specification 1). */
+/** Coming soon (specification 1). */
 export function gpuProvision(): Tool {
   return unavailableTool({
     name: "gpu_provision",

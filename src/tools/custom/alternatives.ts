@@ -1,15 +1,15 @@
 import type { ErrorObject } from "ajv";
 import { isJsonObject, type JsonObject } from "../../domain/json.ts";
 
-/** Whether an error says that no alternative fits, or too many do. */
+/** Whether the error comes from anyOf or oneOf as a whole. */
 export function isComposite({ keyword }: ErrorObject): boolean {
   return keyword === "anyOf" || keyword === "oneOf";
 }
 
 /**
- * Tells which errors are of an alternative, and so say nothing on their own. Paths in the schema do not tell: behind a reference ajv
- * begins them anew.
- * @param root the schema that all references lead into
+ * Returns a test for errors inside an alternative, which mean nothing on their own. Compares schemas, since
+ * ajv restarts schema paths after a $ref.
+ * @param root the schema that all references point into
  */
 export function withinAlternatives(
   composite: ErrorObject,
@@ -23,7 +23,7 @@ export function withinAlternatives(
     schemas.has(error.parentSchema);
 }
 
-/** Every object in a part of a schema, and in what it refers to. */
+/** Collects all objects of a schema and of the schemas it references. */
 function schemasIn(part: unknown, root: JsonObject): ReadonlySet<object> {
   const found = new Set<object>();
   const waiting: unknown[] = [part];

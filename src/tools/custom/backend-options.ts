@@ -1,16 +1,16 @@
 import type { Guard } from "../../outbound/address-guard.ts";
 
-/** What each kind of backend is made with. */
+/** Options common to all backends. */
 export interface BackendOptions<Section> {
-  /** The tool's name, for what the caller is told. */
+  /** The tool's name, for error messages. */
   readonly tool: string;
-  /** What stands behind it, as the operator wrote it; paths are absolute. */
+  /** The operator's settings with absolute paths. */
   readonly section: Section;
-  /** Headers, or metadata, of each call: secrets. */
+  /** Headers or gRPC metadata of each call. Secret. */
   readonly headers: Readonly<Record<string, string>>;
-  /** For what the caller is told; the call's signal aborts by then. ms */
+  /** For error messages; the call's signal enforces it. ms */
   readonly timeoutMs: number;
-  /** Longest answer that is read, bytes, after decompression. */
+  /** Response limit after decompression, bytes. */
   readonly maxResponseBytes: number;
   readonly guard: Guard;
 }

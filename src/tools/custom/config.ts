@@ -2,16 +2,14 @@ import { z } from "zod";
 import { MAX_MICRO_USD } from "../../domain/money.ts";
 import { SCOPES } from "../../domain/scope.ts";
 
-/** How long one call may take unless the operator says otherwise, ms. */
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** Longest answer that is read unless the operator says otherwise, bytes. */
 const DEFAULT_ANSWER_BYTES = 2 * 1024 * 1024;
 
-/** The most that may be allowed, bytes: with what the gateway adds, a result must fit into a message of gRPC (4 MiB by default). */
+/** With the gateway's own fields, the result must fit into a gRPC message (4 MiB by default). */
 const MAX_ANSWER_BYTES = 3 * 1024 * 1024;
 
-/** A whole number of micro-USD (millionths of a USD), at least one. */
+/** Micro-USD, at least 1. */
 const microUsd = z
   .int()
   .min(1)
@@ -20,13 +18,12 @@ const microUsd = z
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
 
-/** What a call costs: the same each time, by its parameters, or nothing. */
 const price = z.union(
   [
     z.strictObject({ flat_microusd: microUsd }),
     z
       .strictObject({
-        /** Common Expression Language over `params`; its value is an int, in micro-USD. */
+        /** CEL over `params`, evaluating to an int in micro-USD. */
         expression: z.string().min(1).max(2_000),
         minimum_microusd: microUsd.optional(),
         maximum_microusd: microUsd.optional(),
@@ -44,27 +41,25 @@ const price = z.union(
   },
 );
 
-/** One operation of an API that an OpenAPI document describes. */
+/** An operation of an OpenAPI document. */
 const http = z.strictObject({
-  /** A file, beside the configuration file unless its path is absolute, or an address. */
+  /** A URL, or a path relative to the configuration file. */
   openapi: z.string().min(1),
   operation_id: z.string().min(1),
-  /** Left out: the first of the document's servers, with the defaults of its variables. */
+  /** Default: the document's first server, with its variables' defaults. */
   server_url: httpUrl.optional(),
 });
 
-/** One unary method of a gRPC server. */
+/** A unary gRPC method. */
 const grpc = z
   .strictObject({
-    /** `host:port`. */
     address: z.string().regex(/^(\[[\da-fA-F:.]+\]|[^\s:/@[\]]+):\d{1,5}$/, "must be host:port"),
-    /** `package.Service/Method`. */
     method: z.string().regex(/^[A-Za-z_][\w.]*\/[A-Za-z_]\w*$/, "must be package.Service/Method"),
-    /** The server says itself what the method takes (grpc.reflection.v1); so where there is no descriptor_set. */
+    /** Use grpc.reflection.v1. The default without descriptor_set. */
     reflection: z.literal(true).optional(),
-    /** A file with a google.protobuf.FileDescriptorSet that includes its imports, beside the configuration file unless its path is absolute. */
+    /** Path of a google.protobuf.FileDescriptorSet with its imports, relative to the configuration file. */
     descriptor_set: z.string().min(1).optional(),
-    /** false: without TLS; ca_file: trusts these certificates (PEM) instead of the system's. */
+    /** false: plaintext. ca_file: trust these PEM certificates instead of the system's. */
     tls: z.union([z.boolean(), z.strictObject({ ca_file: z.string().min(1) })]).prefault(true),
   })
   .refine(({ reflection, descriptor_set }) => reflection === undefined || descriptor_set === undefined, {
@@ -72,7 +67,7 @@ const grpc = z
     path: ["descriptor_set"],
   });
 
-/** One tool of an MCP server (streamable HTTP). */
+/** A tool of an MCP server (streamable HTTP). */
 const mcp = z.strictObject({ url: httpUrl, tool: z.string().min(1).max(256) });
 
 const customTool = z
@@ -83,17 +78,17 @@ const customTool = z
         /^[a-z][a-z0-9_]{0,63}$/,
         "must be 1 to 64 characters of a-z, 0-9 and _, and begin with a letter",
       ),
-    /** Left out: what the server says of the operation. */
+    /** Default: the server's own description. */
     description: z.string().min(1).max(4_000).optional(),
     price,
     scope: z.enum(SCOPES).prefault("compute:run"),
     timeout_ms: z.int().min(1).max(300_000).prefault(DEFAULT_TIMEOUT_MS),
     max_response_bytes: z.int().min(1).max(MAX_ANSWER_BYTES).prefault(DEFAULT_ANSWER_BYTES),
-    /** Headers (metadata in gRPC) of each call, each with the environment variable that holds its value. */
+    /** Headers or gRPC metadata of each call, by the environment variable that holds the value. */
     headers_env: z.record(z.string(), z.string().min(1)).prefault({}),
-    /** Where the server may lie; never at link-local, multicast and cloud metadata addresses. */
+    /** Link-local, multicast and cloud metadata addresses are always blocked. */
     network: z.enum(["public", "any"]).prefault("public"),
-    /** Hosts that may lie in private networks whatever `network` says. */
+    /** Hosts that may be in private networks regardless of `network`. */
     allow_hosts: z
       .array(z.string().regex(/^[^\s:/@]+$|^\[?[\da-fA-F:.]+\]?$/, "must be a host, without a port"))
       .prefault([]),
@@ -105,19 +100,16 @@ const customTool = z
     error: "must have exactly one of http, grpc and mcp, which says what stands behind it",
   });
 
-/** The `tools` part of the configuration file: tools of the operator's own, in the order in which the catalogue lists them. */
+/** The `tools` section: the operator's custom tools in catalogue order. */
 export const customToolsSchema = z.array(customTool).prefault([]);
 
-/** The `tools` part as read. */
 export type CustomToolsSection = z.output<typeof customToolsSchema>;
 
-/** One entry as read. */
 export type CustomToolSection = CustomToolsSection[number];
 
-/** What a call costs, as read. */
 export type PriceSection = z.output<typeof price>;
 
-/** What stands behind a tool, as read. Paths in it are absolute once {@link resolveTools} has read it. */
+/** Paths are absolute after {@link resolveCustomTools}. */
 export type HttpSection = z.output<typeof http>;
 export type GrpcSection = z.output<typeof grpc>;
 export type McpSection = z.output<typeof mcp>;

@@ -14,23 +14,22 @@ import { deliverable } from "./deliverable.ts";
 import { descriptionProblem, holdsSecret } from "./result-check.ts";
 import type { CustomToolSettings } from "./settings.ts";
 
-/** Longest schema, bytes of JSON: all tools' schemas go into one listing. */
+/** Bytes of JSON. All schemas share one listing. */
 const MAX_SCHEMA_BYTES = 128 * 1024;
 
-/** Longest description, characters. */
+/** Characters. */
 const MAX_DESCRIPTION_LENGTH = 4_000;
 
-/** Seconds after which another instance will have taken over from one that shuts down. */
+/** Time for another instance to take over during shutdown. */
 const SHUTDOWN_RETRY_SECONDS = 5;
 
-/** What is known of a tool once its backend has described itself. */
 interface Described {
   readonly description: string;
   readonly inputSchema: JsonObject;
   readonly check: ParameterCheck;
 }
 
-/** A tool of the operator's own. Announced until its backend has said what it takes. */
+/** A custom tool. Unavailable until its backend has described itself. */
 export class CustomTool implements Tool {
   readonly #settings: CustomToolSettings;
   readonly #backend: Backend;
@@ -68,8 +67,8 @@ export class CustomTool implements Tool {
   }
 
   /**
-   * Asks the backend what the tool takes, and offers it from then on.
-   * @throws Error with a sentence for the operator
+   * Describes the tool through its backend and makes it available.
+   * @throws Error with a message for the operator
    */
   async describe(signal: AbortSignal): Promise<void> {
     const { description, inputSchema } = await this.#backend.describe(signal);
@@ -113,7 +112,7 @@ export class CustomTool implements Tool {
     return fit;
   }
 
-  /** Why the backend gave up is known here best: it sees no more than that its signal aborted. */
+  /** The backend sees only an aborted signal; the reason is known here. */
   #failure(error: unknown, stopping: AbortSignal, deadline: AbortSignal): ToolgateError {
     if (stopping.aborted)
       return unavailable(this.name, "the service is shutting down", SHUTDOWN_RETRY_SECONDS, error);

@@ -3,8 +3,9 @@ import { omitted } from "./omitted.ts";
 import { MAX_RESULT_DEPTH, MAX_RESULT_BYTES, sizeOf } from "./result-check.ts";
 
 /**
- * Returns an answer as it can be delivered by every transport: what nests too deeply or cannot be written as JSON is replaced where it
- * stands, an answer that is too long as a whole. The server has done its work, so the call is charged all the same.
+ * Returns a result that every transport can deliver. Replaces parts that nest too deeply or are not valid
+ * JSON, and a result that is too long as a whole. The server has done its work, so the call is still
+ * charged.
  */
 export function deliverable(result: JsonObject): JsonObject {
   if (fits(result, MAX_RESULT_DEPTH)) return result;
@@ -27,7 +28,7 @@ function fitted(value: JsonValue, levels: number): JsonValue {
   if (typeof value === "number" && !Number.isFinite(value))
     return omitted("not_json", "the number is beyond what JSON readers take", null);
   if (typeof value !== "object" || value === null) return value;
-  // What stands for a member would take a level more than there is.
+  // A placeholder for a member would need one more level.
   if (levels === 1 && sizeOf(value, levels) === undefined)
     return omitted("too_deep", `the answer nests deeper than ${MAX_RESULT_DEPTH} levels`, bytesOf(value));
   if (Array.isArray(value)) return value.map((item) => fitted(item, levels - 1));
@@ -38,12 +39,12 @@ function fitted(value: JsonValue, levels: number): JsonValue {
   return fit;
 }
 
-/** A member of whatever name, __proto__ included. */
+/** Defines members of any name, including __proto__. */
 function define(object: JsonObject, name: string, value: JsonValue): void {
   Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Bytes as JSON; null for what nests too deeply to be written. */
+/** Bytes as JSON; null if it nests too deeply to serialise. */
 function bytesOf(value: JsonValue): number | null {
   try {
     return Buffer.byteLength(JSON.stringify(value));

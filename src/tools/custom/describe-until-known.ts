@@ -1,20 +1,21 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { CustomTool } from "./custom-tool.ts";
 
-/** Pause after the first failure, and the longest one, ms; it doubles in between. */
+/** Doubles up to the maximum. */
 const INITIAL_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 60_000;
 
-/** How long a server may take to describe itself, ms. */
 const DESCRIBE_MS = 30_000;
 
-/** Where is told what becomes of it. */
 export interface DescribeLog {
   info(bindings: object, message: string): void;
   warn(bindings: object, message: string): void;
 }
 
-/** Asks what stands behind a tool what it takes until it says so, or `signal` aborts. Until then the tool is announced only. */
+/**
+ * Describes a tool, with backoff, until the server answers or `signal` aborts. The tool is unavailable
+ * meanwhile.
+ */
 export async function describeUntilKnown(
   tool: CustomTool,
   log: DescribeLog,
@@ -33,7 +34,7 @@ export async function describeUntilKnown(
         "a registered tool's server does not describe it",
       );
     }
-    // Rejects when there is nobody left to wait for.
+    // Rejects on abort, which the loop condition handles.
     await wait(pauseMs, undefined, { signal }).catch(() => {});
   }
 }

@@ -7,9 +7,9 @@ const MAX_ERRORS = 5;
 const MAX_ALTERNATIVES = 3;
 
 /**
- * Says what is wrong with a call's parameters and what to do, one sentence per field, each with its path, in the words of the gateway's
- * own tools, e.g. `params.city: is required, a string`.
- * @param errors of ajv, with `allErrors` and `verbose`
+ * Explains validation errors, one sentence per field with its path, e.g. `params.city: is required, a
+ * string`.
+ * @param errors of ajv with `allErrors` and `verbose`
  * @param schema of the parameters
  */
 export function explainErrors(
@@ -142,7 +142,7 @@ function member(error: ErrorObject, name: string): string {
   return String(error.params[name]);
 }
 
-/** A JSON Pointer (RFC 6901) as path; whether a step is an index, the parameters themselves tell. */
+/** Converts a JSON Pointer (RFC 6901). Only the parameters show whether a step is an index. */
 function pathOf(pointer: string, params: JsonObject): PropertyKey[] {
   let value: JsonValue | undefined = params;
   return pointer

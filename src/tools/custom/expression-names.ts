@@ -3,8 +3,8 @@ import type { parse } from "@bufbuild/cel";
 type Expr = ReturnType<typeof parse>["expr"];
 
 /**
- * Variables and functions of an expression that there are not. The library itself would tell of them only when it meets them in a call.
- * @param variables that there are
+ * Returns unknown variables and functions. The library itself reports them only when a call evaluates them.
+ * @param variables known names
  */
 export function unknownNames(
   expr: Expr | undefined,
@@ -21,7 +21,7 @@ export function unknownNames(
       return inside([kind.value.operand]);
     case "callExpr": {
       const { function: name, target, args } = kind.value;
-      // Operators have names such as _+_, and all of them are there.
+      // Operators have names such as _+_ and always exist.
       const known = !/^[A-Za-z]/.test(name) || isFunction(name);
       return [...(known ? [] : [`${name}()`]), ...inside([target, ...args])];
     }
@@ -32,7 +32,7 @@ export function unknownNames(
         inside([keyKind.case === "mapKey" ? keyKind.value : undefined, value]),
       );
     case "comprehensionExpr": {
-      // What `map`, `all` and the like are written out as.
+      // Macros such as `map` and `all` expand to comprehensions.
       const { accuVar, iterVar, iterVar2, accuInit, iterRange, loopCondition, loopStep, result } = kind.value;
       return [
         ...inside([accuInit, iterRange]),

@@ -1,20 +1,26 @@
-/** A name of a header (RFC 9110, 5.6.2). */
+/** RFC 9110, 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
 
-/** A name of metadata whose values are text (grpc.io, PROTOCOL-HTTP2, Custom-Metadata): those that end in `-bin` are bytes. */
+/**
+ * gRPC metadata with text values; names ending in `-bin` hold bytes (grpc.io, PROTOCOL-HTTP2,
+ * Custom-Metadata).
+ */
 const TEXT_METADATA = /^(?!.*-bin$)[\da-z_.-]+$/i;
 
-/** Visible characters of ASCII, with single spaces and tabs between them: what every server reads alike (RFC 9110, 5.5). */
+/** Printable ASCII without surrounding whitespace, which all servers parse alike (RFC 9110, 5.5). */
 const VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** What the gateway itself writes, or HTTP needs for itself: another value would change where a request goes, or where it ends. */
+/**
+ * Headers set by the gateway or by HTTP itself. Other values could redirect a request or change its
+ * framing.
+ */
 const RESERVED =
   /^(?:accept|accept-encoding|connection|content-.*|cookie2?|expect|grpc-.*|host|idempotency-key|keep-alive|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent)$/i;
 
-/** Shorter values say little enough to be no secrets, such as `en` or `v2`; taken out of logs they would take words with them. */
+/** Shorter values such as `en` or `v2` are not secret; redacting them would damage logs. */
 const MIN_SECRET_LENGTH = 6;
 
-/** What is wrong with a header that the operator wants sent, without its value; undefined: nothing. */
+/** Returns what is wrong with a configured header, without its value. */
 export function headerProblem(header: string, variable: string, value: string): string | undefined {
   if (!TOKEN.test(header)) return "is no name of a header";
   if (RESERVED.test(header)) return "is written by the gateway itself; leave it out";
@@ -24,19 +30,19 @@ export function headerProblem(header: string, variable: string, value: string): 
   return undefined;
 }
 
-/** Whether a header can be metadata of gRPC as text. */
+/** Whether the header can be text metadata of gRPC. */
 export function isTextMetadata(header: string): boolean {
   return TEXT_METADATA.test(header);
 }
 
-/** Whether the gateway keeps a header to itself, so that no caller may set it. */
+/** Whether only the gateway may set the header. */
 export function isReserved(header: string): boolean {
   return RESERVED.test(header);
 }
 
 /**
- * The secrets in the value of a header: all of it, what follows the scheme of an Authorization (RFC 9110, 11.4), and user and password of
- * a Basic one, together and apart (RFC 7617).
+ * Returns the secrets in a header value: the value, the credentials of an Authorization (RFC 9110, 11.4),
+ * and the user and password of Basic (RFC 7617).
  */
 export function secretsOfHeader(value: string): string[] {
   const credentials = /^[A-Za-z][\w-]* +(\S.*)$/.exec(value)?.[1] ?? "";

@@ -4,23 +4,23 @@ import { FREE, priceFrom, type Price } from "./price.ts";
 import { CustomTool } from "./custom-tool.ts";
 import { isUrl, type CustomToolSettings, type Target } from "./settings.ts";
 
-/** How long what lies in a file may take to be read, ms. */
+/** Time limit for reading a description file. */
 const FILE_MS = 10_000;
 
-/** Makes what stands behind a tool; its connections are made when they are needed. */
+/** Creates a backend. It connects on first use. */
 export type MakeBackend = (settings: CustomToolSettings) => Promise<Backend>;
 
-/** The tools, or everything that keeps them from being opened; and the end of their connections. */
+/** The custom tools and their configuration problems. */
 export interface OpenTools {
   readonly tools: readonly CustomTool[];
-  /** Sentences for the operator, each with the path of the setting. */
+  /** Messages for the operator, each with the path of the setting. */
   readonly problems: readonly string[];
-  /** Asks the servers that must be asked, in the background, again and again until they answer. */
+  /** Describes tools of remote servers in the background, with retries. */
   askServers(): void;
   close(): Promise<void>;
 }
 
-/** Opens the tools. What can be known without asking a server is a problem at once. */
+/** Opens the custom tools. Reports every problem that can be found without contacting a server. */
 export async function openTools(
   registered: readonly CustomToolSettings[],
   makeBackend: MakeBackend,
@@ -35,7 +35,8 @@ export async function openTools(
     const backend = await orProblem<Backend>(at, problems, () => makeBackend(settings));
     if (backend) backends.push(backend);
     if (!backend) return [];
-    // Without a price nothing is opened; what else is wrong is told all the same.
+    // The placeholder price is never used: a problem prevents the start. It lets other problems be reported
+    // too.
     const tool = new CustomTool(settings, backend, price ?? FREE);
     const file = fileOf(settings.target);
     if (file === undefined) return [tool];
@@ -46,7 +47,7 @@ export async function openTools(
   const asking: Promise<void>[] = [];
   return {
     tools,
-    // In the order of the file, whatever came to an end first.
+    // In configuration order.
     problems: problems.sort((one, other) => one.localeCompare(other, "en", { numeric: true })),
     askServers: () => {
       const unknown = tools.filter(({ status }) => status !== "active");
@@ -59,7 +60,9 @@ export async function openTools(
   };
 }
 
-/** The member that names the file where everything about the tool is said; undefined: only its server knows. */
+/**
+ * Returns the setting that names the description file; undefined if only the server can describe the tool.
+ */
 function fileOf({ kind, section }: Target): string | undefined {
   if (kind === "http") return isUrl(section.openapi) ? undefined : "http.openapi";
   if (kind === "grpc") return section.descriptor_set === undefined ? undefined : "grpc.descriptor_set";

@@ -3,10 +3,13 @@ import { fieldPath } from "../../domain/field-path.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { MAX_RESULT_BYTES, sizeOf } from "./result-check.ts";
 
-/** Levels that parameters may nest: fewer than results, so that a server that repeats them stays within those. */
+/** Below the limit of results, so that a server can echo the parameters. */
 const MAX_PARAMETER_DEPTH = 24;
 
-/** @throws ToolgateError INVALID_REQUEST for parameters that a server could not repeat within the bounds of results */
+/**
+ * Rejects parameters that could not be echoed within the limits of results.
+ * @throws ToolgateError INVALID_REQUEST
+ */
 export function requireBounded(params: JsonObject, maxResponseBytes: number): void {
   for (const [member, value] of Object.entries(params)) {
     if (sizeOf(value, MAX_PARAMETER_DEPTH - 1) === undefined)

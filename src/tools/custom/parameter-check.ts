@@ -5,28 +5,28 @@ import type { JsonObject } from "../../domain/json.ts";
 import { TimeLimitError, withinMs } from "./time-limit.ts";
 import { explainErrors } from "./explain-errors.ts";
 
-/** Longest that a schema may take to be understood, and the parameters of one call to be checked, ms. */
+/** ms */
 const COMPILE_MS = 2_000;
 const CHECK_MS = 200;
 
-/** Values in parameters of which every error is looked for; of more, only the first. */
+/** Up to this many values all errors are collected; beyond, only the first. */
 const FEW_VALUES = 200;
 
-/** Checks parameters against a JSON Schema (2020-12) that somebody else wrote. */
+/** Validates parameters against a JSON Schema (2020-12) from an external server. */
 export class ParameterCheck {
   readonly #schema: JsonObject;
   /** Stops at the first error. */
   readonly #first: ValidateFunction;
   readonly #every: ValidateFunction;
 
-  /** @throws Error when the schema is none */
+  /** @throws Error if the schema is invalid */
   constructor(schema: JsonObject) {
     this.#schema = schema;
     this.#first = compiled(schema, false);
     this.#every = compiled(schema, true);
   }
 
-  /** @throws ToolgateError INVALID_REQUEST with a sentence for each field */
+  /** @throws ToolgateError INVALID_REQUEST with one sentence per field */
   check(params: JsonObject): void {
     const problems = this.#problems(params);
     if (problems !== undefined) throw new ToolgateError("INVALID_REQUEST", problems);
@@ -51,14 +51,14 @@ export class ParameterCheck {
 function compiled(schema: JsonObject, allErrors: boolean): ValidateFunction {
   return withinMs(COMPILE_MS, () => {
     const ajv = new Ajv2020({
-      // Foreign schemas have keywords and formats of their own.
+      // External schemas use unknown keywords and formats.
       strict: false,
       logger: false,
       allErrors,
       verbose: true,
-      // A member is what the caller sent, not what every object of JavaScript has.
+      // Ignores inherited members such as toString.
       ownProperties: true,
-      // What is referred to often is not repeated in the code as often.
+      // Inlining frequent references would inflate the generated code.
       inlineRefs: false,
       code: { regExp: lenientRegExp },
     });
@@ -67,13 +67,12 @@ function compiled(schema: JsonObject, allErrors: boolean): ValidateFunction {
   });
 }
 
-/** Whether there are so few that all errors in them are found at once. */
 function hasFewValues(params: JsonObject): boolean {
   const waiting: unknown[] = [params];
   let seen = 0;
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (typeof value !== "object" || value === null) continue;
-    // An array knows how long it is; an object has to be gone through.
+    // Object.values only runs for objects, since an array knows its length.
     const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
     seen += inner.length;
     if (seen > FEW_VALUES) return false;
@@ -82,7 +81,10 @@ function hasFewValues(params: JsonObject): boolean {
   return true;
 }
 
-/** Patterns are ECMA-262 with Unicode (JSON Schema 2020-12, 6.4); those that escape more than that allows are read as they were meant. */
+/**
+ * Patterns are ECMA-262 with Unicode (JSON Schema 2020-12, 6.4). Falls back to non-Unicode mode for
+ * superfluous escapes.
+ */
 const lenientRegExp = Object.assign(
   (pattern: string, flags: string): RegExp => {
     try {

@@ -5,21 +5,23 @@ import { displayUsd, MAX_MICRO_USD, type MicroUsd } from "../../domain/money.ts"
 import { withinMs } from "./time-limit.ts";
 import { unknownNames } from "./expression-names.ts";
 
-/** Longest that the price of one call may take to compute, ms. */
+/** ms */
 const LIMIT_MS = 100;
 
-/** What the price of a call is held between, in micro-USD. */
+/** Lowest and highest price of a call, micro-USD. */
 export interface PriceBounds {
   readonly minimum?: MicroUsd | undefined;
   readonly maximum?: MicroUsd | undefined;
 }
 
-/** A price by the parameters of the call: an expression (CEL, Common Expression Language) over `params`, whose value is an int, in micro-USD. */
+/** A price computed by a CEL expression over `params`, as an int in micro-USD. */
 export class PriceExpression {
   readonly #evaluate: (params: CelInput) => unknown;
   readonly #bounds: PriceBounds;
 
-  /** @throws Error with a sentence for the operator: it does not compile, or refers to more than `params` */
+  /**
+   * @throws Error with a message for the operator if it does not compile or uses other names than `params`
+   */
   constructor(text: string, bounds: PriceBounds) {
     const parsed = parse(text);
     const env = celEnv();
@@ -32,8 +34,8 @@ export class PriceExpression {
   }
 
   /**
-   * What the call costs: the value of the expression, raised to the minimum and cut to the maximum.
-   * @throws ToolgateError INVALID_REQUEST where the expression has no value for these parameters, or none that is a price
+   * Evaluates the expression and clamps it to the bounds.
+   * @throws ToolgateError INVALID_REQUEST if the value is missing or not a price
    */
   priceOf(params: JsonObject): MicroUsd {
     const value = this.#valueFor(params);
@@ -62,7 +64,7 @@ function noPrice(why: string): Error {
   return invalidField("params", `no price can be computed for them (${why}); change them`);
 }
 
-/** Whole numbers as int, other numbers as double; an object as a map of its members. */
+/** Converts integers to int, other numbers to double and objects to maps. */
 function celInput(value: JsonValue): CelInput {
   if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(celInput);

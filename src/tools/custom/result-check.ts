@@ -1,14 +1,17 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 
-/** Bytes that a result may have as google.protobuf.Struct: with what the gateway adds it stays below the 4 MiB that clients of gRPC read. */
+/**
+ * Bytes as google.protobuf.Struct. With the gateway's fields it stays below the 4 MiB limit of gRPC
+ * clients.
+ */
 export const MAX_RESULT_BYTES = 4 * 1024 * 1024 - 64 * 1024;
 
-/** Levels that a result may nest: three messages of protobuf each, of which readers take 100. */
+/** Each level is three protobuf messages; parsers accept 100. */
 export const MAX_RESULT_DEPTH = 32;
 
 /**
- * What keeps what a server says of an operation from being listed, in words for the operator; undefined: nothing. Everybody may read it, and
- * one part that a door cannot send would keep all the others from being listed.
+ * Returns why a description cannot be listed. One tool that a transport cannot encode would break the whole
+ * list.
  */
 export function descriptionProblem(described: JsonObject, secrets: readonly string[]): string | undefined {
   if (holdsSecret(JSON.stringify(described), secrets))
@@ -18,7 +21,7 @@ export function descriptionProblem(described: JsonObject, secrets: readonly stri
   return undefined;
 }
 
-/** Whether a text holds a secret, as it is, as JSON and addresses write it, or in Base64. */
+/** Whether a text contains a secret, as it is or as encoded by JSON, URLs or Base64. */
 export function holdsSecret(text: string, secrets: readonly string[]): boolean {
   return secrets.some((secret) =>
     [
@@ -30,7 +33,7 @@ export function holdsSecret(text: string, secrets: readonly string[]): boolean {
   );
 }
 
-/** Bytes of a value as google.protobuf.Value; undefined: it nests too deeply, or holds what JSON or UTF-8 has no form for. */
+/** Bytes as google.protobuf.Value; undefined if it nests too deeply or is not valid JSON or UTF-8. */
 export function sizeOf(value: JsonValue, levels: number): number | undefined {
   if (typeof value === "string")
     return value.isWellFormed() ? delimited(Buffer.byteLength(value)) : undefined;
@@ -52,7 +55,7 @@ export function sizeOf(value: JsonValue, levels: number): number | undefined {
   return delimited(size);
 }
 
-/** A field of protobuf with its tag and its length (varint) before it. */
+/** A length-delimited protobuf field with its tag. */
 function delimited(bytes: number): number {
   return 1 + Math.max(1, Math.ceil(Math.log2(bytes + 1) / 7)) + bytes;
 }

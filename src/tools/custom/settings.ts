@@ -14,44 +14,42 @@ import { headerProblem, isTextMetadata } from "./headers.ts";
 
 export type { GrpcSection, HttpSection, McpSection };
 
-/** What stands behind a tool. */
+/** The operation behind a tool. */
 export type Target =
   | { readonly kind: "http"; readonly section: HttpSection }
   | { readonly kind: "grpc"; readonly section: GrpcSection }
   | { readonly kind: "mcp"; readonly section: McpSection };
 
-/** A tool of the operator's own, ready to be opened. */
+/** Resolved settings of a custom tool. */
 export interface CustomToolSettings {
   readonly name: string;
-  /** Undefined: what the server says. */
+  /** Undefined: the server's own description. */
   readonly description: string | undefined;
   readonly price: PriceSection;
   readonly scope: Scope;
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
-  /** With the values of the environment: secrets. */
+  /** Secret values from the environment. */
   readonly headers: Readonly<Record<string, string>>;
   readonly guard: Guard;
   readonly target: Target;
 }
 
-/** The tools, or everything that is wrong with them. */
 export interface ResolvedTools {
   readonly tools: readonly CustomToolSettings[];
-  /** Sentences for the operator, each with the path of the setting. */
+  /** Messages for the operator, each with the path of the setting. */
   readonly problems: readonly string[];
 }
 
-/** What the configuration file stands in. */
 export interface ConfigContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder that paths are relative to. */
+  /** Base of relative paths. */
   readonly folder: string;
-  /** Names of tools that are there without any configuration. */
+  /** Names of built-in tools. */
   readonly reservedNames: readonly string[];
 }
 
-/** Joins the configuration file's `tools` part with the environment. */
+/** Merges the `tools` section with the environment. */
 export function resolveCustomTools(section: CustomToolsSection, surroundings: ConfigContext): ResolvedTools {
   const problems: string[] = nameProblems(section, surroundings.reservedNames);
   const tools = section.map((entry, index) => {
@@ -102,7 +100,7 @@ function headersOf(
   return headers;
 }
 
-/** What is wrong with an address before anything is looked up. */
+/** Checks an address before any DNS lookup. */
 function addressProblems(at: string, entry: CustomToolSection, guard: Guard): string[] {
   return addressesOf(entry).flatMap(({ member, url }) => {
     const { username, password, hostname } = url;
@@ -151,12 +149,12 @@ function targetOf({ http, grpc, mcp }: CustomToolSection, folder: string): Targe
   throw new TypeError("the schema asks for one of http, grpc and mcp");
 }
 
-/** Whether an OpenAPI document lies at an address and not in a file. */
+/** Whether an OpenAPI document is at a URL and not in a file. */
 export function isUrl(text: string): boolean {
   return /^https?:\/\//i.test(text);
 }
 
-/** A host as a URL writes it, addresses of IPv6 without their brackets: whatever way it was written, there is one form to compare. */
+/** Normalises a host as URL parsing does; IPv6 without brackets. */
 function hostOf(text: string): string {
   const bare = text.replace(/^\[|\]$/g, "");
   const written = isIP(bare) === 6 ? `[${bare}]` : bare;

@@ -1,7 +1,6 @@
 import process from "node:process";
 import { createContext, Script } from "node:vm";
 
-/** Work that was given up because it took too long. */
 export class TimeLimitError extends Error {
   override name = "TookTooLongError";
 
@@ -13,15 +12,14 @@ export class TimeLimitError extends Error {
 const context = createContext({ work: () => {} });
 const script = new Script("work()");
 
-/** How often work is begun that the machine gives no time to. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Does work that somebody else wrote the rules of (a pattern of a foreign schema, an expression over a caller's values), and gives it up,
- * wherever it is, when it takes longer: a pattern can take a lifetime over forty characters, and all other calls would wait for it.
- * Costs about 0.2 ms. A busy machine is not the work's fault: what was hardly given the processor is begun again.
- * @param work that can be begun again, and leaves nothing half done
- * @throws TookTooLongError, and whatever the work throws
+ * Runs code that depends on external input (a pattern of a server's schema, a price expression) with a time
+ * limit, since it could block the process for ever. Costs about 0.2 ms. Retries if the process was hardly
+ * scheduled: a busy machine is not the code's fault.
+ * @param work may run several times, so it must have no side effects
+ * @throws TimeLimitError, and the errors of `work`
  */
 export function withinMs<Value>(ms: number, work: () => Value): Value {
   let spentMs = 0;
@@ -35,7 +33,7 @@ export function withinMs<Value>(ms: number, work: () => Value): Value {
   throw new TimeLimitError(ms);
 }
 
-/** Undefined: it took longer. */
+/** Undefined on timeout. */
 function attempt<Value>(ms: number, work: () => Value): { readonly value: Value } | undefined {
   const outcome: { done?: { readonly value: Value } } = {};
   context["work"] = () => {
@@ -52,7 +50,7 @@ function attempt<Value>(ms: number, work: () => Value): { readonly value: Value 
   return outcome.done;
 }
 
-/** An error of the context's own, and so no `Error` of ours. */
+/** Errors of another context are not instanceof Error. */
 function isTimeout(error: unknown): boolean {
   return (
     typeof error === "object" &&

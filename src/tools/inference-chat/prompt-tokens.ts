@@ -1,15 +1,15 @@
 import type { ChatMessage, ChatModel } from "../../domain/chat.ts";
 
-/** What a chat template adds to a conversation: begin and end marks, a default system text, the opening of the answer. */
+/** Start and end marks, a default system prompt and the opening of the answer, added by the chat template. */
 const TOKENS_PER_CONVERSATION = 64;
-/** What a chat template adds to each message: role and end-of-turn marks. */
+/** Role and end-of-turn marks. */
 const TOKENS_PER_MESSAGE = 8;
-/** More text than vocabularies of today put into a token of ordinary language on average. */
+/** Above the average of today's vocabularies for ordinary text. */
 const BYTES_PER_TOKEN_AT_BEST = 8;
 
 /**
- * The tokens that a prompt is priced at. Only the model's own tokenizer could count them; this bound needs none:
- * a byte-level vocabulary never makes more tokens than there are UTF-8 bytes, and templates add a little.
+ * Returns the tokens a prompt is priced at. Only the model's tokenizer could count them; this upper bound
+ * holds because a byte-level vocabulary never yields more tokens than UTF-8 bytes.
  */
 export function pricedPromptTokens(messages: readonly ChatMessage[], model: ChatModel): number {
   return (
@@ -19,7 +19,7 @@ export function pricedPromptTokens(messages: readonly ChatMessage[], model: Chat
   );
 }
 
-/** The fewest tokens that a prompt can be expected to have: what refuses a conversation that cannot fit, before anyone pays for it. */
+/** Returns a lower bound, to reject conversations that cannot fit before payment. */
 export function minPromptTokens(messages: readonly ChatMessage[]): number {
   return messages.length + Math.ceil(contentBytes(messages) / BYTES_PER_TOKEN_AT_BEST);
 }

@@ -15,9 +15,8 @@ const DESCRIPTION =
   "Completes a conversation with a selectable language model. The price depends on the model, the length of the conversation and max_tokens.";
 
 const MAX_MESSAGES = 1_024;
-/** Nobody reads faster. */
 const BETWEEN_REPORTS_MS = 250;
-/** Models that a description and an error name before they stop. */
+/** Limits of the lists in the description and in errors. */
 const [MAX_MODELS_NAMED, MAX_MODELS_IN_ERROR] = [50, 5];
 
 const messages = z
@@ -38,7 +37,7 @@ const temperature = z
   .optional()
   .describe("Randomness of the answer; the model server's default when left out");
 
-/** The parameters, with the models that are for sale. What is wrong with a model is told in words of its own, so the enum is only shown. */
+/** Validation checks the model itself, with a better message, so the enum is informational. */
 function paramsFor(models: readonly ChatModel[]) {
   return z.strictObject({
     model: z
@@ -64,9 +63,9 @@ function paramsFor(models: readonly ChatModel[]) {
 type Params = z.output<ReturnType<typeof paramsFor>>;
 
 /**
- * `inference_chat`: one answer of a language model (specification 2.1, 2.2). The price is a ceiling that is known before the call:
- * the prompt at {@link pricedPromptTokens} and the answer at `max_tokens`, each at the model's rate. Answers are not streamed.
- * As long as there are no models it is only announced.
+ * Completes a conversation (specification 2.1, 2.2), not streamed. The price is an upper bound known before
+ * the call: {@link pricedPromptTokens} and `max_tokens` at the model's rates. Unavailable while there are
+ * no models.
  */
 export function inferenceChat(inference: ChatModels): Tool {
   const waiting = unavailableTool({
@@ -111,8 +110,8 @@ export function inferenceChat(inference: ChatModels): Tool {
 }
 
 /**
- * A call for a model that is not offered any more. Nobody is quoted a price for it, but who has paid a quote of before is not sent away
- * either, which would leave the payment unread: it is credited, and the call then fails uncharged.
+ * A call for a withdrawn model. It gets no new quote, but a paid earlier quote still credits its payment;
+ * the call then fails uncharged.
  */
 function unquotedCall(tool: Tool, paid: PreparedCall, input: JsonObject): PreparedCall {
   return {
@@ -123,7 +122,7 @@ function unquotedCall(tool: Tool, paid: PreparedCall, input: JsonObject): Prepar
   };
 }
 
-/** The tool with these models. A call that it has prepared keeps the terms that it was priced on. */
+/** Creates the tool for these models. A prepared call keeps the terms it was priced at. */
 function toolFor(models: readonly ChatModel[], inference: ChatModels): Tool {
   const byId = new Map(models.map((model) => [model.id, model]));
 
@@ -155,7 +154,7 @@ function toolFor(models: readonly ChatModel[], inference: ChatModels): Tool {
   });
 }
 
-/** Tells that the model was asked, and from time to time how much has come; what has come is not told before all of it is there. */
+/** Reports that the model was called and then, rate-limited, how many chunks arrived. */
 function progressReporter(progress: ProgressListener): (pieces: number) => void {
   progress({ progress: 0, message: "the model is asked" });
   let toldAt = Number.NEGATIVE_INFINITY;
@@ -166,7 +165,7 @@ function progressReporter(progress: ProgressListener): (pieces: number) => void 
   };
 }
 
-/** Names the models whose names are closest, and where the others are. */
+/** Suggests the closest names and where to find the others. */
 function unknownModelMessage(wanted: string, names: readonly string[]): string {
   const named = closestFirst(wanted, names).slice(0, MAX_MODELS_IN_ERROR).join(", ");
   const others = names.length - MAX_MODELS_IN_ERROR;
@@ -174,7 +173,7 @@ function unknownModelMessage(wanted: string, names: readonly string[]): string {
   return `is not offered; the closest are ${named}; GET /mcp/capabilities lists ${others} more`;
 }
 
-/** A line for each model: what it takes, and what it costs. */
+/** One line per model with limits and prices. */
 function modelList(models: readonly ChatModel[]): string {
   const lines = models
     .slice(0, MAX_MODELS_NAMED)
@@ -185,7 +184,6 @@ function modelList(models: readonly ChatModel[]): string {
   return lines.join("\n") + more(models);
 }
 
-/** How many are not named. */
 function more({ length }: readonly unknown[]): string {
   return length > MAX_MODELS_NAMED ? ` and ${length - MAX_MODELS_NAMED} more` : "";
 }
@@ -194,7 +192,7 @@ function maxTokensOf(call: Params, model: ChatModel): number {
   return call.max_tokens ?? model.maxOutputTokens;
 }
 
-/** Refuses, before a quote, what the model surely cannot take. */
+/** Rejects, before a quote, what the model certainly cannot take. */
 function requireFits(call: Params, model: ChatModel): void {
   const { contextLength, maxOutputTokens } = model;
   if (call.max_tokens !== undefined && call.max_tokens > maxOutputTokens) {

@@ -1,13 +1,12 @@
 import type { ChatModel } from "../../domain/chat.ts";
 
-/** Models that are remembered; more than a list holds. */
 const MAX_CACHED = 4_096;
 
-/** Models that were offered and are not any more, each as it was last. Quotes for them may still be paid. */
+/** Models no longer offered, with their last terms. Quotes for them may still be paid. */
 export class WithdrawnModels {
   readonly #gone = new Map<string, ChatModel>();
 
-  /** What was offered until now, and what is from now on. */
+  /** Records a change of the offered models. */
   update(before: readonly ChatModel[], now: readonly ChatModel[]): void {
     for (const model of before) this.#gone.set(model.id, model);
     for (const { id } of now) this.#gone.delete(id);
@@ -17,7 +16,6 @@ export class WithdrawnModels {
     }
   }
 
-  /** The one of that name. */
   find(id: unknown): ChatModel | undefined {
     return typeof id === "string" ? this.#gone.get(id) : undefined;
   }

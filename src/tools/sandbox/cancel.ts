@@ -6,12 +6,12 @@ import { defineTool } from "../define-tool.ts";
 import type { SandboxDeps } from "./deps.ts";
 import { cancelParams } from "./params.ts";
 
-/** How long the answer waits for the end, and how often it looks, ms. */
+/** ms */
 const [WAIT_MS, LOOK_MS] = [3_000, 50];
 
 /**
- * `sandbox_cancel`: ends an execution of the caller's account, on whatever instance it runs (specification 2.1). Asked again it tells the
- * same. `cancelled` says that the execution has ended, or is about to end, because of a cancel: its result is not told any more then.
+ * Cancels an execution of the caller's account on any instance (specification 2.1). Idempotent.
+ * `cancelled`: the execution ended or will end because of a cancel, so its result is not delivered.
  */
 export function sandboxCancel({ engine, runs }: SandboxDeps): Tool {
   return defineTool({
@@ -31,7 +31,7 @@ export function sandboxCancel({ engine, runs }: SandboxDeps): Tool {
         );
       }
       const accepted = found.status === "running" && (await runs.requestCancel(found.runId));
-      // Its instance hears of it anyway; here it may be at hand.
+      // The owning instance polls the request anyway; a local execution ends at once.
       if (accepted) await engine.cancel(found.runId).catch(() => false);
       const { status } =
         found.status === "running" ? await waitForEnd(runs, caller.accountId, found, signal) : found;
@@ -40,7 +40,7 @@ export function sandboxCancel({ engine, runs }: SandboxDeps): Tool {
   });
 }
 
-/** What becomes of the execution, as far as it can be waited for. */
+/** Polls until the execution ends or the time limit passes. */
 async function waitForEnd(
   runs: SandboxRuns,
   accountId: string,
@@ -49,7 +49,7 @@ async function waitForEnd(
 ): Promise<SandboxRunState> {
   const since = performance.now();
   for (;;) {
-    // By its run: the name may be another's by now.
+    // By run id: the name may meanwhile belong to another run.
     const now = (await runs.find(accountId, found.runId)) ?? found;
     if (now.status !== "running" || signal.aborted || performance.now() - since > WAIT_MS) return now;
     await sleep(LOOK_MS, undefined, { signal }).catch(() => {});

@@ -9,9 +9,9 @@ import { executeParams } from "./params.ts";
 import { resultOf } from "./result.ts";
 
 /**
- * `sandbox_execute`: runs code that nobody trusts and tells what came of it (specification 2.1, 2.2). That the code failed, took too
- * long or too much, or was cancelled while it ran is a result, and paid for; what the sandbox itself cannot do, and what was cancelled
- * before any code ran, is an error, and is not.
+ * Runs untrusted code (specification 2.1, 2.2). Failed code, exceeded limits and cancellation while running
+ * are results and are charged. Failures of the sandbox, and cancellation before the start, are errors and
+ * are not.
  */
 export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execute"]): Tool {
   const { engine, runs, metrics } = deps;
@@ -42,13 +42,13 @@ export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execut
   return afterSelfTest(tool, deps.selfTestStatus);
 }
 
-/** Time is sold by the limit that the caller sets; what it does not use of it is its own loss, so that the price is known before. */
+/** Priced by the requested time limit, so that the price is known beforehand. */
 function priceOf(timeoutMs: number, prices: Prices["sandbox_execute"]): MicroUsd {
   const price = (BigInt(timeoutMs) * prices.microusd_per_second + 999n) / 1000n;
   return price > prices.minimum_microusd ? price : prices.minimum_microusd;
 }
 
-/** Runs the job, and records its end before it is told: when its cancel came first, it was cancelled, whatever it has done since. */
+/** Runs the job and records its end before returning. A cancel recorded first wins. */
 async function runToEnd(
   deps: SandboxDeps,
   job: SandboxJob,
@@ -64,9 +64,9 @@ async function runToEnd(
   } catch (error) {
     const cancelled = error instanceof ToolgateError && error.code === "CANCELLED";
     if (!cancelled && !signal.aborted) metrics.count("toolgate_sandbox_failures_total");
-    // Should this fail as well, the end of the run in the ledger is the execution's.
+    // If this fails too, the end of the ledger run also ends the execution.
     await runs.end(job.runId, cancelled ? "cancelled" : "failed").catch(() => {});
-    // Whoever aborts says why, and what to do.
+    // The abort reason is more specific.
     throw signal.aborted && signal.reason instanceof ToolgateError ? signal.reason : error;
   }
   const status = await runs.end(job.runId, outcome.status);

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { SANDBOX_LANGUAGES } from "../../domain/sandbox.ts";
 
-/** Longest code and longest input, bytes of UTF-8. */
+/** Bytes of UTF-8, for code and stdin. */
 const MAX_BYTES = 262_144;
 
 const LETTERS = "A-Z, a-z, 0-9, _ and -";
 
-/** A text of limited length in bytes; the schema's own limit, in characters, is never below it. */
+/** Limited in bytes. The schema's own limit, in characters, is never stricter. */
 const text = () =>
   z
     .string()
@@ -16,7 +16,6 @@ const text = () =>
       `must have at most ${MAX_BYTES} bytes as UTF-8`,
     );
 
-/** The parameters of `sandbox_execute`. */
 export const executeParams = z.strictObject({
   language: z.enum(SANDBOX_LANGUAGES).describe("What the code is written in; JavaScript may be TypeScript"),
   code: text()
@@ -43,7 +42,6 @@ export const executeParams = z.strictObject({
     ),
 });
 
-/** The parameters of `sandbox_cancel`. */
 export const cancelParams = z.strictObject({
   run_id: z
     .string()

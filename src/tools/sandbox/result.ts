@@ -1,10 +1,9 @@
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
 import type { SandboxOutcome } from "../../domain/sandbox.ts";
 
-/** Deepest nesting of a value that is handed on, as of a request's: whoever writes and reads it again does so by recursion. */
+/** The same limit as for requests: serialisers recurse. */
 const MAX_DEPTH = 64;
 
-/** The result of `sandbox_execute`. */
 export function resultOf(
   outcome: SandboxOutcome,
   { runId, language, engine }: { runId: string; language: string; engine: string },
@@ -27,7 +26,6 @@ export function resultOf(
   };
 }
 
-/** Whether arrays and objects lie in each other more than `levels` deep. */
 function isDeeper(value: JsonValue, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));

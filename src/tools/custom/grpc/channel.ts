@@ -5,24 +5,23 @@ import { guardedTarget } from "./guarded-resolver.ts";
 import type { GrpcSection } from "./section.ts";
 
 /**
- * Opens a channel; it connects when it is first used, and again after every loss.
- * @param maxBytes longest message that is read, after decompression
- * @throws Error with a sentence for the operator
+ * Opens a channel. It connects on first use and reconnects after failures.
+ * @param maxBytes longest message after decompression
+ * @throws Error with a message for the operator
  */
 export async function openChannel(section: GrpcSection, guard: Guard, maxBytes: number): Promise<Client> {
   const { target, options } = guardedTarget(section.address, guard);
   return new Client(target, await credentialsOf(section.tls), {
     ...options,
     "grpc.max_receive_message_length": maxBytes,
-    // Nothing is sent twice, except what never reached the server.
+    // Only transparent retries of calls that never reached the server remain.
     "grpc.enable_retries": 0,
-    // Neither is anything asked of the name service that could change this.
+    // A service config from DNS could enable retries again.
     "grpc.service_config_disable_resolution": 1,
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 20_000,
     "grpc.initial_reconnect_backoff_ms": 250,
     "grpc.max_reconnect_backoff_ms": 5_000,
-    // Diagnostics that nobody can read here and that cost on every call.
     "grpc.enable_channelz": 0,
   });
 }

@@ -1,12 +1,12 @@
 import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 
-/** Longest description that is taken from a comment, characters. */
+/** Characters. */
 const MAX_LENGTH = 1_000;
 
-/** Leading comments of a file by the path of what they stand above, joined with commas. */
+/** Leading comments by declaration path, joined with commas. */
 const indexes = new WeakMap<DescFile, ReadonlyMap<string, string>>();
 
-/** The comment above a declaration; undefined where there is none, or the descriptor came without its source's comments. */
+/** Returns the comment above a declaration, if the descriptor includes source info. */
 export function commentAbove(desc: AnyDesc): string | undefined {
   const path = pathOf(desc);
   const file = desc.kind === "file" ? desc : fileOf(desc);
@@ -30,7 +30,7 @@ function fileOf(desc: Exclude<AnyDesc, DescFile>): DescFile {
   return "file" in desc ? desc.file : desc.parent.file;
 }
 
-/** The path of a declaration: field numbers and indexes in FileDescriptorProto (google/protobuf/descriptor.proto, SourceCodeInfo). */
+/** SourceCodeInfo path of a declaration (google/protobuf/descriptor.proto). */
 function pathOf(desc: AnyDesc): number[] {
   switch (desc.kind) {
     case "message":

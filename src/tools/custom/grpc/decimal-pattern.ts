@@ -1,6 +1,6 @@
 /**
- * A regular expression, without anchors, for whole numbers from 1 to `most` as JSON writes them: no sign, no leading zeros. JSON Schema has
- * no other way to bound numbers in strings, as which protobuf writes 64-bit integers and keys of maps.
+ * Returns an unanchored pattern for integers from 1 to `most` without leading zeros. JSON Schema cannot
+ * otherwise bound numbers in strings, which is how ProtoJSON writes 64-bit integers and map keys.
  */
 export function positiveUpTo(most: bigint): string {
   const digits = most.toString();
@@ -14,7 +14,7 @@ export function positiveUpTo(most: bigint): string {
   return `(?:${[...shorter, ...smaller, digits].join("|")})`;
 }
 
-/** Anchored: whole numbers from `least` (0 or less) to `most`. */
+/** Returns an anchored pattern for integers from `least` (at most 0) to `most`. */
 export function integerPattern(least: bigint, most: bigint): string {
   const negative = least < 0n ? `|-${positiveUpTo(-least)}` : "";
   return `^(?:0|${positiveUpTo(most)}${negative})$`;

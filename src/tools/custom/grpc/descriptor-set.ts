@@ -4,8 +4,8 @@ import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/proto
 import { missingImports, registryOf } from "./file-registry.ts";
 
 /**
- * The types of a file with a google.protobuf.FileDescriptorSet.
- * @throws Error with a sentence for the operator
+ * Reads a google.protobuf.FileDescriptorSet.
+ * @throws Error with a message for the operator
  */
 export async function readDescriptorSet(file: string): Promise<FileRegistry> {
   const files = new Map(parse(file, await read(file)).file.map((one) => [one.name, one]));

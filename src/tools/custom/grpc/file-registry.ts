@@ -15,7 +15,7 @@ import {
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
 
-/** Files that every protobuf library brings along. A server's own copies are not looked at: their JSON form is a matter of the library. */
+/** Well-known types. A server's own copies are ignored, since the library defines their JSON form. */
 const BUILT_IN: ReadonlyMap<string, FileDescriptorProto> = new Map(
   [
     file_google_protobuf_any,
@@ -32,16 +32,13 @@ const BUILT_IN: ReadonlyMap<string, FileDescriptorProto> = new Map(
   ].map(({ proto }) => [proto.name, proto]),
 );
 
-/** The imports of these files that are neither among them nor known anyway. */
+/** Returns imports that are neither in the files nor well-known. */
 export function missingImports(files: ReadonlyMap<string, FileDescriptorProto>): string[] {
   const imports = [...files.values()].flatMap(({ dependency }) => dependency);
   return [...new Set(imports)].filter((name) => !files.has(name) && !BUILT_IN.has(name));
 }
 
-/**
- * The types of these files.
- * @throws Error where they contradict each other or an import is missing
- */
+/** @throws Error if files contradict each other or an import is missing */
 export function registryOf(files: ReadonlyMap<string, FileDescriptorProto>): FileRegistry {
   const ordered = new Set<FileDescriptorProto>();
   const visited = new Set<string>();
@@ -50,7 +47,7 @@ export function registryOf(files: ReadonlyMap<string, FileDescriptorProto>): Fil
     visited.add(name);
     const file = BUILT_IN.get(name) ?? files.get(name);
     if (!file) return;
-    // What is imported comes first.
+    // Imports come first.
     for (const imported of file.dependency) visit(imported);
     ordered.add(file);
   };

@@ -15,13 +15,13 @@ import type { GrpcSection } from "./section.ts";
 import { codeOf, retryAfterSeconds } from "./status.ts";
 import { unaryMethod, type UnaryMethod } from "./unary-method.ts";
 
-/** Longest file that a server's reflection may send, bytes. */
+/** Bytes. */
 const MAX_REFLECTION_BYTES = 8 * 1024 * 1024;
 
-/** When to try again where the server does not say, seconds. */
+/** Default if the server sends no RetryInfo. */
 const RETRY_SECONDS = 2;
 
-/** One unary method of a gRPC server as a tool: parameters and results are its messages in their JSON form. */
+/** One unary gRPC method as a tool. Parameters and results are its messages in ProtoJSON. */
 export class GrpcBackend implements Backend {
   readonly #options: BackendOptions<GrpcSection>;
   #method: UnaryMethod | undefined;
@@ -36,7 +36,7 @@ export class GrpcBackend implements Backend {
     return { description: commentAbove(method), inputSchema: requestSchema(method.input) };
   }
 
-  /** The little that a schema cannot say, such as times on the edge of the calendar. */
+  /** Rejects what the schema cannot express, such as timestamps out of range. */
   check(params: JsonObject): void {
     if (this.#method) encode(this.#method, params);
   }
@@ -66,7 +66,7 @@ export class GrpcBackend implements Backend {
     client?.close();
   }
 
-  /** The method, as its server or the file describes it: asked for once, as soon as there is an answer. */
+  /** Resolves the method on first use, from the file or by reflection. */
   async #find(signal: AbortSignal): Promise<UnaryMethod> {
     const { section, guard } = this.#options;
     if (this.#method) return this.#method;
@@ -104,7 +104,7 @@ export class GrpcBackend implements Backend {
       asIs,
       request,
       metadata,
-      // Tells the server, too, when nobody will wait any longer.
+      // Propagates the deadline to the server.
       { deadline: Date.now() + timeoutMs },
       (error, answer) => (answer ? resolve(answer) : reject(error ?? new Error("there is no answer"))),
     );
@@ -136,7 +136,7 @@ export class GrpcBackend implements Backend {
   }
 }
 
-/** What grpc-js says of a message beyond the limit: a status that a server may send as well, told apart by its words alone. */
+/** grpc-js reports an oversized message with a status that servers also send; only its text differs. */
 function isTooLong(error: unknown): boolean {
   return (
     codeOf(error) === status.RESOURCE_EXHAUSTED && /^Received message .*larger than/i.test(detailsOf(error))
@@ -149,7 +149,7 @@ function detailsOf(error: unknown): string {
     : "";
 }
 
-/** @throws ToolgateError INVALID_REQUEST where protobuf does not read the parameters */
+/** @throws ToolgateError INVALID_REQUEST if protobuf rejects the parameters */
 function encode({ method, registry }: UnaryMethod, params: JsonObject): Buffer {
   try {
     const bytes = toBinary(method.input, fromJson(method.input, params, { registry }));
@@ -161,7 +161,7 @@ function encode({ method, registry }: UnaryMethod, params: JsonObject): Buffer {
 
 function decode({ method, registry }: UnaryMethod, answer: Buffer): JsonObject {
   const message = fromBinary(method.output, answer, { readUnknownFields: false });
-  // Fields that are zero are said, too: an agent cannot know what it is not told.
+  // Includes zero values: agents do not know the defaults.
   const json: unknown = toJson(method.output, message, { registry, alwaysEmitImplicit: true });
   if (!isJsonObject(json)) throw new TypeError(`${method.output.typeName} is no object in JSON`);
   return json;

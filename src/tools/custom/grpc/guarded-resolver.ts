@@ -2,31 +2,29 @@ import { experimental, Metadata, status, type ChannelOptions } from "@grpc/grpc-
 import { ForbiddenAddressError, type Guard } from "../../../outbound/address-guard.ts";
 import { guardedAddresses } from "../../../outbound/guarded-lookup.ts";
 
-/** The scheme of targets whose names are looked up here. */
 const SCHEME = "toolgate-guarded";
 
-/** The channel option that carries a channel's guard. */
 const GUARD = "toolgate.guard";
 
-/** Least time between two look-ups, ms: while a server cannot be reached, each result makes grpc-js ask for another at once. */
+/** Minimum pause between lookups. While a server is down, grpc-js asks again after each result. */
 const PAUSE_MS = 1_000;
 
-/** Where grpc-js looks up names that only {@link Guard} lets it connect to, and the options that this needs. */
+/** Returns a target whose addresses the {@link Guard} checks, with the channel options this requires. */
 export function guardedTarget(address: string, guard: Guard): { target: string; options: ChannelOptions } {
   experimental.registerResolver(SCHEME, GuardedResolver);
   return {
     target: `${SCHEME}:${address.toLowerCase()}`,
     options: {
       [GUARD]: new GuardOption(guard),
-      // A proxy of the environment would look up the name by itself.
+      // A proxy would resolve the name itself.
       "grpc.enable_http_proxy": 0,
-      // Channels of other backends, with guards of their own, must not share connections with this one.
+      // Channels with other guards must not share connections with this one.
       "grpc.use_local_subchannel_pool": 1,
     },
   };
 }
 
-/** A class, so that the resolver can tell what it finds among options of any type. */
+/** A class, so that instanceof identifies it among untyped options. */
 class GuardOption {
   readonly guard: Guard;
 
@@ -36,19 +34,19 @@ class GuardOption {
 }
 
 /**
- * Looks up names through the guard; grpc-js then connects to the very addresses that were looked at, and asks again when it has lost a
- * connection. The name stays what TLS asks the server to prove, and what :authority says.
+ * Resolves names through the guard. grpc-js connects to exactly the checked addresses. The name itself
+ * remains the TLS server name and :authority.
  */
 class GuardedResolver implements experimental.Resolver {
   readonly #host: string;
   readonly #port: number;
   readonly #guard: Guard;
   readonly #listener: experimental.ResolverListener;
-  /** Which look-up counts; an older one's result is dropped. */
+  /** Results of older lookups are dropped. */
   #generation = 0;
-  /** Runs until the name may be looked up again. */
+  /** Set while another lookup must wait. */
   #pause: NodeJS.Timeout | undefined;
-  /** Whether it is to be looked up as soon as that is so. */
+  /** A lookup was requested during the pause. */
   #wanted = false;
 
   constructor(
@@ -78,7 +76,7 @@ class GuardedResolver implements experimental.Resolver {
     this.#wanted = false;
     this.#pause = setTimeout(() => this.#resume(), PAUSE_MS).unref();
     const generation = this.#generation;
-    // Never before this method has returned, which is what grpc-js counts on.
+    // Asynchronous: grpc-js requires that this method returns first.
     guardedAddresses(this.#guard, this.#host).then(
       (addresses) => generation === this.#generation && this.#succeed(addresses),
       (error: unknown) => generation === this.#generation && this.#fail(error),

@@ -9,10 +9,10 @@ import { once } from "node:events";
 type Request = MessageInitShape<typeof ServerReflectionRequestSchema>;
 type Response = MessageShape<typeof ServerReflectionResponseSchema>;
 
-/** Both speak the same messages; v1alpha is what older servers have. */
+/** Both use the same messages; older servers only have v1alpha. */
 export type ReflectionVersion = "v1" | "v1alpha";
 
-/** Questions to a server about itself (grpc.reflection), one after the other over one stream. */
+/** Sequential reflection requests over one stream (grpc.reflection). */
 export class ReflectionStream {
   readonly #call: ClientDuplexStream<Uint8Array, Response>;
   readonly #answers: AsyncIterator<Response>;
@@ -33,7 +33,7 @@ export class ReflectionStream {
     if (signal.aborted) this.#abort();
   }
 
-  /** @throws the ServiceError of grpc-js */
+  /** @throws ServiceError of grpc-js */
   async request(
     messageRequest: NonNullable<Request["messageRequest"]>,
   ): Promise<Response["messageResponse"]> {
@@ -45,7 +45,7 @@ export class ReflectionStream {
     return answer.value.messageResponse;
   }
 
-  /** Lets the server go. */
+  /** Closes the stream. */
   async end(): Promise<void> {
     this.#signal.removeEventListener("abort", this.#abort);
     if (this.#call.destroyed) return;

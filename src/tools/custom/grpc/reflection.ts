@@ -5,15 +5,13 @@ import { missingImports, registryOf } from "./file-registry.ts";
 import { ReflectionStream, type ReflectionVersion } from "./reflection-stream.ts";
 import { codeOf } from "./status.ts";
 
-/** More files than any service imports. */
 const MAX_FILES = 2_000;
 
-/** Most that a server may say of itself, bytes. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * The types of a service as its server describes them (grpc.reflection.v1, or v1alpha where there is no other).
- * @throws Error with a sentence for the operator, or the ServiceError of grpc-js
+ * Fetches the types of a service by grpc.reflection.v1, or v1alpha as a fallback.
+ * @throws Error with a message for the operator, or ServiceError of grpc-js
  */
 export async function reflect(
   client: Client,
@@ -54,7 +52,7 @@ async function reflectBy(
   }
 }
 
-/** The file that declares a service, and all that it imports. */
+/** Fetches the file that declares a service, and its imports. */
 async function filesOf(stream: ReflectionStream, service: string): Promise<Map<string, FileDescriptorProto>> {
   const files = new Map<string, FileDescriptorProto>();
   let size = 0;

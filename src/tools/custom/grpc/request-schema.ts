@@ -14,9 +14,9 @@ import { keySchema, scalarSchema, sharedName } from "./scalar-schema.ts";
 import { isAny, wellKnownSchema, wrappedScalar } from "./well-known-schema.ts";
 
 /**
- * JSON Schema (2020-12) of a message in its JSON form (protobuf.dev, ProtoJSON format), narrower than what parsers of it take: one name for
- * each field (lowerCamelCase, or what `json_name` says), no null where it only means "not set", enum values by name. Two requests that are
- * the same are so written the same, which is what idempotency and quotes compare.
+ * Returns the JSON Schema (2020-12) of a message in ProtoJSON, but with one way to write each request: one
+ * name per field, no null for unset fields, enum values by name. Idempotency keys and quotes compare
+ * requests as written.
  */
 export function requestSchema(message: DescMessage): JsonObject {
   const shared: Shared = new Map();
@@ -27,7 +27,7 @@ export function requestSchema(message: DescMessage): JsonObject {
   return { ...schema, $defs: Object.fromEntries([...shared].map(([name, one]) => [name, one ?? {}])) };
 }
 
-/** Schemas by name; undefined as long as one is being written, which is where messages contain themselves. */
+/** Schemas by name. Undefined while being written: messages may contain themselves. */
 type Shared = Map<string, JsonObject | undefined>;
 
 function objectSchema(message: DescMessage, shared: Shared): JsonObject {
@@ -65,7 +65,7 @@ function valueSchema(field: DescField, shared: Shared): JsonObject {
   }
 }
 
-/** What a field holds, or each element of a list, or each value of a map. */
+/** Schema of a field, list element or map value. */
 function elementSchema(field: DescField, shared: Shared): JsonObject {
   if (field.message) return messageSchema(field.message, shared);
   if (field.enum) {
@@ -102,7 +102,7 @@ function sharedSchema(name: string, shared: Shared, write: () => JsonObject): Js
   return { $ref: `#/$defs/${name}` };
 }
 
-/** At most one member, or exactly one where the server's rules ask for one (protovalidate). */
+/** At most one member, or exactly one if protovalidate requires it. */
 function choiceSchema(oneof: DescOneof): JsonObject[] {
   const members = oneof.fields
     .filter((field) => !isAny(field.message))
@@ -112,7 +112,7 @@ function choiceSchema(oneof: DescOneof): JsonObject[] {
   return [{ oneOf: must ? members : [...members, { not: { anyOf: members } }] }];
 }
 
-/** Fields without which the server refuses the message: proto2's own, and protovalidate's. */
+/** Required by proto2 or by protovalidate. */
 function isRequired(field: DescField): boolean {
   if (field.presence === Presence.LEGACY_REQUIRED) return true;
   const { required, ignore } = getOption(field, fieldRules);

@@ -7,15 +7,14 @@ const UINT32 = [0n, 2n ** 32n - 1n] as const;
 const INT64 = [-(2n ** 63n), 2n ** 63n - 1n] as const;
 const UINT64 = [0n, 2n ** 64n - 1n] as const;
 
-/** Beyond it a number rounds to infinity as a float32. */
 const MAX_FLOAT32 = 3.4028234663852886e38;
 
-/** Standard base64 with padding: one way to write each value. */
+/** Standard base64 with padding, so that each value has one form. */
 const BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
 type Range = readonly [least: bigint, most: bigint];
 
-/** What a scalar is in JSON (protobuf.dev, ProtoJSON format), each value in as few ways as agents need. */
+/** Returns the schema of a scalar in ProtoJSON, restricted to one form per value where possible. */
 export function scalarSchema(scalar: ScalarType): JsonObject {
   const range = rangeOf(scalar);
   if (range) return isLong(scalar) ? longSchema(range) : integerSchema(range);
@@ -33,14 +32,16 @@ export function scalarSchema(scalar: ScalarType): JsonObject {
   }
 }
 
-/** What a key of a map is: a string in JSON, whatever it is in protobuf. Undefined: any string. */
+/** Returns the schema of a map key, a string in JSON. Undefined: any string. */
 export function keySchema(key: ScalarType): JsonObject | undefined {
   if (key === ScalarType.BOOL) return { enum: ["true", "false"] };
   const range = rangeOf(key);
   return range && { pattern: integerPattern(...range) };
 }
 
-/** The name under which a schema that is long to write is shared; `$` begins no name of protobuf. Undefined: short enough. */
+/**
+ * Returns the name of a schema shared through $defs because it is long. `$` cannot occur in protobuf names.
+ */
 export function sharedName(scalar: ScalarType): string | undefined {
   if (!isLong(scalar)) return undefined;
   return rangeOf(scalar) === INT64 ? "$int64" : "$uint64";
@@ -76,7 +77,7 @@ function integerSchema([least, most]: Range): JsonObject {
   return { type: "integer", minimum: Number(least), maximum: Number(most) };
 }
 
-/** A number as far as JSON numbers are exact, or a string. */
+/** A string, or a number within the safe integers. */
 function longSchema([least, most]: Range): JsonObject {
   const exact = { minimum: least < 0n ? Number.MIN_SAFE_INTEGER : 0, maximum: Number.MAX_SAFE_INTEGER };
   return {

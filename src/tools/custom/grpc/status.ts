@@ -3,18 +3,17 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { AnySchema, DurationSchema, type Duration } from "@bufbuild/protobuf/wkt";
 import { Metadata, type ServiceError, type status } from "@grpc/grpc-js";
 
-/** Where a google.rpc.Status travels in the trailers (grpc.io, richer error model). */
+/** Trailer with a google.rpc.Status (grpc.io, richer error model). */
 const STATUS_DETAILS = "grpc-status-details-bin";
 
-/** Longest wait that is passed on to a caller, seconds. */
 const MAX_RETRY_SECONDS = 3_600;
 
-/** The status of what grpc-js rejects with; undefined for anything else. */
+/** Returns the status of a grpc-js error; undefined for other errors. */
 export function codeOf(error: unknown): status | undefined {
   return isServiceError(error) ? error.code : undefined;
 }
 
-/** How long the server asks to be left alone (google.rpc.RetryInfo), whole seconds; undefined: it does not say. */
+/** Returns the delay of google.rpc.RetryInfo in whole seconds, if any. */
 export function retryAfterSeconds(error: unknown): number | undefined {
   if (!isServiceError(error)) return undefined;
   const [details] = error.metadata.get(STATUS_DETAILS);
@@ -35,7 +34,7 @@ function isServiceError(error: unknown): error is ServiceError {
   );
 }
 
-/** The delay of google.rpc.Status: details = 3, each a google.protobuf.Any; google.rpc.RetryInfo: retry_delay = 1. */
+/** google.rpc.Status: details = 3, each a google.protobuf.Any; google.rpc.RetryInfo: retry_delay = 1. */
 function retryDelay(details: Uint8Array): Duration | undefined {
   for (const detail of messagesOf(details, 3)) {
     const { typeUrl, value } = fromBinary(AnySchema, detail, { readUnknownFields: false });
@@ -46,7 +45,7 @@ function retryDelay(details: Uint8Array): Duration | undefined {
   return undefined;
 }
 
-/** What a field of messages holds, encoded. */
+/** Returns the encoded submessages of a field. */
 function messagesOf(bytes: Uint8Array, field: number): Uint8Array[] {
   const reader = new BinaryReader(bytes);
   const found: Uint8Array[] = [];

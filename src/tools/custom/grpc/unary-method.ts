@@ -1,16 +1,15 @@
 import type { DescMessage, DescMethod, FileRegistry } from "@bufbuild/protobuf";
 import { isObject } from "./well-known-schema.ts";
 
-/** A method that a tool can stand for. */
 export interface UnaryMethod {
   readonly method: DescMethod;
-  /** For messages inside of google.protobuf.Any. */
+  /** For messages inside google.protobuf.Any. */
   readonly registry: FileRegistry;
 }
 
 /**
  * Finds a method by `package.Service/Method`.
- * @throws Error with a sentence for the operator
+ * @throws Error with a message for the operator
  */
 export function unaryMethod(registry: FileRegistry, path: string): UnaryMethod {
   const [service = "", name = ""] = path.split("/");

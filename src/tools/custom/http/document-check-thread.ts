@@ -1,4 +1,7 @@
-/** The thread of document-check.ts: checks the OpenAPI document that it is given, and says `{valid: true}` or `{problem}`. */
+/**
+ * Worker thread of document-check.ts. Validates an OpenAPI document and posts `{valid: true}` or
+ * `{problem}`.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import SwaggerParser from "@apidevtools/swagger-parser";
 import { isJsonObject } from "../../../domain/json.ts";
@@ -10,7 +13,7 @@ const verdict = isApiDocument(document) ? await verdictOn(document) : { problem:
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread of Node, not a window
 parentPort?.postMessage(verdict);
 
-/** References stay as they are: no file and no address is opened for them, and none is copied to its places. */
+/** References are not resolved, so no file or URL is opened. */
 async function verdictOn(api: ApiDocument): Promise<object> {
   try {
     await SwaggerParser.validate(api, {

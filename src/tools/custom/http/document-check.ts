@@ -3,10 +3,9 @@ import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { JsonObject } from "../../../domain/json.ts";
 
-/** Longest that a document may take to be checked, ms. */
 const LIMIT_MS = 20_000;
 
-/** Several tools are often of one document. */
+/** Several tools often share one document. */
 const MAX_CACHED = 64;
 
 const answer = z.union([z.strictObject({ valid: z.literal(true) }), z.strictObject({ problem: z.string() })]);
@@ -14,9 +13,8 @@ const answer = z.union([z.strictObject({ valid: z.literal(true) }), z.strictObje
 const checked = new Map<string, Promise<void>>();
 
 /**
- * Checks a document by the schema of OpenAPI itself, in a thread of its own: it takes some 0.3 s, which calls that are served would wait
- * for, and longer for a document that is made to.
- * @throws Error with what is wrong with it
+ * Validates a document against the OpenAPI schema. Runs in a thread, since it takes 0.3 s or more of CPU.
+ * @throws Error with the problem
  */
 export function assertValidDocument(root: JsonObject): Promise<void> {
   const key = hash("sha256", JSON.stringify(root));
@@ -25,7 +23,7 @@ export function assertValidDocument(root: JsonObject): Promise<void> {
   if (checked.size >= MAX_CACHED) checked.clear();
   const result = inThread(root);
   checked.set(key, result);
-  // What failed may have failed for want of time.
+  // A failure may be a timeout, so it is not cached.
   result.catch(() => checked.delete(key));
   return result;
 }

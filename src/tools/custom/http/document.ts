@@ -4,13 +4,13 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/j
 import type { Fetch } from "../../../outbound/guarded-fetch.ts";
 import { assertValidDocument } from "./document-check.ts";
 
-/** Longest document, characters of JSON. */
+/** Characters of JSON. */
 const MAX_LENGTH = 8 * 1024 * 1024;
 
-/** How many references may lead to one another before one leads to something. */
+/** Limit for chains of references. */
 const MAX_HOPS = 32;
 
-/** An OpenAPI document (3.0 or 3.1), valid, complete in itself. */
+/** A valid OpenAPI document (3.0 or 3.1) without external references. */
 export interface OpenApiDocument {
   readonly version: "3.0" | "3.1";
   readonly root: JsonObject;
@@ -18,7 +18,7 @@ export interface OpenApiDocument {
 
 /**
  * Reads a document from a file.
- * @throws Error with a sentence for the operator
+ * @throws Error with a message for the operator
  */
 export async function readDocumentFile(file: string): Promise<OpenApiDocument> {
   let text: string;
@@ -31,8 +31,8 @@ export async function readDocumentFile(file: string): Promise<OpenApiDocument> {
 }
 
 /**
- * Fetches a document, without any of the operator's headers.
- * @throws Error with a sentence for the operator
+ * Fetches a document without the operator's headers.
+ * @throws Error with a message for the operator
  */
 export async function fetchDocument(
   url: string,
@@ -50,7 +50,7 @@ export async function fetchDocument(
   return documentFrom(await answer.text(), url);
 }
 
-/** What a document's own reference (`#/…`) leads to, through further references. */
+/** Follows a local reference (`#/…`) to its value. */
 export function resolveReference(root: JsonObject, reference: string): JsonValue {
   let value: JsonValue = { $ref: reference };
   for (let hops = 0; hops < MAX_HOPS; hops++) {
@@ -61,7 +61,7 @@ export function resolveReference(root: JsonObject, reference: string): JsonValue
   throw new Error(`the reference ${reference} leads to references only`);
 }
 
-/** The value itself, or what it refers to. */
+/** Returns the value, or what it references. */
 export function resolved(root: JsonObject, value: JsonValue | undefined): JsonObject {
   const target =
     isJsonObject(value) && typeof value["$ref"] === "string" ? resolveReference(root, value["$ref"]) : value;
@@ -70,7 +70,7 @@ export function resolved(root: JsonObject, value: JsonValue | undefined): JsonOb
 
 async function documentFrom(text: string, source: string): Promise<OpenApiDocument> {
   const parsed = parseDocument(text, source);
-  // The one place where the schema of OpenAPI 3.1 does not see that a reference may stand.
+  // The schema of OpenAPI 3.1 does not allow references here, although the specification does.
   const { paths } = parsed;
   const items = isJsonObject(paths)
     ? Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, resolved(parsed, item)]))
@@ -88,14 +88,14 @@ async function documentFrom(text: string, source: string): Promise<OpenApiDocume
   return { version, root };
 }
 
-/** Through JSON, so that nothing is in it that JSON has no form for, and every part is there once. */
+/** A round trip through JSON removes values without a JSON form, and aliases. */
 function parseDocument(text: string, source: string): JsonObject {
   if (text.length > MAX_LENGTH) throw new Error(`${source} is longer than ${MAX_LENGTH} characters`);
   let parsed: unknown;
   try {
     parsed = JSON.parse(JSON.stringify(parseYaml(text)) ?? "null");
   } catch (error) {
-    // The first line says what is wrong and where; those after it repeat the document.
+    // Later lines quote the document.
     throw new Error(`${source} cannot be read as JSON or YAML (${reasonOf(error).split("\n")[0]})`, {
       cause: error,
     });
@@ -104,7 +104,7 @@ function parseDocument(text: string, source: string): JsonObject {
   throw new Error(`${source} is no OpenAPI document`);
 }
 
-/** By JSON Pointer in a URI fragment (RFC 6901, section 6). */
+/** JSON Pointer in a URI fragment (RFC 6901, section 6). */
 function valueAt(root: JsonObject, reference: string): JsonValue {
   if (!reference.startsWith("#/"))
     throw new Error(`the reference ${reference} leads out of the document; put all of it into one file`);

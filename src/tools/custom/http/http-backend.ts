@@ -11,10 +11,10 @@ import { fetchDocument, readDocumentFile } from "./document.ts";
 import { planOperation, type OperationPlan } from "./operation-plan.ts";
 import { composeRequest, type ComposedRequest } from "./request.ts";
 
-/** Longest OpenAPI document that is fetched, bytes. */
+/** Bytes. */
 const DOCUMENT_BYTES = 8 * 1024 * 1024;
 
-/** One operation of an API that an OpenAPI document describes. Its connections are kept for the calls to come. */
+/** An operation of an OpenAPI document. Reuses its connections. */
 export class HttpBackend implements Backend {
   readonly #options: BackendOptions<HttpSection>;
   readonly #server: OpenFetch;
@@ -95,7 +95,7 @@ export class HttpBackend implements Backend {
   }
 }
 
-/** What the document promises, JSON before everything else where it promises nothing. */
+/** Accepts the documented types; prefers JSON if none are documented. */
 function acceptOf(answers: readonly string[]): string {
   return answers.length > 0
     ? [...new Set(answers)].join(", ")

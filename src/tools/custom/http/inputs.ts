@@ -7,10 +7,9 @@ import { contentOf, type Operation } from "./operation.ts";
 
 const LOCATIONS = ["path", "query", "header", "cookie"] as const;
 
-/** Where a parameter is sent. */
 export type ParameterLocation = (typeof LOCATIONS)[number];
 
-/** How a parameter is written (OpenAPI 3.1, 4.8.12); `json`: as JSON text. */
+/** Serialisation style (OpenAPI 3.1, 4.8.12); `json`: as JSON text. */
 const STYLES = {
   path: ["simple", "label", "matrix"],
   query: ["form", "spaceDelimited", "pipeDelimited", "deepObject"],
@@ -19,32 +18,30 @@ const STYLES = {
 } as const satisfies Record<ParameterLocation, readonly string[]>;
 export type Style = (typeof STYLES)[ParameterLocation][number] | "json";
 
-/** A parameter of the operation. */
 export interface ParameterInput {
-  /** Its name among the tool's parameters. */
+  /** Name in the tool's parameters. */
   readonly member: string;
-  /** Its name in the request. */
+  /** Name in the request. */
   readonly name: string;
   readonly location: ParameterLocation;
   readonly style: Style;
   readonly explode: boolean;
 }
 
-/** The body of the request, which is the tool's parameter `body`. */
+/** The request body, passed as the tool's parameter `body`. */
 export interface BodyInput {
   readonly mediaType: string;
   readonly encoding: "json" | "form";
 }
 
-/** What an operation takes. */
 export interface Inputs {
   readonly parameters: readonly ParameterInput[];
   readonly body: BodyInput | undefined;
-  /** Of the tool's parameters; members that it does not name are refused. */
+  /** Schema of the tool's parameters. Unknown members are rejected. */
   readonly schema: JsonObject;
 }
 
-/** A parameter as the document says it. */
+/** A parameter as documented. */
 interface Declared extends Omit<ParameterInput, "member"> {
   readonly required: boolean;
   readonly schema: JsonValue | undefined;
@@ -52,10 +49,10 @@ interface Declared extends Omit<ParameterInput, "member"> {
 }
 
 /**
- * Works out what an operation takes: each parameter by its name, or by location and name (`path_id`, `query_id`) where two have the same;
- * the body under `body`.
- * @param fixed headers that the operator sets, and no caller
- * @throws Error with a sentence for the operator
+ * Derives the inputs of an operation. Parameters with the same name get a prefix (`path_id`, `query_id`).
+ * The body is `body`.
+ * @param fixed headers set by the operator, which callers cannot set
+ * @throws Error with a message for the operator
  */
 export function inputsOf(document: OpenApiDocument, operation: Operation, fixed: readonly string[]): Inputs {
   const writer = new SchemaWriter(document);
@@ -99,11 +96,12 @@ function declaredOf(parameter: JsonObject, fixed: ReadonlySet<string>): Declared
   const location = LOCATIONS.find((one) => one === parameter["in"]);
   if (typeof name !== "string" || location === undefined)
     throw new Error("has a parameter without a name or a location");
-  // No schema can name it: in JavaScript it is no member of its own.
+  // JavaScript objects cannot hold it as a member of their own.
   if (name === "__proto__")
     throw new Error("has a parameter called __proto__, which the gateway cannot offer");
   const required = location === "path" || parameter["required"] === true;
-  // OpenAPI 3.1, 4.8.12.2: these three are no parameters, whatever a document says; the others are the operator's, or HTTP's own.
+  // Accept, Content-Type and Authorization are no parameters (OpenAPI 3.1, 4.8.12.2). Other reserved
+  // headers belong to the operator or to HTTP.
   if (location === "header" && fixed.has(name.toLowerCase())) return [];
   if (location === "header" && (/^authorization$/i.test(name) || isReserved(name))) {
     if (required && !/^(?:accept|authorization|content-type|idempotency-key)$/i.test(name))
@@ -134,7 +132,7 @@ function bodyOf({
 }: Operation): (BodyInput & { required: boolean; schema: JsonValue | undefined }) | undefined {
   if (!requestBody) return undefined;
   if (method === "GET") {
-    // It means nothing there (RFC 9110, 9.3.1), and is not sent.
+    // A body of GET has no meaning (RFC 9110, 9.3.1).
     if (requestBody["required"] === true)
       throw new Error("wants a body with GET, which the gateway does not send");
     return undefined;
@@ -154,7 +152,7 @@ function bodyOf({
   );
 }
 
-/** A parameter's own words come before those of its schema. */
+/** The parameter's description overrides its schema's. */
 function withDescription(schema: JsonValue, description: JsonValue | undefined): JsonValue {
   return isJsonObject(schema) && typeof description === "string" ? { ...schema, description } : schema;
 }

@@ -2,7 +2,7 @@ import { fromSchema } from "@openapi-contrib/openapi-schema-to-json-schema";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
 import { resolveReference, type OpenApiDocument } from "./document.ts";
 
-/** Keywords whose value is a schema or a list of schemas, and those whose value names schemas (JSON Schema 2020-12, Core 10). */
+/** Keywords with schemas, and keywords with named schemas (JSON Schema 2020-12, Core 10). */
 const SCHEMAS: ReadonlySet<string> = new Set([
   "additionalProperties",
   "allOf",
@@ -21,13 +21,13 @@ const SCHEMAS: ReadonlySet<string> = new Set([
 ]);
 const NAMED_SCHEMAS: ReadonlySet<string> = new Set(["dependentSchemas", "patternProperties", "properties"]);
 
-/** What says nothing to whoever fills in the parameters, or would give a part of the schema a name of its own. */
+/** Irrelevant for callers, or anchors that could collide. */
 const DROPPED =
   /^(?:\$anchor|\$comment|\$defs|\$dynamicAnchor|\$id|\$schema|\$vocabulary|discriminator|example|externalDocs|xml|x-.*)$/;
 
 /**
- * Makes JSON Schemas (2020-12) of the schemas of an OpenAPI document. What they refer to is gathered, once each, so that a schema can be as
- * deep or as circular as it likes.
+ * Converts OpenAPI schemas to JSON Schema (2020-12). Referenced schemas become $defs, so schemas may be
+ * recursive.
  */
 export class SchemaWriter {
   readonly #document: OpenApiDocument;
@@ -38,12 +38,12 @@ export class SchemaWriter {
     this.#document = document;
   }
 
-  /** What the schemas written so far refer to, as `$defs`. */
+  /** Schemas referenced so far, for `$defs`. */
   get definitions(): JsonObject {
     return this.#definitions;
   }
 
-  /** @throws Error with a sentence for the operator */
+  /** @throws Error with a message for the operator */
   write(schema: JsonValue | undefined): JsonValue {
     if (!isJsonObject(schema)) return schema === false ? false : {};
     return this.#walk(this.#document.version === "3.0" ? fromOpenApi30(schema) : schema);
@@ -72,7 +72,7 @@ export class SchemaWriter {
     if (known !== undefined) return `#/$defs/${known}`;
     const name = this.#freeName(reference);
     this.#names.set(reference, name);
-    // Its place is taken before it is written: it may refer to itself.
+    // Reserve the name first: the schema may reference itself.
     this.#definitions[name] = {};
     this.#definitions[name] = this.write(resolveReference(this.#document.root, reference));
     return `#/$defs/${name}`;
@@ -87,14 +87,14 @@ export class SchemaWriter {
   }
 }
 
-/** OpenAPI 3.0 has a dialect of its own: `nullable`, boolean bounds, and references whose neighbours do not count. */
+/** OpenAPI 3.0 has its own dialect: `nullable`, boolean bounds, and references that ignore their siblings. */
 function fromOpenApi30(schema: JsonObject): JsonObject {
   if (typeof schema["$ref"] === "string") return { $ref: schema["$ref"] };
   const converted: unknown = JSON.parse(JSON.stringify(fromSchema(schema, { removeReadOnly: true })));
   return isJsonObject(converted) ? withNumericBounds(converted) : {};
 }
 
-/** `exclusiveMinimum: true` beside a minimum (draft 4) as the bound itself, wherever it stands. */
+/** Converts `exclusiveMinimum: true` beside a minimum (draft 4) to the numeric form. */
 function withNumericBounds(value: JsonObject): JsonObject {
   const written: JsonObject = {};
   for (const [keyword, one] of Object.entries(value)) {

@@ -7,18 +7,17 @@ import { inputsOf } from "./inputs.ts";
 import { findOperation, type Operation } from "./operation.ts";
 import type { RequestPlan } from "./request.ts";
 
-/** How an operation is called. */
 export interface OperationPlan extends RequestPlan {
   readonly method: Operation["method"];
   readonly description: string | undefined;
-  /** Media types that the document promises; empty: it does not say. */
+  /** Documented media types; empty: any. */
   readonly responseTypes: readonly string[];
 }
 
 /**
- * Works out how an operation is called.
- * @param headers that the operator sets
- * @throws Error with a sentence for the operator
+ * Plans the calls of an operation.
+ * @param headers set by the operator
+ * @throws Error with a message for the operator
  */
 export function planOperation(
   document: OpenApiDocument,
@@ -43,8 +42,8 @@ export function planOperation(
 }
 
 /**
- * The operator's server, or the first of the document, with the defaults of its variables. What a fetched document says alone leads nowhere
- * else than where it was fetched from: the operator's secrets are sent there.
+ * Returns the configured server, or the document's first with its variables' defaults. The server of a
+ * fetched document must have the document's own origin: the operator's secrets are sent there.
  */
 function serverOf(section: HttpSection, { server: declared }: Operation, guard: Guard): URL {
   const { openapi, server_url } = section;

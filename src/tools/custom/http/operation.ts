@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
 import { resolved, type OpenApiDocument } from "./document.ts";
 
-/** As a path names them, and as they are sent. */
 const METHODS = [
   ["get", "GET"],
   ["put", "PUT"],
@@ -10,27 +9,26 @@ const METHODS = [
   ["patch", "PATCH"],
 ] as const;
 
-/** How many operations an error lists. */
 const MAX_LISTED = 20;
 
-/** An operation of a document, with what the path above it says. */
+/** An operation merged with its path item. */
 export interface Operation {
   readonly method: (typeof METHODS)[number][1];
-  /** With its parameters in braces. */
+  /** With parameters in braces. */
   readonly path: string;
   readonly description: string | undefined;
-  /** Each resolved; those of the operation before those of the path that they stand for. */
+  /** References resolved. The operation's parameters override those of the path. */
   readonly parameters: readonly JsonObject[];
   readonly requestBody: JsonObject | undefined;
-  /** Media types of the answers that mean success; empty: the document does not say. */
+  /** Media types of successful responses; empty: not documented. */
   readonly responseTypes: readonly string[];
-  /** The nearest of `servers`; undefined: the document names none. */
+  /** From the nearest `servers`. */
   readonly server: JsonObject | undefined;
 }
 
 /**
  * Finds an operation by its `operationId`.
- * @throws Error with a sentence for the operator
+ * @throws Error with a message for the operator
  */
 export function findOperation({ root }: OpenApiDocument, operationId: string): Operation {
   const all = operationsOf(root);
@@ -78,7 +76,7 @@ function operationsOf(root: JsonObject): Found[] {
   });
 }
 
-/** Those of the operation, and those of the path that it does not say anew. */
+/** The operation's parameters, and those of the path it does not override. */
 function parametersOf(root: JsonObject, operation: JsonObject, item: JsonObject): JsonObject[] {
   const found = new Map<string, JsonObject>();
   for (const list of [operation["parameters"], item["parameters"]]) {
@@ -98,7 +96,7 @@ function responseTypesOf(root: JsonObject, operation: JsonObject): string[] {
     .flatMap(([, response]) => Object.keys(contentOf(resolved(root, response))));
 }
 
-/** `content` of a parameter, a request body or an answer: what there is by media type. */
+/** `content` of a parameter, request body or response, by media type. */
 export function contentOf(holder: JsonObject): Record<string, JsonValue> {
   return isJsonObject(holder["content"]) ? holder["content"] : {};
 }

@@ -3,13 +3,13 @@ import { fieldPath } from "../../../domain/field-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
 import type { ParameterInput } from "./inputs.ts";
 
-/** A name and a value of a query or a form, both as they are sent. */
+/** Name and value, both percent-encoded. */
 export type Pair = readonly [name: string, value: string];
 
 /**
- * Writes a parameter as its style asks (OpenAPI 3.1, 4.8.12.3). Nulls, and lists and objects without anything in them, are left out.
- * @returns for a query, pairs; undefined: there is nothing to send
- * @throws ToolgateError INVALID_REQUEST for values that the style has no form for
+ * Serialises a query or cookie parameter by its style (OpenAPI 3.1, 4.8.12.3). Omits nulls and empty lists
+ * and objects.
+ * @throws ToolgateError INVALID_REQUEST for values the style cannot express
  */
 export function pairsOf(input: ParameterInput, value: JsonValue): Pair[] {
   const { name, style, explode } = input;
@@ -34,7 +34,7 @@ const DELIMITERS: Partial<Record<ParameterInput["style"], string>> = {
   pipeDelimited: "%7C",
 };
 
-/** Writes a parameter of the path, percent-encoded (RFC 6570, 3.2.2, 3.2.5 and 3.2.7). */
+/** Serialises a path parameter (RFC 6570, 3.2.2, 3.2.5 and 3.2.7). */
 export function pathPart(input: ParameterInput, value: JsonValue): string {
   const { name, style, explode } = input;
   const key = encoded(name, input);
@@ -54,7 +54,7 @@ export function pathPart(input: ParameterInput, value: JsonValue): string {
   return prefix + named + members.flat().join(",");
 }
 
-/** Writes a parameter of a header (style simple), as it is. */
+/** Serialises a header parameter (style simple). */
 export function headerValue(input: ParameterInput, value: JsonValue): string {
   if (input.style === "json") return JSON.stringify(value);
   if (Array.isArray(value)) return value.map((item) => plain(item, input)).join(",");
@@ -71,7 +71,7 @@ function membersOf(value: JsonObject, input: ParameterInput): Pair[] {
     .map(([member, one]) => [encoded(member, input), encoded(plain(one, input), input)]);
 }
 
-/** @throws ToolgateError for lists and objects inside of others, which no style has a form for */
+/** @throws ToolgateError for nested lists and objects */
 function plain(value: JsonValue, { member }: ParameterInput): string {
   if (typeof value !== "object" || value === null) return String(value ?? "");
   throw invalidField(
@@ -80,7 +80,10 @@ function plain(value: JsonValue, { member }: ParameterInput): string {
   );
 }
 
-/** Percent-encoded but for the unreserved characters (RFC 3986, 2.3): nothing in it can end a segment, a parameter or a query. */
+/**
+ * Percent-encodes everything but unreserved characters (RFC 3986, 2.3), so a value cannot end its segment
+ * or parameter.
+ */
 export function encoded(text: string, { member }: Pick<ParameterInput, "member">): string {
   if (!text.isWellFormed())
     throw invalidField(fieldPath([member]), "must be well-formed Unicode: it has a lone surrogate");

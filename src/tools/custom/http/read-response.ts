@@ -5,25 +5,24 @@ import { omitted } from "../omitted.ts";
 import { holdsSecret } from "../result-check.ts";
 import { charsetOf, isJsonType, isDocumented, mediaTypeOf } from "./media-type.ts";
 
-/** Seconds to wait when a busy server does not say how long, and the most that is passed on when it does. */
+/** Retry-After when the server sends none, and the highest value passed on to callers. */
 const DEFAULT_RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
-/** What an answer is read with. */
 export interface ReadOptions {
-  /** The tool's name, for what the caller is told. */
+  /** The tool's name, for error messages. */
   readonly tool: string;
-  /** Media types that the document promises; empty: it does not say. */
+  /** Documented media types; empty: any. */
   readonly documentedTypes: readonly string[];
   readonly secrets: readonly string[];
-  /** Longest answer that is read, bytes. */
+  /** Bytes. */
   readonly maxBytes: number;
 }
 
 /**
- * Makes a result of a server's answer: a JSON object as it is; other JSON as `{value}`; text as `{text}`; anything else as
- * `{base64, media_type}`; nothing as `{}`; one that is only too long as what says so.
- * @throws ToolgateError for every other status than success, and for what the document does not promise
+ * Converts a response to a result: a JSON object as it is, other JSON as `{value}`, text as `{text}`, other
+ * content as `{base64, media_type}`, an empty body as `{}`. A body over the limit becomes a placeholder.
+ * @throws ToolgateError for a status other than 2xx or an undocumented media type
  */
 export async function readResponse(answer: Response, reading: ReadOptions): Promise<JsonObject> {
   const { tool } = reading;
@@ -43,7 +42,7 @@ export async function readResponse(answer: Response, reading: ReadOptions): Prom
     );
   if (!body)
     return omitted("too_long", `the answer is longer than ${reading.maxBytes} bytes`, lengthOf(answer));
-  // Here for content that is not passed on as text; what JSON and charsets hide is looked for in the result.
+  // Covers binary content. The result is checked again after JSON and charset decoding.
   if (holdsSecret(body.toString("latin1"), reading.secrets))
     throw failedAfterWork(tool, "the server's answer repeats what was meant for it alone", undefined);
   try {
@@ -65,7 +64,7 @@ function resultOf(body: Buffer, mediaType: string, contentType: string): JsonObj
   return { base64: body.toString("base64"), media_type: mediaType };
 }
 
-/** Undefined: it is too long. */
+/** Undefined if it exceeds the limit. */
 async function bodyOf(answer: Response, tool: string): Promise<Buffer | undefined> {
   try {
     return Buffer.from(await answer.arrayBuffer());
@@ -75,7 +74,7 @@ async function bodyOf(answer: Response, tool: string): Promise<Buffer | undefine
   }
 }
 
-/** What the server says of its length, bytes; null: nothing, or of its compressed form. */
+/** Uncompressed Content-Length; null if unknown. */
 function lengthOf({ headers }: Response): number | null {
   const length = headers.get("content-length") ?? "";
   return headers.has("content-encoding") || !/^\d{1,15}$/.test(length) ? null : Number(length);
@@ -92,7 +91,7 @@ function refusal(tool: string, { status, headers }: Response): Error {
   return callFailed(tool, `the server failed (HTTP ${status})`, cause);
 }
 
-/** `Retry-After` in seconds (RFC 9110, 10.2.3); its date form is not worth trusting a foreign clock. */
+/** Seconds of `Retry-After` (RFC 9110, 10.2.3). Its date form would depend on the server's clock. */
 function retryAfter(headers: Headers): number {
   const text = headers.get("retry-after") ?? "";
   if (!/^\d{1,6}$/.test(text)) return DEFAULT_RETRY_SECONDS;

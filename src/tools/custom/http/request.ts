@@ -4,32 +4,30 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/j
 import type { Inputs, ParameterInput } from "./inputs.ts";
 import { encoded, headerValue, pairsOf, pathPart, type Pair } from "./parameter-styles.ts";
 
-/** Visible characters of ASCII, with spaces and tabs between them (RFC 9110, 5.5). */
+/** RFC 9110, 5.5. */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** What ends a segment of a path for some server or other, even percent-encoded; and control characters. */
+/** Characters that some server treats as the end of a path segment, even percent-encoded. */
 const SEGMENT_BREAKERS = /[/\\\u0000-\u001f\u007f]/;
 
-/** A request, but for the operator's headers. */
+/** A request without the operator's headers. */
 export interface ComposedRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
 }
 
-/** What a request is composed for. */
 export interface RequestPlan {
-  /** Without a slash at its end, query or fragment. */
+  /** Without trailing slash, query or fragment. */
   readonly server: URL;
-  /** With its parameters in braces. */
+  /** With parameters in braces. */
   readonly path: string;
   readonly inputs: Inputs;
 }
 
 /**
- * Composes the request of a call. The parameters fill places of it and change nothing else: not the server, not the segments of the path,
- * not the names of other parameters.
- * @throws ToolgateError INVALID_REQUEST naming the parameter that cannot be sent
+ * Builds the request of a call. Parameters cannot change the server, the path segments or other parameters.
+ * @throws ToolgateError INVALID_REQUEST with the parameter's path
  */
 export function composeRequest({ server, path, inputs }: RequestPlan, params: JsonObject): ComposedRequest {
   const given = inputs.parameters.filter(({ member }) => Object.hasOwn(params, member));
@@ -52,7 +50,7 @@ export function composeRequest({ server, path, inputs }: RequestPlan, params: Js
   if (cookies.length > 0) headers["Cookie"] = cookies.map(joined).join("; ");
   const pathname = server.pathname.replace(/\/$/, "") + segments;
   const url = server.origin + pathname + (query.length > 0 ? `?${query.map(joined).join("&")}` : "");
-  // Whoever reads the address must see the path that is meant: a URL forgets segments that are dots, however they are written.
+  // URL parsing removes dot segments, however they are encoded.
   if (new URL(url).pathname !== pathname)
     throw invalidField(
       fieldPath(
@@ -68,7 +66,7 @@ export function composeRequest({ server, path, inputs }: RequestPlan, params: Js
   return { url, headers, body };
 }
 
-/** The path with its parameters in their places. */
+/** Fills the path template. */
 function filledPath(
   path: string,
   inputs: readonly ParameterInput[],
@@ -91,7 +89,7 @@ function filledPath(
   });
 }
 
-/** An object that is written out as parameters of its own must not speak for others. */
+/** The members of an exploded object must not override other parameters. */
 function ownPairs(input: ParameterInput, pairs: readonly Pair[], { parameters }: Inputs): readonly Pair[] {
   const others = parameters.filter((one) => one !== input && one.location === input.location);
   for (const [name] of pairs) {
@@ -118,7 +116,7 @@ function bodyText({ encoding }: NonNullable<Inputs["body"]>, value: JsonValue): 
   return form.toString();
 }
 
-/** Every text in a value, the names of its members too. */
+/** All strings in a value, including member names. */
 function textsOf(value: JsonValue): string[] {
   if (Array.isArray(value)) return value.flatMap(textsOf);
   if (isJsonObject(value))

@@ -17,13 +17,12 @@ import type { McpSection } from "./section.ts";
 import { resultOf, textOf } from "./tool-result.ts";
 import { inputSchemaOf } from "./tool-schema.ts";
 
-/** Longest answer that is read while a server describes itself, bytes: a list of all its tools. */
+/** Bytes, for tools/list. */
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
-/** A call as a connection takes it. */
 type Call = Parameters<McpConnection["call"]>[0];
 
-/** One tool of an MCP server as a tool. */
+/** One tool of an MCP server. */
 export class McpBackend implements Backend {
   readonly #options: BackendOptions<McpSection>;
   readonly #fetch: OpenFetch;
@@ -65,7 +64,7 @@ export class McpBackend implements Backend {
     await this.#fetch.close();
   }
 
-  /** Asked once, over a connection of its own: a list of tools may be far longer than an answer. */
+  /** Uses a connection of its own: tools/list may be much longer than a result. */
   async #find(signal: AbortSignal): Promise<Tool> {
     if (this.#tool) return this.#tool;
     const { section, headers, guard } = this.#options;
@@ -82,32 +81,36 @@ export class McpBackend implements Backend {
     }
   }
 
-  /** Undefined: the answer is too long. */
+  /** Returns undefined if the result exceeds the size limit. */
   async #once(call: Call): Promise<CallToolResult | undefined> {
     const connection = await this.#connect(call.signal);
     try {
       return await connection.call(call);
     } catch (error) {
-      // A call that was given up says nothing of the session, whose end would take the server's notice of it along.
+      // An aborted call says nothing about the session. Closing it would also drop the cancel notification.
       const kept = call.signal.aborted || error instanceof ServerBusyError || error instanceof ProtocolError;
-      // What the server still knows of the session is no longer known here.
+      // The state of the session is unknown.
       if (!kept) await this.#drop(connection);
       if (kept || !connection.hasSession || !isSessionExpired(error))
         return this.#resultOfFailure(error, call);
     }
-    // The server has forgotten the session and so cannot have looked at the call (MCP, basic/transports, session management).
+    // An expired session means that the server did not process the call (MCP, basic/transports, session
+    // management).
     const another = await this.#connect(call.signal);
     return another.call(call).catch((error: unknown) => this.#resultOfFailure(error, call));
   }
 
-  /** Undefined: the answer is too long. @throws ToolgateError for every other end of a call that was sent */
+  /**
+   * Returns undefined if the result exceeds the size limit.
+   * @throws ToolgateError for every other failure after sending
+   */
   #resultOfFailure(error: unknown, { signal }: Call): undefined {
     if (!signal.aborted && causeOf(error, ResponseTooLongError)) return undefined;
     if (signal.aborted || !mayHaveWorked(error)) throw this.#failure(error, signal);
     throw failedAfterWork(this.#options.tool, "the server did not answer the call", error);
   }
 
-  /** The connection that is there, or a new one. */
+  /** Returns the current connection or opens one. */
   async #connect(signal: AbortSignal): Promise<McpConnection> {
     const { section, headers } = this.#options;
     const another = this.#connection !== undefined;
@@ -117,7 +120,7 @@ export class McpBackend implements Backend {
       return await connecting;
     } catch (error) {
       if (this.#connection === connecting) this.#connection = undefined;
-      // It may have been given up along with the call that began it.
+      // The other call may have been aborted while it connected.
       if (another && !signal.aborted) return this.#connect(signal);
       throw error;
     }
@@ -140,19 +143,25 @@ export class McpBackend implements Backend {
   }
 }
 
-/** Whether a call that was sent may have been done: not where the server was not reached, refused it, or reported an error. */
+/**
+ * Whether the server may have performed the call. False if it was unreachable, refused or reported an
+ * error.
+ */
 function mayHaveWorked(error: unknown): boolean {
   if (neverConnected(error) || causeOf(error, ServerBusyError) || error instanceof SdkHttpError) return false;
   if (!(error instanceof ProtocolError)) return true;
   return error.data instanceof Error || /the stream ended before|output schema/.test(error.message);
 }
 
-/** HTTP 404 to a request with a session: the server has ended it. */
+/** HTTP 404 to a request with a session id. */
 function isSessionExpired(error: unknown): boolean {
   return error instanceof SdkHttpError && error.status === 404;
 }
 
-/** What lies behind an error, if it is of this kind; what broke a stream is the data of an error of ours, which no server can send. */
+/**
+ * Finds an error of this type among the causes. The data of our own ProtocolError carries what broke a
+ * stream.
+ */
 function causeOf<Kind extends Error>(error: unknown, kind: new (...args: never[]) => Kind): Kind | undefined {
   for (let one = error, depth = 0; one instanceof Error && depth < 8; depth += 1) {
     if (one instanceof kind) return one;

@@ -4,16 +4,13 @@ import type { Fetch } from "../../../outbound/guarded-fetch.ts";
 import { outputCheck } from "./output-check.ts";
 import { RequestTransport } from "./request-transport.ts";
 
-/** More pages than any list of tools has. */
 const MAX_PAGES = 64;
 
-/** Time limits are the signals' alone; this is the longest that a timer can be set to, ms. */
+/** Signals enforce the time limits; this is the longest timer. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
-/** How long a server may take to hear that its session has ended, ms. */
 const SESSION_END_TIMEOUT_MS = 1_000;
 
-/** What a tool is called with. */
 export interface ToolCall {
   readonly tool: Tool;
   readonly params: Record<string, unknown>;
@@ -21,7 +18,7 @@ export interface ToolCall {
   readonly signal: AbortSignal;
 }
 
-/** A session with an MCP server, or what stands for one in revisions that have none. */
+/** A session with an MCP server, or a sessionless equivalent in newer revisions. */
 export class McpConnection {
   readonly #client: Client;
   readonly #transport: RequestTransport;
@@ -33,7 +30,10 @@ export class McpConnection {
     this.#transport = transport;
   }
 
-  /** Agrees with the server on the newest revision that both know. It may ask for nothing: no sampling, no roots, no elicitation. */
+  /**
+   * Negotiates the newest common revision. Declares no client capabilities: no sampling, roots or
+   * elicitation.
+   */
   static async open(
     url: string,
     fetch: Fetch,
@@ -60,12 +60,12 @@ export class McpConnection {
     return new McpConnection(client, transport);
   }
 
-  /** Whether the server keeps a session for it, which it may forget. */
+  /** Whether the server has assigned a session id. */
   get hasSession(): boolean {
     return this.#transport.sessionId !== undefined;
   }
 
-  /** The tool of that name; undefined when the server has none. */
+  /** Finds a tool by name in tools/list. */
   async find(name: string, signal: AbortSignal): Promise<Tool | undefined> {
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -79,7 +79,7 @@ export class McpConnection {
     throw new Error(`the server's list of tools has more than ${MAX_PAGES} pages`);
   }
 
-  /** Sends a call, once: the definition is given along so that the client asks for no other and sends no second. */
+  /** Sends one call. Passing the definition keeps the client from sending a second request for it. */
   async call({ tool, params, headers, signal }: ToolCall): Promise<CallToolResult> {
     this.#calls += 1;
     try {
@@ -93,13 +93,13 @@ export class McpConnection {
     }
   }
 
-  /** Ends it as soon as its last call has ended. */
+  /** Closes the connection after its last call. */
   async close(): Promise<void> {
     this.#closing = true;
     if (this.#calls === 0) await this.#closeNow();
   }
 
-  /** Servers keep sessions until they are told, which is not waited for long. */
+  /** Ends the session on the server, with a short time limit. */
   async #closeNow(): Promise<void> {
     const told = this.#transport.terminateSession().catch(() => {});
     await Promise.race([told, wait(SESSION_END_TIMEOUT_MS, undefined, { ref: false })]);

@@ -2,16 +2,16 @@ import type { jsonSchemaValidator } from "@modelcontextprotocol/client";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { withinMs } from "../time-limit.ts";
 
-/** Longest that a schema of results may take to be understood, and one result to be checked, ms. */
+/** ms */
 const COMPILE_MS = 2_000;
 const CHECK_MS = 200;
 
 /**
- * Checks what tools give against the schemas that their servers wrote, and gives up what takes too long: with a pattern and an answer that
- * fit each other badly enough, one server would keep the whole gateway from everything else.
+ * Validates results against a server's own output schema, with a time limit: a hostile pattern could block
+ * the process.
  */
 export function outputCheck(): jsonSchemaValidator {
-  // One library for each schema: it remembers them by their `$id`, and one that was stopped in its work is not to be trusted.
+  // One validator per schema: it caches schemas by `$id`, and an interrupted one may be inconsistent.
   const libraries = new WeakMap<object, AjvJsonSchemaValidator>();
   return {
     getValidator<Output>(schema: Parameters<jsonSchemaValidator["getValidator"]>[0]) {

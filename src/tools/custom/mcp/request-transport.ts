@@ -10,25 +10,28 @@ import { isBusy, ServerBusyError } from "./server-busy.ts";
 
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
 
-/** JSON-RPC: what is below -32000 belongs to the standard, what is above to MCP and to servers; this is told to nobody. */
+/** A code for internal use, outside of the range reserved by JSON-RPC. */
 const STREAM_ENDED = -32_000;
 
-/** What a cancellation names (MCP, basic/utilities/cancellation). */
+/** MCP, basic/utilities/cancellation. */
 const CANCELLED = "notifications/cancelled";
 
-/** Streamable HTTP (MCP, basic/transports) for requests alone: it listens to no stream but their own, and each ends with its request. */
+/**
+ * Streamable HTTP (MCP, basic/transports) for requests only. Opens no standalone stream; each stream ends
+ * with its request.
+ */
 export class RequestTransport extends StreamableHTTPClientTransport {
   readonly #running = new Map<string | number, AbortController>();
-  /** What the last stream broke by, until its request is told. */
+  /** The error of the last stream, until its request reports it. */
   #streamError: unknown;
 
   constructor(url: URL, fetch: Fetch, headers: Readonly<Record<string, string>>) {
     const options: StreamableHTTPClientTransportOptions = {
       fetch: async (input, init) => this.#recordErrors(await fetchResponse(fetch, input, init)),
-      // Nothing is sent elsewhere, with the operator's secrets, than where the operator said.
+      // A redirect would send the operator's secrets elsewhere.
       requestInit: { headers: { ...headers }, redirect: "manual" },
       onInsufficientScope: "throw",
-      // An answer whose stream was cut may be fetched again where the server says how; the call's own time limit ends this.
+      // Resumes a cut stream if the server supports it; the call's time limit bounds this.
       reconnectionOptions: {
         initialReconnectionDelay: 250,
         reconnectionDelayGrowFactor: 2,
@@ -65,7 +68,7 @@ export class RequestTransport extends StreamableHTTPClientTransport {
           data: this.#streamError,
         };
         this.#streamError = undefined;
-        // To a request that was answered this says nothing; one that was not would wait for ever.
+        // Ignored for answered requests; the others would wait forever.
         this.onmessage?.({ jsonrpc: "2.0", id, error });
       },
     });
@@ -75,7 +78,7 @@ export class RequestTransport extends StreamableHTTPClientTransport {
     });
   }
 
-  /** The same answer; the client library reads streams by itself and keeps why they break to itself. */
+  /** Records stream errors, which the client library hides. */
   #recordErrors(response: Response): Response {
     if (!response.body) return response;
     const { status, statusText, headers } = response;
@@ -95,7 +98,7 @@ export class RequestTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  /** To be called once there is a client: forgets requests as they are answered. */
+  /** Forgets requests once answered. Call after the client has connected. */
   forgetAnswered(): void {
     const deliver = this.onmessage;
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- what the client library offers
@@ -106,7 +109,7 @@ export class RequestTransport extends StreamableHTTPClientTransport {
   }
 }
 
-/** Asks the server, but for its stream of news: whatever it has to say of itself is not listened to. */
+/** Refuses the standalone GET stream and throws ServerBusyError for 429 and 503. */
 async function fetchResponse(
   fetch: Fetch,
   input: string | URL,

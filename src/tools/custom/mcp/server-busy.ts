@@ -1,10 +1,9 @@
-/** When to try again where the server does not say, seconds. */
+/** Default if the server sends no Retry-After. */
 const RETRY_SECONDS = 2;
 
-/** Longest wait that is passed on to a caller, seconds. */
 const MAX_RETRY_SECONDS = 3_600;
 
-/** A server that asks to be left alone for a while (HTTP 429 and 503). */
+/** HTTP 429 or 503. */
 export class ServerBusyError extends Error {
   override name = "PatienceError";
   readonly retryAfterSeconds: number;
@@ -15,12 +14,11 @@ export class ServerBusyError extends Error {
   }
 }
 
-/** Whether a server asks for patience instead of answering. */
 export function isBusy({ status }: Response): boolean {
   return status === 429 || status === 503;
 }
 
-/** The wait of a Retry-After (RFC 9110, 10.2.3), whole seconds. */
+/** Parses Retry-After (RFC 9110, 10.2.3) to whole seconds. */
 function secondsOf(header: string | null): number {
   if (header === null) return RETRY_SECONDS;
   const seconds = /^\d{1,9}$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;

@@ -1,10 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../../domain/json.ts";
 
-/**
- * What a tool gave, as a result of ours: its structured content where that is an object, else its blocks of content as they came, with all
- * text among them in one piece.
- */
+/** Returns the structured content if it is an object; else the content blocks and their text. */
 export function resultOf({ structuredContent, content }: CallToolResult): JsonObject {
   if (isJsonObject(structuredContent)) return structuredContent;
   const result: unknown = { content, text: textOf({ content }) };
@@ -12,7 +9,7 @@ export function resultOf({ structuredContent, content }: CallToolResult): JsonOb
   return result;
 }
 
-/** All text of a result, blocks apart by line breaks. */
+/** Joins the text blocks with line breaks. */
 export function textOf({ content }: Pick<CallToolResult, "content">): string {
   return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }

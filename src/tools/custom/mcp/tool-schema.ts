@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject } from "../../../domain/json.ts";
 import { outputCheck } from "./output-check.ts";
 
 /**
- * The schema of a tool's parameters, as its server says it.
- * @throws Error with a sentence for the operator
+ * Returns the input schema of a tool.
+ * @throws Error with a message for the operator
  */
 export function inputSchemaOf({ name, inputSchema, outputSchema }: Tool): JsonObject {
   const schema: unknown = structuredClone(inputSchema);
@@ -20,13 +20,13 @@ export function inputSchemaOf({ name, inputSchema, outputSchema }: Tool): JsonOb
         `the ${member} of the tool ${name} refers to ${foreign}; schemas must hold all that they refer to`,
       );
   }
-  // Found out now and not in a call, which would be lost by it.
+  // Compiles the output schema now; a failure later would waste a call.
   const { $schema, ...rest } = outputSchema ?? {};
   if (outputSchema) outputCheck().getValidator({ ...rest, ...($schema !== undefined && { $schema }) });
   return schema;
 }
 
-/** A reference that leads out of a schema, the first that there is. */
+/** Returns the first reference that points outside the schema. */
 function foreignReference(schema: unknown): string | undefined {
   const open: unknown[] = [schema];
   while (open.length > 0) {
