@@ -82,12 +82,14 @@ function reportDemoFailure(error: unknown): void {
 
 /** @throws CommandError for errors the user can fix */
 async function openWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
-  const { DataDirInUseError, EmbeddedPostgresError, openDevWorld } = await import("../dev/index.ts");
+  const { DataDirInUseError, EmbeddedPostgresError, SchemaError, openDevWorld } =
+    await import("../dev/index.ts");
   try {
     return await openDevWorld(options);
   } catch (error) {
     if (error instanceof DataDirInUseError || error instanceof EmbeddedPostgresError)
       throw new CommandError(error.message, { cause: error });
+    if (error instanceof SchemaError) throw new CommandError(`${error.message}.`, { cause: error });
     throw error;
   }
 }

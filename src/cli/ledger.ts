@@ -93,24 +93,23 @@ async function migrateDatabase({
   json?: boolean;
   grantTo?: string;
 }): Promise<void> {
-  const { migrate } = await import("../postgres/migrate.ts");
+  const { migrate, SchemaError } = await import("../postgres/database/migrate.ts");
   const url = commandConfig().DATABASE_URL;
   try {
     const { applied } = await migrate(url);
     if (grantTo !== undefined) await grantServing(url, grantTo);
     outputFor(json).record({ applied, ...(grantTo !== undefined && { granted_to: grantTo }) });
     if (!json && grantTo !== undefined)
-      process.stderr.write(
-        `Serve with ${grantTo} in DATABASE_URL, and repeat this after each update; doctor says whether it is fit.\n`,
-      );
+      process.stderr.write(`Serve with ${grantTo} in DATABASE_URL; doctor says whether it is fit.\n`);
   } catch (error) {
+    if (error instanceof SchemaError) throw new CommandError(`${error.message}.`, { cause: error });
     throw explainDatabaseError(error, url);
   }
 }
 
 /** @throws CommandError when the role cannot be used to serve */
 async function grantServing(url: string, role: string): Promise<void> {
-  const grants = await import("../postgres/grants.ts");
+  const grants = await import("../postgres/database/grants.ts");
   await grants.grantServing(url, role).catch((error: unknown) => {
     throw error instanceof grants.GrantError
       ? new CommandError(`--grant-to: ${error.message}`, { cause: error })

@@ -7,7 +7,7 @@ import { collectSecrets } from "../config/secrets.ts";
 import { DEFAULT_SCOPES } from "../domain/scope.ts";
 import { createLogger } from "../log.ts";
 import { openPostgres } from "../postgres/index.ts";
-import { migrate } from "../postgres/migrate.ts";
+import { migrate } from "../postgres/database/migrate.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { registerApi } from "./api-stand-in/registration.ts";
 import { buyOneCall } from "./demo.ts";
@@ -24,6 +24,7 @@ import { fundWallets } from "./fund.ts";
 import { startDevWorld, type DevWorldOptions } from "./world.ts";
 
 export { DataDirInUseError } from "./data-dir-claim.ts";
+export { SchemaError } from "../postgres/database/migrate.ts";
 export { EmbeddedPostgresError } from "./embedded-postgres/index.ts";
 
 /** The doors of the gateway that was put into the world. */

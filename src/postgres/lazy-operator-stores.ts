@@ -53,7 +53,7 @@ async function openOperatorStores({
   keySecrets,
 }: OperatorStoresOptions): Promise<OperatorStores> {
   const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }] = await Promise.all([
-    import("./orm.ts"),
+    import("./database/orm.ts"),
     import("./accounts.ts"),
     import("./api-keys.ts"),
   ]);

@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
-import { MIGRATION_NAMES } from "./migrations/names.ts";
+import { schemaState } from "./database/schema-state.ts";
+import { readSqlSchema } from "./database/sql-files.ts";
 import { checkDurability, openPool } from "./pool.ts";
 
 /** Check results: problems prevent a start, warnings do not. Each includes advice. */
@@ -41,12 +42,10 @@ async function checkRights(pool: Pool): Promise<string[]> {
 }
 
 async function checkSchema(pool: Pool): Promise<string[]> {
-  const { rows: tables } = await pool.query("select from pg_class where oid = to_regclass('migration')");
-  const { rows } =
-    tables.length === 0 ? { rows: [] } : await pool.query<{ name: string }>("select name from migration");
-  const applied = new Set(rows.map(({ name }) => name));
-  const missing = MIGRATION_NAMES.filter((name) => !applied.has(name)).length;
-  return missing === 0 ? [] : [`the schema is ${missing} migrations behind; run: node src/main.ts migrate`];
+  const { conflict, pending, removed } = await schemaState(pool, readSqlSchema());
+  if (conflict !== undefined) return [conflict];
+  const behind = pending.length + removed.length;
+  return behind === 0 ? [] : [`the schema is ${behind} migrations behind; run: node src/main.ts migrate`];
 }
 
 /** The driver's code and message; never the address, which contains the password. */

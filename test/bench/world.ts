@@ -4,7 +4,7 @@ import path from "node:path";
 import { Keypair } from "@solana/web3.js";
 import { z } from "zod";
 import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/postgres/database/migrate.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { makeAccounts } from "./accounts.ts";
 import { askChain } from "./chain-request.ts";

@@ -11,7 +11,7 @@ import { startChild } from "../../src/dev/child.ts";
 import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/postgres/database/migrate.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { ROOT } from "../tooling/command.ts";
 import { openMemoryFolder } from "../tooling/memory-folder.ts";

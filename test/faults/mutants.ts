@@ -27,7 +27,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "deposit-not-once",
     within: "ledger_credit",
-    from: "if not found then\n          return false;\n        end if;",
+    from: "if not found then\n    return false;\n  end if;",
     to: "signature := case when found then signature else sha512(signature || now()::text::bytea) end;",
   },
 ];

@@ -4,7 +4,7 @@ import path from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/postgres/database/migrate.ts";
 import { servingUrl } from "../support/postgres.ts";
 import { makeServingRole } from "../support/template.ts";
 import { startGround, type Answer, type Ground } from "../support/world.ts";

@@ -1,4 +1,4 @@
-import type { Mutant } from "./mutant.ts";
+import { sqlFile, type Mutant } from "./mutant.ts";
 
 const MEMORY = ["test/postgres/key-cache.test.ts"];
 const RATE = ["test/postgres/rate-limiter.test.ts"];
@@ -19,7 +19,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "key-revocation-heard",
     guard: "A revoked API key is rejected also where it is cached.",
-    file: "src/postgres/migrations/0008-key-changes.ts",
+    file: sqlFile("triggers/notify_key_change.sql"),
     find: "after insert or update on api_key",
     replace: "after insert on api_key",
     tests: ["test/postgres/key-cache.test.ts"],
@@ -71,7 +71,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "rate-bucket",
     guard: "A bucket grants no more than it holds.",
-    file: "src/postgres/migrations/0029-account-limits.ts",
+    file: sqlFile("functions/rate_take.sql"),
     find: "greatest(0, (at + ask.burst * ask.period - greatest(own.tat, at)) / ask.period)",
     replace: "ask.wanted",
     tests: RATE,
@@ -79,7 +79,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "account-bucket",
     guard: "The keys of an account together get no more than the account's bucket.",
-    file: "src/postgres/migrations/0029-account-limits.ts",
+    file: sqlFile("functions/rate_take.sql"),
     find: "(at + account_burst * account_period - account_full_at) / account_period",
     replace: "1000000",
     tests: RATE,
@@ -88,7 +88,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "account-bucket-shared",
     guard: "Concurrent keys of one account share its bucket.",
-    file: "src/postgres/migrations/0029-account-limits.ts",
+    file: sqlFile("functions/rate_take.sql"),
     find: "- (sum(key_holds) over (partition by account_id order by key_id) - key_holds)",
     replace: "",
     tests: RATE,
@@ -97,7 +97,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "sandbox-slots-by-account",
     guard: "Sandbox executions are counted per account, not per key.",
-    file: "src/postgres/migrations/0029-account-limits.ts",
+    file: sqlFile("functions/sandbox_begin.sql"),
     find: "where open.account_id = account and open.ended_at is null",
     replace: "where open.key_id = key and open.ended_at is null",
     tests: ["test/postgres/sandbox-runs.test.ts"],

@@ -1,7 +1,5 @@
-import type { Mutant } from "./mutant.ts";
+import { sqlFile, type Mutant } from "./mutant.ts";
 
-const BEGIN = "src/postgres/migrations/0004-begin.ts";
-const FINISH = "src/postgres/migrations/0005-finish.ts";
 const API_KEYS = "src/postgres/api-keys.ts";
 const DAY = ["test/postgres/day-limits.test.ts"];
 const KEYS = ["test/postgres/limited-keys.test.ts"];
@@ -12,7 +10,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-limit",
     guard: "A key spends no more per day than its limit.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "if spent + item.price > item.day_limit then",
     replace: "if false then",
     tests: DAY,
@@ -20,7 +18,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-batch",
     guard: "Calls of one batch count against each other's daily limit.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "taken := taken || jsonb_build_object(item.budget_id, spent + item.price);",
     replace: "null;",
     tests: DAY,
@@ -28,7 +26,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-kept",
     guard: "Spending of a day is added to what was spent before.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "do update set spent = budget.spent + excluded.spent",
     replace: "do update set spent = excluded.spent",
     tests: DAY,
@@ -36,7 +34,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-before-quote",
     guard: "A key over its daily limit gets no quote even with insufficient funds.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "when item.spent + item.price > item.day_limit then 'capped'",
     replace: "when false then 'capped'",
     tests: DAY,
@@ -52,7 +50,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-released",
     guard: "A released hold returns to the key's day.",
-    file: FINISH,
+    file: sqlFile("functions/ledger_release.sql"),
     find: "if exists (select from run where id = any (runs) and budget_id is not null) then",
     replace: "if false then",
     tests: DAY,
@@ -60,7 +58,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-of-start",
     guard: "A released hold returns to the day on which its call started.",
-    file: FINISH,
+    file: sqlFile("functions/ledger_release.sql"),
     find: "(run.started_at at time zone 'utc')::date as day",
     replace: "(now() at time zone 'utc')::date as day",
     tests: DAY,

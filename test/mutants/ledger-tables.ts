@@ -1,6 +1,5 @@
-import type { Mutant } from "./mutant.ts";
+import { sqlFile, type Mutant } from "./mutant.ts";
 
-const FILE = "src/postgres/migrations/0001-tables.ts";
 const BACKSTOPS = ["test/postgres/constraints.test.ts"];
 
 /** Constraints and triggers of the tables. */
@@ -8,7 +7,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "payment-once",
     guard: "A transaction is stored as one payment.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "tx_signature bytea primary key check",
     replace: "tx_signature bytea check",
     tests: BACKSTOPS,
@@ -16,7 +15,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "quote-settled-once",
     guard: "One payment at most settles a quote.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "create unique index payment_settled_quote_unique",
     replace: "create index payment_settled_quote_unique",
     tests: [...BACKSTOPS, "test/postgres/payments.test.ts"],
@@ -24,7 +23,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "transfer-once",
     guard: "The same cause never moves money twice.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "constraint transfer_kind_ref_unique unique (kind, ref)",
     replace: "constraint transfer_kind_ref_unique check (kind is not null)",
     tests: BACKSTOPS,
@@ -32,7 +31,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "receipt-per-run",
     guard: "A run has one receipt.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "run_id uuid not null constraint receipt_run_id_unique unique",
     replace: "run_id uuid not null",
     tests: BACKSTOPS,
@@ -40,7 +39,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "receipt-per-charge",
     guard: "A charge has one receipt.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "transfer_id bigint not null constraint receipt_transfer_id_unique unique",
     replace: "transfer_id bigint not null",
     tests: BACKSTOPS,
@@ -48,15 +47,15 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "hold-per-run",
     guard: "A run holds its price once.",
-    file: FILE,
-    find: "run_id uuid primary key",
-    replace: "run_id uuid not null",
+    file: sqlFile("migrations/0001_baseline.sql"),
+    find: "create table hold ( run_id uuid primary key",
+    replace: "create table hold (run_id uuid not null",
     tests: BACKSTOPS,
   },
   {
     name: "claim-once",
     guard: "An account claims a key once.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "primary key (account_id, key)",
     replace: "primary key (account_id, key, run_id)",
     tests: BACKSTOPS,
@@ -64,7 +63,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "key-hash-once",
     guard: "An API key belongs to one account.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "sha256 bytea not null constraint api_key_sha256_unique unique check",
     replace: "sha256 bytea not null check",
     tests: BACKSTOPS,
@@ -72,7 +71,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "settled-is-claimed",
     guard: "A settled payment names the call it paid for.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "check (not settled or (fingerprint is not null and claim_key is not null))",
     replace: "check (settled is not null)",
     tests: BACKSTOPS,
@@ -80,7 +79,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "reversed-or-finalized",
     guard: "A reversed payment is not finalized.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "check (not (reversed and finalized))",
     replace: "check (reversed is not null)",
     tests: BACKSTOPS,
@@ -88,7 +87,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "assigned-from-suspense",
     guard: "Only payments in suspense can be assigned.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "check (assigned_to is null or quote_id is null)",
     replace: "check (amount is not null)",
     tests: BACKSTOPS,
@@ -96,7 +95,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "done-has-result",
     guard: "A claim is done exactly when its result is stored.",
-    file: FILE,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "check ((state = 'done') = (result is not null))",
     replace: "check (state is not null)",
     tests: BACKSTOPS,
@@ -104,25 +103,25 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "append-only-update",
     guard: "Transfers and receipts are never updated.",
-    file: FILE,
-    find: "before update or delete or truncate on",
-    replace: "before delete or truncate on",
+    file: sqlFile("triggers/refuse_change.sql"),
+    find: "before update or delete or truncate on transfer",
+    replace: "before delete or truncate on transfer",
     tests: ["test/postgres/schema.test.ts"],
   },
   {
     name: "append-only-delete",
     guard: "Transfers and receipts are never deleted.",
-    file: FILE,
-    find: "before update or delete or truncate on",
-    replace: "before update or truncate on",
+    file: sqlFile("triggers/refuse_change.sql"),
+    find: "before update or delete or truncate on transfer",
+    replace: "before update or truncate on transfer",
     tests: ["test/postgres/schema.test.ts"],
   },
   {
     name: "append-only-truncate",
     guard: "Transfers and receipts are never truncated.",
-    file: FILE,
-    find: "before update or delete or truncate on",
-    replace: "before update or delete on",
+    file: sqlFile("triggers/refuse_change.sql"),
+    find: "before update or delete or truncate on transfer",
+    replace: "before update or delete on transfer",
     tests: ["test/postgres/schema.test.ts"],
   },
 ];

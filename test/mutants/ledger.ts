@@ -1,9 +1,5 @@
-import type { Mutant } from "./mutant.ts";
+import { sqlFile, type Mutant } from "./mutant.ts";
 
-const JUDGE = "src/postgres/migrations/0003-judge.ts";
-const BEGIN = "src/postgres/migrations/0004-begin.ts";
-const FINISH = "src/postgres/migrations/0005-finish.ts";
-const DEPOSITS = "src/postgres/migrations/0006-deposits.ts";
 const CALLS = ["test/postgres/ledger.test.ts"];
 const PAID = ["test/postgres/payments.test.ts"];
 const LEFT = ["test/postgres/superseded-keys.test.ts"];
@@ -12,14 +8,13 @@ const FENCE = ["test/postgres/fence.test.ts"];
 const LOCKS = ["test/postgres/locks.test.ts"];
 const ONCE = ["test/postgres/repeats.test.ts"];
 const STALL = ["test/postgres/stalled-instance.test.ts"];
-const SWEEP = "src/postgres/migrations/0030-connected-owners.ts";
 
 /** Functions of the ledger. */
 export const LEDGER: readonly Mutant[] = [
   {
     name: "key-mismatch",
     guard: "An idempotency key accepts only the call it was first used for.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "when claim.fingerprint <> call.fingerprint then 'mismatch'",
     replace: "when false then 'mismatch'",
     tests: CALLS,
@@ -27,7 +22,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "key-in-progress",
     guard: "A second call with a running key does not start.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'",
     replace: "when false then 'in_progress'",
     tests: CALLS,
@@ -35,7 +30,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "key-replay",
     guard: "A completed key returns the stored answer.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "when claim.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
     tests: CALLS,
@@ -43,7 +38,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "left-key-in-progress",
     guard: "A key does not run while its payment runs a call under another key.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "when bought.state = 'running' and bought.run_id is distinct from call.run_id then 'in_progress'",
     replace: "when false then 'in_progress'",
     tests: LEFT,
@@ -51,7 +46,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "left-key-replay",
     guard: "A key returns the stored answer that its payment bought under another key.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "when bought.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
     tests: LEFT,
@@ -59,7 +54,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "left-key-payment",
     guard: "A key that runs without its former payment makes that payment wait.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;",
     replace: "and payment.tx_signature = call.tx_signature;",
     tests: LEFT,
@@ -67,7 +62,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "left-key-batch",
     guard: "Calls that share a payment authorize one after the other, also within a batch.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "in (other.claim_key, payment_claims[other.n])",
     replace: "= other.claim_key",
     tests: LEFT,
@@ -75,7 +70,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "expired-claim",
     guard: "A key that expires while it is claimed is claimed again.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "or item.claim_key is not null and not exists (",
     replace: "or false and not exists (",
     tests: LEFT,
@@ -83,7 +78,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-in-progress",
     guard: "A payment with a running call starts no other call under any key.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'",
     replace: "when false then 'in_progress'",
     tests: PAID,
@@ -91,7 +86,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-replay",
     guard: "A payment whose call was charged returns the stored answer under any key.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "when paid.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
     tests: PAID,
@@ -99,7 +94,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-account",
     guard: "A payment buys nothing for another account.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "payment.account_id <> call.account_id",
     replace: "false",
     tests: PAID,
@@ -107,7 +102,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-quote",
     guard: "A payment buys nothing under another quote.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "payment.quote_id <> call.quote_id",
     replace: "false",
     tests: PAID,
@@ -115,7 +110,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-call",
     guard: "A payment buys only the call it was claimed for.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "payment.fingerprint <> call.fingerprint",
     replace: "false",
     tests: PAID,
@@ -123,7 +118,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-buys-after-failure",
     guard: "A payment whose call failed buys it again without a second verification or credit.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "when payment.settled then 'credited'",
     replace: "when payment.settled then 'payment_used'",
     tests: FAULTS,
@@ -131,7 +126,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "second-key-bound",
     guard: "A new key sent with a charged payment returns the same answer from then on.",
-    file: JUDGE,
+    file: sqlFile("functions/ledger_prior.sql"),
     find: "if judged.verdict = 'replay' and call.keyed and",
     replace: "if false and",
     tests: PAID,
@@ -139,7 +134,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "unverified-payment",
     guard: "An unverified payment buys nothing.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'",
     replace: "false then 'payment_used'",
     tests: PAID,
@@ -147,7 +142,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "checked-again",
     guard: "The state of a call is read again after its claim is locked.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "else coalesce(item.verdict, 'new') end",
     replace: "else kinds[item.n] end",
     tests: CALLS,
@@ -155,7 +150,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "claims-locked",
     guard: "A claim is locked before a call takes it over.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "for update of claim",
     replace: "",
     tests: LOCKS,
@@ -163,7 +158,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "balance-covers",
     guard: "A call starts only if the balance covers its price.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "if available >= item.price or item.price = 0 then",
     replace: "if true then",
     tests: CALLS,
@@ -171,7 +166,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "account-locked",
     guard: "The balance is checked under the account's lock.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "order by id\n      for update;",
     replace: "order by id;",
     tests: LOCKS,
@@ -179,7 +174,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "price-held",
     guard: "The price leaves the available balance when the call starts.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "- case when kinds[call.n] = 'granted' then call.price else 0 end",
     replace: "- 0",
     tests: [...CALLS, "test/postgres/constraints.test.ts"],
@@ -187,7 +182,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "surplus-payment-credited",
     guard: "A second payment of a quote is credited although it buys nothing.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "case when call.tx_signature = any (deposited) then call.deposit else 0 end",
     replace:
       "case when call.tx_signature = any (deposited) and kinds[call.n] = 'granted' then call.deposit else 0 end",
@@ -196,7 +191,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "paid-claims-kept",
     guard: "The key of a call paid by a transaction never expires.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "case when call.tx_signature is null then now() + interval '48 hours' else 'infinity' end",
     replace: "now() + interval '48 hours'",
     tests: FAULTS,
@@ -204,7 +199,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "finish-active",
     guard: "A run that ended keeps its outcome.",
-    file: FINISH,
+    file: sqlFile("functions/ledger_finish.sql"),
     find: "run.status = 'active' and run.owner = instance",
     replace: "run.owner = instance",
     tests: FENCE,
@@ -212,7 +207,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "finish-owner",
     guard: "Only the owning instance ends a run.",
-    file: FINISH,
+    file: sqlFile("functions/ledger_finish.sql"),
     find: "run.status = 'active' and run.owner = instance",
     replace: "run.status = 'active'",
     tests: FENCE,
@@ -220,7 +215,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "hold-released",
     guard: "A released run returns its hold to the balance.",
-    file: FINISH,
+    file: sqlFile("functions/ledger_release.sql"),
     find: "set available = available + total.amount",
     replace: "set available = available + 0 * total.amount",
     tests: CALLS,
@@ -228,7 +223,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "hold-released-by-sweep",
     guard: "A swept run returns its hold to the balance.",
-    file: FINISH,
+    file: sqlFile("functions/ledger_sweep.sql"),
     find: "perform ledger_release(expired)",
     replace: "perform cardinality(expired)",
     tests: FENCE,
@@ -236,7 +231,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "sweep-takes-owner",
     guard: "A swept run no longer belongs to its former instance.",
-    file: FINISH,
+    file: sqlFile("functions/ledger_sweep.sql"),
     find: "status = 'failed', owner = null",
     replace: "status = 'failed'",
     tests: FAULTS,
@@ -244,15 +239,15 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "sweep-expired-only",
     guard: "Only runs with an expired lease are swept.",
-    file: FINISH,
-    find: "lease_until < now()",
-    replace: "lease_until is not null",
+    file: sqlFile("functions/ledger_sweep.sql"),
+    find: "where status = 'active' and lease_until < now() and case",
+    replace: "where status = 'active' and case",
     tests: FAULTS,
   },
   {
     name: "credit-once",
     guard: "A transaction is credited once.",
-    file: DEPOSITS,
+    file: sqlFile("functions/ledger_credit.sql"),
     find: "on conflict do nothing;\n        if not found then\n          return false",
     replace: "on conflict do nothing;\n        if false then\n          return false",
     tests: ONCE,
@@ -260,7 +255,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "refund-once",
     guard: "A receipt is refunded once.",
-    file: DEPOSITS,
+    file: sqlFile("functions/ledger_refund.sql"),
     find: "on conflict (kind, ref) do nothing",
     replace: "",
     tests: ONCE,
@@ -268,7 +263,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "adjustment-covered",
     guard: "An adjustment takes no more than the balance.",
-    file: DEPOSITS,
+    file: sqlFile("functions/ledger_adjust.sql"),
     find: "if change < 0 and available + change < 0 then",
     replace: "if false then",
     tests: ["test/postgres/accounts.test.ts"],
@@ -276,7 +271,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "adjustment-mismatch",
     guard: "An adjustment's key accepts one amount.",
-    file: DEPOSITS,
+    file: sqlFile("functions/ledger_adjust.sql"),
     find: "earlier.amount = abs(change) and",
     replace: "",
     tests: ["test/postgres/accounts.test.ts"],
@@ -300,7 +295,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "leases-owned",
     guard: "A heartbeat extends only runs that the instance still owns.",
-    file: FINISH,
+    file: sqlFile("functions/ledger_beat.sql"),
     find: "id = any (runs) and owner = instance and status || '' = 'active'",
     replace: "id = any (runs)",
     tests: FENCE,
@@ -308,7 +303,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "fast-path-payment",
     guard: "The fast path checks the payment of a call.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: `where call.tx_signature is not null
         or (select true from run where id = call.run_id)
         or (select true from idempotency`,
@@ -319,7 +314,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "fast-path-run",
     guard: "The fast path recognises a call that is sent again by its run.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: `or (select true from run where id = call.run_id)
         or (select true from idempotency where account_id = call.account_id and key = call.claim_key)`,
     replace: "or (select true from idempotency where account_id = call.account_id and key = call.claim_key)",
@@ -328,7 +323,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "fast-path-claim",
     guard: "The fast path recognises a repeat by its claim without a lock.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: `or (select true from idempotency where account_id = call.account_id and key = call.claim_key)
       limit 1`,
     replace: "limit 1",
@@ -337,7 +332,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "fast-path-claim-locked",
     guard: "A claim that another call creates meanwhile is checked after it is locked.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "where known or made < (",
     replace: "where known or 0 > (",
     tests: LOCKS,
@@ -345,7 +340,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "authorized-meanwhile",
     guard: "A keyless call that is sent again does not fail for want of the money it already holds.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "and call.claim_key is null and (select true from run where id = call.run_id)",
     replace: "and false",
     tests: LOCKS,
@@ -353,7 +348,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "stall-survived",
     guard: "A stalled instance keeps its runs for a while.",
-    file: SWEEP,
+    file: sqlFile("functions/ledger_sweep.sql"),
     find: "when owner = any (connected) then lease_until < now() - stall",
     replace: "when owner = any (connected) then true",
     tests: STALL,
@@ -361,7 +356,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "stall-bounded",
     guard: "A stalled instance does not keep its runs forever.",
-    file: SWEEP,
+    file: sqlFile("functions/ledger_sweep.sql"),
     find: "when owner = any (connected) then lease_until < now() - stall",
     replace: "when owner = any (connected) then false",
     tests: STALL,
@@ -369,7 +364,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "stall-own-sweep",
     guard: "An instance that resumes does not release runs it still executes.",
-    file: SWEEP,
+    file: sqlFile("functions/ledger_sweep.sql"),
     find: "when owner = sweeper then id <> all (kept)",
     replace: "when owner = sweeper then true",
     tests: STALL,

@@ -16,6 +16,11 @@ export interface Mutant {
   readonly only?: string;
 }
 
+/** The path of an SQL file from the checkout. */
+export function sqlFile(name: string): string {
+  return `src/postgres/database/sql/${name}`;
+}
+
 /** The text to replace does not occur exactly once. */
 export class MisplacedError extends Error {}
 

@@ -24,7 +24,7 @@ describe("mutants", () => {
     const source = await readFile(path.join(ROOT, mutant.file), "utf8");
     const without = switchOff(mutant, source);
     expect(without).not.toBe(source);
-    expect(() => stripTypeScriptTypes(without)).not.toThrow();
+    if (mutant.file.endsWith(".ts")) expect(() => stripTypeScriptTypes(without)).not.toThrow();
   });
 
   it("name existing test files", async () => {

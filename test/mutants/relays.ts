@@ -1,7 +1,5 @@
-import type { Mutant } from "./mutant.ts";
+import { sqlFile, type Mutant } from "./mutant.ts";
 
-const RELAYS = "src/postgres/migrations/0014-relays.ts";
-const RISK = "src/postgres/migrations/0034-relay-risk.ts";
 const CHAIN = "src/solana/relay-chain.ts";
 const OUTCOME = "src/solana/relay-outcome.ts";
 const BOOK = ["test/postgres/relays.test.ts"];
@@ -12,7 +10,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-message-once",
     guard: "A relayed message is claimed once.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "where message_hash = claim.message_hash;",
     replace: "where message_hash = claim.message_hash and false;",
     tests: BOOK,
@@ -20,7 +18,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-quote-freed",
     guard: "A quote whose relayed transaction failed can be paid by another one.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "where quote_id = claim.quote_id and state <> 'failed';",
     replace: "where quote_id = claim.quote_id;",
     tests: BOOK,
@@ -28,7 +26,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-one-after-the-other",
     guard: "Each claim of a day counts all earlier ones.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "where day = today for update;",
     replace: "where day = today;",
     tests: BOOK,
@@ -36,7 +34,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-budget",
     guard: "The relay never exceeds its daily budget.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "if spent + claim.fee_lamports > daily_lamports then",
     replace: "if false then",
     tests: BOOK,
@@ -44,7 +42,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-quota",
     guard: "An account's keys together never exceed its hourly relay quota.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "if found or per_key_hourly <= 0 then",
     replace: "if per_key_hourly <= 0 then",
     tests: BOOK,
@@ -52,7 +50,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-failures",
     guard: "An account whose relayed payments fail must wait.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "if found or failures_hourly <= 0 then",
     replace: "if failures_hourly <= 0 then",
     tests: BOOK,
@@ -60,7 +58,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-lost-bounded",
     guard: "Failures on the chain are limited to two, and one more for each confirmed payment.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "if risk.lost >= 2 + risk.paid then",
     replace: "if false then",
     tests: BOOK,
@@ -68,7 +66,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-open-bounded",
     guard: "Payments in flight count as failures until confirmed.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "if risk.tried >= 2 + risk.paid then",
     replace: "if false then",
     tests: BOOK,
@@ -76,7 +74,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-wallet-counted",
     guard: "Failures count per wallet, across accounts.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "where relay_payer(signed_transaction) = payer and claimed_at > day_ago",
     replace: "where relay_payer(signed_transaction) = payer and false and claimed_at > day_ago",
     tests: BOOK,
@@ -84,7 +82,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-reserve",
     guard: "Half of the relay budget is reserved for accounts that have paid.",
-    file: RISK,
+    file: sqlFile("functions/relay_claim.sql"),
     find: "if unpaid + claim.fee_lamports > daily_lamports / 2 then",
     replace: "if false then",
     tests: BOOK,
@@ -92,7 +90,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-sent-first",
     guard: "A relayed payment ends only after it was sent.",
-    file: RISK,
+    file: sqlFile("functions/relay_move.sql"),
     find: "when 'claimed' then target = 'broadcast'",
     replace: "when 'claimed' then true",
     tests: BOOK,
@@ -100,7 +98,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-end-is-final",
     guard: "A relayed payment ends once.",
-    file: RISK,
+    file: sqlFile("functions/relay_move.sql"),
     find: "else false end",
     replace: "else true end",
     tests: BOOK,
@@ -108,7 +106,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-reject-unsent",
     guard: "A submitted payment is never rejected as unsent and keeps its fee.",
-    file: RELAYS,
+    file: sqlFile("functions/relay_reject.sql"),
     find: "where message_hash = hash and state = 'claimed' for update;",
     replace: "where message_hash = hash for update;",
     tests: BOOK,
@@ -116,7 +114,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-marked-gasless",
     guard: "A payment whose fee we paid is marked gasless on every path.",
-    file: RELAYS,
+    file: sqlFile("triggers/payment_relayed.sql"),
     find: "new.paid_by := 'gasless';",
     replace: "null;",
     tests: BOOK,
@@ -124,7 +122,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-kept-while-open",
     guard: "A relayed payment is not deleted before its end.",
-    file: RELAYS,
+    file: sqlFile("functions/relay_forget.sql"),
     find: "where old.state in ('confirmed', 'failed') and old.claimed_at",
     replace: "where old.claimed_at",
     tests: BOOK,

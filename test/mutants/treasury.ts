@@ -1,10 +1,5 @@
-import type { Mutant } from "./mutant.ts";
+import { sqlFile, type Mutant } from "./mutant.ts";
 
-const TABLES = "src/postgres/migrations/0009-treasury.ts";
-const MOVEMENTS = "src/postgres/migrations/0010-movements.ts";
-const CORRECTIONS = "src/postgres/migrations/0011-corrections.ts";
-const RIGHTS = "src/postgres/migrations/0012-rights.ts";
-const BEGIN = "src/postgres/migrations/0004-begin.ts";
 const ONCE = ["test/postgres/repeats.test.ts"];
 const LOCKS = ["test/postgres/locks.test.ts"];
 const BOOKS = ["test/postgres/treasury-ledger.test.ts"];
@@ -16,7 +11,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "movement-once",
     guard: "A transaction moves the treasury account once.",
-    file: TABLES,
+    file: sqlFile("migrations/0001_baseline.sql"),
     find: "primary key (token_account, tx_signature)",
     replace: "unique (token_account, tx_signature, created_at)",
     tests: BACKSTOPS,
@@ -24,7 +19,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "movement-append-only",
     guard: "Treasury movements are never changed.",
-    file: TABLES,
+    file: sqlFile("triggers/refuse_change.sql"),
     find: "before update or delete or truncate on treasury_movement",
     replace: "before delete or truncate on treasury_movement",
     tests: BACKSTOPS,
@@ -32,7 +27,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "movement-credited",
     guard: "A movement that names a quote is credited to its account.",
-    file: MOVEMENTS,
+    file: sqlFile("functions/treasury_record.sql"),
     find: "set available = a.available + change where a.id = holder",
     replace: "set available = a.available where a.id = holder",
     tests: ONCE,
@@ -40,7 +35,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "movement-as-credited",
     guard: "A movement with another amount than was credited changes nothing.",
-    file: MOVEMENTS,
+    file: sqlFile("functions/treasury_record.sql"),
     find: "if known.amount <> change then",
     replace: "if false then",
     tests: BOOKS,
@@ -48,7 +43,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "movement-holds-payment",
     guard: "A payment is locked while its movement is recorded.",
-    file: MOVEMENTS,
+    file: sqlFile("functions/treasury_record.sql"),
     find: "where p.tx_signature = signature for update",
     replace: "where p.tx_signature = signature",
     tests: ["test/postgres/movement-races.test.ts"],
@@ -56,7 +51,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "movement-known-owner",
     guard: "A movement that names an unknown account goes to suspense.",
-    file: MOVEMENTS,
+    file: sqlFile("functions/treasury_record.sql"),
     find: "coalesce((select a.id from account a where a.id = owner and quote is not null), ",
     replace: "coalesce(owner, ",
     tests: BOOKS,
@@ -64,7 +59,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "finalize-not-reversed",
     guard: "A reversed payment is not finalized by its status alone.",
-    file: MOVEMENTS,
+    file: sqlFile("functions/treasury_finalize.sql"),
     find: "and not finalized and not reversed",
     replace: "and not finalized",
     tests: ONCE,
@@ -72,7 +67,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "reverse-once",
     guard: "A payment is reversed once.",
-    file: CORRECTIONS,
+    file: sqlFile("functions/treasury_reverse.sql"),
     find: "and not finalized and (again or not reversed)",
     replace: "and not finalized",
     tests: ONCE,
@@ -80,7 +75,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "reverse-unfinalized",
     guard: "A finalized payment is not reversed.",
-    file: CORRECTIONS,
+    file: sqlFile("functions/treasury_reverse.sql"),
     find: "and not finalized and (again or not reversed)",
     replace: "and (again or not reversed)",
     tests: ONCE,
@@ -88,7 +83,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "reversal-debits",
     guard: "A reversal debits the balance.",
-    file: CORRECTIONS,
+    file: sqlFile("functions/treasury_reverse.sql"),
     find: "set available = account.available - taken.amount",
     replace: "set available = account.available",
     tests: ONCE,
@@ -96,7 +91,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "reversed-buys-nothing",
     guard: "A reversed payment buys nothing.",
-    file: "src/postgres/migrations/0003-judge.ts",
+    file: sqlFile("functions/ledger_judge.sql"),
     find: "when payment.reversed then 'reversed'\n        when payment.settled",
     replace: "when payment.settled",
     tests: ["test/postgres/corrections.test.ts"],
@@ -104,7 +99,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "reversed-not-adopted",
     guard: "A payment reversed while its call waits is not spent.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "and not payment.settled and not payment.reversed",
     replace: "and not payment.settled",
     tests: LOCKS,
@@ -112,7 +107,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "credited-payment-locked",
     guard: "A payment is locked while it buys its call again.",
-    file: BEGIN,
+    file: sqlFile("functions/ledger_begin.sql"),
     find: "perform from payment where tx_signature = any (credited) order by tx_signature for update",
     replace: "perform cardinality(credited)",
     tests: LOCKS,
@@ -120,7 +115,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "assign-once",
     guard: "A transfer in suspense is assigned once.",
-    file: CORRECTIONS,
+    file: sqlFile("functions/treasury_assign.sql"),
     find: "if given.assigned_to is not null then",
     replace: "if false then",
     tests: ONCE,
@@ -128,15 +123,15 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "assign-suspense",
     guard: "Only transfers in suspense are assigned.",
-    file: CORRECTIONS,
-    find: "and p.account_id = '${suspense}' and not p.reversed",
+    file: sqlFile("functions/treasury_assign.sql"),
+    find: "and p.account_id = suspense and not p.reversed",
     replace: "and not p.reversed",
     tests: ["test/postgres/suspense.test.ts"],
   },
   {
     name: "opening-once",
     guard: "The treasury's opening balance is recorded once.",
-    file: TABLES,
+    file: sqlFile("functions/treasury_begin_watch.sql"),
     find: "if found and amount > 0 then",
     replace: "if amount > 0 then",
     tests: ONCE,
@@ -144,7 +139,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "watch-never-back",
     guard: "The treasury cursor never moves back.",
-    file: TABLES,
+    file: sqlFile("functions/treasury_advance_watch.sql"),
     find: "greatest(slot, to_slot)",
     replace: "to_slot",
     tests: WATCH,
@@ -152,7 +147,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "one-leader",
     guard: "One instance at a time leads the treasury jobs.",
-    file: TABLES,
+    file: sqlFile("functions/treasury_lead.sql"),
     find: "where held.owner = excluded.owner or held.until < now()",
     replace: "",
     tests: WATCH,
@@ -160,7 +155,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "resign-own-lease",
     guard: "An instance gives up only its own lease.",
-    file: TABLES,
+    file: sqlFile("functions/treasury_resign.sql"),
     find: "where name = 'treasury' and owner = instance",
     replace: "where name = 'treasury'",
     tests: WATCH,
@@ -168,7 +163,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "functions-own-tables",
     guard: "No role can make the ledger's functions write to its own tables.",
-    file: RIGHTS,
+    file: sqlFile("functions/ledger_credit.sql"),
     find: "set search_path = public, pg_temp",
     replace: "set search_path = pg_temp, public",
     tests: ["test/postgres/rights.test.ts"],

@@ -1,7 +1,7 @@
 import pg, { type PoolClient } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { transferRange } from "../../src/postgres/ledger-time.ts";
-import { FORGET_CLAIMS } from "../../src/postgres/migrations/0020-retention.ts";
+import { readSqlSchema } from "../../src/postgres/database/sql-files.ts";
 import { BEGIN_DEPOSIT, DEPOSIT, DEPOSITS_PAGE } from "../../src/postgres/deposits.ts";
 import { ENTRIES_PAGE, ENTRIES_SUM, ENTRIES_TOTAL, SETTLED_ENTRY } from "../../src/postgres/entries.ts";
 import { filteredReceiptsPage, receiptsPage } from "../../src/postgres/receipts.ts";
@@ -14,6 +14,10 @@ import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { makeAccount, openInstance, type Instance } from "./fixture.ts";
 
 const ROWS = 100_000;
+/** The statement of claims_forget, with numbered parameters. */
+const FORGET_CLAIMS = bodyOf("functions/claims_forget")
+  .replace("since", "$1")
+  .replace("limit most", "limit $2");
 /** How lists are planned: their limit is a parameter, so that a plan for whatever limit looks dear, and PostgreSQL keeps none. */
 const CUSTOM = "force_custom_plan";
 /** A token account, as SQL. */
@@ -35,6 +39,11 @@ afterAll(async () => {
   await Promise.all([instance.close(), pool.end()]);
   await database.drop();
 });
+
+function bodyOf(file: string): string {
+  const text = readSqlSchema().repeatable.find(({ path }) => path === file)?.text;
+  return text?.split("$$")[1] ?? "";
+}
 
 /** How the database runs a statement for whatever parameters, with nothing forbidden to it. */
 async function planOf(

@@ -1,12 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { migrate } from "../../src/postgres/migrate.ts";
-import { MIGRATIONS } from "../../src/postgres/migrations/index.ts";
-import { MIGRATION_NAMES } from "../../src/postgres/migrations/names.ts";
-import { openOrm } from "../../src/postgres/orm.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openOrm } from "../../src/postgres/database/orm.ts";
 import { checkDurability, openPool } from "../../src/postgres/pool.ts";
-import { checkDatabase } from "../../src/postgres/start-checks.ts";
-import { databaseUrl, query } from "../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, makeAccount, openInstance, PRICE, type Instance } from "./fixture.ts";
 
@@ -23,19 +17,6 @@ afterAll(async () => {
 });
 
 describe("the schema", () => {
-  it("is told to be current by the names of all its migrations", async () => {
-    const orm = await openOrm(database.url, 1);
-    const executed = await orm.migrator.getExecuted();
-    await orm.close();
-    expect(executed.map(({ name }) => name)).toEqual(MIGRATION_NAMES);
-    expect(MIGRATION_NAMES).toHaveLength(MIGRATIONS.length);
-    expect(await checkDatabase(database.url)).toMatchObject({ problems: [] });
-    const empty = databaseUrl(database.url, "template1");
-    expect(await checkDatabase(empty)).toMatchObject({
-      problems: [expect.stringContaining(`${MIGRATIONS.length} migrations behind`)],
-    });
-  });
-
   it("is what the entities say: tables, columns, types, keys and indexes", async () => {
     const orm = await openOrm(database.url, 1);
     try {
@@ -47,25 +28,6 @@ describe("the schema", () => {
       expect(difference).toEqual([]);
     } finally {
       await orm.close();
-    }
-  });
-
-  it("is migrated once by many instances at once", async () => {
-    const serverUrl = inject("postgresUrl");
-    const name = `migrate_${randomBytes(6).toString("hex")}`;
-    await query(serverUrl, `create database ${name}`);
-    try {
-      const url = databaseUrl(serverUrl, name);
-      const results = await Promise.all(Array.from({ length: 4 }, () => migrate(url)));
-      expect(results.map(({ applied }) => applied.length).toSorted((a, b) => a - b)).toEqual([
-        0,
-        0,
-        0,
-        MIGRATIONS.length,
-      ]);
-      expect(await migrate(url)).toEqual({ applied: [] });
-    } finally {
-      await query(serverUrl, `drop database ${name} with (force)`);
     }
   });
 

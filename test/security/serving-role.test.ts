@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { grantServing } from "../../src/postgres/grants.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { grantServing } from "../../src/postgres/database/grants.ts";
+import { migrate } from "../../src/postgres/database/migrate.ts";
 import { run } from "../instances/process.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { createTestDatabase, servingUrl, type TestDatabase } from "../support/postgres.ts";
@@ -257,7 +257,7 @@ describe("migrate --grant-to", () => {
       await query(database.url, `create table theirs (x int); alter table theirs owner to ${owner}`);
       expect((await grantTo(owner)).told).toMatch(/owns tables of this database/);
       await withRole(`login in role ${owner}`, async (member) => {
-        expect((await grantTo(member)).told).toMatch(/belongs to their owner/);
+        expect((await grantTo(member)).told).toMatch(/is a member of their owner/);
       });
       await query(database.url, "drop table theirs");
     });
@@ -312,7 +312,7 @@ describe("migrate --grant-to", () => {
   it("says what to do about a role that does not exist, and about rights that it lacks itself", async () => {
     expect(await grantTo("nobody_at_all")).toEqual({
       exitCode: 1,
-      told: "--grant-to: there is no role nobody_at_all; make it first: create role … login password '…'\n",
+      told: "--grant-to: there is no role nobody_at_all; create it first: create role … login password '…'\n",
     });
     await withRole("login", async (role) => {
       const { exitCode, told } = await grantTo(role, servingUrl(database.url));

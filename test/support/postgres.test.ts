@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/postgres/database/migrate.ts";
 import { query } from "./database-server.ts";
 import { type TestDatabase, createTestDatabase } from "./postgres.ts";
 

@@ -1,5 +1,5 @@
-import { grantServing } from "../../src/postgres/grants.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { grantServing } from "../../src/postgres/database/grants.ts";
+import { migrate } from "../../src/postgres/database/migrate.ts";
 import { databaseUrl, query } from "./database-server.ts";
 
 /** The database that every test database is a copy of. */

@@ -1,5 +1,6 @@
 import { command, type Finished } from "./command.ts";
 import { generatedCodeIsCurrent } from "./generated.ts";
+import { sqlIsCurrent } from "./sql-checksums.ts";
 import { wordsAreFit } from "./words.ts";
 
 /** One part of `npm run check`. */
@@ -45,4 +46,5 @@ export const PARTS: readonly Part[] = [
   tool("buf-breaking", "buf", "breaking", "--against", BASELINE),
   tool("oxfmt", "oxfmt", "--check"),
   { name: "words", run: wordsAreFit },
+  { name: "sql", run: sqlIsCurrent },
 ];

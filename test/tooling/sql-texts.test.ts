@@ -6,13 +6,12 @@ import { interpolations, isAboutTheDatabase } from "./sql-texts.ts";
 
 /** Values that a text of SQL may take in besides constants, and where they come from. Nothing of a request is among them. */
 const ALLOWED: Readonly<Record<string, string>> = {
-  "src/postgres/grants.ts: name": "quoted as a name",
-  "src/postgres/grants.ts: database": "quoted as a name",
-  "src/postgres/grants.ts: role": "told, not sent",
-  "src/postgres/grants.ts: advice": "told, not sent",
-  "src/postgres/grants.ts: error.message": "told, not sent",
+  "src/postgres/database/grants.ts: name": "quoted as a name",
+  "src/postgres/database/grants.ts: database": "quoted as a name",
+  "src/postgres/database/grants.ts: role": "told, not sent",
+  "src/postgres/database/grants.ts: error.message": "told, not sent",
   "src/postgres/start-checks.ts: reasonOf(error)": "told, not sent",
-  "src/postgres/grants.ts: rights": "one of a module's constants",
+  "src/postgres/database/repeatable.ts: signature": "a function's name as PostgreSQL quotes it",
   "src/postgres/database-errors.ts: state": "reported, not sent",
   "src/postgres/entries.ts: side": "one of a module's constants",
   "src/postgres/entries.ts: column": "one of a module's constants",
@@ -29,25 +28,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/receipts.ts: kept": "one of a module's constants",
   'src/postgres/suspense.ts: status === undefined ? "" : PICKS[status]': "one of a module's constants",
   "src/postgres/audit.ts: sql": "a check of the audit, all of which are constants",
-  "src/postgres/migrations/0001-tables.ts: table": "a name that the migration spells",
-  "src/postgres/migrations/0002-receipts.ts: run": "a column that the migrations spell",
-  'src/postgres/migrations/0003-judge.ts: RECEIPT_OF("judged.replay_run")':
-    "a text that the migrations spell",
-  "src/postgres/migrations/0004-begin.ts: judged": "a text that the migration spells",
-  "src/postgres/migrations/0004-begin.ts: FUNDED(UNKNOWN)": "a text that the migration spells",
-  'src/postgres/migrations/0004-begin.ts: FUNDED("ledger_judge(calls, instance)")':
-    "a text that the migration spells",
-  'src/postgres/migrations/0004-begin.ts: RECEIPT_OF("replays[call.n]")': "a text that the migrations spell",
-  'src/postgres/migrations/0005-finish.ts: RECEIPT_OF("run.id")': "a text that the migrations spell",
-  "src/postgres/migrations/0012-rights.ts: name": "a function that the migration spells",
-  "src/postgres/migrations/0013-sandbox.ts: name": "a function that the migration spells",
-  "src/postgres/migrations/0014-relays.ts: name": "a function that the migration spells",
-  "src/postgres/migrations/0018-operations.ts: name": "a function that the migration spells",
-  "src/postgres/migrations/0020-retention.ts: name": "a function that the migration spells",
-  "src/postgres/migrations/0021-kept-plans.ts: name": "a function that the migration spells",
-  "src/postgres/migrations/0022-read-by-keys.ts: name": "a function that the migration spells",
-  "src/postgres/migrations/0032-unpaid-work.ts: name": "a function that the migration spells",
-  "src/postgres/migrations/anew.ts: name": "a function that the migrations spell",
 };
 
 async function sources(): Promise<{ file: string; source: string }[]> {

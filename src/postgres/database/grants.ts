@@ -1,0 +1,138 @@
+import { Client, DatabaseError, escapeIdentifier } from "pg";
+import { MIGRATION_LOCK } from "./migrate.ts";
+import { grantTo } from "./repeatable.ts";
+import { readSqlSchema } from "./sql-files.ts";
+
+/** SQLSTATE. */
+const INSUFFICIENT_PRIVILEGE = "42501";
+
+/** The role is not fit to serve with; the message says why and what to do. */
+export class GrantError extends Error {
+  override name = "GrantError";
+}
+
+/**
+ * Grants a role what `serve` needs on the current schema (sql/grants) and revokes everything else, in one
+ * transaction, so that a running gateway is not interrupted. Rights that every role has by default (temporary
+ * tables) are revoked from all. `migrate` repeats the grants when they or a function change.
+ * @param databaseUrl with the rights of the schema's owner
+ * @throws GrantError for a role that does not exist, or that could still do more
+ */
+export async function grantServing(databaseUrl: string, role: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    await client.query("begin");
+    await requireBoundRole(client, role);
+    await grant(client, role);
+    await requireNothingElse(client, role);
+    await client.query("commit");
+  } catch (error) {
+    throw error instanceof DatabaseError && error.code === INSUFFICIENT_PRIVILEGE
+      ? new GrantError(
+          `DATABASE_URL's role must own the database and its tables to grant them (${error.message})`,
+        )
+      : error;
+  } finally {
+    // Ends the transaction and releases the lock, whatever happened.
+    await client.end();
+  }
+}
+
+/** @throws GrantError for a role that grants cannot restrict */
+async function requireBoundRole(client: Client, role: string): Promise<void> {
+  const { rows } = await client.query<{ mighty: boolean; owner: boolean; database: boolean }>(
+    `select
+       exists (
+         select from pg_roles other where pg_has_role(role.oid, other.oid, 'member') and (
+           other.rolsuper or other.rolcreaterole or other.rolreplication or other.rolbypassrls
+           or other.rolname = any (array[
+             'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
+             'pg_maintain']))
+       ) as mighty,
+       exists (
+         select from pg_class
+         where relnamespace = 'public'::regnamespace and pg_has_role(role.oid, relowner, 'member')
+       ) or exists (
+         select from pg_proc
+         where pronamespace = 'public'::regnamespace and pg_has_role(role.oid, proowner, 'member')
+       ) as owner,
+       exists (
+         select from pg_database where datname = current_database() and pg_has_role(role.oid, datdba, 'member')
+       ) as database
+     from pg_roles role where role.rolname = $1`,
+    [role],
+  );
+  const [found] = rows;
+  if (!found)
+    throw new GrantError(`there is no role ${role}; create it first: create role … login password '…'`);
+  const advice = "serve with a role of its own, created with: create role … login password '…'";
+  if (found.mighty)
+    throw new GrantError(`${role} is a superuser or nearly one, which grants cannot restrict; ${advice}`);
+  if (found.owner)
+    throw new GrantError(`${role} owns tables of this database, or is a member of their owner; ${advice}`);
+  if (found.database) throw new GrantError(`${role} owns this database; ${advice}`);
+}
+
+async function grant(client: Client, role: string): Promise<void> {
+  const { rows } = await client.query<{ database: string }>("select current_database() as database");
+  const [name, database] = [escapeIdentifier(role), escapeIdentifier(rows[0]?.database ?? "")];
+  const statements = [
+    `revoke create on schema public from public`,
+    `revoke create, temporary on database ${database} from public, ${name}`,
+    `grant connect on database ${database} to ${name}`,
+  ];
+  for (const statement of statements) await client.query(statement);
+  await grantTo(client, readSqlSchema(), role);
+}
+
+/**
+ * Compares what the role can do with what the owners of tables and functions granted to itself just now.
+ * @throws GrantError when PUBLIC, or a role that it belongs to or can become, lets it do more
+ */
+async function requireNothingElse(client: Client, role: string): Promise<void> {
+  const { rows } = await client.query<{ right: string }>(
+    `with able as (select oid as role from pg_roles where pg_has_role($1, oid, 'member')),
+     own as (select oid from pg_roles where rolname = $1)
+     select privilege || ' on ' || relname as right
+     from pg_class cross join unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) privilege
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+       and exists (select from able where has_table_privilege(role, pg_class.oid, privilege))
+       and not exists (
+         select from aclexplode(relacl)
+         where grantee in (select oid from own) and grantor = relowner and privilege_type = upper(privilege))
+     union all
+     select privilege || ' (' || attname || ') on ' || relname from pg_class
+     join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
+     cross join unnest(array['insert', 'update', 'references']) privilege
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+       and exists (select from able where has_column_privilege(role, pg_class.oid, attnum, privilege))
+       and not exists (select from able where has_table_privilege(role, pg_class.oid, privilege))
+       and not exists (
+         select from aclexplode(attacl)
+         where grantee in (select oid from own) and grantor = relowner and privilege_type = upper(privilege))
+     union all
+     select 'create in ' || nspname from pg_namespace
+     where nspname !~ '^pg_' and exists (select from able where has_schema_privilege(role, pg_namespace.oid, 'create'))
+     union all
+     select privilege || ' on the database' from unnest(array['create', 'temporary']) privilege
+     where exists (select from able where has_database_privilege(role, current_database(), privilege))
+     union all
+     select 'execute ' || proname from pg_proc
+     where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype
+       and exists (select from able where has_function_privilege(role, pg_proc.oid, 'execute'))
+       and not exists (
+         select from aclexplode(proacl) where grantee in (select oid from own) and grantor = proowner)`,
+    [role],
+  );
+  if (rows.length === 0) return;
+  const rights = rows
+    .map(({ right }) => right)
+    .sort()
+    .join(", ");
+  throw new GrantError(
+    `${role} could still ${rights}, through PUBLIC or a role that it belongs to; ` +
+      "revoke that, or run this as the owner of the database",
+  );
+}

@@ -1,0 +1,33 @@
+-- Credits a payment that buys no call. Returns false if it was credited before.
+create or replace function ledger_credit(
+  account uuid, signature bytea, amount bigint, quote text, payer text, slot bigint,
+  block_time timestamptz, finalized boolean, paid_by text
+)
+returns boolean
+language plpgsql security definer
+set search_path = public, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+#variable_conflict use_variable
+declare
+  treasury constant uuid := '00000000-0000-0000-0000-000000000001';
+begin
+  insert into payment (
+    tx_signature, account_id, quote_id, amount, settled, payer, slot, block_time, finalized, paid_by)
+  values (signature, account, quote, amount, false, payer, slot, block_time, finalized, paid_by)
+  on conflict do nothing;
+  if not found then
+    return false;
+  end if;
+  insert into transfer (debit, credit, amount, kind, ref)
+  values (treasury, account, amount, 'deposit', signature);
+  update account a set available = a.available + amount where a.id = account;
+  if not found then
+    raise exception 'a deposit names an account that does not exist';
+  end if;
+  return true;
+end
+$$;
+
+revoke execute on function ledger_credit from public;

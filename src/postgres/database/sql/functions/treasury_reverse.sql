@@ -1,0 +1,39 @@
+-- Takes back the credit of a payment that did not stay on the chain. No row if it was taken back before
+-- ("again" repeats the answer after a lost response), is finalized or unknown. The balance may fall below
+-- zero: the money may be spent.
+create or replace function treasury_reverse(signature bytea, again boolean DEFAULT false)
+returns table (account_id uuid, amount bigint, balance bigint)
+language plpgsql rows 1 security definer
+set search_path = public, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  treasury constant uuid := '00000000-0000-0000-0000-000000000001';
+  taken payment;
+  holder uuid;
+  available bigint;
+begin
+  select * into taken from payment
+  where tx_signature = signature and not finalized and (again or not reversed)
+  for update;
+  if not found then
+    return;
+  end if;
+  holder := coalesce(taken.assigned_to, taken.account_id);
+  if not taken.reversed then
+    update payment set reversed = true where tx_signature = signature;
+    insert into transfer (debit, credit, amount, kind, ref)
+    values (holder, treasury, taken.amount, 'reversal', signature);
+    update account set available = account.available - taken.amount where id = holder;
+  end if;
+  select account.available into available from account where id = holder;
+  if not found then
+    select sum(case when credit = holder then transfer.amount else -transfer.amount end) into available
+    from transfer where holder in (credit, debit);
+  end if;
+  return query select holder, taken.amount, available;
+end
+$$;
+
+revoke execute on function treasury_reverse from public;

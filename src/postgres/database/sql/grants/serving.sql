@@ -1,0 +1,70 @@
+-- What the role that serves may do, and nothing else. The placeholder is its quoted name.
+-- Balances, transfers, receipts and payments are written by functions alone, with their owner's rights.
+revoke all on all tables in schema public from :role;
+revoke all on all sequences in schema public from :role;
+revoke all on all routines in schema public from :role;
+revoke all on schema public from :role;
+
+grant usage on schema public to :role;
+
+grant select on
+  account, api_key, api_key_secret, console_session, deposit, hold, idempotency, issued_receipt, key_budget, key_use,
+  leadership, migration, operator_action, payment, receipt, relay, relay_budget, revenue_mark, run, sandbox_run,
+  schema_file, schema_version, sealing_key, sign_in_challenge, transfer, treasury_movement, treasury_watch,
+  unpaid_work
+to :role;
+
+grant execute on function
+  claims_forget,
+  ledger_adjust,
+  ledger_beat,
+  ledger_begin,
+  ledger_credit,
+  ledger_finish,
+  ledger_prior,
+  ledger_refund,
+  ledger_sweep,
+  operations_revenue,
+  rate_take,
+  relay_claim,
+  relay_forget,
+  relay_move,
+  relay_reject,
+  sandbox_begin,
+  sandbox_cancel,
+  sandbox_end,
+  sandbox_forget,
+  treasury_advance_watch,
+  treasury_assign,
+  treasury_begin_watch,
+  treasury_finalize,
+  treasury_lead,
+  treasury_postpone,
+  treasury_record,
+  treasury_resign,
+  treasury_reverse,
+  unpaid_work_add
+to :role;
+
+-- Accounts without a balance, keys, sign-ins, and what people and operators decide about them.
+grant insert (id, wallet, rate_per_minute, burst, operator, created_at) on account to :role;
+grant update (
+  rate_per_minute, burst, account_rate_per_minute, account_burst, operator, low_balance, blocked_reason
+) on account to :role;
+grant insert (
+  id, account_id, sha256, prefix, name, scopes, created_at, expires_at, call_limit, day_limit, tools, budget_id,
+  secret_version
+) on api_key to :role;
+grant update (revoked_at, expires_at, replaced_by) on api_key to :role;
+grant insert (key_id, last_used_at), update (last_used_at) on key_use to :role;
+grant insert (version, secret, active_from) on api_key_secret to :role;
+grant insert (version, secret, active_from) on sealing_key to :role;
+grant insert (nonce, input, created_at, expires_at), delete on sign_in_challenge to :role;
+grant insert (
+  id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at
+), update (last_used_at), delete on console_session to :role;
+grant insert (id, account_id, amount, reference, tx_signature, created_at), update (tx_signature)
+on deposit to :role;
+grant insert (
+  id, at, account_id, actor, action, target, details, failed_action, failure, once, repeats
+) on operator_action to :role;

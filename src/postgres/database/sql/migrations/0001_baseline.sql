@@ -1,0 +1,445 @@
+-- Money is bigint micro-USD. Times are those of the database's clock.
+-- Rows that every call writes carry no foreign keys: nothing they point to is ever deleted, and the audit
+-- checks the links.
+
+-- What is installed in this database: one row per file under sql/ and per schema version.
+create table schema_file (
+  name text primary key,
+  checksum text not null,
+  applied_at timestamptz not null default now()
+);
+create table schema_version (
+  version integer primary key check (version > 0),
+  applied_at timestamptz not null default now()
+);
+
+-- Accounts and API keys
+
+-- "available" is the sum of entries less open holds. Reversing a payment that was spent makes it negative.
+-- "account_rate_per_minute", "account_burst": null means ten times those of a key.
+-- "low_balance": the console warns below it. "blocked_reason": set while the account's keys are refused.
+-- The ids 1 to 5 are the ledger's own accounts (system-accounts.ts).
+create table account (
+  id uuid primary key constraint account_id_check check (id not in (
+    '00000000-0000-0000-0000-000000000001',
+    '00000000-0000-0000-0000-000000000002',
+    '00000000-0000-0000-0000-000000000003',
+    '00000000-0000-0000-0000-000000000004',
+    '00000000-0000-0000-0000-000000000005')),
+  wallet text not null constraint account_wallet_unique unique,
+  available bigint not null default 0,
+  rate_per_minute integer not null check (rate_per_minute > 0),
+  burst integer not null check (burst > 0),
+  account_rate_per_minute integer,
+  account_burst integer,
+  operator boolean not null default false,
+  low_balance bigint constraint account_low_balance_check check (low_balance >= 0),
+  blocked_reason text,
+  created_at timestamptz not null default now()
+) with (fillfactor = 70);
+create index account_wallet_pattern_index on account (wallet text_pattern_ops);
+
+-- "budget_id" identifies the daily spending that "day_limit" bounds: the key's own id, or that of the key it
+-- replaces. "replaced_by" is the key that took its place. "secret_version" names the row of api_key_secret
+-- that signed the key.
+create table api_key (
+  id uuid primary key,
+  account_id uuid not null constraint api_key_account_id_foreign references account (id),
+  sha256 bytea not null constraint api_key_sha256_unique unique check (octet_length(sha256) = 32),
+  prefix text not null,
+  name text not null,
+  scopes text[] not null,
+  secret_version integer,
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  replaced_by uuid,
+  call_limit bigint constraint api_key_call_limit_check check (call_limit > 0),
+  day_limit bigint constraint api_key_day_limit_check check (day_limit > 0),
+  budget_id uuid,
+  tools text[],
+  created_at timestamptz not null default now(),
+  constraint api_key_budget_check check ((day_limit is null) = (budget_id is null))
+);
+create index api_key_account_id_index on api_key (account_id);
+create index api_key_prefix_pattern_index on api_key (prefix text_pattern_ops);
+
+-- Spending of keys with a daily limit, open holds included. "day" is in UTC.
+create table key_budget (
+  budget_id uuid,
+  day date,
+  spent bigint not null constraint key_budget_spent_check check (spent >= 0),
+  primary key (budget_id, day)
+) with (fillfactor = 50);
+
+-- Separate from api_key, whose updates notify every instance.
+create table key_use (
+  key_id uuid primary key,
+  last_used_at timestamptz not null
+) with (fillfactor = 50);
+
+-- Secrets that sign API keys, so that a forged key is refused without a query.
+create table api_key_secret (
+  version integer primary key check (version between 1 and 65535),
+  secret bytea not null check (octet_length(secret) = 32),
+  active_from timestamptz not null,
+  created_at timestamptz not null default now()
+);
+
+-- Secrets that seal quotes into their ids.
+create table sealing_key (
+  version integer primary key check (version between 1 and 65535),
+  secret bytea not null check (octet_length(secret) = 32),
+  active_from timestamptz not null,
+  created_at timestamptz not null default now()
+);
+
+-- A token bucket of a key or an account. "tat" is the theoretical arrival time in microseconds (see
+-- rate_take). Unlogged: a bucket is not worth a disk write, and after a crash of the database all buckets are
+-- full.
+create unlogged table rate_bucket (
+  bucket_id uuid primary key,
+  tat bigint not null
+) with (fillfactor = 50);
+
+-- A leaky bucket of work that was not charged, per account and tool. "free_at" is when it is empty again.
+create table unpaid_work (
+  account_id uuid not null,
+  tool text not null,
+  free_at timestamptz not null,
+  primary key (account_id, tool)
+) with (fillfactor = 70);
+create index unpaid_work_free_at_index on unpaid_work (free_at);
+
+-- Payments
+
+-- One row per transaction that reached the treasury. A settled payment pays the call of its quote; a quote is
+-- settled once. "claim_key" is the idempotency row of the call that the payment was last claimed for. A
+-- payment without an owner belongs to the suspense account and keeps its memos, also after it is assigned.
+-- "reversed": the transaction did not stay on the chain and its credit was taken back. "looked_at" orders the
+-- polling of payments that wait to be finalized.
+create table payment (
+  tx_signature bytea primary key check (octet_length(tx_signature) = 64),
+  account_id uuid not null,
+  quote_id text,
+  amount bigint not null check (amount > 0),
+  paid_by text not null check (paid_by in ('transfer', 'gasless')),
+  payer text,
+  memos text,
+  slot bigint not null,
+  block_time timestamptz not null,
+  settled boolean not null,
+  fingerprint bytea check (octet_length(fingerprint) = 32),
+  claim_key text,
+  finalized boolean not null,
+  reversed boolean not null default false,
+  assigned_to uuid,
+  looked_at timestamptz not null default now(),
+  created_at timestamptz not null default now(),
+  constraint payment_settled_check check (not settled or (fingerprint is not null and claim_key is not null)),
+  constraint payment_owner_check check (
+    (quote_id is null) = (account_id = '00000000-0000-0000-0000-000000000003')),
+  constraint payment_assigned_check check (assigned_to is null or quote_id is null),
+  constraint payment_reversed_check check (not (reversed and finalized))
+);
+create unique index payment_settled_quote_unique on payment (quote_id) where settled;
+create index payment_unfinalized_index on payment (looked_at) where not finalized and not reversed;
+create index payment_suspense_index on payment (created_at, tx_signature)
+  where account_id = '00000000-0000-0000-0000-000000000003' and not reversed;
+create index payment_open_index on payment (created_at, tx_signature) include (amount)
+  where account_id = '00000000-0000-0000-0000-000000000003' and not reversed and assigned_to is null;
+create index payment_failed_index on payment (created_at, tx_signature)
+  where reversed or (not settled and starts_with(quote_id, 'qt_'));
+-- A payment of a deposit carries the deposit's id in place of a quote's.
+create index payment_deposit_index on payment (quote_id) where starts_with(quote_id, 'dep_');
+
+-- A deposit that the console waits for. "tx_signature" is the transaction last seen on the chain; what was
+-- credited is in the payments that name the deposit.
+create table deposit (
+  id uuid primary key,
+  account_id uuid not null constraint deposit_account_id_foreign references account (id),
+  amount bigint not null constraint deposit_amount_check check (amount > 0),
+  reference bytea not null constraint deposit_reference_unique unique check (octet_length(reference) = 32),
+  tx_signature bytea constraint deposit_tx_signature_check check (octet_length(tx_signature) = 64),
+  created_at timestamptz not null
+) with (fillfactor = 70);
+create index deposit_account_id_id_index on deposit (account_id, id);
+
+-- The account that pays a relayed transaction: second in the message, behind two signatures.
+-- A version 0 message has one byte more, whose first bit is set. An index depends on this function, so it
+-- belongs to this migration and not to sql/functions.
+create function relay_payer(signed_transaction bytea) returns bytea
+language sql immutable parallel safe
+as $$
+select case when length(signed_transaction) < 198 then signed_transaction
+  else substring(signed_transaction from 166 + (get_byte(signed_transaction, 129) >> 7) for 32) end
+$$;
+revoke execute on function relay_payer from public;
+
+-- What the gasless relay has signed. A claim is stored, with the bytes, before it is sent; nothing else is
+-- ever sent. A message is claimed once, a quote by one claim that has not failed. "fee_lamports" counts
+-- against the budget of the day it was claimed on; zero once it was rejected unsent.
+create table relay (
+  message_hash bytea primary key,
+  quote_id text not null,
+  account_id uuid not null,
+  key_id uuid not null,
+  tx_signature bytea not null,
+  signed_transaction bytea not null,
+  fee_lamports bigint not null constraint relay_fee_check check (fee_lamports >= 0),
+  last_valid_block_height bigint not null,
+  state text not null constraint relay_state_check check (
+    state in ('claimed', 'broadcast', 'unknown', 'confirmed', 'failed')),
+  reason text,
+  claimed_at timestamptz not null,
+  moved_at timestamptz not null,
+  constraint relay_hash_check check (length(message_hash) = 32 and length(tx_signature) = 64),
+  constraint relay_reason_check check (reason is null or state = 'failed')
+) with (fillfactor = 70);
+create unique index relay_tx_signature_unique on relay (tx_signature);
+create unique index relay_quote_unique on relay (quote_id) where state <> 'failed';
+create index relay_account_index on relay (account_id, claimed_at);
+create index relay_account_risk_index on relay (account_id, claimed_at) where state <> 'confirmed';
+create index relay_payer_index on relay (relay_payer(signed_transaction), claimed_at);
+create index relay_unpaid_index on relay (claimed_at) include (fee_lamports)
+  where state <> 'confirmed' and fee_lamports > 0;
+create index relay_unfinished_index on relay (moved_at) where state in ('claimed', 'broadcast', 'unknown');
+create index relay_finished_index on relay (claimed_at) where state in ('confirmed', 'failed');
+create index relay_failed_index on relay (moved_at, tx_signature) where state = 'failed';
+
+-- Fees of relayed transactions per day in UTC.
+create table relay_budget (
+  day date primary key,
+  lamports bigint not null constraint relay_budget_lamports_check check (lamports >= 0)
+) with (fillfactor = 50);
+
+-- Calls and the ledger
+
+-- "owner" is the instance that works on the run, until "lease_until". "budget_id" is set where the run's hold
+-- counts in key_budget, on the day that the run started.
+create table run (
+  id uuid not null,
+  account_id uuid not null,
+  key_id uuid,
+  budget_id uuid,
+  tool text not null,
+  status text not null check (status in ('active', 'completed', 'failed', 'cancelled')),
+  owner uuid,
+  lease_until timestamptz not null,
+  price bigint not null check (price >= 0),
+  claim_key text,
+  quote_id text,
+  step_id text,
+  tx_signature bytea,
+  paid_by text not null check (paid_by in ('balance', 'transfer', 'gasless')),
+  error_code text,
+  error_message text,
+  created_at timestamptz not null default now(),
+  started_at timestamptz,
+  ended_at timestamptz
+);
+create index run_account_id_id_index on run (account_id, id);
+create index run_account_id_status_id_index on run (account_id, status, id);
+create index run_lease_index on run (lease_until) where status = 'active';
+-- Last on purpose: of indexes with equal cost PostgreSQL takes the newest, and in a small table all three
+-- that contain the id cost the same.
+alter table run add constraint run_pkey primary key (id);
+
+create table hold (
+  run_id uuid primary key,
+  account_id uuid not null,
+  amount bigint not null check (amount > 0),
+  state text not null check (state in ('open', 'captured', 'released'))
+) with (fillfactor = 70);
+
+-- Double entry in one row: "amount" leaves "debit" and reaches "credit". "ref" is what the transfer is for:
+-- the run of a charge or refund, the hashed key of an adjustment, the token account of an opening, that and
+-- the transaction of a withdrawal, the transaction of all others.
+create table transfer (
+  id bigserial primary key,
+  debit uuid not null,
+  credit uuid not null,
+  amount bigint not null check (amount > 0),
+  kind text not null check (kind in (
+    'deposit', 'assignment', 'reversal', 'reinstatement', 'charge', 'refund', 'opening', 'withdrawal',
+    'adjustment')),
+  ref bytea not null,
+  note text,
+  created_at timestamptz not null default now(),
+  constraint transfer_sides_check check (debit <> credit),
+  constraint transfer_kind_ref_unique unique (kind, ref)
+);
+create index transfer_refund_index on transfer (credit) where kind = 'refund';
+create index transfer_reversal_index on transfer (debit) where kind = 'reversal';
+-- An account's statement.
+create index transfer_in_index on transfer (credit, id)
+  where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment');
+create index transfer_out_index on transfer (debit, id) where kind in ('charge', 'reversal', 'adjustment');
+
+create table receipt (
+  id uuid primary key,
+  run_id uuid not null constraint receipt_run_id_unique unique,
+  transfer_id bigint not null constraint receipt_transfer_id_unique unique,
+  account_id uuid not null,
+  tool text not null,
+  quote_id text,
+  step_id text,
+  tx_signature bytea,
+  quoted bigint not null check (quoted > 0),
+  debited bigint not null check (debited > 0),
+  paid_by text not null check (paid_by in ('balance', 'transfer', 'gasless')),
+  created_at timestamptz not null default now()
+);
+create index receipt_account_id_id_index on receipt (account_id, id);
+create index receipt_tx_signature_index on receipt (tx_signature) where tx_signature is not null;
+
+-- A claim: one per account and key. "result" is json and not jsonb, so that a stored answer keeps its every
+-- character. A claim of a payment never expires. "tx_signature" is the payment that last came with the claim.
+create table idempotency (
+  account_id uuid not null,
+  key text not null,
+  fingerprint bytea not null check (octet_length(fingerprint) = 32),
+  state text not null check (state in ('running', 'done', 'retryable')),
+  run_id uuid not null,
+  tx_signature bytea,
+  result json,
+  expires_at timestamptz not null,
+  primary key (account_id, key),
+  constraint idempotency_result_check check ((state = 'done') = (result is not null))
+) with (fillfactor = 70);
+create index idempotency_expires_at_index on idempotency (expires_at) where expires_at < 'infinity';
+
+-- Parameters of the ledger's functions. "keyed": claim_key is the caller's own and not derived from its
+-- payment. "budget_id" and "day_limit" are set for calls from the balance whose key has a daily limit.
+create type ledger_call as (
+  n integer,
+  account_id uuid,
+  run_id uuid,
+  tool text,
+  fingerprint bytea,
+  price bigint,
+  claim_key text,
+  keyed boolean,
+  tx_signature bytea,
+  quote_id text,
+  step_id text,
+  deposit bigint,
+  payer text,
+  slot bigint,
+  block_time timestamptz,
+  finalized boolean,
+  paid_by text,
+  key_id uuid,
+  budget_id uuid,
+  day_limit bigint
+);
+create type ledger_ending as (
+  n integer,
+  run_id uuid,
+  outcome text,
+  receipt_id uuid,
+  error_code text,
+  error_message text
+);
+
+-- Executions of code. "run_id" is the run in the ledger, whose lease is the execution's. "name" is the
+-- caller's. "status" is how it ended; the first of a cancel request and the outcome counts.
+create table sandbox_run (
+  run_id uuid primary key,
+  account_id uuid not null,
+  key_id uuid not null,
+  name text,
+  cancel_requested_at timestamptz,
+  status text constraint sandbox_run_status_check check (
+    status in ('succeeded', 'failed', 'timeout', 'cancelled', 'memory_limit', 'cpu_limit', 'output_limit')),
+  created_at timestamptz not null,
+  ended_at timestamptz,
+  constraint sandbox_run_ended_check check ((status is null) = (ended_at is null))
+) with (fillfactor = 70);
+create index sandbox_run_open_index on sandbox_run (account_id) where ended_at is null;
+create index sandbox_run_name_index on sandbox_run (account_id, name, created_at) where name is not null;
+create index sandbox_run_created_at_index on sandbox_run (created_at);
+
+-- The treasury
+
+-- The statement of the treasury's token account. "change" is positive for what it gained.
+create table treasury_movement (
+  token_account bytea not null check (octet_length(token_account) = 32),
+  tx_signature bytea not null check (octet_length(tx_signature) = 64),
+  slot bigint not null,
+  block_time timestamptz not null,
+  change bigint not null check (change <> 0),
+  created_at timestamptz not null default now(),
+  primary key (token_account, tx_signature)
+);
+
+-- How far the statement was read. "expected" is the opening plus all movements, so that nothing adds up a
+-- long history. "installed_at" is kept here because sealing keys, which first recorded it, can be replaced.
+create table treasury_watch (
+  token_account bytea primary key check (octet_length(token_account) = 32),
+  slot bigint not null,
+  looked_at timestamptz not null default now(),
+  opening_amount bigint not null check (opening_amount >= 0),
+  opening_slot bigint not null,
+  expected bigint not null,
+  installed_at timestamptz not null default now()
+) with (fillfactor = 50);
+
+-- Leader leases. A leader that does not renew its lease is replaced.
+create table leadership (
+  name text primary key,
+  owner uuid not null,
+  until timestamptz not null
+) with (fillfactor = 50);
+
+-- The console and the operator
+
+-- Deleted when it is signed or expired. "input" is the challenge that the wallet received.
+create table sign_in_challenge (
+  nonce text primary key,
+  input json not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null
+);
+create index sign_in_challenge_expires_at_index on sign_in_challenge (expires_at);
+
+-- "sha256" is the hash of the cookie. A session that ends is deleted.
+create table console_session (
+  id uuid primary key,
+  account_id uuid not null constraint console_session_account_id_foreign references account (id),
+  sha256 bytea not null constraint console_session_sha256_unique unique check (octet_length(sha256) = 32),
+  address text not null,
+  user_agent text not null,
+  created_at timestamptz not null,
+  last_used_at timestamptz not null,
+  expires_at timestamptz not null
+) with (fillfactor = 70);
+create index console_session_account_id_index on console_session (account_id);
+create index console_session_expires_at_index on console_session (expires_at);
+
+-- What operators did. "account_id" is null for the command line. A failure is a second row that names the
+-- first in "failed_action". "once" is the action's idempotency key; "repeats" is the first action with that
+-- key.
+create table operator_action (
+  id uuid primary key,
+  at timestamptz not null default now(),
+  account_id uuid,
+  actor text not null,
+  action text not null,
+  target text not null,
+  details json not null,
+  once text,
+  repeats uuid,
+  failed_action uuid,
+  failure text,
+  constraint operator_action_failure_check check ((failed_action is null) = (failure is null))
+);
+create index operator_action_failed_index on operator_action (failed_action) where failed_action is not null;
+create index operator_action_once_index on operator_action (target, action, id) where once is not null;
+
+-- Revenue of transfers up to the id "counted_to", so that nothing adds up all of them again. One row.
+create table revenue_mark (
+  whole boolean primary key constraint revenue_mark_whole_check check (whole),
+  counted_to bigint not null,
+  amount bigint not null
+) with (fillfactor = 50);
+insert into revenue_mark (whole, counted_to, amount) values (true, 0, 0);

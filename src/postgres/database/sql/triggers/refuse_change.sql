@@ -1,0 +1,17 @@
+-- Rows of these tables are never changed or deleted.
+create or replace function refuse_change() returns trigger
+language plpgsql
+as $$
+begin
+  raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
+end
+$$;
+
+create or replace trigger append_only before update or delete or truncate on transfer
+for each statement execute function refuse_change();
+create or replace trigger append_only before update or delete or truncate on receipt
+for each statement execute function refuse_change();
+create or replace trigger append_only before update or delete or truncate on treasury_movement
+for each statement execute function refuse_change();
+create or replace trigger append_only before update or delete or truncate on operator_action
+for each statement execute function refuse_change();

@@ -1,0 +1,48 @@
+-- A ledger in use: an account with a balance, calls that ended and calls under way, a payment, a refund.
+insert into account (id, wallet, rate_per_minute, burst, available)
+values ('01900000-0000-7000-8000-000000000001', 'wallet', 60, 10, 80000);
+insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
+values ('01900000-0000-7000-8000-000000000002', '01900000-0000-7000-8000-000000000001', sha256('key'),
+  'sk-agent-abcd', 'old', '{}', 1000000, '01900000-0000-7000-8000-000000000002');
+insert into transfer (debit, credit, amount, kind, ref, note)
+values ('00000000-0000-0000-0000-000000000004', '01900000-0000-7000-8000-000000000001', 100000, 'adjustment',
+  '\x01', 'test');
+
+-- Under way: one with a lease, one whose instance died.
+insert into run (id, account_id, tool, status, owner, lease_until, price, paid_by, started_at)
+values
+  ('01900000-0000-7000-8000-000000000011', '01900000-0000-7000-8000-000000000001', 'vram_estimate', 'active',
+    '01900000-0000-7000-8000-0000000000ff', now() + interval '1 day', 10000, 'balance', now()),
+  ('01900000-0000-7000-8000-000000000012', '01900000-0000-7000-8000-000000000001', 'vram_estimate', 'active',
+    '01900000-0000-7000-8000-0000000000ff', now() - interval '1 day', 10000, 'balance', now());
+insert into hold (run_id, account_id, amount, state)
+select id, account_id, price, 'open' from run;
+
+-- Paid by a transfer, charged, and refunded.
+insert into payment (tx_signature, account_id, quote_id, amount, paid_by, slot, block_time, settled, fingerprint,
+  claim_key, finalized)
+values (decode(repeat('aa', 64), 'hex'), '01900000-0000-7000-8000-000000000001', 'qt_1', 10000, 'transfer', 1,
+  now(), true, sha256('call'), 'key:paid', true);
+insert into run (id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, tx_signature,
+  paid_by, started_at, ended_at)
+values ('01900000-0000-7000-8000-000000000013', '01900000-0000-7000-8000-000000000001', 'vram_estimate',
+  'completed', '01900000-0000-7000-8000-0000000000ff', now(), 10000, 'key:paid', 'qt_1',
+  decode(repeat('aa', 64), 'hex'), 'transfer', now(), now());
+insert into hold (run_id, account_id, amount, state)
+values ('01900000-0000-7000-8000-000000000013', '01900000-0000-7000-8000-000000000001', 10000, 'captured');
+insert into idempotency (account_id, key, fingerprint, state, run_id, tx_signature, result, expires_at)
+values ('01900000-0000-7000-8000-000000000001', 'key:paid', sha256('call'), 'done',
+  '01900000-0000-7000-8000-000000000013', decode(repeat('aa', 64), 'hex'), '{"answer":42}', 'infinity');
+insert into transfer (debit, credit, amount, kind, ref)
+values
+  ('00000000-0000-0000-0000-000000000001', '01900000-0000-7000-8000-000000000001', 10000, 'deposit',
+    decode(repeat('aa', 64), 'hex')),
+  ('01900000-0000-7000-8000-000000000001', '00000000-0000-0000-0000-000000000002', 10000, 'charge',
+    uuid_send('01900000-0000-7000-8000-000000000013')),
+  ('00000000-0000-0000-0000-000000000002', '01900000-0000-7000-8000-000000000001', 10000, 'refund',
+    uuid_send('01900000-0000-7000-8000-000000000013'));
+insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, tx_signature, quoted, debited, paid_by)
+select '01900000-0000-7000-8000-000000000021', run.id, transfer.id, account_id, tool, quote_id, tx_signature,
+  price, price, 'transfer'
+from run join transfer on kind = 'charge' and ref = uuid_send(run.id);
+update account set available = available + 10000;

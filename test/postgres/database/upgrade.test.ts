@@ -1,0 +1,66 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { grantServing } from "../../../src/postgres/database/grants.ts";
+import { migrate } from "../../../src/postgres/database/migrate.ts";
+import { readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
+import { idFromUuid } from "../../../src/postgres/row-mapping.ts";
+import { databaseUrl, query } from "../../support/database-server.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { SERVING } from "../../support/template.ts";
+import { callOf, completed, expectCleanAudit, openInstance, PRICE, type Instance } from "../fixture.ts";
+import { CATALOG, catalogOf } from "./catalog.ts";
+import { frozenSchema } from "./made-up-schema.ts";
+
+const SCHEMAS = readSqlSchema().frozen.map(({ name }) => name);
+const dataOf = (schema: string) => path.join(import.meta.dirname, "schemas", `${schema}.sql`);
+const ACCOUNT = idFromUuid("acct", "01900000-0000-7000-8000-000000000001");
+
+it.each(SCHEMAS)("the frozen schema %s has data that its upgrade is tested with", (schema) => {
+  expect(existsSync(dataOf(schema))).toBe(true);
+});
+
+describe.each(SCHEMAS)("a database with data, upgraded from %s", (schema) => {
+  let fresh: TestDatabase;
+  let upgraded: Instance;
+  let url: string;
+  const name = `upgrade_${randomBytes(6).toString("hex")}`;
+
+  beforeAll(async () => {
+    const server = inject("postgresUrl");
+    await query(server, `create database ${name}`);
+    url = databaseUrl(server, name);
+    const old = await frozenSchema(schema);
+    await migrate(url, old.folder);
+    await old.remove();
+    await query(url, readFileSync(dataOf(schema), "utf8"));
+    await migrate(url);
+    await grantServing(url, SERVING.role);
+    fresh = await createTestDatabase();
+    upgraded = openInstance(url);
+  }, 30_000);
+  afterAll(async () => {
+    await upgraded.close();
+    await Promise.all([fresh.drop(), query(inject("postgresUrl"), `drop database ${name} with (force)`)]);
+  });
+
+  it.each(CATALOG)("has the same %s as a new one", async (_, text) => {
+    expect(await catalogOf(url, text)).toEqual(await catalogOf(fresh.url, text));
+    expect((await catalogOf(url, text)).length).toBeGreaterThan(0);
+  });
+
+  it("keeps its money, releases what expired, and charges new calls", async () => {
+    await expectCleanAudit(upgraded.pool);
+    expect(await upgraded.ledger.balance(ACCOUNT)).toBe(9n * PRICE);
+    expect(await upgraded.sweeper.sweep()).toBe(1);
+    expect(await upgraded.ledger.balance(ACCOUNT)).toBe(10n * PRICE);
+    const call = callOf(ACCOUNT, { idempotencyKey: "new" });
+    expect(await upgraded.ledger.authorize(call)).toEqual({ kind: "started" });
+    expect(await upgraded.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+    expect(await upgraded.ledger.balance(ACCOUNT)).toBe(9n * PRICE);
+    const { rows } = await upgraded.pool.query("select status from issued_receipt order by id limit 1");
+    expect(rows).toEqual([{ status: "refunded" }]);
+    await expectCleanAudit(upgraded.pool);
+  });
+});
