@@ -174,7 +174,7 @@ describe("a payment that vanished", () => {
         idempotencyKey: undefined,
       };
       expect(await two.ledger.findPrior(query)).toEqual({ kind: "reversed" });
-      for (const payment of [paymentOf(deposit), { ...paymentOf(deposit), deposit: undefined }]) {
+      for (const payment of [paymentOf(deposit), { ...paymentOf(deposit), transfer: undefined }]) {
         expect(await two.ledger.authorize(callOf(account, { payment }))).toEqual({ kind: "reversed" });
         expect(await two.ledger.authorize(callOf(account, { payment, idempotencyKey: "k" }))).toEqual({
           kind: "reversed",

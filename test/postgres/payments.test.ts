@@ -123,7 +123,7 @@ describe("a payment", () => {
     const account = await makeAccount(one.pool, PRICE);
     const deposit = depositOf();
     await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
-    const unseen = { ...paymentOf(depositOf({ quoteId: deposit.quoteId })), deposit: undefined };
+    const unseen = { ...paymentOf(depositOf({ quoteId: deposit.quoteId })), transfer: undefined };
     expect(await one.ledger.authorize(callOf(account, { payment: unseen }))).toEqual({
       kind: "payment_used",
     });
@@ -187,7 +187,7 @@ describe("a payment", () => {
       quoteId: deposit.quoteId,
     };
     expect(await two.ledger.findPrior(query)).toEqual({ kind: "credited", idempotencyKey: "x" });
-    const payment = { ...paymentOf(deposit), deposit: undefined };
+    const payment = { ...paymentOf(deposit), transfer: undefined };
     const keys = ["x", "y", "z", undefined];
     const calls = Array.from({ length: 24 }, (_, n) =>
       callOf(account, { idempotencyKey: keys[n % 4], payment }),

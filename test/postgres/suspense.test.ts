@@ -140,7 +140,7 @@ describe("a transfer in suspense", () => {
         expect(await two.ledger.findPrior({ ...query, idempotencyKey }), round).toEqual({
           kind: "unassigned",
         });
-        for (const payment of [call.payment, { ...paymentOf(proof), deposit: undefined }])
+        for (const payment of [call.payment, { ...paymentOf(proof), transfer: undefined }])
           expect(await two.ledger.authorize(callOf(account, { idempotencyKey, payment })), round).toEqual({
             kind: "unassigned",
           });

@@ -74,7 +74,10 @@ describe("docs/explanation/scaling.md", () => {
   });
 
   it("says of every table what of it crosses accounts", () => {
-    const tables = Array.from(source.matchAll(/^create (?:unlogged )?table (\w+)/gm), ([, name = ""]) => name);
+    const tables = Array.from(
+      source.matchAll(/^create (?:unlogged )?table (\w+)/gm),
+      ([, name = ""]) => name,
+    );
     const told = rowsUnder("A shard for each part of the accounts").flatMap((row) => row.match(/\w+/g) ?? []);
     expect(tables.length).toBeGreaterThan(15);
     expect(told.sort()).toEqual([...new Set(tables)].sort());

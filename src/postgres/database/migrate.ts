@@ -73,7 +73,12 @@ async function applyFrozen(databaseUrl: string, files: readonly SqlFile[]): Prom
   }
 }
 
-function migrationOf({ name, path, text, checksum }: SqlFile): new (...args: ConstructorParameters<typeof Migration>) => Migration {
+function migrationOf({
+  name,
+  path,
+  text,
+  checksum,
+}: SqlFile): new (...args: ConstructorParameters<typeof Migration>) => Migration {
   return class extends Migration {
     override name = name;
 
