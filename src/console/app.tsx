@@ -11,7 +11,7 @@ import { SignedInProvider, useSessionQuery } from "./session.tsx";
 import { ButtonLink, EmptyState, ErrorNote, Page, Skeleton, Toasts } from "./ui/index.ts";
 import { WalletProvider } from "./wallet/wallet-provider.tsx";
 
-/** The console: the sign-in page, or the pages of who is signed in. */
+/** The console: the sign-in page, or the pages of the signed-in account. */
 export function App() {
   return (
     <TransportProvider transport={transport}>

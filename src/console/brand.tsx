@@ -1,4 +1,4 @@
-/** The name with its sign. */
+/** The product name with its logo. */
 export function Brand() {
   return (
     <span className="brand">

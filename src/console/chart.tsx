@@ -3,29 +3,29 @@ import Plot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffectiveTheme } from "./theme.ts";
 
-/** What a chart shows: one figure for each moment. */
+/** One value for each point in time. */
 export interface ChartProps {
-  /** What it shows, for screen readers. */
+  /** Caption for screen readers. */
   label: string;
-  /** Moments, oldest first. */
+  /** Oldest first. */
   times: readonly Date[];
-  /** A figure for each; only for drawing, which takes numbers. */
+  /** One value per time. Used for drawing only, so numbers may be rounded. */
   values: readonly number[];
-  /** How a figure is written, on the axis and beside the pointer. */
+  /** Formats a value for the axis and the tooltip. */
   format: (value: number) => string;
-  /** How a moment is written: `formatUtcDay` for days. Moments are shown in UTC. */
+  /** Formats a time for the axis. Times are UTC. */
   formatTime: (time: Date) => string;
-  /** The same where there is room: beside the pointer and in the table; `formatTime` where left out. */
+  /** Formats a time for the tooltip and the table. Default: `formatTime`. */
   formatFullTime?: (time: Date) => string;
-  /** The exact figures as text, for the table that screen readers get; `format` of each where left out. */
+  /** Exact values for the screen reader table. Default: `format` of each value. */
   texts?: readonly string[];
-  /** `bars` for what was counted in a span, `line` for what had a value at a moment. */
+  /** `bars` for totals per interval, `line` for a value over time. */
   kind?: "bars" | "line";
-  /** Pixels; 200 unless told. */
+  /** Height in pixels, default 200. */
   height?: number;
 }
 
-/** A chart on a canvas, with its figures as a table that is only heard. */
+/** Draws a chart on a canvas and repeats its values in a table for screen readers. */
 export function Chart(props: ChartProps) {
   const {
     label,
@@ -42,7 +42,7 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
-    // A canvas keeps its colours: another theme is another chart.
+    // A canvas does not follow CSS changes: a new theme needs a new plot.
     const plot = new Plot(optionsOf(props, element), dataOf(props), element);
     const observer = new ResizeObserver(() => {
       if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height });
@@ -56,7 +56,7 @@ export function Chart(props: ChartProps) {
   return (
     <figure className="chart">
       <div ref={box} style={{ height }} aria-hidden="true" />
-      {/* A table is as tall as its rows, whatever it is told: what hides it is around it. */}
+      {/* A table ignores a fixed height, so the wrapper hides it. */}
       <div className="hidden">
         <table>
           <caption>{label}</caption>
@@ -134,7 +134,7 @@ function optionsOf(
   };
 }
 
-/** Reads colours as they are shown: a canvas takes no `light-dark()`, which a custom property's own text may be. */
+/** Resolves CSS variables to the colours in use: a canvas does not understand `light-dark()`. */
 function resolveColours(element: HTMLElement): (name: string) => string {
   const probe = document.createElement("span");
   element.append(probe);
@@ -142,12 +142,12 @@ function resolveColours(element: HTMLElement): (name: string) => string {
     probe.style.color = `var(${name})`;
     return getComputedStyle(probe).color;
   };
-  // It has been read from by the time the chart is there.
+  // The plot has read the colours by then.
   queueMicrotask(() => probe.remove());
   return read;
 }
 
-/** The span of the axis, seconds; bars need half of their distance at both ends to be seen whole. */
+/** Returns the axis range in seconds. Bars need half an interval of padding at both ends. */
 function axisRange(
   times: readonly Date[],
   kind: ChartProps["kind"],
@@ -160,7 +160,7 @@ function axisRange(
   return [from - half, to + half];
 }
 
-/** The moments that are named below the chart, seconds: of those that it shows, every so-manyth, at most about `most`. */
+/** Returns at most about `most` evenly spaced times, in seconds, always with the last one. */
 function axisTicks(times: readonly Date[], most: number): number[] {
   const step = Math.max(1, Math.ceil(times.length / Math.max(1, most)));
   return times
@@ -168,12 +168,12 @@ function axisTicks(times: readonly Date[], most: number): number[] {
     .map((time) => time.getTime() / 1_000);
 }
 
-/** A year is known; what is left is short enough for an axis. */
+/** Drops the year: the axis has no room for it. */
 function axisLabel(formatTime: ChartProps["formatTime"], seconds: number): string {
   return formatTime(new Date(seconds * 1_000)).replace(/^\d{4}-/, "");
 }
 
-/** What is under the pointer, in words. */
+/** Shows the value and time under the pointer. */
 function tooltip(format: ChartProps["format"], formatTime: ChartProps["formatTime"]): Plot.Plugin {
   const tip = document.createElement("div");
   tip.className = "chart-tip";

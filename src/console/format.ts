@@ -1,8 +1,7 @@
-/** Micro-USD in a dollar. */
 const MICRO = 1_000_000n;
 
 /**
- * Micro-USD as people read it, exactly: at least two decimals, more only where there are more.
+ * Formats micro-USD exactly, with two to six decimals.
  * @example `$1.25`, `$0.0025`, `-$1,204.50`
  */
 export function formatUsd(microUsd: bigint): string {
@@ -14,28 +13,28 @@ export function formatUsd(microUsd: bigint): string {
   return `${microUsd < 0n ? "-" : ""}$${groupThousands((size / MICRO).toString())}.${decimals}`;
 }
 
-/** How many decimals it is written with, 2 to 6. */
+/** Returns how many decimals {@link formatUsd} writes, 2 to 6. */
 export function decimalsOf(microUsd: bigint): number {
   const text = formatUsd(microUsd);
   return text.length - text.indexOf(".") - 1;
 }
 
-/** The same with its sign in front, for what is added or taken. */
+/** Formats micro-USD with a leading sign, for changes of a balance. */
 export function formatSignedUsd(microUsd: bigint): string {
   return microUsd > 0n ? `+${formatUsd(microUsd)}` : formatUsd(microUsd);
 }
 
-/** Micro-USD as a plain decimal number for a field or a file: `1.25`. */
+/** Formats micro-USD as a plain decimal number: `1.25`. */
 export function formatPlainUsd(microUsd: bigint): string {
   return formatUsd(microUsd).replaceAll(/[$,]/g, "");
 }
 
-/** More than anybody has here, micro-USD; well within what the gateway takes as an amount. */
+/** Upper limit of amounts that can be entered, micro-USD; below the gateway's own limit. */
 export const MAX_USD = 1_000_000_000n * MICRO;
 
 /**
- * Reads an amount of dollars that a person has typed.
- * @returns micro-USD; undefined when it is none, is below zero or has more than six decimals
+ * Parses an amount in dollars.
+ * @returns micro-USD; undefined if it is invalid, negative or has more than six decimals
  */
 export function parseUsd(text: string): bigint | undefined {
   const match = /^\$?\s*(\d{1,12}(?:,\d{3})*)(?:\.(\d{0,6}))?$/.exec(text.trim());
@@ -44,24 +43,24 @@ export function parseUsd(text: string): bigint | undefined {
   return BigInt(whole.replaceAll(",", "")) * MICRO + BigInt(decimals.padEnd(6, "0"));
 }
 
-/** A count with its thousands apart: `12,345`. */
+/** Formats a count with thousands separators: `12,345`. */
 export function formatCount(count: bigint | number): string {
   return groupThousands(count.toString());
 }
 
-/** A count and what is counted: `1 call`, `2 calls`. */
+/** Formats a count with its noun: `1 call`, `2 calls`. */
 export function pluralize(count: bigint | number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${BigInt(count) === 1n ? one : many}`;
 }
 
-/** The beginning and the end of an identifier or address that is long: `7xKX…9fQm`, `key_01a2…3d66`. */
+/** Shortens a long identifier or address: `7xKX…9fQm`, `key_01a2…3d66`. */
 export function truncateMiddle(text: string, head = 4, tail = 4): string {
-  // What kind of identifier it is says nothing about which one it is.
+  // The type prefix does not count: it does not tell two identifiers apart.
   const start = head + (/^[a-z]+_/.exec(text)?.[0].length ?? 0);
   return text.length <= start + tail + 3 ? text : `${text.slice(0, start)}…${text.slice(-tail)}`;
 }
 
-/** A length of time: `820 ms`, `2.4 s`, `3 min 20 s`. */
+/** Formats a duration: `820 ms`, `2.4 s`, `3 min 20 s`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
@@ -71,12 +70,12 @@ export function formatDuration(ms: number): string {
     : `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
 }
 
-/** A moment in UTC to the second: `2026-03-01 14:05:09`. */
+/** Formats a time in UTC to the second: `2026-03-01 14:05:09`. */
 export function formatUtc(date: Date): string {
   return date.toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** A day in UTC: `2026-03-01`. */
+/** Formats a day in UTC: `2026-03-01`. */
 export function formatUtcDay(date: Date): string {
   return date.toISOString().slice(0, 10);
 }
@@ -88,7 +87,9 @@ const STEPS: readonly [seconds: number, unit: string][] = [
   [86_400 * 60, "day"],
 ];
 
-/** How far a moment is from another one: `just now`, `3 minutes ago`, `in 2 days`; its day where that is long. */
+/**
+ * Formats a time relative to now: `just now`, `3 minutes ago`, `in 2 days`. Beyond 60 days, formats the day.
+ */
 export function formatRelativeTime(date: Date, now: Date): string {
   const seconds = Math.round((date.getTime() - now.getTime()) / 1_000);
   const size = Math.abs(seconds);
@@ -96,7 +97,7 @@ export function formatRelativeTime(date: Date, now: Date): string {
   let divisor = 1;
   for (const [limit, unit] of STEPS) {
     if (size < limit) {
-      // What has gone by is told when it is whole; what is to come, to the nearest.
+      // Round past times down and future times to the nearest unit.
       const text = pluralize(seconds < 0 ? Math.floor(size / divisor) : Math.round(size / divisor), unit);
       return seconds < 0 ? `${text} ago` : `in ${text}`;
     }

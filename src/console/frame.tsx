@@ -6,14 +6,14 @@ import { truncateMiddle } from "./format.ts";
 import { Button, CopyButton, Icon } from "./ui/index.ts";
 import { Brand } from "./brand.tsx";
 
-/** What stays in sight on a narrow screen; the rest is behind "More". */
+/** Navigation items that stay visible on a narrow screen; the others are behind "More". */
 const IN_BAR = 4;
 
-/** What is around every page: the navigation and who is signed in. */
+/** The frame around every page: navigation and signed-in account. */
 export function Frame({ children }: { children: ReactNode }) {
   const { session } = useSignedIn();
   const [location] = useLocation();
-  // Whoever goes to another page has made a choice: it closes by itself.
+  // Tied to the location, so that navigation closes the menu.
   const [openAt, setOpenAt] = useState<string>();
   const open = openAt === location;
   const more = useRef<HTMLButtonElement>(null);

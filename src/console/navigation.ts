@@ -1,13 +1,13 @@
 import type { IconName } from "./ui/icon.tsx";
 
-/** A place in the navigation. */
+/** An entry of the navigation. */
 export interface NavItem {
   href: string;
   label: string;
   icon: IconName;
 }
 
-/** What everyone sees. The first four stay in sight on a narrow screen. */
+/** Entries for every account. The first four stay visible on a narrow screen. */
 export const NAV_ITEMS: readonly NavItem[] = [
   { href: "/", label: "Overview", icon: "home" },
   { href: "/activity", label: "Activity", icon: "list" },
@@ -17,7 +17,7 @@ export const NAV_ITEMS: readonly NavItem[] = [
   { href: "/settings", label: "Settings", icon: "settings" },
 ];
 
-/** What the operator sees besides. */
+/** Further entries for operators. */
 export const OPERATOR_NAV_ITEMS: readonly NavItem[] = [
   { href: "/operator", label: "Operations", icon: "gauge" },
   { href: "/operator/accounts", label: "Accounts", icon: "people" },
@@ -25,7 +25,7 @@ export const OPERATOR_NAV_ITEMS: readonly NavItem[] = [
   { href: "/operator/actions", label: "Audit log", icon: "log" },
 ];
 
-/** Whether the address is at the place or below it. */
+/** Whether the location is at the entry or below it. */
 export function isAt(location: string, { href }: NavItem): boolean {
   if (href === "/" || href === "/operator") return location === href;
   if (href === "/activity" && /^\/(receipts|runs)\//.test(location)) return true;

@@ -2,7 +2,7 @@ import { Component, type ReactNode } from "react";
 import { Button, Note, Page } from "./ui/index.ts";
 
 interface Props {
-  /** The address that is shown: going to another one is a new attempt. */
+  /** The current location: navigation retries the render. */
   location: string;
   children: ReactNode;
 }
@@ -13,8 +13,7 @@ interface State {
 }
 
 /**
- * Stands in for a page that cannot be shown: its script could not be fetched, since the gateway is out of reach or has another version by
- * now, or it threw. The navigation around it stays.
+ * Shows an error in place of a page that threw or whose script failed to load. The navigation stays usable.
  */
 export class PageErrorBoundary extends Component<Props, State> {
   override state: State = { location: this.props.location, failed: false };

@@ -1,16 +1,13 @@
 import { lazy, type ComponentType } from "react";
 
-/** A page and its address below /console. */
+/** A page and its path below /console. */
 interface PageRoute {
-  /** As wouter matches it. */
+  /** A wouter pattern. */
   path: string;
   page: ComponentType;
 }
 
-/**
- * Every page, each a file of its own that is fetched when it is first opened. A page's component takes no props: it reads the address
- * with wouter's `useParams` and `useSearchParams`.
- */
+/** All pages, each a chunk that loads on first use. Pages take no props: they read the URL. */
 export const ROUTES: readonly PageRoute[] = [
   { path: "/", page: lazy(async () => ({ default: (await import("./pages/overview.tsx")).OverviewPage })) },
   {

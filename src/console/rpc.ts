@@ -10,10 +10,10 @@ import {
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { runSessionEndHandlers } from "./session-end.ts";
 
-/** Where the answers of all pages are kept while the page is open. */
+/** Cache of all queries. */
 export const queryClient = new QueryClient({
   defaultOptions: {
-    // A gateway on this machine answers without a network, too: what cannot be reached is told, and not waited for.
+    // A local gateway is reachable without a network, so always send requests.
     queries: {
       networkMode: "always",
       staleTime: 5_000,
@@ -23,25 +23,21 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** What is asked while nobody is signed in: what is refused there ends nothing. */
+/** Methods that work without a session: their errors do not end one. */
 const SIGN_IN_METHODS: ReadonlySet<unknown> = new Set([
   SessionService.method.beginSignIn,
   SessionService.method.buildSignInTransaction,
   SessionService.method.signIn,
 ]);
 
-/** Whether the session is being ended. */
 let signingOut = false;
 
-/** From now on, and until the page is another account's, requests of the pages are refused here. */
+/** While true, requests are rejected in the browser. */
 export function setSigningOut(value: boolean): void {
   signingOut = value;
 }
 
-/**
- * Sends what a page asks only while its session lasts. A page may render once more after it, and would ask for what
- * the gateway refuses.
- */
+/** Rejects requests without a session: a page may render once more after sign-out. */
 const requireSession: Interceptor = (next) => (request) => {
   const signedOut = queryClient.getQueryData<GetSessionResponse>(sessionKey)?.session === undefined;
   if (request.service.typeName !== SessionService.typeName && (signingOut || signedOut))
@@ -49,16 +45,13 @@ const requireSession: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-/** Whether the session ended without having been asked to. */
+/** Whether the session ended without a sign-out. */
 let expired = false;
 
-/** How often the page has become somebody else's. */
+/** Counts changes of the session. */
 let sessionVersion = 0;
 
-/**
- * A session that has ended is found out by whatever asks next: the page then asks for a new sign-in. What was still asked for the one before
- * ends nobody's session.
- */
+/** Ends the session on an unauthenticated response. Ignores responses to requests of an earlier session. */
 const detectExpiredSession: Interceptor = (next) => async (request) => {
   const asked = sessionVersion;
   try {
@@ -72,7 +65,7 @@ const detectExpiredSession: Interceptor = (next) => async (request) => {
   }
 };
 
-/** The console's door: the cookie goes along, reads are GET. */
+/** Transport of the console API: sends the cookie, reads by GET. */
 export const transport = createConnectTransport({
   baseUrl: `${location.origin}/console/rpc`,
   useHttpGet: true,
@@ -80,7 +73,6 @@ export const transport = createConnectTransport({
   fetch: (input, init) => fetch(input, { ...init, credentials: "same-origin" }),
 });
 
-/** Under which key the answer to "who is signed in?" is kept. */
 const sessionKey = createConnectQueryKey({
   schema: SessionService.method.getSession,
   transport,
@@ -88,10 +80,7 @@ const sessionKey = createConnectQueryKey({
   cardinality: "finite",
 });
 
-/**
- * Shows the page to somebody else: to who has signed in now, or to nobody. What the one before has seen is forgotten: answers, and what was
- * sent to get them.
- */
+/** Switches to another session, or to none, and clears all cached data of the previous one. */
 export function changeSession(now: MessageInitShape<typeof GetSessionResponseSchema>): void {
   sessionVersion++;
   signingOut = false;
@@ -102,7 +91,7 @@ export function changeSession(now: MessageInitShape<typeof GetSessionResponseSch
   if (now.session) expired = false;
 }
 
-/** Whether it was not the person who has ended the last session of this page. */
+/** Whether the last session ended without a sign-out. */
 export function hasSessionExpired(): boolean {
   return expired;
 }

@@ -1,11 +1,11 @@
 const handlers = new Set<() => void>();
 
-/** Has `forget` called when the page is to be somebody else's, or nobody's: for what is kept outside of components. */
+/** Registers a handler that clears module state when the session ends or changes. */
 export function onSessionEnd(forget: () => void): void {
   handlers.add(forget);
 }
 
-/** Forgets all of it. */
+/** Runs all registered handlers. */
 export function runSessionEndHandlers(): void {
   for (const forget of handlers) forget();
 }

@@ -7,7 +7,7 @@ import {
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { changeSession, queryClient, setSigningOut } from "./rpc.ts";
 
-/** Who is signed in, and where. */
+/** The session and facts about the gateway. */
 export interface SignedIn {
   session: Session;
   installation: Installation;
@@ -15,27 +15,24 @@ export interface SignedIn {
 
 const SignedInContext = createContext<SignedIn | undefined>(undefined);
 
-/** Hands who is signed in to all that is shown below. */
+/** Provides the session to its children. */
 export function SignedInProvider({ value, children }: { value: SignedIn; children: ReactNode }) {
   return <SignedInContext value={value}>{children}</SignedInContext>;
 }
 
-/** Who is signed in; pages are only shown while somebody is. */
+/** Returns the session. @throws Error outside of SignedInProvider */
 export function useSignedIn(): SignedIn {
   const signedIn = use(SignedInContext);
   if (!signedIn) throw new Error("nobody is signed in");
   return signedIn;
 }
 
-/** Asks who is signed in, and again when the page is looked at after a while. */
+/** Queries the current session. */
 export function useSessionQuery() {
   return useQuery(SessionService.method.getSession, {}, { staleTime: 60_000 });
 }
 
-/**
- * What goes with the end of a session: what is still being asked is not waited for, for it would be refused, and all that was shown is
- * forgotten.
- */
+/** Cancels running requests, which would be rejected, and clears all data afterwards. */
 const signOutOptions = {
   onMutate: () => {
     setSigningOut(true);
@@ -48,7 +45,7 @@ const signOutOptions = {
   },
 };
 
-/** Ends the own session. */
+/** Ends this session. */
 export function useSignOut() {
   return useMutation(SessionService.method.signOut, signOutOptions);
 }

@@ -1,13 +1,13 @@
 import { useSyncExternalStore } from "react";
 
-/** How the page looks: as the system does, or as was chosen. */
+/** The theme; `system` follows the operating system. */
 export type Theme = "system" | "light" | "dark";
 
 const KEY = "toolgate-theme";
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();
 
-/** What was chosen on this device; `system` where nothing was, or nothing can be kept. */
+/** Returns the theme stored on this device, default `system`. */
 export function selectedTheme(): Theme {
   const kept = stored();
   return kept === "light" || kept === "dark" ? kept : "system";
@@ -21,31 +21,31 @@ function stored(): string | null {
   }
 }
 
-/** Shows the page so; styles.css has the colours. */
+/** Applies the theme to the page. */
 export function applyTheme(theme: Theme): void {
   const { dataset } = document.documentElement;
   if (theme === "system") delete dataset["theme"];
   else dataset["theme"] = theme;
 }
 
-/** Shows the page so from now on, on this device. */
+/** Stores and applies the theme. */
 export function selectTheme(theme: Theme): void {
   try {
     if (theme === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, theme);
   } catch {
-    // A browser that keeps nothing shows it until the page is left.
+    // Without storage, the theme lasts until the page is closed.
   }
   applyTheme(theme);
   for (const listener of listeners) listener();
 }
 
-/** The chosen theme. */
+/** Returns the selected theme. */
 export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, selectedTheme);
 }
 
-/** The theme that is seen, for what draws its own colours. */
+/** Returns the resolved theme, for content that draws its own colours. */
 export function useEffectiveTheme(): "light" | "dark" {
   return useSyncExternalStore(subscribe, () => {
     const theme = selectedTheme();

@@ -1,12 +1,12 @@
 import { useSyncExternalStore } from "react";
 import { onSessionEnd } from "./session-end.ts";
 
-/** A secret that was just made: nobody can ask for it again. */
+/** A new secret, which the gateway shows only once. */
 export interface UnsavedSecret {
   keyId: string;
   name: string;
   secret: string;
-  /** What it may do, and the only tools that it may call where there are any. */
+  /** Scopes and allowed tools of the key. */
   scopes: readonly string[];
   tools: readonly string[];
 }
@@ -14,13 +14,13 @@ export interface UnsavedSecret {
 let unsaved: UnsavedSecret | undefined;
 const listeners = new Set<() => void>();
 
-/** Keeps the secret, in this page's memory alone, until it is said to be saved: whoever leaves the page for another finds it there again. */
+/** Keeps the secret in memory until the user confirms that it is saved. */
 export function storeUnsavedSecret(secret: UnsavedSecret): void {
   addEventListener("beforeunload", confirmUnload);
   set(secret);
 }
 
-/** Forgets it. */
+/** Removes the secret. */
 export function clearUnsavedSecret(): void {
   removeEventListener("beforeunload", confirmUnload);
   set(undefined);
@@ -28,7 +28,7 @@ export function clearUnsavedSecret(): void {
 
 onSessionEnd(clearUnsavedSecret);
 
-/** The secret that is not saved yet. */
+/** Returns the unsaved secret. */
 export function useUnsavedSecret(): UnsavedSecret | undefined {
   return useSyncExternalStore(subscribe, () => unsaved);
 }
@@ -43,7 +43,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The browser asks whether to leave, in its own words. */
+/** Makes the browser ask before the page is closed. */
 function confirmUnload(event: BeforeUnloadEvent): void {
   event.preventDefault();
 }

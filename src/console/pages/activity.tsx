@@ -14,7 +14,10 @@ const TABS: readonly { id: Tab; label: string }[] = [
   { id: "runs", label: "Runs" },
 ];
 
-/** What the account's keys bought and did. What is chosen here is in the address: it can be sent on, and the way back leads to it. */
+/**
+ * Receipts, statement and runs. The URL holds the tab and the filter, so that it can be shared and survives
+ * Back.
+ */
 export function ActivityPage() {
   const search = useSearch();
   const [, navigate] = useLocation();
@@ -39,7 +42,7 @@ export function ActivityPage() {
   );
 }
 
-/** The same tool, key and days on another tab; its statuses are others. The statement is narrowed by nothing. */
+/** Keeps tool, key and days when the tab changes. Statuses differ by tab; the statement has no filter. */
 function onTab(filter: Filter, tab: Tab): Filter {
   return tab === "statement" ? { ...clearFilter(filter), tab } : { ...filter, tab, status: "" };
 }

@@ -5,11 +5,11 @@ import { NewDeposit } from "./deposit/new-deposit.tsx";
 import { DepositDetails } from "./deposit/deposit-details.tsx";
 import "./deposit/deposit.css";
 
-/** Putting USDC on the balance: a new deposit, or the one that the address names, so that it is found again after a reload. */
+/** Creates a deposit, or shows the one in the URL, so that a reload finds it again. */
 export function DepositPage() {
   const { id } = useParams<{ id?: string }>();
   return (
-    // From the form to its deposit is a step to another page: a new heading gets the focus.
+    // A new key moves the focus to the heading after the form is submitted.
     <Page
       key={id ?? "new"}
       title="Deposit"

@@ -19,7 +19,7 @@ export function KeysPage() {
   const [rotating, setRotating] = useState<KeyWithUse>();
   const [revoking, setRevoking] = useState<KeyWithUse>();
   const all = keys.data?.keys;
-  // The moment of the answer: what has ended since is told by the next one.
+  // Expiry is judged at the time of the response; the next poll updates it.
   const now = new Date(keys.dataUpdatedAt);
   return (
     <Page

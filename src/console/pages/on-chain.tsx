@@ -1,7 +1,7 @@
 import { Copyable, ExternalLink } from "../ui/index.ts";
 import { accountHref, EXPLORER_NAME, transactionHref } from "./explorer.ts";
 
-/** A transaction: its signature to be copied, and its page at an explorer. */
+/** A transaction signature with a link to the explorer. */
 export function Transaction({ signature }: { signature: string }) {
   return (
     <span className="row">
@@ -12,7 +12,7 @@ export function Transaction({ signature }: { signature: string }) {
   );
 }
 
-/** An address on the chain, likewise. */
+/** An address with a link to the explorer. */
 export function Address({ address, label }: { address: string; label: string }) {
   return (
     <span className="row">
@@ -22,7 +22,7 @@ export function Address({ address, label }: { address: string; label: string }) 
   );
 }
 
-/** Whether the gateway runs for development, with a chain of its own: it then offers a wallet for it. */
+/** Whether the gateway runs a local chain: only then it offers the development wallet. */
 function isLocalChain(): boolean {
   return document.querySelector("meta[name=toolgate-dev-wallet]") !== null;
 }

@@ -7,10 +7,9 @@ import { RecentCalls } from "./overview/recent-calls.tsx";
 import { UsageCard } from "./overview/usage-card.tsx";
 import "./overview/overview.css";
 
-/** How many of the last calls are shown. */
 const RECENT_CALLS = 6;
 
-/** What there is, what was spent, and what was called last; for a new account, how to begin. */
+/** Balance, usage and recent calls; first steps for a new account. */
 export function OverviewPage() {
   const runs = useQuery(HistoryService.method.listRuns, { limit: RECENT_CALLS }, { refetchInterval: 15_000 });
   const isNew = runs.data?.items.length === 0;

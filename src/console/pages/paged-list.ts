@@ -1,46 +1,45 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-/** A page of a list, as every service answers it. */
+/** A page of a list, as all services return it. */
 interface ListPage<Item> {
   readonly items: readonly Item[];
   readonly nextCursor?: string | undefined;
 }
 
-/** Which page is asked for. */
+/** Parameters of a page request. */
 export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string;
 }
 
-/** A page of a list, and the way to those beside it. */
+/** One page of a list with its navigation. */
 export interface PagedList<Item> {
-  /** What is on it, newest first; undefined while the first page is on its way. */
+  /** Newest first; undefined while the first page loads. */
   readonly rows: readonly Item[] | undefined;
   readonly error: unknown;
   /** From 1. */
   readonly page: number;
-  /** Turns the page; undefined where there is none. */
+  /** Undefined if there is no such page. */
   readonly newer: (() => void) | undefined;
   readonly older: (() => void) | undefined;
-  /** Whether another page is on its way. */
+  /** Whether another page is loading. */
   readonly busy: boolean;
   readonly retry: () => void;
 }
 
-/** Items of a page. */
 const PAGE_SIZE = 25;
 
-/** How far back in which list: where each page but the first begins. */
+/** The list and the cursors of the pages up to the current one. */
 interface Position {
   readonly list: string;
   readonly cursors: readonly string[];
 }
 
 /**
- * A list of which one page is in sight, so that the hundredth costs what the first does. `key` names it together with what it is narrowed to:
- * another key is another list, and the old one stays in sight until the new one is there. Nothing is asked, and nothing is in it, while it
- * is not `enabled`.
+ * Loads one page of a list at a time, so every page costs the same.
+ * `key` identifies the list with its filter; the previous list stays visible while a new one loads.
+ * Sends no request and returns no rows while not `enabled`.
  */
 export function usePagedList<Item>(
   key: readonly string[],
@@ -49,7 +48,7 @@ export function usePagedList<Item>(
 ): PagedList<Item> {
   const list = JSON.stringify(key);
   const [place, setPlace] = useState<Position>({ list, cursors: [] });
-  // Another list begins at its first page, also when it was left at another one before.
+  // A new list starts at its first page.
   if (place.list !== list) setPlace({ list, cursors: [] });
   const cursors = place.list === list ? place.cursors : [];
   const cursor = cursors.at(-1);

@@ -17,7 +17,7 @@ import { usePlaygroundCall } from "./playground/use-playground-call.ts";
 import { CallHistoryCard } from "./playground/call-history-card.tsx";
 import "./playground/playground.css";
 
-/** Where a person makes the calls that agents make, and sees each step of them. */
+/** Makes real tool calls the way agents do and shows each step. */
 export function PlaygroundPage() {
   const catalogue = useCatalogue();
   return (
@@ -55,7 +55,7 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
         <div className="stack play-side">
           <KeyCard />
           <CallCard
-            // Another tool is another form.
+            // A new tool needs a new form.
             key={tool.name}
             tool={tool}
             tools={tools}

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Card, ErrorNote, Skeleton } from "../ui/index.ts";
 
-/** What a page asks the gateway for, as far as its states matter. */
+/** The part of a query's state that is rendered. */
 interface Query<Data> {
   readonly data: Data | undefined;
   readonly error: unknown;
@@ -9,8 +9,7 @@ interface Query<Data> {
 }
 
 /**
- * Shows what was asked for, once it is there; its place until then, and what went wrong with a button to try again. What is there stays when
- * it cannot be asked for anew, below a word that it may be old.
+ * Renders a query: a skeleton, an error with a retry button, or the data. Stale data stays below an error.
  */
 export function QueryResult<Data>({
   query,
@@ -21,12 +20,12 @@ export function QueryResult<Data>({
   children,
 }: {
   query: Query<Data>;
-  /** How tall its place is while it loads. */
+  /** Size of the skeleton. */
   lines?: number;
   height?: number;
-  /** It stands in a card whose content reaches its edges. */
+  /** Adds padding inside a card without padding. */
   pad?: boolean;
-  /** What is shown makes its own card: its place is one, too. */
+  /** Wraps the skeleton in a card, if the content brings its own. */
   box?: boolean;
   children: (data: Data) => ReactNode;
 }) {

@@ -10,7 +10,7 @@ import { PaymentCard } from "./receipt/payment-card.tsx";
 import { durationLabel } from "./run/duration.ts";
 import { paymentMethodLabel, receiptStatusLabel, runStatusLabel } from "./status-labels.ts";
 
-/** A charged call with all that it rests on: the run, the key, the payment on the chain. */
+/** A charged call with its run, key and payment. */
 export function ReceiptPage() {
   const { id } = useParams<{ id: string }>();
   const query = useQuery(HistoryService.method.getReceipt, { receiptId: id });
@@ -40,7 +40,7 @@ function ReceiptDetails({ answer, receipt }: { answer: GetReceiptResponse; recei
   );
 }
 
-/** A charge that no longer stands is told before anything else. */
+/** A reversed or refunded charge is announced first. */
 function ReceiptNote({ receipt }: { receipt: Receipt }) {
   if (receipt.status === ReceiptStatus.REVERSED) {
     return (

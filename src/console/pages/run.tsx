@@ -10,7 +10,7 @@ import { Timeline } from "./run/timeline.tsx";
 import { runStatusLabel } from "./status-labels.ts";
 import "./run/run.css";
 
-/** One run: when it was what, what it cost, why it failed, and what the tool answered. */
+/** A run: timeline, cost, error and result. */
 export function RunPage() {
   const { id } = useParams<{ id: string }>();
   const query = useQuery(

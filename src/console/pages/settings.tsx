@@ -13,7 +13,7 @@ const THEMES: readonly { value: Theme; label: string }[] = [
   { value: "dark", label: "Dark" },
 ];
 
-/** Sessions, the page's own settings, and what is to be known of this installation. */
+/** Sessions, preferences and facts about the account and the gateway. */
 export function SettingsPage() {
   const theme = useTheme();
   return (

@@ -11,7 +11,7 @@ import { WalletButtons } from "../wallet/wallet-buttons.tsx";
 import { WalletError } from "../wallet/wallet-error.ts";
 import { useWallets } from "../wallet/wallet-provider.tsx";
 
-/** What is seen until somebody is signed in. */
+/** The page without a session. */
 export function SignInPage() {
   const [ledger, setLedger] = useState(false);
   const [ended] = useState(hasSessionExpired);

@@ -2,13 +2,13 @@ import { EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { PaidBy, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 
-/** A status as it is shown: its word, and which picture and colour go with it. */
+/** A status as text, with the kind that sets its icon and colour. */
 export interface StatusLabel {
   readonly text: string;
   readonly kind: "ok" | "bad" | "warn" | "wait" | "off";
 }
 
-/** Whether a charge stands. */
+/** Label of a receipt's status. */
 export function receiptStatusLabel(status: ReceiptStatus): StatusLabel {
   switch (status) {
     case ReceiptStatus.FINAL:
@@ -22,7 +22,7 @@ export function receiptStatusLabel(status: ReceiptStatus): StatusLabel {
   }
 }
 
-/** Where a run is in its life. */
+/** Label of a run's status. */
 export function runStatusLabel(status: RunStatus): StatusLabel {
   switch (status) {
     case RunStatus.ACTIVE:
@@ -38,7 +38,7 @@ export function runStatusLabel(status: RunStatus): StatusLabel {
   }
 }
 
-/** Where the money of a call came from. */
+/** Label of a payment method. */
 export function paymentMethodLabel(paidBy: PaidBy): string {
   switch (paidBy) {
     case PaidBy.BALANCE:
@@ -52,7 +52,7 @@ export function paymentMethodLabel(paidBy: PaidBy): string {
   }
 }
 
-/** What an entry of the ledger is, as a statement says it. */
+/** Label of a ledger entry. */
 export function entryKindLabel(kind: EntryKind): string {
   switch (kind) {
     case EntryKind.DEPOSIT:

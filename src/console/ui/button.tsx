@@ -3,17 +3,17 @@ import { Link } from "wouter";
 import { classes } from "./classes.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** How much a button stands out: one `primary` in a view, `danger` where something ends. */
+/** Emphasis: one `primary` per view, `danger` for destructive actions. */
 type Tone = "primary" | "plain" | "quiet" | "danger";
 
 interface Look {
   tone?: Tone;
-  /** Lower, for use in rows of a table. */
+  /** Compact size for table rows. */
   small?: boolean;
   icon?: IconName;
 }
 
-/** A button. While `busy` it cannot be pressed, keeps its width and says so to screen readers. */
+/** A button. While `busy` it is disabled, keeps its width and sets aria-busy. */
 export function Button({
   tone = "plain",
   small,
@@ -37,7 +37,7 @@ export function Button({
   );
 }
 
-/** A link to a page of the console (`href` below /console) that looks like a button. */
+/** A link to a console page, styled as a button. `href` is below /console. */
 export function ButtonLink({
   tone = "plain",
   small,
@@ -53,7 +53,7 @@ export function ButtonLink({
   );
 }
 
-/** A link to somewhere else, in a tab of its own. */
+/** A link to another site in a new tab. */
 export function ExternalLink({ href, children }: { href: string; children: ReactNode }) {
   return (
     <a href={href} target="_blank" rel="noreferrer noopener" className="external">

@@ -1,9 +1,6 @@
 import { useId } from "react";
 
-/**
- * One of a few `options`, all in sight: radio buttons that look like one control. `label` says what is chosen, for screen readers.
- * For more than about five options take `Select`.
- */
+/** A radio group for up to about five options; use `Select` for more. `label` is for screen readers. */
 export function Choice<Value extends string>({
   label,
   options,

@@ -1,4 +1,4 @@
-/** The class names that apply, as `class` takes them. */
+/** Joins the class names that apply. */
 export function classes(...names: (string | false | undefined)[]): string {
   return names.filter(Boolean).join(" ");
 }

@@ -4,7 +4,7 @@ import { classes } from "./classes.ts";
 import { Icon } from "./icon.tsx";
 import { showToast } from "./toast.tsx";
 
-/** Copies `text`. `label` says what it is, e.g. "API key"; with `children` they are the button's face instead of the picture alone. */
+/** Copies `text`. Without `children` it is an icon button; `label` names the content, e.g. "API key". */
 export function CopyButton({ text, label, children }: { text: string; label: string; children?: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
@@ -35,7 +35,7 @@ export function CopyButton({ text, label, children }: { text: string; label: str
   );
 }
 
-/** An identifier, address or signature in a fixed-width face with a button that copies all of it. `short`: show its ends only. */
+/** An identifier in monospace with a copy button. `short` shortens the display, not the copy. */
 export function Copyable({ text, label, short = false }: { text: string; label: string; short?: boolean }) {
   return (
     <span className="copyable">

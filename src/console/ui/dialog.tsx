@@ -1,9 +1,6 @@
 import { useEffect, useId, useRef, type ReactNode } from "react";
 
-/**
- * A question above the page, on the browser's own `<dialog>`: it keeps the focus, Esc closes it.
- * `actions` are its buttons, the one that does it last. `onClose` is also called for Esc.
- */
+/** A modal `<dialog>`. The primary action comes last in `actions`; `onClose` is also called for Esc. */
 export function Dialog({
   open,
   title,

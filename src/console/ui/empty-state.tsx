@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** What stands where there is nothing yet: `title` says what will be here, `children` how to get there, `action` the button for it. */
+/** Shown in place of an empty list: what it will hold, how to get there, and a button. */
 export function EmptyState({
   title,
   children,

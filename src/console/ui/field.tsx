@@ -1,7 +1,7 @@
 import { useId, type ComponentProps, type ReactNode } from "react";
 import { classes } from "./classes.ts";
 
-/** What a control needs to belong to its label, hint and error. */
+/** Props that tie a control to its label, hint and error. */
 interface ControlProps {
   id: string;
   "aria-describedby"?: string | undefined;
@@ -9,8 +9,8 @@ interface ControlProps {
 }
 
 /**
- * A labelled control. `children` gets the props that tie it to its label: `<Field label="Name">{(control) => <Input {...control} />}</Field>`.
- * `hint` says what to enter; `error` what is wrong with what was entered, and is read out.
+ * A labelled control: `<Field label="Name">{(control) => <Input {...control} />}</Field>`.
+ * An `error` replaces the `hint` and is announced.
  */
 export function Field({
   label,
@@ -47,7 +47,7 @@ export function Field({
   );
 }
 
-/** A line of text. `unit` stands inside it in front, e.g. `$`. */
+/** A text input. `unit` is shown before the value, e.g. `$`. */
 export function Input({ unit, className, ...rest }: ComponentProps<"input"> & { unit?: string }) {
   const input = (
     <input autoComplete="off" spellCheck={false} {...rest} className={classes("input", className)} />
@@ -61,12 +61,12 @@ export function Input({ unit, className, ...rest }: ComponentProps<"input"> & { 
   );
 }
 
-/** Several lines of text. */
+/** A multi-line text input. */
 export function Textarea({ className, ...rest }: ComponentProps<"textarea">) {
   return <textarea spellCheck={false} {...rest} className={classes("input", className)} />;
 }
 
-/** One of several `options`. */
+/** A select. */
 export function Select({
   options,
   className,
@@ -83,7 +83,7 @@ export function Select({
   );
 }
 
-/** A box to tick, with `label` beside it and `hint` below that. */
+/** A checkbox with a label and a hint. */
 export function Checkbox({
   label,
   hint,

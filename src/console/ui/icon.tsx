@@ -1,4 +1,4 @@
-/** Outlines on a grid of 16. */
+/** SVG paths on a 16 by 16 grid. */
 const PATHS = {
   home: "M2.5 7 8 2.5 13.5 7v6a.5.5 0 0 1-.5.5H10V9.5H6v4H3a.5.5 0 0 1-.5-.5z",
   list: "M5.5 4h8M5.5 8h8M5.5 12h8M2.5 4h.01M2.5 8h.01M2.5 12h.01",
@@ -26,10 +26,10 @@ const PATHS = {
   chevron: "M6 4l4 4-4 4",
 } as const;
 
-/** Which picture. */
+/** Name of an icon. */
 export type IconName = keyof typeof PATHS;
 
-/** A small picture beside a word; it says nothing on its own, so that screen readers leave it out. */
+/** A decorative icon, hidden from screen readers. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg className="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">

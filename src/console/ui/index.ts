@@ -1,4 +1,3 @@
-// The parts that pages are made of. Each says in its comment what it takes.
 export { Button, ButtonLink, ExternalLink } from "./button.tsx";
 export { Choice } from "./choice.tsx";
 export { CopyButton, Copyable } from "./copy-button.tsx";

@@ -4,12 +4,12 @@ import { classes } from "./classes.ts";
 
 const Decimals = createContext(6);
 
-/** Around a table with `aligned` amounts: as many decimals have room as one of the `amounts`, micro-USD, has. */
+/** Sets the decimals for `aligned` amounts in a table: as many as the longest of `amounts`, micro-USD. */
 export function Aligned({ amounts, children }: { amounts: readonly bigint[]; children: ReactNode }) {
   return <Decimals value={Math.max(2, ...amounts.map(decimalsOf))}>{children}</Decimals>;
 }
 
-/** An amount of micro-USD. `aligned`: in a column, where the decimal points are to stand below each other. */
+/** An amount of micro-USD. `aligned` pads it so that decimal points line up. */
 export function Money({
   microUsd,
   strong = false,
@@ -28,7 +28,7 @@ export function Money({
   );
 }
 
-/** An amount of micro-USD that was added or taken, with its sign. `aligned` as above. */
+/** A signed amount of micro-USD. `aligned` as in {@link Money}. */
 export function SignedMoney({ microUsd, aligned = false }: { microUsd: bigint; aligned?: boolean }) {
   const text = formatSignedUsd(microUsd);
   return (
@@ -39,7 +39,7 @@ export function SignedMoney({ microUsd, aligned = false }: { microUsd: bigint; a
   );
 }
 
-/** Room for the decimals that are not written: as wide as they were, and neither read out nor copied. */
+/** Invisible padding: neither announced nor copied. */
 function DecimalPadding({ decimals }: { decimals: number }) {
   const missing = use(Decimals) - decimals;
   return missing > 0 ? <span className="money-room" data-room={"0".repeat(missing)} /> : null;

@@ -8,7 +8,7 @@ const ICONS = { info: "info", ok: "check", warn: "warn", bad: "warn" } as const 
   IconName
 >;
 
-/** A remark in the page: `title` in short, `children` what it means or what to do, `action` a button for it. */
+/** A message box; `bad` is announced as an alert. */
 export function Note({
   tone = "info",
   title,
@@ -32,7 +32,7 @@ export function Note({
   );
 }
 
-/** An error with what to do, and the request's id for whoever is asked. Shows nothing while there is none. `onRetry` offers to try again. */
+/** An error with advice and the request id; renders nothing without an error. */
 export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   if (error === undefined || error === null) return null;
   const { title, advice, requestId } = describeError(error);
@@ -63,13 +63,13 @@ function describeError(error: unknown): {
   advice?: string | undefined;
   requestId?: string | undefined;
 } {
-  // Errors of the page itself, e.g. of the wallet, say all in their message.
+  // Errors thrown by the page, e.g. by a wallet, have complete messages.
   if (error instanceof Error && !(error instanceof ConnectError) && !(error instanceof TypeError))
     return { title: error.message };
   const told = ConnectError.from(error);
   const requestId = told.metadata.get("x-request-id") ?? undefined;
   const advice = ADVICE[told.code];
-  // What fetch throws when nobody answers has no words for people.
+  // fetch throws a TypeError without a useful message if the server is unreachable.
   if (error instanceof TypeError || (told.code === Code.Unknown && requestId === undefined))
     return { title: "The gateway cannot be reached", advice: "Check the connection, then try again." };
   return { title: sentence(told.rawMessage), advice, requestId };
@@ -81,7 +81,7 @@ const ADVICE: Readonly<Partial<Record<Code, string>>> = {
   [Code.Unauthenticated]: "Sign in again.",
 };
 
-/** The field of the page's own request is nothing that a person has filled in. */
+/** The field prefix `payer:` means nothing to the user, who did not enter it. */
 function sentence(message: string): string {
   const text = message.replace(/^payer: /, "this wallet ");
   return text === "" ? "It did not work" : text.charAt(0).toUpperCase() + text.slice(1);

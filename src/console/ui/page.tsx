@@ -1,7 +1,7 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { classes } from "./classes.ts";
 
-/** A page: its `title` (also the window's), a sentence of `lead`, `actions` at its upper right. The heading gets the focus when it opens. */
+/** A page with its title, which also becomes the window's title and receives the focus. */
 export function Page({
   title,
   lead,
@@ -35,7 +35,7 @@ export function Page({
   );
 }
 
-/** A box with a heading of its own (`title`, `note` beside it, `actions` at the right). `flush`: a table reaches its edges. */
+/** A card. `flush` removes the padding, for tables. */
 export function Card({
   title,
   note,
@@ -63,7 +63,7 @@ export function Card({
   );
 }
 
-/** Boxes beside each other where there is room: two, or three; `wide-first` gives the first one twice as much. */
+/** A responsive grid; `wide-first` makes the first column twice as wide. */
 export function Columns({
   kind = "two",
   children,
@@ -74,7 +74,7 @@ export function Columns({
   return <div className={`columns columns-${kind}`}>{children}</div>;
 }
 
-/** What is to be known of one thing: names and values in two columns. A value that is undefined is left out. */
+/** A description list; omits undefined values. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="facts">

@@ -1,7 +1,7 @@
 import type { MouseEvent } from "react";
 import { Button } from "./button.tsx";
 
-/** Below a list that is told page by page: what is in sight, and, where there is more, the ways to newer and older pages. */
+/** Shows the number of rows and, if there is more than one page, buttons for the others. */
 export function Pager({
   shown,
   page,
@@ -9,11 +9,11 @@ export function Pager({
   older,
   busy,
 }: {
-  /** How many are in sight, with what they are: "12 receipts"; undefined for a page that is not there. */
+  /** Row count, e.g. "12 receipts"; undefined while loading. */
   shown: string | undefined;
   /** From 1. */
   page: number;
-  /** Turns the page; undefined where there is none. */
+  /** Undefined if there is no such page. */
   newer: (() => void) | undefined;
   older: (() => void) | undefined;
   busy: boolean;
@@ -40,7 +40,7 @@ export function Pager({
   );
 }
 
-/** Turns the page, and shows it from its top. */
+/** Changes the page and scrolls to its top. */
 function goAndScroll(turn: (() => void) | undefined) {
   return (event: MouseEvent<HTMLButtonElement>) => {
     turn?.();

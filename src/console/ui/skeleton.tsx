@@ -1,4 +1,4 @@
-/** Stands where something is about to be: as many `lines` as it will have, of its `height` in pixels. */
+/** A placeholder while loading. `height` is per line, in pixels. */
 export function Skeleton({ lines = 3, height = 16 }: { lines?: number; height?: number }) {
   return (
     <div className="skeleton" role="status" aria-label="Loading">

@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 
-/** Figures in a row. */
+/** A row of figures. */
 export function Stats({ children }: { children: ReactNode }) {
   return <dl className="stats">{children}</dl>;
 }
 
-/** A figure: what it is (`label`), its `value` (undefined while it is loading) and a `note` below. */
+/** A labelled figure; an undefined `value` shows a placeholder. */
 export function Stat({ label, value, note }: { label: string; value: ReactNode; note?: ReactNode }) {
   return (
     <div className="stat">

@@ -9,7 +9,7 @@ const ICONS = {
   off: "dot",
 } as const satisfies Record<string, IconName>;
 
-/** How something is, in a word with a picture of its own beside it: never by colour alone. */
+/** A status with an icon, so that it does not rely on colour. */
 export function Status({ kind, children }: { kind: keyof typeof ICONS; children: ReactNode }) {
   return (
     <span className={`status status-${kind}`}>

@@ -2,22 +2,22 @@ import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
 import { Skeleton } from "./skeleton.tsx";
 
-/** A column: its heading, what it shows of a row. */
+/** A column. */
 export interface Column<Row> {
-  /** Also the cell's label where rows become cards. Two columns of a table never have the same. */
+  /** Also the label of the cell in card layout; unique in a table. */
   head: string;
   cell: (row: Row) => ReactNode;
-  /** Figures stand at the right. */
+  /** Right-aligned, for numbers. */
   align?: "end";
-  /** Below the column, e.g. its sum; a table with a foot in any column has a last row for it. */
+  /** Footer cell, e.g. a total. */
   footer?: ReactNode;
-  /** The heading is for screen readers only, e.g. of a column of buttons. */
+  /** Visible to screen readers only. */
   hideHead?: boolean;
 }
 
 /**
- * A table. `caption` says what it lists (for screen readers). `rows` undefined: still loading. `empty` stands in its place when there are
- * none. On a narrow screen each row becomes a card with its cells below each other; `scroll`: it scrolls sideways in its box instead.
+ * A table. `rows` undefined shows a skeleton, no rows show `empty`.
+ * On narrow screens rows become cards, or the table scrolls if `scroll` is set.
  */
 export function Table<Row>({
   caption,
@@ -34,7 +34,7 @@ export function Table<Row>({
   rowKey: (row: Row) => string;
   empty: ReactNode;
   scroll?: boolean;
-  /** Rows that no longer matter much. */
+  /** Rows to show with less emphasis. */
   dim?: (row: Row) => boolean;
 }) {
   if (!rows) {
@@ -46,14 +46,14 @@ export function Table<Row>({
   }
   if (rows.length === 0) return empty;
   return (
-    // A box that scrolls has to be reachable by keyboard.
+    // A scrollable region must be focusable.
     <div
       className="table-box"
       tabIndex={scroll ? 0 : undefined}
       role={scroll ? "region" : undefined}
       aria-label={scroll ? caption : undefined}
     >
-      {/* The roles are named because a row that is shown as a card would lose its own. */}
+      {/* Explicit roles: `display: block` in card layout would remove the implicit ones. */}
       <table className={classes("table", !scroll && "table-cards")} role="table">
         <caption className="hidden">{caption}</caption>
         <thead role="rowgroup">

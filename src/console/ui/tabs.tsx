@@ -1,9 +1,6 @@
 import { useId, useRef, type KeyboardEvent, type ReactNode } from "react";
 
-/**
- * Views of one thing, of which one is shown (WAI-ARIA, tabs: arrow keys go between them). `tabs` name them, `current` is the chosen one's
- * id, `children` its content.
- */
+/** Tabs with arrow key navigation (WAI-ARIA). `children` is the content of the `current` tab. */
 export function Tabs<Id extends string>({
   label,
   tabs,

@@ -3,10 +3,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useSyncExternalStore } from "react";
 import { formatRelativeTime, formatUtc } from "../format.ts";
 
-/**
- * A moment: in UTC, as everything is counted; or, `relative`, how long ago it is. Where the pointer rests it also says the local time.
- * `none` stands where there is none.
- */
+/** A time in UTC, or relative to now. The tooltip adds the local time. `none` is shown for undefined. */
 export function Time({
   at,
   relative = false,
@@ -27,7 +24,7 @@ export function Time({
   );
 }
 
-/** What is a while ago is a while longer ago a while later: one clock for all of them, to ten seconds, and never behind, ms. */
+/** Shared clock for relative times, ms. */
 function useClock(): number {
   return useSyncExternalStore(subscribe, () => Math.ceil(Date.now() / 10_000) * 10_000);
 }

@@ -18,7 +18,7 @@ function change(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Tells what has happened in a line that goes away by itself, and by voice to those who do not see it. `quiet`: by voice alone. */
+/** Shows a toast and announces it. `quiet` only announces it. */
 export function showToast(text: string, tone: Tone = "ok"): void {
   latest += 1;
   const toast = { id: latest, text, tone };
@@ -26,7 +26,7 @@ export function showToast(text: string, tone: Tone = "ok"): void {
   setTimeout(() => change(toasts.filter(({ id }) => id !== toast.id)), tone === "bad" ? 8_000 : 4_000);
 }
 
-/** Where it is told; once, in the frame of all pages. */
+/** Renders the toasts; once per app. */
 export function Toasts() {
   const shown = useSyncExternalStore(
     (listener) => {

@@ -2,14 +2,14 @@ import type { Wallet, WalletAccount } from "@wallet-standard/base";
 import { hasFeature, CHAIN } from "./features.ts";
 import { WalletError } from "./wallet-error.ts";
 
-/** A wallet that has shown an account. */
+/** A wallet with its selected account. */
 export interface ConnectedWallet {
   wallet: Wallet;
   account: WalletAccount;
 }
 
 /**
- * Asks the wallet for an account; `silent`: only if it was asked before.
+ * Connects to the wallet. `silent` succeeds only if the site is already authorized.
  * @throws WalletError
  */
 export async function connect(wallet: Wallet, silent = false): Promise<ConnectedWallet> {

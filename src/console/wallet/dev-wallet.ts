@@ -9,12 +9,12 @@ import { addSignature } from "./wire-transaction.ts";
 const ICON =
   "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAzMiAzMiI+PHJlY3Qgd2lkdGg9IjMyIiBoZWlnaHQ9IjMyIiByeD0iOCIgZmlsbD0iIzcxNzc4NSIvPjxwYXRoIGQ9Ik0xMSAxMWwtNSA1IDUgNU0yMSAxMWw1IDUtNSA1TTE4IDlsLTQgMTQiIGZpbGw9Im5vbmUiIHN0cm9rZT0iI2ZmZiIgc3Ryb2tlLXdpZHRoPSIyLjUiIHN0cm9rZS1saW5lY2FwPSJyb3VuZCIgc3Ryb2tlLWxpbmVqb2luPSJyb3VuZCIvPjwvc3ZnPg==";
 
-/** What a private key of Ed25519 begins with in PKCS #8 (RFC 8410 section 7); the 32 bytes of its seed follow. */
+/** PKCS #8 header of an Ed25519 private key (RFC 8410 section 7); the 32-byte seed follows. */
 const PKCS8 = Uint8Array.from([48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32]);
 
 /**
- * Adds the development setup's wallet to those of this browser: its key comes from the gateway, which only one that was started with `dev`
- * hands out, and only to this machine. It signs whatever it is asked to.
+ * Registers the development wallet. Its key comes from the gateway, which serves it only in development on
+ * loopback.
  */
 export async function registerDevWallet(): Promise<void> {
   const response = await fetch("/console/dev-wallet.json", { credentials: "same-origin" });

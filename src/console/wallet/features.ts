@@ -11,10 +11,9 @@ import type {
   StandardEventsFeature,
 } from "@wallet-standard/features";
 
-/** The chain that the gateway's USDC is on. */
 export const CHAIN = "solana:mainnet";
 
-/** All that the console may ask of a wallet. */
+/** Wallet Standard features that the console uses. */
 type Features = StandardConnectFeature &
   StandardDisconnectFeature &
   StandardEventsFeature &
@@ -23,7 +22,7 @@ type Features = StandardConnectFeature &
   SolanaSignTransactionFeature &
   SolanaSignAndSendTransactionFeature;
 
-/** Whether the wallet has the feature. That it has the feature's form is what Wallet Standard says. */
+/** Narrows the wallet to one with the feature; its shape is defined by Wallet Standard. */
 export function hasFeature<Name extends keyof Features>(
   wallet: Wallet,
   name: Name,
@@ -31,7 +30,7 @@ export function hasFeature<Name extends keyof Features>(
   return name in wallet.features;
 }
 
-/** Whether it is a wallet for Solana that the console can talk to at all. */
+/** Whether the wallet supports Solana and can be connected. */
 export function isSupportedWallet(wallet: Wallet): boolean {
   return wallet.chains.includes(CHAIN) && hasFeature(wallet, "standard:connect");
 }

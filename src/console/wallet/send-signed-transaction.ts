@@ -1,14 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { base58 } from "@scure/base";
 
-/** How often it is sent at most, and how long is waited in between, ms. */
 const MAX_ATTEMPTS = 5;
 const RETRY_DELAY_MS = 2_000;
 
-/** Lengths of the count of signatures, of which there are few, and of a signature, bytes. */
+/** Sizes of the signature count and of a signature, bytes. */
 const [COUNT, SIGNATURE] = [1, 64];
 
-/** After these nobody knows whether it was sent. */
+/** After these errors the transaction may or may not have been submitted. */
 const AMBIGUOUS_CODES: ReadonlySet<Code> = new Set([
   Code.Aborted,
   Code.Canceled,
@@ -19,10 +18,11 @@ const AMBIGUOUS_CODES: ReadonlySet<Code> = new Set([
 ]);
 
 /**
- * Sends what a wallet has signed, and sends it again while nobody can tell whether it was sent: however often it is sent, it pays once, where
- * another one that was signed would pay again. When nobody ever tells, it counts as sent.
- * @returns its signature, base58
- * @throws ConnectError when it was refused: nothing was sent
+ * Submits a signed transaction and retries while the outcome is unknown.
+ * Retrying the same signature pays once; signing a new transaction could pay twice. If the outcome stays
+ * unknown, it counts as submitted.
+ * @returns the signature, base58
+ * @throws ConnectError if it was rejected
  */
 export async function sendSignedTransaction(
   send: (transaction: Uint8Array) => Promise<{ readonly txSignature: string }>,
@@ -34,7 +34,7 @@ export async function sendSignedTransaction(
       return (await send(transaction)).txSignature;
     } catch (error) {
       const { code } = ConnectError.from(error);
-      // A network that refuses it does not know it. Anything else says nothing of what was asked before.
+      // Only a rejection by the network proves that an earlier attempt failed too.
       if (code === Code.InvalidArgument || (times === 1 && !AMBIGUOUS_CODES.has(code))) throw error;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }

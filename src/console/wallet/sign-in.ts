@@ -11,12 +11,12 @@ import { connect } from "./connect.ts";
 import { hasFeature, CHAIN } from "./features.ts";
 import { WalletError } from "./wallet-error.ts";
 
-/** What a challenge is answered with. */
+/** The response to a challenge. */
 type Proof = Pick<SignInRequest, "nonce" | "address" | "proof">;
 
 /**
- * Lets the wallet sign the challenge: as Sign In With Solana where it can, which checks the site's name; else as a message with the same text.
- * @throws WalletError of kind `unable` when it can sign no messages: then {@link signInWithTransaction} is left
+ * Signs the challenge by Sign In With Solana, or as a plain message with the same text.
+ * @throws WalletError of kind `unable` if the wallet cannot sign messages: use {@link signInWithTransaction}
  */
 export async function signInWithMessage(wallet: Wallet, challenge: SignInChallenge): Promise<Proof> {
   const input = signInInput(challenge);
@@ -42,8 +42,8 @@ export async function signInWithMessage(wallet: Wallet, challenge: SignInChallen
 }
 
 /**
- * Lets the wallet sign a transaction with the challenge as its memo, which nobody sends: what a Ledger can do.
- * @param build gets the transaction from the gateway
+ * Signs a transaction with the challenge as its memo, which is never submitted. Works with a Ledger.
+ * @param build returns the unsigned transaction
  * @throws WalletError
  */
 export async function signInWithTransaction(

@@ -3,12 +3,12 @@ import type { ConnectedWallet } from "./connect.ts";
 import { hasFeature, CHAIN } from "./features.ts";
 import { WalletError } from "./wallet-error.ts";
 
-/** What comes of asking a wallet to sign: the signed transaction, to be sent through the gateway; or its signature, where the wallet has sent it. */
+/** A signed transaction to submit, or the signature if the wallet submitted it. */
 export type Signed = { kind: "signed"; transaction: Uint8Array } | { kind: "sent"; signature: string };
 
 /**
- * Lets the wallet sign a transaction in its wire form that the gateway has built for the account.
- * @throws WalletError when the person declines or the wallet cannot
+ * Asks the wallet to sign a serialised transaction.
+ * @throws WalletError if the user rejects it or the wallet cannot sign
  */
 export async function signTransaction(
   { wallet, account }: ConnectedWallet,

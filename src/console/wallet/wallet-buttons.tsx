@@ -2,10 +2,7 @@ import type { Wallet } from "@wallet-standard/base";
 import { Note } from "../ui/index.ts";
 import { useWallets } from "./wallet-provider.tsx";
 
-/**
- * The wallets of this browser as buttons, or what to do where there is none. `busy` is the name of the one that is at work: the others wait.
- * Used wherever a wallet is to be chosen.
- */
+/** Buttons for the installed wallets. `busy` is the name of the one in use. */
 export function WalletButtons({
   busy,
   onChoose,

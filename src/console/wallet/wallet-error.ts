@@ -1,4 +1,4 @@
-/** What went wrong at the wallet, in words for the person in front of it. */
+/** A wallet's error with a message for the user. */
 export class WalletError extends Error {
   readonly kind: "refused" | "unable" | "account" | "failed";
 
@@ -8,7 +8,10 @@ export class WalletError extends Error {
     this.kind = kind;
   }
 
-  /** What a wallet threw: wallets have no common errors, so that their words are looked at (EIP-1193, 4001: the person said no). */
+  /**
+   * Classifies a wallet's error by code (EIP-1193: 4001 is a rejection) and, for lack of a standard, by its
+   * text.
+   */
   static of(thrown: unknown, wallet: string): WalletError {
     if (thrown instanceof WalletError) return thrown;
     const text = thrown instanceof Error ? thrown.message : String(thrown);

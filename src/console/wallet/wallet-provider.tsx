@@ -4,22 +4,22 @@ import { createContext, use, useCallback, useEffect, useMemo, useState, type Rea
 import { connect, type ConnectedWallet } from "./connect.ts";
 import { hasFeature, CHAIN, isSupportedWallet } from "./features.ts";
 
-/** The wallets of this browser, and the one that is connected. */
+/** The installed wallets and the connected one. */
 export interface Wallets {
-  /** Those for Solana; one more or less whenever an extension says so. */
+  /** Supported wallets; updated as extensions register. */
   wallets: readonly Wallet[];
-  /** The one that was connected last, with the account that it shows now. */
+  /** The wallet connected last, with its current account. */
   connected: ConnectedWallet | undefined;
-  /** Connects a wallet. @throws WalletError */
+  /** Connects to a wallet. @throws WalletError */
   connect: (wallet: Wallet) => Promise<ConnectedWallet>;
-  /** Keeps a wallet in mind that has signed in: it is connected without a question the next time. */
+  /** Stores the wallet's name for automatic connection on the next visit. */
   remember: (wallet: Wallet) => void;
 }
 
 const WalletsContext = createContext<Wallets | undefined>(undefined);
 const KEY = "toolgate-wallet";
 
-/** Looks for wallets for as long as the page is open. */
+/** Provides the installed wallets. */
 export function WalletProvider({ children }: { children: ReactNode }) {
   const wallets = useInstalledWallets();
   const [connected, setConnected] = useState<ConnectedWallet>();
@@ -27,7 +27,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
     try {
       localStorage.setItem(KEY, wallet.name);
     } catch {
-      // It is asked for again then.
+      // Without storage, the wallet asks again on the next visit.
     }
     const account = wallet.accounts.find(({ chains }) => chains.includes(CHAIN));
     if (account) setConnected({ wallet, account });
@@ -50,7 +50,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
   return <WalletsContext value={value}>{children}</WalletsContext>;
 }
 
-/** The wallets of this browser. */
+/** Returns the installed wallets. */
 export function useWallets(): Wallets {
   const wallets = use(WalletsContext);
   if (!wallets) throw new Error("there is no WalletProvider above");
@@ -77,7 +77,7 @@ async function addDevWallet(): Promise<void> {
   await registerDevWallet();
 }
 
-/** Connects the wallet of the last visit, if it lets that happen without a question. */
+/** Connects to the last used wallet if it allows that silently. */
 function useAutoConnect(
   wallets: readonly Wallet[],
   connected: ConnectedWallet | undefined,
@@ -85,12 +85,12 @@ function useAutoConnect(
 ): void {
   const last = connected ? undefined : wallets.find(({ name }) => name === remembered());
   useEffect(() => {
-    // What it refuses now it is asked for when it is needed.
+    // Ignored: the wallet is asked again when it is needed.
     if (last) connect(last, true).then(setConnected, () => undefined);
   }, [last, setConnected]);
 }
 
-/** Follows the person from account to account within the wallet. */
+/** Follows account changes in the wallet. */
 function useAccountChanges(
   connected: ConnectedWallet | undefined,
   setConnected: (connected: ConnectedWallet | undefined) => void,

@@ -1,12 +1,10 @@
-/** Length of an Ed25519 signature, bytes. */
 const SIGNATURE = 64;
-/** Length of an address, bytes. */
 const ADDRESS = 32;
 
 /**
- * Signs a Solana transaction in its wire form (solana.com, transactions, "Serialization"): a count of signatures, as many signatures, the
- * message. A signer's signature stands where its address stands in the message.
- * @throws Error when the address is not one that has to sign
+ * Adds a signature to a serialised Solana transaction: a signature count, the signatures, the message.
+ * Signatures are in the order of the message's addresses.
+ * @throws Error if the address is not a required signer
  */
 export async function addSignature(
   transaction: Uint8Array,
@@ -15,7 +13,7 @@ export async function addSignature(
 ): Promise<Uint8Array> {
   const [count, start] = readCompactU16(transaction, 0);
   const message = transaction.slice(start + count * SIGNATURE);
-  // A message with a version has it in front, marked by the highest bit.
+  // A versioned message starts with a byte whose highest bit is set.
   const header = ((message[0] ?? 0) & 0x80) === 0 ? 0 : 1;
   const signers = message[header] ?? 0;
   const [, addresses] = readCompactU16(message, header + 3);
@@ -29,7 +27,7 @@ export async function addSignature(
   throw new Error("the transaction is not for this account to sign");
 }
 
-/** A length of one to three bytes, seven bits in each, and where it ends. */
+/** Reads a compact-u16: one to three bytes of seven bits each. */
 function readCompactU16(bytes: Uint8Array, at: number): [length: number, end: number] {
   let length = 0;
   for (let index = 0; index < 3; index += 1) {

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Button, ButtonLink, EmptyState } from "../../ui/index.ts";
 import { isFiltered, clearFilter, type Filter } from "./filter.ts";
 
-/** What stands where a list has nothing: either nothing happened yet, or the filter leaves nothing. */
+/** Shown for an empty list: either there is nothing yet, or the filter excludes everything. */
 export function EmptyList({
   what,
   filter,

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Button, Dialog, Field, Input } from "../../ui/index.ts";
 import { dateRangeError, isoDay, statementHref } from "./filter.ts";
 
-/** Saves the statement of some days as a file: every entry with the balance after it. */
+/** Downloads the statement of a date range as CSV. */
 export function ExportStatement() {
   const [open, setOpen] = useState(false);
   const [days, setDays] = useState({ from: "", to: "" });
@@ -21,7 +21,7 @@ export function ExportStatement() {
           <>
             <Button onClick={close}>Cancel</Button>
             {problem === undefined ? (
-              // A plain link: the browser saves what comes, however long it is, and the page holds none of it.
+              // A plain link: the browser streams the file to disk, whatever its size.
               <a className="button button-primary" href={statementHref(days)} download onClick={close}>
                 Save CSV
               </a>
@@ -76,7 +76,7 @@ const PERIODS: readonly { label: string; days: (now: Date) => { from: string; to
   { label: "Last month", days: (now) => month(now, -1) },
 ];
 
-/** The days of a month, UTC: `back` -1 is the one before this one. */
+/** Returns the days of a month in UTC; `back` is 0 for this month, -1 for the previous one. */
 function month(now: Date, back: number): { from: string; to: string } {
   const [year, at] = [now.getUTCFullYear(), now.getUTCMonth() + back];
   return { from: isoDay(Date.UTC(year, at, 1)), to: isoDay(Date.UTC(year, at + 1, 0)) };

@@ -5,7 +5,7 @@ import { truncateMiddle } from "../../format.ts";
 import { Button, Field, Input, Select } from "../../ui/index.ts";
 import { dateRangeError, isFiltered, clearFilter, type Filter } from "./filter.ts";
 
-/** What a list is narrowed to: `statuses` are those that it knows. */
+/** Inputs for the filter of a list; `statuses` are the options of that list. */
 export function FilterBar({
   filter,
   statuses,
@@ -113,14 +113,14 @@ function DayInput({
   );
 }
 
-/** The tools of the catalogue; and the one that is chosen, which may have left it. */
+/** Returns the tools of the catalogue, plus the selected one if the catalogue no longer has it. */
 function useToolOptions(chosen: string): readonly Option[] {
   const { data } = useCatalogue();
   const options = (data?.tools ?? []).map(({ name }) => ({ value: name, label: name }));
   return withSelected(options, chosen, chosen);
 }
 
-/** The account's keys, revoked ones too; and the one that is chosen, while they are not known yet. */
+/** Returns all keys of the account, revoked ones included, plus the selected one while they load. */
 function useKeyOptions(chosen: string): readonly Option[] {
   const { data } = useQuery(KeyService.method.listKeys, {});
   const options = (data?.keys ?? []).flatMap(({ key }) =>

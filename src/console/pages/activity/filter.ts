@@ -3,13 +3,13 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 
-/** The tabs of the activity page, as the address names them. */
+/** The tabs of the activity page, as written in the URL. */
 export const TABS = ["receipts", "statement", "runs"] as const;
 
-/** One of them. */
+/** A tab of the activity page. */
 export type Tab = (typeof TABS)[number];
 
-/** What the lists are narrowed to, as the page's address has it. Days are UTC, both included; empty: all. */
+/** The filter of a list, as written in the URL. Days are UTC and inclusive; empty means any. */
 export interface Filter {
   readonly tab: Tab;
   readonly status: string;
@@ -19,14 +19,14 @@ export interface Filter {
   readonly to: string;
 }
 
-/** Words of the address for the statuses of receipts, in the order they are offered. */
+/** Receipt statuses as written in the URL, in display order. */
 export const RECEIPT_STATUSES: ReadonlyMap<string, ReceiptStatus> = new Map([
   ["final", ReceiptStatus.FINAL],
   ["refunded", ReceiptStatus.REFUNDED],
   ["reversed", ReceiptStatus.REVERSED],
 ]);
 
-/** Words of the address for the statuses of runs. */
+/** Run statuses as written in the URL, in display order. */
 export const RUN_STATUSES: ReadonlyMap<string, RunStatus> = new Map([
   ["completed", RunStatus.COMPLETED],
   ["failed", RunStatus.FAILED],
@@ -37,7 +37,7 @@ export const RUN_STATUSES: ReadonlyMap<string, RunStatus> = new Map([
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 
-/** Reads the filter out of the address. What makes no sense there is left out: a link that was cut short still shows a list. */
+/** Parses the filter from the URL. Ignores invalid parts, so that a truncated link still shows a list. */
 export function readFilter(search: string): Filter {
   const params = new URLSearchParams(search);
   const tab = TABS.find((name) => name === params.get("tab")) ?? "receipts";
@@ -53,7 +53,7 @@ export function readFilter(search: string): Filter {
   };
 }
 
-/** Writes the filter as the address has it, with its question mark; only what narrows is there. */
+/** Formats the filter as a query string; omits defaults. */
 export function writeFilter(filter: Filter): string {
   const params = new URLSearchParams();
   if (filter.tab !== "receipts") params.set("tab", filter.tab);
@@ -64,22 +64,22 @@ export function writeFilter(filter: Filter): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** Whether anything is left out. */
+/** Whether the filter excludes anything. */
 export function isFiltered(filter: Filter): boolean {
   return writeFilter({ ...filter, tab: "receipts" }) !== "";
 }
 
-/** The filter without what narrows it. */
+/** Returns the same tab without a filter. */
 export function clearFilter(filter: Filter): Filter {
   return { tab: filter.tab, status: "", tool: "", key: "", from: "", to: "" };
 }
 
-/** What is wrong with its days; undefined when nothing is. */
+/** Returns an error for an inverted date range, otherwise undefined. */
 export function dateRangeError({ from, to }: Pick<Filter, "from" | "to">): string | undefined {
   return from !== "" && to !== "" && from > to ? "The first day is after the last one." : undefined;
 }
 
-/** The span of the days as the services take it: from the first moment on, before the moment after the last day. */
+/** Converts inclusive days to a half-open range of timestamps. */
 export function timestampRange({ from, to }: Pick<Filter, "from" | "to">): {
   from?: Timestamp;
   to?: Timestamp;
@@ -90,7 +90,7 @@ export function timestampRange({ from, to }: Pick<Filter, "from" | "to">): {
   };
 }
 
-/** Where the statement of the days is had as a file; the last day is in it, so the span ends before the day after. */
+/** Returns the URL of the CSV export; its `to` is exclusive. */
 export function statementHref(days: Pick<Filter, "from" | "to">): string {
   const params = new URLSearchParams();
   if (days.from !== "") params.set("from", days.from);
@@ -99,14 +99,14 @@ export function statementHref(days: Pick<Filter, "from" | "to">): string {
   return `/console/export/statement.csv${text === "" ? "" : `?${text}`}`;
 }
 
-/** A moment's day, UTC: `2026-11-22`. */
+/** Formats the UTC day of a timestamp: `2026-11-22`. */
 export function isoDay(moment: number): string {
   return new Date(moment).toISOString().slice(0, 10);
 }
 
 function parseDay(text: string | null): string {
   if (text === null || !DAY.test(text)) return "";
-  // 30 February parses nowhere, or as 2 March: either way it is not what comes back.
+  // Date.parse may accept 30 February as 2 March, so compare with the input.
   const moment = Date.parse(text);
   return Number.isNaN(moment) || isoDay(moment) !== text ? "" : text;
 }

@@ -3,7 +3,7 @@ import { Aligned, Card, Pager, Table, type Column } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 import type { PagedList } from "../paged-list.ts";
 
-/** A list with its filter above it and the ways to its other pages below. */
+/** A paged list with its filter. */
 export function ListCard<Row>({
   caption,
   list,
@@ -18,12 +18,12 @@ export function ListCard<Row>({
   list: PagedList<Row>;
   columns: readonly Column<Row>[];
   rowKey: (row: Row) => string;
-  /** The amounts that a row shows, micro-USD. */
+  /** Returns the amounts of a row, micro-USD. */
   amounts: (row: Row) => bigint[];
-  /** How many there are, in words. */
+  /** Formats the number of rows. */
   shown: (rows: number) => string;
   filter?: ReactNode;
-  /** What stands where there is none. */
+  /** Shown if the list is empty. */
   empty: ReactNode;
 }) {
   const { rows, error, page, newer, older, busy, retry } = list;
@@ -56,7 +56,7 @@ export function ListCard<Row>({
   );
 }
 
-/** A narrowed list is looked through in steps: there may be some further back. */
+/** The server scans a filtered list in steps, so an empty page may have matches after it. */
 function emptyPageLabel(page: number): string {
   return page === 1 ? "None among the newest" : "None here";
 }

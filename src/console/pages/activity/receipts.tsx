@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<Receipt>[] = [
   },
 ];
 
-/** What was charged. */
+/** The account's receipts. */
 export function Receipts({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }) {
   const transport = useTransport();
   const list = usePagedList(

@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<Run>[] = [
   },
 ];
 
-/** What was run, whether it was charged or not. */
+/** The account's runs, charged or not. */
 export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }) {
   const transport = useTransport();
   const list = usePagedList(

@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   },
 ];
 
-/** What the entry came of: the call, the transaction, or what the operator wrote. */
+/** Links the entry to its call or transaction, or shows the operator's note. */
 function EntryReference({ entry: { tool, receiptId, txSignature, note } }: { entry: Entry }) {
   return (
     <span className="row">
@@ -48,7 +48,7 @@ function EntryReference({ entry: { tool, receiptId, txSignature, note } }: { ent
   );
 }
 
-/** Every entry of the account in the ledger, with the balance after it. Open holds are not entries. */
+/** The account's ledger entries with the balance after each. Holds are not entries. */
 export function Statement() {
   const transport = useTransport();
   const list = usePagedList(["entries"], (page, signal) =>

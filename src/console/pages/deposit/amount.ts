@@ -1,19 +1,16 @@
-/** What a person typed as an amount: micro-USD, or what is wrong with it and what to do. */
+/** A parsed amount in micro-USD, or an error message. */
 export type ParsedAmount = { readonly microUsd: bigint } | { readonly problem: string };
 
-/** The least and the most that a deposit may be, micro-USD (CreateDepositRequest). */
+/** Limits of a deposit, micro-USD (CreateDepositRequest). */
 const MIN_DEPOSIT = 10_000n;
 const MAX_DEPOSIT = 1_000_000_000_000n;
 
-/** Offered with one press, micro-USD. */
+/** Preset amounts, micro-USD. */
 export const PRESETS: readonly bigint[] = [5_000_000n, 10_000_000n, 25_000_000n, 100_000_000n];
 
 const DECIMAL = /^(\d*)(?:\.(\d*))?$/;
 
-/**
- * Reads an amount of USDC exactly: text to micro-USD, no float between. A comma is refused, because half of the world means a decimal point
- * by it and the other half thousands.
- */
+/** Parses an amount of USDC without floats. Rejects commas: they are decimal points in some countries. */
 export function parseAmount(text: string): ParsedAmount {
   const digits = text.trim().replace(/^\$/, "").trim();
   if (digits === "") return { problem: "Say how much USDC to deposit." };

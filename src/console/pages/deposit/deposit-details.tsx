@@ -11,12 +11,12 @@ import { PayWithWallet } from "./pay-with-wallet.tsx";
 import { Progress } from "./progress.tsx";
 import { isPayable, pollIntervalMs } from "./steps.ts";
 
-/** A deposit that was begun: how far it has come and, until a payment is on its way, how to pay it. */
+/** Shows the progress of a deposit and, while it is unpaid, the ways to pay it. */
 export function DepositDetails({ id }: { id: string }) {
   const query = useQuery(
     DepositService.method.getDeposit,
     { depositId: id },
-    // Only while the page is looked at: in the background nothing is query.
+    // React Query stops this interval while the tab is hidden.
     {
       staleTime: 0,
       refetchInterval: ({ state }) => pollIntervalMs(state.data?.deposit?.state ?? DepositState.WAITING),
@@ -55,7 +55,7 @@ function DepositView({ deposit, onSent }: { deposit: Deposit; onSent: () => void
   );
 }
 
-/** What became of it, where that is more than the steps can say. */
+/** Shows an outcome that the steps cannot express. */
 function Outcome({
   deposit: { state, failure, amountUsdcMicrousd, creditedUsdcMicrousd },
 }: {
@@ -104,7 +104,7 @@ function Outcome({
   }
 }
 
-/** What was query before the deposit got further is query anew. */
+/** Refetches other queries when the deposit's state changes. */
 function useRefreshOnStateChange(state: DepositState | undefined): void {
   const queries = useQueryClient();
   const before = useRef(state);

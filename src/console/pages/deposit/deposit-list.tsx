@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
   },
 ];
 
-/** The account's deposits; those that never came can still be paid. */
+/** The account's deposits; unpaid ones can still be paid. */
 export function DepositList({ current }: { current: string | undefined }) {
   const transport = useTransport();
   const list = usePagedList(["deposits"], (page, signal) =>

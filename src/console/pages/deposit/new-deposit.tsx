@@ -7,7 +7,7 @@ import { formatUsd, formatPlainUsd } from "../../format.ts";
 import { Button, Card, ErrorNote, Field, Input } from "../../ui/index.ts";
 import { PRESETS, parseAmount } from "./amount.ts";
 
-/** Asks how much, and begins the deposit. */
+/** Form that creates a deposit. */
 export function NewDeposit() {
   const [text, setText] = useState("10");
   const [problem, setProblem] = useState<string>();

@@ -3,7 +3,7 @@ import { formatPlainUsd } from "../../format.ts";
 import { Card, Copyable, Facts, Note } from "../../ui/index.ts";
 import { QrCode } from "./qr-code.tsx";
 
-/** Pays from a wallet that is somewhere else: by its camera, by a link, or by hand. */
+/** Pays by QR code, Solana Pay link or manual transfer. */
 export function PayFromAnotherWallet({ deposit }: { deposit: Deposit }) {
   const { solanaPayUrl, recipient, amountUsdcMicrousd, memo, usdcMint } = deposit;
   return (

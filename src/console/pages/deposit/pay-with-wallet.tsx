@@ -11,7 +11,10 @@ import { signTransaction } from "../../wallet/sign-transaction.ts";
 import { WalletButtons } from "../../wallet/wallet-buttons.tsx";
 import { useWallets } from "../../wallet/wallet-provider.tsx";
 
-/** Pays with a wallet of this browser: the gateway builds the transaction, the wallet signs it, the gateway sends it. */
+/**
+ * Pays with a browser wallet: the gateway builds the transaction, the wallet signs it, the gateway submits
+ * it.
+ */
 export function PayWithWallet({ deposit, onSent }: { deposit: Deposit; onSent: () => void }) {
   const { connected, connect } = useWallets();
   const [choosing, setChoosing] = useState(false);
@@ -66,7 +69,10 @@ export function PayWithWallet({ deposit, onSent }: { deposit: Deposit; onSent: (
   );
 }
 
-/** Builds, has it signed, and sends. A wallet that sends by itself has done so: the deposit finds it by its reference. */
+/**
+ * Builds, signs and submits. A wallet that submits by itself needs nothing more: the deposit is found by
+ * reference.
+ */
 function usePayment(depositId: string, onSent: () => void) {
   const build = useMutation(DepositService.method.buildDepositTransaction);
   const send = useMutation(DepositService.method.sendTransaction);

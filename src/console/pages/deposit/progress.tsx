@@ -9,7 +9,7 @@ const STEP_STATE_LABELS: Readonly<Record<StepState, string>> = {
   failed: "failed",
 };
 
-/** The four steps of a deposit, and in words how far it is; each change is read out. */
+/** The steps of a deposit; changes are announced to screen readers. */
 export function Progress({ deposit }: { deposit: Deposit }) {
   return (
     <div className="progress">

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { encode } from "uqr";
 
-/** A QR code, black on white whatever the page looks like: cameras do not all read the reverse. */
+/** A QR code, black on white in every theme: some cameras cannot read inverted codes. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { size, path } = useMemo(() => qrPath(text), [text]);
   return (
@@ -18,7 +18,7 @@ export function QrCode({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** All dark runs of the code as one path. The border is the four modules that the standard asks for (ISO/IEC 18004). */
+/** Draws each run of dark modules as one path segment. ISO/IEC 18004 requires a border of four modules. */
 function qrPath(text: string): { size: number; path: string } {
   const { size, data } = encode(text, { ecc: "M", border: 4 });
   let path = "";

@@ -1,14 +1,13 @@
 import { DepositState } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import type { StatusLabel } from "../status-labels.ts";
 
-/** How far one step of a deposit is. */
+/** State of one step. */
 export type StepState = "done" | "now" | "later" | "failed";
 
-/** One step of a deposit, as it is shown. */
+/** One step of a deposit. */
 export interface Step {
   readonly name: string;
   readonly state: StepState;
-  /** What happens in it, or happened. */
   readonly text: string;
 }
 
@@ -24,8 +23,9 @@ const STEPS = [
 ] as const;
 
 /**
- * The four steps of a deposit. A transaction that failed has got as far as being seen, and no further: nothing after it is ever shown as
- * done, whatever the chain voted for. Nor is one that does not name the deposit ever credited to it.
+ * Returns the four steps with their states.
+ * A failed transaction never shows a later step as done, and a payment without the deposit's reference is
+ * never shown as credited.
  */
 export function stepsOf(state: DepositState): readonly Step[] {
   if (state === DepositState.FAILED) {
@@ -46,7 +46,7 @@ export function stepsOf(state: DepositState): readonly Step[] {
   }));
 }
 
-/** What is said aloud and at the top of the steps. */
+/** Returns the heading above the steps, which is also announced to screen readers. */
 export function headline(state: DepositState): string {
   switch (state) {
     case DepositState.SEEN:
@@ -66,7 +66,7 @@ export function headline(state: DepositState): string {
   }
 }
 
-/** One word for lists. */
+/** Returns the label for lists. */
 export function depositStateLabel(state: DepositState): StatusLabel {
   switch (state) {
     case DepositState.SEEN:
@@ -86,14 +86,13 @@ export function depositStateLabel(state: DepositState): StatusLabel {
   }
 }
 
-/** Whether a payment is still asked for. Not while one is on its way: nobody is to pay twice. */
+/** Whether the deposit can be paid. False while a payment is under way, so that it is not paid twice. */
 export function isPayable(state: DepositState): boolean {
   return state === DepositState.WAITING || state === DepositState.FAILED || state === DepositState.UNASSIGNED;
 }
 
 /**
- * How long to wait before the next look, ms; false when there is nothing more to see. A payment on its way is watched closely; one that may
- * never come less so, and neither is one that failed given up: another may follow.
+ * Returns the poll interval in ms; false once credited. A failed deposit is polled too: it can be paid again.
  */
 export function pollIntervalMs(state: DepositState): number | false {
   if (state === DepositState.CREDITED) return false;

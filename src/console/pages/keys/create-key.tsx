@@ -14,10 +14,9 @@ import {
 import { SCOPES, DEFAULT_SCOPES } from "./scopes.ts";
 import { useCreateKey } from "./use-keys.ts";
 
-/** What changes in the form. */
 type Change = (change: Partial<NewKeyForm>) => void;
 
-/** The form for a new key. `onDone` is called when it is made, or not wanted after all. */
+/** Form for a new key. Calls `onDone` after creation or on Cancel. */
 export function CreateKey({ onDone }: { onDone: () => void }) {
   const [form, setForm] = useState(() => emptyForm(DEFAULT_SCOPES));
   const [fieldErrors, setFieldErrors] = useState<FieldErrors>({});

@@ -3,20 +3,20 @@ import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { exampleFor } from "../playground/examples.ts";
 import { fieldsFromSchema, paramsFromTexts } from "../playground/schema.ts";
 
-/** A call to try a key with. */
+/** An example call for a new key. */
 interface FirstCall {
   readonly tool: string;
   readonly params: JsonObject;
 }
 
-/** What a key may do, as far as it matters here. */
+/** Scopes and allowed tools of a key. */
 interface Permissions {
   readonly scopes: readonly string[];
-  /** The only tools that it may call; empty: all. */
+  /** Allowed tools; empty means all. */
   readonly tools: readonly string[];
 }
 
-/** Of the gateway's own tools, those that need a scope. What the catalogue's other tools need is not told there. */
+/** Scopes that built-in tools require. The catalogue does not say what custom tools require. */
 const SCOPE_OF: Readonly<Record<string, string>> = {
   vram_estimate: "compute:read",
   inference_chat: "inference:write",
@@ -24,10 +24,10 @@ const SCOPE_OF: Readonly<Record<string, string>> = {
   sandbox_cancel: "compute:run",
 };
 
-/** The tools that are tried first: a paid one that costs little, then free ones. */
+/** Preferred examples: a cheap paid tool, then free ones. */
 const PREFERRED = ["vram_estimate", "echo", "get_status"];
 
-/** A call that a key with these rights may make, with parameters that work where the tool's example or schema has any. */
+/** Returns a call that a key with these permissions may make, with example parameters. */
 export function firstCallFor({ scopes, tools }: Permissions, catalogue: readonly Tool[]): FirstCall {
   const may = (tool: string) =>
     (tools.length === 0 || tools.includes(tool)) &&

@@ -1,13 +1,13 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 
-/** Whether a key works: it does, it does until soon, or it no longer does. */
+/** State of a key; `expiring` keys still work. */
 export type KeyState = "good" | "ending" | "expired" | "revoked";
 
-/** An end within this time is worth a word, ms. */
+/** A key is shown as expiring when less than this is left, ms. */
 const SOON_MS = 7 * 86_400_000;
 
-/** Whether the key works at that moment. */
+/** Returns the state of the key at `now`. */
 export function keyState({ key }: Pick<KeyWithUse, "key">, now: Date): KeyState {
   if (key?.revokedAt) return "revoked";
   const end = key?.limits?.expiresAt;
@@ -24,8 +24,8 @@ export function isKeyActive(key: Pick<KeyWithUse, "key">, now: Date): boolean {
 }
 
 /**
- * What the key can still take today, micro-USD: its limit per day less what it has taken, and never more than the balance has.
- * @param balance undefined while it is not known
+ * Returns what the key can still spend today, micro-USD: the rest of its daily limit, at most the balance.
+ * @param balance undefined while it loads
  */
 export function remainingToday(
   use: Pick<KeyWithUse, "key" | "dayUsedUsdcMicrousd">,

@@ -5,14 +5,14 @@ import { pluralize, formatUsd } from "../../format.ts";
 import { Button, EmptyState, Money, Status, Table, Time, type Column } from "../../ui/index.ts";
 import { remainingToday, keyState, isKeyActive } from "./key-state.ts";
 
-/** What can be done with a key. */
+/** Actions on a key. */
 export interface KeyActions {
   onRotate: (key: KeyWithUse) => void;
   onRevoke: (key: KeyWithUse) => void;
   onCreate: () => void;
 }
 
-/** The keys: what each may do, and what it has done. */
+/** API keys with their limits and usage. */
 export function KeyTable({
   keys,
   balance,
@@ -98,7 +98,7 @@ function Limits({ use, now }: { use: KeyWithUse; now: Date }) {
   if (limits?.dayUsdcMicrousd !== undefined) lines.push(`${formatUsd(limits.dayUsdcMicrousd)} per day`);
   if (limits && limits.tools.length > 0)
     lines.push(<span title={limits.tools.join("\n")}>{toolsText(limits.tools)}</span>);
-  // An end that is near, or past, is told beside the name.
+  // A near or past expiry is shown beside the name instead.
   if (limits?.expiresAt && keyState(use, now) === "good") {
     lines.push(
       <>
@@ -120,7 +120,7 @@ function toolsText(tools: readonly string[]): string {
   return tools.length > 2 ? pluralize(tools.length, "tool") : `only ${tools.join(", ")}`;
 }
 
-/** What it has taken of what it may take; and what is left of that, where the balance has as much. */
+/** Shows today's spend, the daily limit, and what is left of it. */
 function Today({ use, balance, now }: { use: KeyWithUse; balance: bigint | undefined; now: Date }) {
   const limit = use.key?.limits?.dayUsdcMicrousd;
   if (!isKeyActive(use, now)) return <span className="faint">—</span>;
@@ -146,7 +146,7 @@ function Today({ use, balance, now }: { use: KeyWithUse; balance: bigint | undef
   );
 }
 
-/** The same as the figures beside it, to be seen at a glance. */
+/** A visual copy of the figures beside it. */
 function Meter({ used, limit }: { used: bigint; limit: bigint }) {
   const percent = Number(used >= limit ? 100n : (used * 100n) / limit);
   return (

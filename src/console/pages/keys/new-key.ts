@@ -3,27 +3,27 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CreateKeyRequestSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { MAX_USD, parseUsd } from "../../format.ts";
 
-/** What is filled in for a new key, as it was typed. */
+/** The form's values as typed. */
 export interface NewKeyForm {
   name: string;
   scopes: readonly string[];
   perCall: string;
   perDay: string;
-  /** Days until it ends; empty: never; `date`: at {@link NewKeyForm.expiryDate}. */
+  /** Days until expiry; empty: never; `date`: at {@link NewKeyForm.expiryDate}. */
   expires: string;
-  /** A day in UTC, as a date field has it. */
+  /** A UTC day, as a date input has it. */
   expiryDate: string;
-  /** Whether only {@link NewKeyForm.tools} may be called. */
+  /** Whether only {@link NewKeyForm.tools} are allowed. */
   onlySelectedTools: boolean;
   tools: readonly string[];
 }
 
-/** What is wrong with a field. */
+/** Error messages by field. */
 export type FieldErrors = Partial<
   Record<"name" | "scopes" | "perCall" | "perDay" | "endDate" | "tools", string>
 >;
 
-/** How long keys last, as a choice. */
+/** Options of the expiry select. */
 export const EXPIRY_OPTIONS = [
   { value: "", label: "Never" },
   { value: "1", label: "In a day" },
@@ -33,7 +33,7 @@ export const EXPIRY_OPTIONS = [
   { value: "date", label: "On a day …" },
 ] as const;
 
-/** What stands in the fields of a key with those rights before anyone typed. */
+/** Returns an empty form with these scopes. */
 export function emptyForm(scopes: readonly string[]): NewKeyForm {
   return {
     name: "",
@@ -47,7 +47,7 @@ export function emptyForm(scopes: readonly string[]): NewKeyForm {
   };
 }
 
-/** What is wrong with what was filled in. */
+/** Returns the errors of the form; empty if it is valid. */
 export function validate(form: NewKeyForm, now: Date): FieldErrors {
   const fieldErrors: FieldErrors = {};
   if (form.name.trim() === "") fieldErrors.name = "Give it a name to recognise it by";
@@ -68,7 +68,7 @@ export function validate(form: NewKeyForm, now: Date): FieldErrors {
   return fieldErrors;
 }
 
-/** The request for such a key. */
+/** Converts a valid form to a request. */
 export function toRequest(form: NewKeyForm, now: Date): MessageInitShape<typeof CreateKeyRequestSchema> {
   const [perCall, perDay] = [parseUsd(form.perCall), parseUsd(form.perDay)];
   return {
@@ -83,7 +83,7 @@ export function toRequest(form: NewKeyForm, now: Date): MessageInitShape<typeof 
   };
 }
 
-/** When the key ends: that many days from now, or with the end of the chosen day, UTC. An invalid date where none was chosen. */
+/** Returns the expiry: days from now, or the end of the chosen UTC day. Invalid Date if no day is chosen. */
 function expiryOf({ expires: ends, expiryDate: endDate }: NewKeyForm, now: Date): Date {
   if (ends !== "date") return new Date(now.getTime() + Number(ends) * 86_400_000);
   return new Date(new Date(`${endDate}T00:00:00Z`).getTime() + 86_400_000);

@@ -12,7 +12,7 @@ const USES = [
   { id: "mcp", label: "Add it to an MCP client" },
 ] as const;
 
-/** The secret of a new key, the only time that it is shown. It goes away by one button alone: not by Esc, not by going to another page. */
+/** Shows a new secret once. Only its button closes it: neither Esc nor navigation does. */
 export function NewSecret({ secret: key }: { secret: UnsavedSecret }) {
   const { name, secret } = key;
   const { installation } = useSignedIn();

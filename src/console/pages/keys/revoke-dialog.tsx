@@ -2,7 +2,7 @@ import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { Button, Dialog, ErrorNote, showToast } from "../../ui/index.ts";
 import { useRevokeKey } from "./use-keys.ts";
 
-/** Asks whether a key is to stop for good. */
+/** Confirms revoking a key. */
 export function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: () => void }) {
   const { mutate, error, isPending, reset } = useRevokeKey();
   const close = () => {

@@ -10,7 +10,7 @@ const OVERLAPS = [
   { value: "604800", label: "Works for 7 days more" },
 ] as const;
 
-/** Asks how a key is to be replaced by a new one. */
+/** Asks how long the old key keeps working after rotation. */
 export function RotateDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: () => void }) {
   const [overlap, setOverlap] = useState<string>("86400");
   const { rotate, error, isPending, reset } = useRotateKey();

@@ -1,4 +1,4 @@
-/** What a key may be allowed to do, in the words of its owner. */
+/** Scopes of a key with descriptions for customers. */
 export const SCOPES = [
   { scope: "inference:write", title: "Use models", text: "inference_chat and tools that run models" },
   { scope: "compute:read", title: "Estimate and look up", text: "vram_estimate, and the list of its runs" },
@@ -7,7 +7,7 @@ export const SCOPES = [
   { scope: "billing:write", title: "Change billing", text: "no call needs it today" },
 ] as const;
 
-/** What a new key has unless its owner says otherwise. */
+/** Scopes that are preselected for a new key. */
 export const DEFAULT_SCOPES: readonly string[] = SCOPES.map(({ scope }) => scope).filter(
   (scope) => scope !== "billing:write",
 );

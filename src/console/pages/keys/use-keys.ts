@@ -8,14 +8,13 @@ import { storeUnsavedSecret, type UnsavedSecret } from "../../unsaved-secret.ts"
 
 const LIST = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
 
-/** The account's keys, and the balance that all of them spend. */
+/** Queries the account's keys and balance. */
 export function useKeys() {
   const keys = useQuery(KeyService.method.listKeys, {}, { refetchInterval: 15_000 });
   const balance = useQuery(BalanceService.method.getBalance, {});
   return { keys, balance: balance.data?.balanceUsdcMicrousd };
 }
 
-/** Looks at the keys again, where they were changed. */
 async function refreshKeys(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: LIST });
 }
@@ -25,7 +24,7 @@ function unsavedSecret(key: ApiKey | undefined, secret: string): UnsavedSecret {
   return { keyId, name, secret, scopes, tools: limits?.tools ?? [] };
 }
 
-/** What comes back holds the secret: it goes to where it is shown, and is kept nowhere else. */
+/** Stores the secret for display and clears it from the mutation's state. */
 function onSecretReceived(reset: () => void, done: () => void) {
   return ({ key, secret }: Pick<CreateKeyResponse, "key" | "secret">) => {
     storeUnsavedSecret(unsavedSecret(key, secret));
@@ -35,7 +34,7 @@ function onSecretReceived(reset: () => void, done: () => void) {
   };
 }
 
-/** Makes a key. */
+/** Creates a key. */
 export function useCreateKey() {
   const { mutate, reset, error, isPending } = useMutation(KeyService.method.createKey, { gcTime: 0 });
   const create = useCallback(
@@ -47,7 +46,7 @@ export function useCreateKey() {
   return { create, error, isPending };
 }
 
-/** Replaces a key by one like it. */
+/** Rotates a key. */
 export function useRotateKey() {
   const { mutate, reset, error, isPending } = useMutation(KeyService.method.rotateKey, { gcTime: 0 });
   const rotate = useCallback(
@@ -59,7 +58,7 @@ export function useRotateKey() {
   return { rotate, error, isPending, reset };
 }
 
-/** Revokes a key; its row says so at once. */
+/** Revokes a key and refetches the list. */
 export function useRevokeKey() {
   return useMutation(KeyService.method.revokeKey, { onSuccess: refreshKeys });
 }

@@ -16,7 +16,7 @@ import {
 } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 
-/** The keys of an account, which its owner has made. */
+/** The keys of an account. */
 export function AccountKeys({ accountId }: { accountId: string }) {
   const query = useQuery(KeyService.method.listKeys, { accountId });
   const [revoking, setRevoking] = useState<ApiKey>();

@@ -14,7 +14,7 @@ import { OperatorPage } from "./operator-page.tsx";
 import { TierDialog } from "./tier-dialog.tsx";
 import "./operator.css";
 
-/** One account, and what an operator can do with it. */
+/** One account and the operator's actions on it. */
 export function AccountPage() {
   const { id } = useParams<{ id: string }>();
   return (
@@ -75,7 +75,7 @@ function DetailsCard({ account }: { account: Account }) {
           ["Created", <Time key="created" at={account.createdAt} />],
         ]}
       />
-      {/* Each question begins anew. */}
+      {/* Mounted on open, so that each dialog starts empty. */}
       {open === "adjust" && <AdjustDialog account={account} onClose={close} />}
       {open === "tier" && <TierDialog account={account} onClose={close} />}
       {open === "block" && <BlockDialog account={account} onClose={close} />}

@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Account>[] = [
   },
 ];
 
-/** Accounts, to be found by whatever is known of them. */
+/** The list of accounts with a search. */
 export function AccountsPage() {
   return (
     <OperatorPage title="Accounts" lead="Whoever has signed in, or was given an account.">
@@ -87,7 +87,7 @@ function Accounts() {
   );
 }
 
-/** Whether an account may call, and whether it is an operator’s. */
+/** Shows whether an account is blocked or an operator's. */
 export function AccountState({ account: { blockedReason, operator } }: { account: Account }) {
   return (
     <span className="row">

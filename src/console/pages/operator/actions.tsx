@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<OperatorAction>[] = [
   { head: "Who", cell: (action) => <Actor action={action} /> },
 ];
 
-/** What operators did. */
+/** The operators' audit log. */
 export function ActionsPage() {
   return (
     <OperatorPage
@@ -62,7 +62,6 @@ function ActionName({ action: { action, failure } }: { action: OperatorAction })
   );
 }
 
-/** Members and values of a flat object; anything else as it is. */
 function Details({ json }: { json: string }) {
   return json === "" || json === "{}" ? (
     <span className="faint">—</span>

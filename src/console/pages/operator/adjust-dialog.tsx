@@ -11,14 +11,16 @@ const DIRECTIONS = [
   { value: "take", label: "Take away" },
 ] as const;
 
-/** Asks for a correction of a balance, and then once more with the amount typed again. A repeat of one that was not answered is the same one. */
+/**
+ * Adjusts a balance after a confirmation. Retries reuse the idempotency key, so the adjustment is made once.
+ */
 export function AdjustDialog({ account, onClose }: { account: Account; onClose: () => void }) {
   const [direction, setDirection] = useState<(typeof DIRECTIONS)[number]["value"]>("add");
   const [text, setText] = useState("");
   const [reason, setReason] = useState("");
   const [submitted, setSubmitted] = useState(false);
   const [confirming, setConfirming] = useState(false);
-  // One for this correction, whatever happens on the direction.
+  // One key per dialog, whatever fails in between.
   const [idempotencyKey] = useState(newIdempotencyKey);
   const { mutate, error, isPending } = useMutation(AccountService.method.adjustBalance, {
     onSuccess: refreshAccounts,

@@ -11,7 +11,7 @@ const RECIPIENTS = [
   { value: "operator", label: "The operator" },
 ] as const;
 
-/** Asks whose a transfer is. It can be given once. */
+/** Assigns a transfer in suspense to an account or the operator. This cannot be undone. */
 export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfer; onClose: () => void }) {
   const [owner, setOwner] = useState<(typeof RECIPIENTS)[number]["value"]>("account");
   const [account, setAccount] = useState("");

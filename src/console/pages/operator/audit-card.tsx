@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<AuditLine>[] = [
   },
 ];
 
-/** What the last audit found, and a button for another one. */
+/** Shows the last audit and runs a new one. */
 export function AuditCard({ last }: { last: LastAudit | undefined }) {
   const { mutate, error, isPending } = useMutation(AuditService.method.runAudit);
   const run = () => {

@@ -5,7 +5,7 @@ import { Button, Dialog, ErrorNote, showToast } from "../../ui/index.ts";
 import { ReasonField } from "./reason-field.tsx";
 import { refreshAccounts } from "./refresh-account.ts";
 
-/** Asks why an account is to be blocked, or let in again. */
+/** Blocks or unblocks an account with a reason. */
 export function BlockDialog({ account, onClose }: { account: Account; onClose: () => void }) {
   const blocked = account.blockedReason === undefined;
   const [reason, setReason] = useState("");

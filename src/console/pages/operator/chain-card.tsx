@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<EndpointStatus>[] = [
   },
 ];
 
-/** The endpoints of the chain, in the order in which they are tried. */
+/** The RPC endpoints in order of preference. */
 export function ChainCard({ endpoints }: { endpoints: readonly EndpointStatus[] }) {
   return (
     <Card title="Chain" note="in the order in which they are tried" flush>

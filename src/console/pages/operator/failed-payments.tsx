@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<FailedPayment>[] = [
   },
 ];
 
-/** Payments that did not buy what they were for. */
+/** Payments that bought nothing. */
 export function FailedPayments() {
   const client = useMemo(() => createClient(OperationsService, transport), []);
   const list = usePagedList(["failed-payments"], (page, signal) =>

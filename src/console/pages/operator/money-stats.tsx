@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { pluralize, formatCount, formatUsd } from "../../format.ts";
 import { Stat, Stats } from "../../ui/index.ts";
 
-/** What is owed, earned and waiting. */
+/** Liabilities, revenue and suspense. */
 export function MoneyStats({ status }: { status: GetStatusResponse }) {
   return (
     <Stats>

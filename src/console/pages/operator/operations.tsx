@@ -9,7 +9,7 @@ import { ThroughputCard } from "./throughput-card.tsx";
 import { TreasuryCard } from "./treasury-card.tsx";
 import "./operator.css";
 
-/** How the service is, and what it depends on; looked at again every few seconds. */
+/** State of the service and its dependencies, polled every few seconds. */
 export function OperationsPage() {
   return (
     <OperatorPage

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { useSignedIn } from "../../session.tsx";
 import { ButtonLink, EmptyState, Page } from "../../ui/index.ts";
 
-/** A page for operators. The gateway answers nobody else, and the page says so before it asks. */
+/** A page for operators; other accounts see a notice instead of an error from the server. */
 export function OperatorPage({
   children,
   ...head

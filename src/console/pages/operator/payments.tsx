@@ -11,7 +11,7 @@ const TABS = [
   { id: "failed", label: "Failed payments" },
 ] as const;
 
-/** Payments that somebody has to look at. */
+/** Payments that need an operator. */
 export function PaymentsPage() {
   const [tab, setTab] = useState<(typeof TABS)[number]["id"]>("open");
   return (

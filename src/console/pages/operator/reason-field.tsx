@@ -1,6 +1,6 @@
 import { Field, Textarea } from "../../ui/index.ts";
 
-/** Why something is done: it is kept, and often read by the one it is done to. */
+/** The reason for an action; it is stored, and the customer may see it. */
 export function ReasonField({
   hint,
   value,

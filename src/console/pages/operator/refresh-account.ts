@@ -2,7 +2,7 @@ import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
 import { queryClient } from "../../rpc.ts";
 
-/** Looks at accounts again, where one was changed. */
+/** Refetches accounts after a change. */
 export async function refreshAccounts(): Promise<void> {
   const queryKey = createConnectQueryKey({ schema: AccountService.method.getAccount, cardinality: "finite" });
   await Promise.all([

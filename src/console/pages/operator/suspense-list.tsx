@@ -13,7 +13,7 @@ import { ListCard } from "../activity/list-card.tsx";
 import { usePagedList } from "../paged-list.ts";
 import { AssignDialog } from "./assign-dialog.tsx";
 
-/** Transfers that belong to nobody yet, or were given to their owner. */
+/** Transfers in suspense, or assigned ones. */
 export function SuspenseList({ open }: { open: boolean }) {
   const client = useMemo(() => createClient(TreasuryService, transport), []);
   const status = open ? SuspenseStatus.OPEN : SuspenseStatus.ASSIGNED;
@@ -73,7 +73,7 @@ export function SuspenseList({ open }: { open: boolean }) {
   );
 }
 
-/** What anybody may have written on the chain: as text, apart from the words around it. */
+/** Memos are untrusted text: <bdi> isolates their text direction. */
 function Memos({ text }: { text: string | undefined }) {
   return text === undefined ? <span className="faint">none</span> : <bdi className="memo">{text}</bdi>;
 }

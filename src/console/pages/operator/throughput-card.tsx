@@ -12,7 +12,7 @@ const METRICS = [
 
 type Metric = (typeof METRICS)[number]["value"];
 
-/** The calls of the last hour by minute. */
+/** Calls of the last hour by minute. */
 export function ThroughputCard({
   minutes,
   activeRuns,
@@ -21,7 +21,7 @@ export function ThroughputCard({
   activeRuns: bigint;
 }) {
   const [shown, setShown] = useState<Metric>("calls");
-  // The chart is drawn anew only when its figures are others.
+  // Redraw the chart only when its values change.
   const key = minutes.map((minute) => `${metricValue(shown, minute)}@${minute.start?.seconds ?? 0n}`).join();
   const props = useMemo(
     () => chartProps(shown, minutes),

@@ -21,7 +21,7 @@ const FIELDS = [
   { name: "accountBurst", label: "At once, all keys", hint: "Of all its keys together", most: 10_000_000 },
 ] as const;
 
-/** Asks for an account's rate limits. */
+/** Sets the rate limits of an account. */
 export function TierDialog({ account, onClose }: { account: Account; onClose: () => void }) {
   const [limits, setLimits] = useState({
     rate: String(account.ratePerMinute),
@@ -40,7 +40,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
         accountId: account.accountId,
         ratePerMinute: Number(limits.rate),
         burst: Number(limits.burst),
-        // What is not changed may follow the keys' limits.
+        // Unchanged account limits keep following the limits per key.
         ...(accountRate !== account.accountRatePerMinute && { accountRatePerMinute: accountRate }),
         ...(accountBurst !== account.accountBurst && { accountBurst }),
       },

@@ -3,7 +3,7 @@ import { Card, Facts, Money, Note, Status, Time } from "../../ui/index.ts";
 import { Address } from "../on-chain.tsx";
 import { formatSol } from "./sol.ts";
 
-/** What the treasury holds and must hold, and what is left for fees. */
+/** Treasury balance against the ledger, and the fee payer's SOL. */
 export function TreasuryCard({
   treasury,
   feePayer,

@@ -6,13 +6,13 @@ import { ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 export interface AffordableCalls {
   readonly tool: string;
   readonly calls: bigint;
-  /** Whether the tool has one price, or this is what its calls have cost on average. */
+  /** `average`: the tool has no fixed price, so its average cost counts. */
   readonly basis: "price" | "average";
 }
 
 /**
- * How far a balance reaches: with the tool that is used most, at what its calls have cost, and with the one that has the lowest fixed price.
- * Both are told, the used one first; one when they are the same, none where nothing has a price yet.
+ * Estimates the calls a balance pays for: of the most used tool and of the cheapest one with a fixed price.
+ * Returns one entry if they are the same tool, none if no price is known.
  * @param balance micro-USD
  */
 export function affordableCalls(
@@ -39,7 +39,7 @@ function mostUsed(
   const price = tools.find(({ name }) => name === most.tool)?.price?.priceUsdcMicrousd;
   if (price !== undefined && price > 0n) return { tool: most.tool, calls: balance / price, basis: "price" };
   const { chargedCalls, spentUsdcMicrousd } = most.usage;
-  // Not balance / (spent / calls): an average below a micro-USD would be nothing.
+  // Multiply first: an average below one micro-USD would round to zero.
   return { tool: most.tool, calls: (balance * chargedCalls) / spentUsdcMicrousd, basis: "average" };
 }
 

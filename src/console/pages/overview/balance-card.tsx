@@ -9,7 +9,7 @@ import { affordableCalls, type AffordableCalls } from "./affordable-calls.ts";
 import { usageWindow } from "./time-range.ts";
 import { useCurrentHour } from "./use-current-hour.ts";
 
-/** What can be spent, how far it reaches, and a warning where that is not far. */
+/** Balance, estimated calls, and a warning if the balance is low. */
 export function BalanceCard() {
   const balance = useQuery(BalanceService.method.getBalance, {}, { refetchInterval: 10_000 });
   return (
@@ -51,7 +51,7 @@ export function BalanceCard() {
   );
 }
 
-/** Dollars and cents large, what is below a cent small behind them: one number all the same. */
+/** Shows fractions of a cent in a smaller size. */
 function Figure({ microUsd }: { microUsd: bigint }) {
   const text = formatUsd(microUsd);
   const cents = text.indexOf(".") + 3;
@@ -90,7 +90,7 @@ function BalanceWarning({ balance }: { balance: GetBalanceResponse }) {
   );
 }
 
-/** "About N calls of …", at today's prices and at what your own calls have cost. */
+/** Estimated calls at current prices or average cost. */
 function AffordableCallsList({ balance }: { balance: bigint }) {
   const catalogue = useCatalogue();
   const { from, hourly } = usageWindow("30d", useCurrentHour());
@@ -98,7 +98,7 @@ function AffordableCallsList({ balance }: { balance: bigint }) {
   if (balance <= 0n)
     return <p className="balance-reach">Paid calls are answered with a quote to pay, until you deposit.</p>;
   const reaches = affordableCalls(balance, catalogue.data?.tools ?? [], usage.data?.tools ?? []);
-  // The place is kept: what stands below must not jump.
+  // Reserve the line to avoid a layout shift.
   if (reaches.length === 0) return <p className="balance-reach">&nbsp;</p>;
   return (
     <ul className="balance-reach">

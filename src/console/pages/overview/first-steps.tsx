@@ -5,7 +5,7 @@ import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { useSignedIn } from "../../session.tsx";
 import { ButtonLink, Card, Code, Icon } from "../../ui/index.ts";
 
-/** How an account without calls gets to its first one. What is done already is ticked off. */
+/** Steps to the first call for a new account; completed ones are checked off. */
 export function FirstSteps() {
   const keys = useQuery(KeyService.method.listKeys, {});
   const balance = useQuery(BalanceService.method.getBalance, {});

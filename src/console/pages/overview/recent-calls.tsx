@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Run>[] = [
   },
 ];
 
-/** What was called last, whether it was charged or not. */
+/** The most recent runs, charged or not. */
 export function RecentCalls({
   query,
 }: {

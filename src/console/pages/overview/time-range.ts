@@ -1,28 +1,28 @@
-/** The spans of time that the overview can show. */
+/** Time ranges of the usage chart. */
 export const TIME_RANGES = ["24h", "7d", "30d"] as const;
 
-/** One of them. */
+/** A time range of the usage chart. */
 export type TimeRange = (typeof TIME_RANGES)[number];
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** What the buttons say. */
+/** Names of the time ranges. */
 export const TIME_RANGE_NAMES: Readonly<Record<TimeRange, string>> = {
   "24h": "24 hours",
   "7d": "7 days",
   "30d": "30 days",
 };
 
-/** A span as a question to the ledger: from the first moment of an hour or a day (UTC) on, until now. */
+/** Input of a usage query: from the start of an hour or UTC day until now. */
 export interface UsageWindow {
   readonly from: Date;
   readonly hourly: boolean;
 }
 
 /**
- * The window of a span that ends now. Whole buckets, the running one included: 24 hours are 24 bars, the last of them this hour. It stays the
- * same until the next hour or day begins, so that a page which asks again asks the same question.
+ * Returns the window that ends now, in whole buckets including the current one: 24 hours have 24 bars.
+ * It changes only on the hour or day, so that the query key stays stable.
  */
 export function usageWindow(span: TimeRange, now: number): UsageWindow {
   if (span === "24h") return { from: new Date(floor(now, HOUR) - 23 * HOUR), hourly: true };
@@ -30,13 +30,13 @@ export function usageWindow(span: TimeRange, now: number): UsageWindow {
   return { from: new Date(floor(now, DAY) - (days - 1) * DAY), hourly: false };
 }
 
-/** The name of a bucket under the chart, UTC: "14:00", or "22 Nov". At midnight an hour is named by its day, so that the days can be told. */
+/** Returns the axis label of a bucket: `14:00`, or `22 Nov`. Midnight shows its day. */
 export function bucketLabel(start: Date, hourly: boolean): string {
   if (!hourly) return dayLabel(start);
   return start.getUTCHours() === 0 ? dayLabel(start) : `${String(start.getUTCHours()).padStart(2, "0")}:00`;
 }
 
-/** The whole name of a bucket, for the table behind the chart: "22 Nov 2026, 14:00 to 15:00 UTC". */
+/** Returns the full label of a bucket: `22 Nov 2026, 14:00 to 15:00 UTC`. */
 export function bucketTitle(start: Date, hourly: boolean): string {
   const day = `${dayLabel(start)} ${start.getUTCFullYear()}`;
   if (!hourly) return `${day} UTC`;

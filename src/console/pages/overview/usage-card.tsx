@@ -17,7 +17,7 @@ const MEASURES = [
   { value: "calls", label: "Calls" },
 ] as const;
 
-/** What was spent in a span of time: over time, by tool, by key, and what failed. All of it is one answer, so that it adds up. */
+/** Usage over time, by tool, by key, and failures. One response feeds all parts, so the totals agree. */
 export function UsageCard() {
   const [params, setParams] = useSearchParams();
   const [measure, setMeasure] = useState<Measure>("spend");

@@ -5,10 +5,10 @@ import { pluralize, formatCount, formatUsd } from "../../format.ts";
 import { LazyChart } from "../../ui/index.ts";
 import { bucketLabel, bucketTitle } from "./time-range.ts";
 
-/** What the bars stand for. */
+/** What the chart shows. */
 export type Measure = "spend" | "calls";
 
-/** What was spent, or how many calls were charged, in each hour or day. */
+/** Spend or charged calls by hour or day. */
 export function UsageChart({
   buckets,
   hourly,
@@ -20,7 +20,7 @@ export function UsageChart({
   measure: Measure;
   span: string;
 }) {
-  // A chart is drawn anew when what it shows changes, not whenever the page is.
+  // Memoised: new props redraw the chart.
   const chart = useMemo(() => {
     const times = buckets.map(({ start }) => (start ? timestampDate(start) : new Date(0)));
     const figures = buckets.map(
@@ -32,7 +32,7 @@ export function UsageChart({
       times,
       values: figures.map(Number),
       texts: figures.map(write),
-      // Between the bars the axis has figures of its own: only they are rounded.
+      // Axis ticks need not be exact, so rounding is fine here.
       format: (value: number) =>
         measure === "spend" ? formatUsd(BigInt(Math.round(value))) : formatCount(Math.round(value)),
       formatTime: (time: Date) => bucketLabel(time, hourly),

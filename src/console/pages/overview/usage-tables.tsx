@@ -4,7 +4,7 @@ import { formatCount } from "../../format.ts";
 import { Aligned, Columns, Money, Table, type Column } from "../../ui/index.ts";
 import { writeFilter } from "../activity/filter.ts";
 
-/** A tool or a key, and what was used of it. */
+/** Usage of a tool or a key. */
 interface UsageRow {
   readonly id: string;
   readonly name: string;
@@ -14,7 +14,7 @@ interface UsageRow {
 
 const ALL = { tab: "receipts", status: "", tool: "", key: "", from: "", to: "" } as const;
 
-/** What the total is made of: by tool, by key, and the failures by their code. Each table ends with the same total. */
+/** Usage by tool and by key, and failures by code. Both tables end with the same total. */
 export function UsageTables({ usage, total }: { usage: GetUsageResponse; total: Usage }) {
   const tools = usage.tools.flatMap(({ tool, usage }) =>
     usage ? [{ id: tool, name: tool, href: `/activity${writeFilter({ ...ALL, tool })}`, usage }] : [],
@@ -75,7 +75,7 @@ function usageColumns(what: string, total: Usage): readonly Column<UsageRow>[] {
   ];
 }
 
-/** The name, with its share of what was spent as a line below: the figure beside it says the same. */
+/** The name with a bar for its share of the total. */
 function Name({ part, total }: { part: UsageRow; total: Usage }) {
   const permille =
     total.spentUsdcMicrousd > 0n

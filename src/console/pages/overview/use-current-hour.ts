@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const HOUR = 3_600_000;
 
-/** The hour that runs, as its first moment, ms: what is asked for by the hour is asked for anew when the next one begins. */
+/** Returns the start of the current hour, ms; rerenders when the next hour starts. */
 export function useCurrentHour(): number {
   return useSyncExternalStore(subscribe, () => Math.floor(Date.now() / HOUR) * HOUR);
 }

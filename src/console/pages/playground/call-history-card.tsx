@@ -3,7 +3,7 @@ import { Button, Card, Status, Table, Time, type Column } from "../../ui/index.t
 import { statusKind } from "./exchange-view.tsx";
 import type { CallRecord } from "./use-playground-call.ts";
 
-/** The calls of this visit, newest first. */
+/** Calls since the page was loaded, newest first. */
 export function CallHistoryCard({
   records,
   onShow,

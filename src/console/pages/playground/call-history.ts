@@ -3,19 +3,18 @@ import { onSessionEnd } from "../../session-end.ts";
 import { useSignedIn } from "../../session.tsx";
 import type { CallRecord } from "./use-playground-call.ts";
 
-/** The calls of this visit. */
+/** Calls since the page was loaded. */
 interface CallHistory {
-  /** Whose they are: whoever signs in next does not find them, nor do answers that come late. */
+  /** Owner of the records: another session must not see them, nor receive late responses. */
   readonly sessionId: string;
   readonly record?: CallRecord;
   /** Newest first. */
   readonly history: readonly CallRecord[];
 }
 
-/** How many are kept. */
 const MAX_RECORDS = 20;
 
-/** In this page's memory alone: who looks at a receipt, and comes back, finds what happened. */
+/** Kept in memory only, so that Back from a receipt finds the call again. */
 let kept: CallHistory | undefined;
 const listeners = new Set<() => void>();
 
@@ -31,7 +30,7 @@ function subscribe(listener: () => void): () => void {
 
 onSessionEnd(() => set(undefined));
 
-/** The calls of this visit; `show` is what is looked at, `end` adds one that is over for now. */
+/** Returns the call history; `show` sets the visible record, `end` adds a finished one. */
 export function useCallHistory() {
   const { sessionId } = useSignedIn().session;
   const all = useSyncExternalStore(subscribe, () => kept);

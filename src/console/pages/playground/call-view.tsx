@@ -6,7 +6,7 @@ import { QuoteCard } from "./quote-card.tsx";
 import { Outcome } from "./outcome.tsx";
 import type { CallRecord } from "./use-playground-call.ts";
 
-/** A call, step by step, and what the person can do next. */
+/** A call step by step, with the possible next actions. */
 export function CallView({
   record,
   onPay,

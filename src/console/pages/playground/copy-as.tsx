@@ -10,7 +10,7 @@ const TABS = [
   { id: "typescript", label: "TypeScript" },
 ] as const;
 
-/** The same call from elsewhere. */
+/** The same call for curl, MCP and TypeScript. */
 export function CopyAs({ call }: { call: ToolCall }) {
   const { baseUrl } = useSignedIn().installation;
   const [tab, setTab] = useState<(typeof TABS)[number]["id"]>("curl");

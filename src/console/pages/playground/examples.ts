@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { asObject, formatValue, type ParamTexts } from "./schema.ts";
 
-/** What the gateway's own tools are shown with: something that works, and costs little. */
+/** Cheap, working example parameters of the built-in tools. */
 const EXAMPLES: Readonly<Record<string, JsonObject>> = {
   echo: { message: "Hello from the playground" },
   vram_estimate: { model: "meta-llama/Llama-3.1-8B", context_length: 8_192 },
@@ -12,7 +12,10 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
   sandbox_execute: { language: "python", code: 'print("Hello from the sandbox")' },
 };
 
-/** What a tool's form is filled with at first: its example, else what its schema names as example, default or only choice of what is required. */
+/**
+ * Returns initial form values: the tool's example, or examples, defaults and enum values of its required
+ * fields.
+ */
 export function exampleFor(tool: string, schema: JsonObject | undefined): ParamTexts {
   const own = EXAMPLES[tool] ?? {};
   const required = schema?.["required"];

@@ -2,7 +2,7 @@ import { formatDuration } from "../../format.ts";
 import { Code, Status } from "../../ui/index.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** A request and its response, as they went over the wire but for the key. */
+/** A request and its response, with the key masked. */
 export function ExchangeView({ exchange, open }: { exchange: Exchange; open: boolean }) {
   const { method, path, headers, body, response } = exchange;
   const answered = response.body === undefined ? "(no JSON)" : JSON.stringify(response.body, undefined, 2);
@@ -33,7 +33,7 @@ export function ExchangeView({ exchange, open }: { exchange: Exchange; open: boo
   );
 }
 
-/** Which picture goes with a status. A 402 is a quote, not a fault. */
+/** Maps an HTTP status to an icon. A 402 is a quote, not an error. */
 export function statusKind(status: number): "ok" | "warn" | "bad" {
   if (status < 300) return "ok";
   return status === 402 || status === 503 ? "warn" : "bad";

@@ -1,32 +1,31 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { parseJson } from "./schema.ts";
 
-/** A request as it went out, and what came back. */
+/** A request and its response. */
 export interface Exchange {
   readonly method: "POST";
   readonly path: string;
-  /** Without the key's secret. */
+  /** The key is masked. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
   readonly response: ExchangeResponse;
 }
 
-/** What came back. */
 export interface ExchangeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed body; undefined where it was not JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly body: JsonValue | undefined;
   /** From the request to the end of the response, ms. */
   readonly durationMs: number;
 }
 
-/** Headers of answers that are worth a look. */
+/** Response headers that are displayed. */
 const SHOWN_HEADERS = ["x-request-id", "retry-after", "x-ratelimit-remaining", "payment-response"] as const;
 
 /**
- * POSTs JSON to this gateway the way an agent does: with a key, without the console's cookie.
- * @throws TypeError when nobody answers
+ * POSTs JSON to this gateway as an agent does: with an API key, without the cookie.
+ * @throws TypeError if the gateway is unreachable
  */
 export async function post(
   path: string,
@@ -63,18 +62,18 @@ export async function post(
   };
 }
 
-/** A key so that it can be recognised and not used. */
+/** Shortens a key so that it can be recognised but not used. */
 export function maskSecret(key: string): string {
   return `${key.slice(0, 13)}…`;
 }
 
-/** An identifier that no other call has: a repeat with it is the same call. */
+/** Returns a random idempotency key. */
 export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return `playground-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** Base64url of a JSON text, without padding: how a payment is put into X-Payment. */
+/** Encodes a payment for X-Payment: JSON as base64url without padding. */
 export function encodedPayment(payment: JsonObject): string {
   return toBase64(new TextEncoder().encode(JSON.stringify(payment)))
     .replaceAll("+", "-")
@@ -82,12 +81,12 @@ export function encodedPayment(payment: JsonObject): string {
     .replaceAll("=", "");
 }
 
-/** Bytes as base64. */
+/** Encodes bytes as base64. */
 export function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCodePoint(...bytes));
 }
 
-/** Bytes of base64. @throws Error when it is none */
+/** Decodes base64. @throws DOMException if it is invalid */
 export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (character) => character.codePointAt(0) ?? 0);
 }

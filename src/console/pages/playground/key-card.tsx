@@ -4,10 +4,9 @@ import { Button, Card, ErrorNote, Field, Input, Time } from "../../ui/index.ts";
 import { maskSecret } from "./exchange.ts";
 import { PLAYGROUND_LIMITS, usePlaygroundKey } from "./playground-key.ts";
 
-/** The form of every API key. */
 const KEY_PATTERN = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
 
-/** With which key calls are made: one that is made for this, or one that is pasted. */
+/** Selects the API key: a temporary one or an existing one. */
 export function KeyCard() {
   const { key, make, take, forget, error, busy } = usePlaygroundKey();
   if (key) {

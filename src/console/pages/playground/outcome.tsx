@@ -4,7 +4,7 @@ import { ButtonLink, Code, Note } from "../../ui/index.ts";
 import type { Exchange } from "./exchange.ts";
 import { asObject, asText } from "./schema.ts";
 
-/** What came of a call: its result and receipt, or why there is none. */
+/** The result and receipt of a call, or its error. */
 export function Outcome({ exchange }: { exchange: Exchange }) {
   const { status, body } = exchange.response;
   const answer = asObject(body);

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Field, Input, Select, Textarea } from "../../ui/index.ts";
 import type { ParamField, ParamTexts } from "./schema.ts";
 
-/** The fields of a tool's parameters. What need not be filled in is behind a fold, but for what an example fills in. */
+/** Inputs for the tool's parameters. Optional ones without an example are collapsed. */
 export function ParamsForm({
   fields,
   texts,
@@ -14,7 +14,7 @@ export function ParamsForm({
   fieldErrors: Readonly<Record<string, string>>;
   onChange: (texts: ParamTexts) => void;
 }) {
-  // What is in sight stays there while it is emptied.
+  // A visible field stays visible while it is cleared.
   const [first] = useState(texts);
   const inSight = ({ name, required }: ParamField) => required || (first[name] ?? "") !== "";
   const shown = fields.filter(inSight);

@@ -3,16 +3,16 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import type { ExchangeResponse } from "./exchange.ts";
 
-/** What a 402 answer offers. */
+/** The quote of a 402 response. */
 export interface PaymentQuote {
   readonly quoteId: string;
   readonly price: bigint;
   readonly expiresAt: Date;
-  /** Whether the gateway pays the chain's fee. */
+  /** Whether the gateway can pay the network fee. */
   readonly gasless: boolean;
 }
 
-/** The quote of an response; undefined where it has none. */
+/** Returns the quote of a response, or undefined. */
 export function quoteFromResponse({ status, body }: ExchangeResponse): PaymentQuote | undefined {
   if (status !== 402 || body === undefined) return undefined;
   try {
@@ -27,7 +27,7 @@ export function quoteFromResponse({ status, body }: ExchangeResponse): PaymentQu
       gasless: paymentInstructions?.gaslessSupported ?? false,
     };
   } catch {
-    // Another refusal with the same status, e.g. of a payment.
+    // Other errors use status 402 too, for example a rejected payment.
     return undefined;
   }
 }

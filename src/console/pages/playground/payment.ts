@@ -9,24 +9,24 @@ import { encodedPayment, fromBase64, post, toBase64, type Exchange } from "./exc
 import type { PaymentQuote } from "./payment-quote.ts";
 import { asObject, asText } from "./schema.ts";
 
-/** How a quote is paid. */
+/** A signed or submitted payment. */
 export interface SignedPayment {
-  /** What the call is repeated with. */
+  /** Value of the X-Payment header. */
   readonly xPayment: string;
-  /** The same, to be read. */
+  /** The same payment before encoding. */
   readonly proof: JsonObject;
-  /** What was asked of the gateway for it. */
+  /** The request that built the transaction, if there was one. */
   readonly exchange?: Exchange;
 }
 
-/** Whether this wallet can leave the sending, and the fee, to the gateway. */
+/** Whether the gateway can submit the transaction and pay its fee. */
 export function isGasless(quote: PaymentQuote, { wallet }: ConnectedWallet): boolean {
   return quote.gasless && hasFeature(wallet, "solana:signTransaction");
 }
 
 /**
- * Gasless: the gateway builds the transaction, the wallet signs it, and it goes along with the call unsent.
- * @throws WalletError, Error when the gateway builds none
+ * Gasless payment: the gateway builds the transaction, the wallet signs it, the call carries it unsent.
+ * @throws WalletError, Error if the gateway builds no transaction
  */
 export async function signGasless(
   quote: PaymentQuote,
@@ -45,7 +45,7 @@ export async function signGasless(
 }
 
 /**
- * A transfer of the wallet's own: it pays the chain's fee.
+ * Transfer by the wallet, which pays the network fee.
  * @throws WalletError, ConnectError
  */
 export async function payOnChain(

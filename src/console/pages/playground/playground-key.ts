@@ -8,19 +8,19 @@ import { onSessionEnd } from "../../session-end.ts";
 import { queryClient } from "../../rpc.ts";
 import { useSignedIn } from "../../session.tsx";
 
-/** What a key that is made here may take from the balance, micro-USD, and how long it works, ms. */
+/** Limits of a temporary key, micro-USD, and its lifetime, ms. */
 export const PLAYGROUND_LIMITS = { perCall: 100_000n, perDay: 1_000_000n, lifeMs: 3_600_000 } as const;
 
-/** A key that calls are made with. */
+/** The API key in use. */
 interface PlaygroundKey {
-  /** Who has put it there: whoever signs in next does not find it. */
+  /** Owner of the key: another session must not use it. */
   readonly sessionId: string;
   readonly secret: string;
-  /** Until when it works, where it was made here. */
+  /** Set for a temporary key. */
   readonly expiresAt?: Date;
 }
 
-/** In this page's memory alone. */
+/** Kept in memory only. */
 let used: PlaygroundKey | undefined;
 const listeners = new Set<() => void>();
 
@@ -36,7 +36,7 @@ function subscribe(listener: () => void): () => void {
 
 onSessionEnd(() => set(undefined));
 
-/** The key that calls are made with, and how to come by one. */
+/** Returns the API key in use and the ways to set one. */
 export function usePlaygroundKey() {
   const { sessionId } = useSignedIn().session;
   const kept = useSyncExternalStore(subscribe, () => used);

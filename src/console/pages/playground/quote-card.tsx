@@ -9,7 +9,7 @@ import { useWallets } from "../../wallet/wallet-provider.tsx";
 import type { PaymentQuote } from "./payment-quote.ts";
 import { isGasless } from "./payment.ts";
 
-/** What the call costs, for how long that is good, and the button that pays it. */
+/** The price, the time left to pay it, and the pay button. */
 export function QuoteCard({
   quote,
   busy,
@@ -72,7 +72,7 @@ export function QuoteCard({
   );
 }
 
-/** Until a moment, ms, to the second. */
+/** Returns the time left, ms, in whole seconds. */
 function useTimeLeft(until: Date): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

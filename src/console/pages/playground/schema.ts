@@ -1,23 +1,23 @@
 import { fromJsonString, toJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 
-/** How a parameter is filled in. */
+/** Input type of a parameter. */
 type FieldKind = "line" | "text" | "integer" | "number" | "boolean" | "choice" | "json";
 
-/** One parameter of a tool, as its JSON Schema has it. */
+/** A parameter of a tool, from its JSON Schema. */
 export interface ParamField {
   readonly name: string;
   readonly kind: FieldKind;
   readonly required: boolean;
   readonly description: string;
-  /** What can be chosen. */
+  /** Values of an enum. */
   readonly options: readonly string[];
 }
 
-/** What is typed into each field; empty: left out. */
+/** Typed text by field; empty means omitted. */
 export type ParamTexts = Readonly<Record<string, string>>;
 
-/** The fields of a tool's form, those that have to be filled in first. */
+/** Returns the fields of a tool, required ones first. */
 export function fieldsFromSchema(schema: JsonObject | undefined): readonly ParamField[] {
   const required = asList(schema?.["required"]);
   return Object.entries(asObject(schema?.["properties"]))
@@ -47,7 +47,7 @@ function fieldKind(schema: JsonObject, options: readonly string[]): FieldKind {
   }
 }
 
-/** What the fields say as the call's `params`, or what is wrong with which of them. */
+/** Converts typed texts to `params`, with error messages by field. */
 export function paramsFromTexts(
   fields: readonly ParamField[],
   texts: ParamTexts,
@@ -85,7 +85,7 @@ function parseValue(kind: FieldKind, text: string): { value: JsonValue } | { err
   }
 }
 
-/** Reads JSON, e.g. what a person has typed. */
+/** Parses JSON. */
 export function parseJson(text: string): { value: JsonValue } | { error: string } {
   try {
     return { value: toJson(ValueSchema, fromJsonString(ValueSchema, text)) };
@@ -95,18 +95,18 @@ export function parseJson(text: string): { value: JsonValue } | { error: string 
   }
 }
 
-/** A value as its field shows it. */
+/** Formats a value for its input. */
 export function formatValue(value: JsonValue | undefined): string {
   if (value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value, undefined, 2);
 }
 
-/** An object, or an empty one in the place of anything else. */
+/** Returns the value if it is an object, otherwise an empty object. */
 export function asObject(value: JsonValue | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }
 
-/** A text, or an empty one in the place of anything else. */
+/** Returns the value if it is a string, otherwise an empty string. */
 export function asText(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }

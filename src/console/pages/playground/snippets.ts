@@ -1,10 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { ToolCall } from "./tool-call.ts";
 
-/** Where the key is read from: what is copied is often passed on, and a key is not to be. */
+/** Snippets read the key from the environment: they are often shared, and a key must not be. */
 const KEY_VARIABLE = "TOOLGATE_API_KEY";
 
-/** The call as a line for a shell. */
+/** Returns the call as a curl command. */
 export function curlSnippet(baseUrl: string, { tool, params }: ToolCall): string {
   return [
     `curl -sS -i ${shellQuote(`${baseUrl}/v1/mcp/tools/call`)} \\`,
@@ -14,7 +14,7 @@ export function curlSnippet(baseUrl: string, { tool, params }: ToolCall): string
   ].join("\n");
 }
 
-/** What an MCP client needs to have this tool, and all others. */
+/** Returns the configuration for MCP clients. */
 export function mcpSnippet(baseUrl: string): string {
   const headers = { Authorization: `Bearer \${${KEY_VARIABLE}}` };
   return JSON.stringify(
@@ -24,7 +24,7 @@ export function mcpSnippet(baseUrl: string): string {
   );
 }
 
-/** The call as a program. */
+/** Returns the call as a TypeScript program. */
 export function typescriptSnippet(baseUrl: string, { tool, params }: ToolCall): string {
   return [
     'import process from "node:process";',
@@ -39,13 +39,13 @@ export function typescriptSnippet(baseUrl: string, { tool, params }: ToolCall): 
   ].join("\n");
 }
 
-/** JSON is an expression of JavaScript, but for a member that would set the prototype, which an object of JSON.parse has as its own. */
+/** JSON is valid JavaScript except for `__proto__`, which sets the prototype in an object literal. */
 function literal(params: JsonObject): string {
   const text = JSON.stringify(params, undefined, 2);
   return text.includes('"__proto__"') ? `JSON.parse(${JSON.stringify(text)})` : text;
 }
 
-/** A word of a POSIX shell, whatever is in it. */
+/** Quotes a word for a POSIX shell. */
 function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

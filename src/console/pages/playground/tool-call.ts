@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 
-/** A call as it was asked for. */
+/** A call as entered in the form. */
 export interface ToolCall {
   readonly tool: string;
   readonly params: JsonObject;

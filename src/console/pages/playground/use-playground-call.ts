@@ -10,10 +10,9 @@ import { onSessionEnd } from "../../session-end.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { isGasless, payOnChain, signGasless, type SignedPayment } from "./payment.ts";
 
-/** Where agents call. */
 const CALL_PATH = "/v1/mcp/tools/call";
 
-/** One thing that has happened. */
+/** A step of a call. */
 export interface CallStep {
   readonly title: string;
   readonly exchange?: Exchange;
@@ -27,31 +26,31 @@ export interface CallRecord {
   readonly key: string;
   readonly startedAt: Date;
   readonly steps: readonly CallStep[];
-  /** What is being done; undefined while it is the person's turn, or all is over. */
+  /** Progress message; undefined while waiting for the user, or when finished. */
   readonly progress?: string | undefined;
-  /** What is to be paid, until it is. */
+  /** The quote to pay, until it is paid. */
   readonly quote?: PaymentQuote | undefined;
-  /** What was paid with: whatever comes, it is not paid twice. */
+  /** The payment made; never paid a second time. */
   readonly payment?: SignedPayment | undefined;
-  /** The last answer to the call itself. */
+  /** The last response to the call itself. */
   readonly lastExchange?: Exchange | undefined;
   readonly error?: unknown;
 }
 
-/** How often a call is repeated with a payment that is on its way, and how long it is waited in between at most, ms. */
+/** Limits of the retries while a payment is pending. */
 const MAX_ATTEMPTS = 40;
 const MAX_RETRY_DELAY_MS = 3_000;
 
-/** Ends what is under way: one call at a time. It goes on while another page of the console is looked at. */
+/** Aborts the running call: one at a time. It continues while other console pages are open. */
 const running: { current?: AbortController } = {};
 onSessionEnd(() => running.current?.abort());
 
-/** Makes calls, one after the other, and keeps those of this visit. */
+/** Makes calls one at a time and records them. */
 export function usePlaygroundCall() {
   const transport = useTransport();
   const { record, history, show: setRecord, end } = useCallHistory();
 
-  /** Sends the call, with the payment where there is one, until it is answered for good. */
+  /** Sends the call, with its payment if there is one, and retries until the response is final. */
   const send = useCallback(
     async (from: CallRecord, signal: AbortSignal) => {
       let now: CallRecord = {
@@ -123,7 +122,7 @@ export function usePlaygroundCall() {
     [send, setRecord, transport],
   );
 
-  /** The same call with the same payment once more: nothing is paid twice by it. */
+  /** Sends the same call with the same payment again; it cannot be charged twice. */
   const again = useCallback(
     (from: CallRecord) => {
       running.current?.abort();
@@ -135,12 +134,15 @@ export function usePlaygroundCall() {
   return { record, history, run, pay, again, show: setRecord };
 }
 
-/** Whether the same call with the same payment may be answered otherwise in a moment. */
+/** Whether the same request may get another response in a moment. */
 function isPending({ response }: Exchange): boolean {
   return [402, 409, 503].includes(response.status) && "retry-after" in response.headers;
 }
 
-/** A signature that was refused has paid nothing, so that its quote can still be paid: not so a transfer, which has moved money. */
+/**
+ * A rejected signature paid nothing, so its quote stays payable. A transfer has moved money, so its quote is
+ * not.
+ */
 function reusableQuote({ payment, steps }: CallRecord, { response }: Exchange): PaymentQuote | undefined {
   if (response.status !== 402 || payment === undefined || "tx" in payment.proof) return undefined;
   const first = steps[0]?.exchange;

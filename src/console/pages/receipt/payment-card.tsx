@@ -4,7 +4,7 @@ import { formatCount, formatUsd } from "../../format.ts";
 import { Card, Facts, Money, Status, Time } from "../../ui/index.ts";
 import { Address, Transaction } from "../on-chain.tsx";
 
-/** The payment on the chain that a call was paid with, as the ledger has it; or that there was none. */
+/** The on-chain payment of a call, if it was not paid from the balance. */
 export function PaymentCard({ receipt, payment }: { receipt: Receipt; payment: ChainPayment | undefined }) {
   if (payment === undefined) {
     return (

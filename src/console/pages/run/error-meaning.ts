@@ -17,7 +17,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
     "The payment came after its quote had ended. What was paid is on the balance, which pays the next call.",
 };
 
-/** What the code of a failed run means for whoever called, and what to do. */
+/** Explains an error code and what to do. */
 export function errorMeaning(code: string): string {
   return (
     MEANINGS[code] ?? "The run did not complete, so nothing was charged. The message says what happened."

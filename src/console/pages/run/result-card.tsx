@@ -2,10 +2,10 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { Card, Code } from "../../ui/index.ts";
 
-/** Longer results begin folded. */
+/** Longer results are collapsed, characters. */
 const MAX_OPEN_LENGTH = 4_000;
 
-/** What the tool answered, where it is kept. */
+/** The stored result of a run. */
 export function ResultCard({ status, result }: { status: RunStatus; result: JsonObject | undefined }) {
   if (status !== RunStatus.COMPLETED) return null;
   if (result === undefined) {

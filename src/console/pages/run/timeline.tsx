@@ -4,7 +4,7 @@ import { formatDuration } from "../../format.ts";
 import { Time } from "../../ui/index.ts";
 import { runStatusLabel } from "../status-labels.ts";
 
-/** When the run was accepted, started and ended, and what lay between. */
+/** When the run was accepted, started and ended. */
 export function Timeline({ run }: { run: Run }) {
   const { createdAt, startedAt, endedAt, status } = run;
   return (

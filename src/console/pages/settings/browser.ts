@@ -1,4 +1,4 @@
-/** Marks of browsers in User-Agent headers; those that also bear others' marks come first. */
+/** Patterns for User-Agent headers. Order matters: Edge and Opera also claim to be Chrome. */
 const BROWSERS: readonly [mark: RegExp, name: string][] = [
   [/Edg(?:e|A|iOS)?\//, "Edge"],
   [/OPR\//, "Opera"],
@@ -15,7 +15,7 @@ const SYSTEMS: readonly [mark: RegExp, name: string][] = [
   [/Linux|X11/, "Linux"],
 ];
 
-/** What a User-Agent header says of the browser, in a word or two; its beginning where it says nothing known. */
+/** Returns a short name for a User-Agent header, or its first 40 characters. */
 export function browserOf(userAgent: string): string {
   const browser = BROWSERS.find(([mark]) => mark.test(userAgent))?.[1];
   const system = SYSTEMS.find(([mark]) => mark.test(userAgent))?.[1];

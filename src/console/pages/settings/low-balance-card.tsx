@@ -7,7 +7,7 @@ import { Button, Card, ErrorNote, Field, Input, Skeleton, showToast } from "../.
 
 const BALANCE = createConnectQueryKey({ schema: BalanceService.method.getBalance, cardinality: "finite" });
 
-/** Below which balance the console warns. */
+/** Sets the balance below which the console warns. */
 export function LowBalanceCard() {
   const { data, error, refetch } = useQuery(BalanceService.method.getBalance, {});
   return (

@@ -19,7 +19,7 @@ import { browserOf } from "./browser.ts";
 
 const LIST = createConnectQueryKey({ schema: SessionService.method.listSessions, cardinality: "finite" });
 
-/** Where the account is signed in, and how to end that. */
+/** Lists and ends the account's sessions. */
 export function SessionsCard() {
   const { data, error, refetch } = useQuery(SessionService.method.listSessions, {});
   const [asking, setAsking] = useState(false);
