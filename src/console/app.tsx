@@ -76,12 +76,12 @@ function PageLoading() {
 
 function NotFoundPage() {
   return (
-    <Page title="Nothing here">
+    <Page title="Page not found">
       <EmptyState
         title="There is no page at this address"
-        action={<ButtonLink href="/keys">Go to your keys</ButtonLink>}
+        action={<ButtonLink href="/">Go to the overview</ButtonLink>}
       >
-        It may have been moved, or the address is mistyped.
+        It may have moved, or the address may be mistyped.
       </EmptyState>
     </Page>
   );

@@ -106,6 +106,11 @@ export function formatRelativeTime(date: Date, now: Date): string {
   return formatUtcDay(date);
 }
 
+/** Capitalizes the first letter. */
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function groupThousands(digits: string): string {
   return digits.replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -30,7 +30,7 @@ export function Frame({ children }: { children: ReactNode }) {
   return (
     <div className={open ? "frame is-open" : "frame"}>
       <a href="#content" className="skip">
-        Skip to the content
+        Skip to content
       </a>
       <header className="side">
         <Brand />

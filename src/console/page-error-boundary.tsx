@@ -33,17 +33,17 @@ export class PageErrorBoundary extends Component<Props, State> {
 
 function Failed() {
   return (
-    <Page title="This page could not be shown">
+    <Page title="This page could not be loaded">
       <Note
         tone="bad"
-        title="The gateway cannot be reached, or it has another version by now"
+        title="The gateway is unreachable or was updated"
         action={
           <Button small onClick={() => globalThis.location.reload()}>
-            Load the page again
+            Reload page
           </Button>
         }
       >
-        What you have saved is safe.
+        Saved data is safe.
       </Note>
     </Page>
   );

@@ -23,7 +23,7 @@ export function SignedInProvider({ value, children }: { value: SignedIn; childre
 /** Returns the session. @throws Error outside of SignedInProvider */
 export function useSignedIn(): SignedIn {
   const signedIn = use(SignedInContext);
-  if (!signedIn) throw new Error("nobody is signed in");
+  if (!signedIn) throw new Error("useSignedIn was called outside of SignedInProvider");
   return signedIn;
 }
 

@@ -4,7 +4,7 @@ import { testWallet } from "./wallet.ts";
 
 /** What people see when something goes wrong around them, and that they get on from there. */
 export function failureFlows(getWorld: () => ConsoleWorld): void {
-  test("a page that cannot be fetched is said to be, the others go on, and it is there after loading again", async () => {
+  test("shows an error for a page that fails to load, keeps other pages working and recovers on reload", async () => {
     const world = getWorld();
     const { page, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
       expected: [/ERR_FAILED|thrown|error/],
@@ -13,18 +13,18 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.goto("");
     const to = (name: string) => page.getByRole("navigation").getByRole("link", { name }).click();
     await to("Keys");
-    await page.getByRole("heading", { name: "This page could not be shown" }).waitFor();
+    await page.getByRole("heading", { name: "This page could not be loaded" }).waitFor();
     await to("Activity");
     await page.getByRole("heading", { name: "Activity" }).waitFor();
     await to("Keys");
     await page.unrouteAll();
-    await page.getByRole("button", { name: "Load the page again" }).click();
+    await page.getByRole("button", { name: "Reload page" }).click();
     await page.getByRole("heading", { name: "Keys" }).waitFor();
-    expect(await page.getByText("could not be shown").count()).toBe(0);
+    expect(await page.getByText("could not be loaded").count()).toBe(0);
     await closeBrowser();
   });
 
-  test("without a network a page says that the gateway cannot be reached, and shows what there is once it can", async () => {
+  test("shows that the gateway cannot be reached without a network and recovers on retry", async () => {
     const world = getWorld();
     const { page, context, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
       expected: [/ERR_INTERNET_DISCONNECTED/],
@@ -43,7 +43,7 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("a session that was ended elsewhere is said to have, and the next one goes on at the same page", async () => {
+  test("reports a session that was ended elsewhere and returns to the same page after sign-in", async () => {
     const world = getWorld();
     const { wallet } = await world.agent();
     const { page, closeBrowser } = await world.signedInBrowser(wallet, {
@@ -66,21 +66,21 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("what happened in the playground is still there after a look at the receipt, and gone with the session", async () => {
+  test("keeps the playground call after Back from the receipt and clears it at sign-out", async () => {
     const world = getWorld();
     const { wallet } = await world.agent({ balance: 10_000n });
     const { page, closeBrowser } = await world.signedInBrowser(wallet, { wallets: [testWallet(wallet)] });
     await page.goto("playground?tool=vram_estimate");
-    await page.getByRole("button", { name: "Make a playground key" }).click();
+    await page.getByRole("button", { name: "Create a temporary key" }).click();
     await page.getByRole("button", { name: "Run" }).click();
-    await page.getByRole("link", { name: "Open the receipt" }).click();
+    await page.getByRole("link", { name: "View receipt" }).click();
     await page.getByRole("heading", { name: "Receipt" }).first().waitFor();
     await page.goBack();
-    await page.getByRole("heading", { name: "What happened" }).waitFor();
+    await page.getByRole("heading", { name: "Call details" }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Test wallet" }).click();
-    await page.getByRole("button", { name: "Make a playground key" }).waitFor();
-    expect(await page.getByText("Nothing was called yet").count()).toBe(1);
+    await page.getByRole("button", { name: "Create a temporary key" }).waitFor();
+    expect(await page.getByText("No calls yet").count()).toBe(1);
     await closeBrowser();
   });
 }

@@ -6,7 +6,7 @@ import type { ConsoleWorld } from "./console-world.ts";
 
 /** How long the page takes to come. */
 export function firstLoad(getWorld: () => ConsoleWorld): void {
-  test("the first load is told as so many loads of an empty page", async () => {
+  test("reports the first load time relative to an empty page", async () => {
     const world = getWorld();
     const empty = createServer((_request, response) => {
       response.setHeader("content-type", "text/html");

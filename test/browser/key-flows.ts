@@ -4,7 +4,7 @@ import { POLL, type ConsoleWorld } from "./console-world.ts";
 
 /** What people do with keys. */
 export function keyFlows(getWorld: () => ConsoleWorld): void {
-  test("a key is shown until it is saved, works from elsewhere, and is refused once it is revoked", async () => {
+  test("shows a new key until it is saved, accepts it from agents and rejects it once revoked", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
@@ -31,20 +31,20 @@ export function keyFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("a key that is rotated stops at once where that is asked for, and the new one takes its place", async () => {
+  test("stops the old key immediately when rotation asks for it", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("keys");
     await page.getByRole("button", { name: "Rotate test" }).click();
-    await page.getByLabel("The old key").selectOption({ label: "Stops at once" });
+    await page.getByLabel("Old key").selectOption({ label: "Stops immediately" });
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
     const shown = await page.getByRole("region", { name: "API key" }).textContent();
     const rotated = { ...agent, apiKey: secret("an API key", shown?.trim() ?? "") };
     expect(await world.call(rotated, "get_status", {})).toMatchObject({ status: 200 });
     await expect.poll(async () => (await world.call(agent, "get_status", {})).status, POLL).toBe(401);
     await page.getByRole("button", { name: "I have saved it" }).click();
-    await page.getByRole("button", { name: "Show 1 key that no longer works" }).click();
+    await page.getByRole("button", { name: "Show 1 inactive key" }).click();
     expect(await page.getByRole("table").last().textContent()).toContain("test");
     await closeBrowser();
   });

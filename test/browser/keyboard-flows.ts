@@ -15,7 +15,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
 
 /** What is done without a mouse. */
 export function keyboardFlows(getWorld: () => ConsoleWorld): void {
-  test("somebody signs in, creates a key and deposits with the keyboard alone", async () => {
+  test("supports sign-in, key creation and deposit by keyboard alone", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const { page, closeBrowser } = await world.browserFor({ wallets: [testWallet(agent.wallet)] });

@@ -7,7 +7,7 @@ import { testWallet } from "./wallet.ts";
 
 /** How money comes in, and what is told of it. */
 export function moneyFlows(getWorld: () => ConsoleWorld): void {
-  test("a deposit from the page's wallet is followed until it is on the balance", async () => {
+  test("tracks a deposit from the connected wallet until it is credited", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, {
@@ -26,7 +26,7 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("the statement as a file adds up to the balance in the ledger", async () => {
+  test("exports a statement that sums to the ledger balance", async () => {
     const world = getWorld();
     const agent = await world.agent({ balance: 5_000_000n });
     for (const count of [1, 2, 3]) await world.call(agent, "vram_estimate", { parameters_b: count });
@@ -35,7 +35,7 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("tab", { name: "Statement" }).click();
     await page.getByRole("button", { name: "Export CSV" }).click();
     const downloading = page.waitForEvent("download");
-    await page.getByRole("link", { name: "Save CSV" }).click();
+    await page.getByRole("link", { name: "Download CSV" }).click();
     const [head = "", ...lines] = (await readFile(await (await downloading).path(), "utf8"))
       .trim()
       .split(/\r?\n/);
@@ -51,7 +51,7 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("a deposit is paid by another wallet that knows nothing but the link of Solana Pay", async () => {
+  test("credits a deposit that another wallet pays by its Solana Pay link", async () => {
     const world = getWorld();
     const [agent, other] = [await world.agent(), await world.agent()];
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);

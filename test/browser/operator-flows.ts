@@ -3,24 +3,24 @@ import { POLL, type ConsoleWorld } from "./console-world.ts";
 
 /** What operators do. */
 export function operatorFlows(getWorld: () => ConsoleWorld): void {
-  test("an operator finds an account, adjusts its balance, blocks it and lets it in again, and all of it is in the log", async () => {
+  test("lets an operator find, adjust, block and unblock an account, and logs each action", async () => {
     const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
     const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
     await page.goto("operator/accounts");
-    await page.getByLabel("Find").fill(agent.wallet.publicKey.toBase58().slice(0, 12));
+    await page.getByLabel("Search").fill(agent.wallet.publicKey.toBase58().slice(0, 12));
     await page.getByRole("table").getByRole("link").first().click();
     await page.getByText(agent.accountId).waitFor();
 
     await page.getByRole("button", { name: "Adjust balance" }).click();
-    await page.getByRole("button", { name: "Go on" }).click();
-    await page.getByText("Say why").waitFor();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("Enter a reason").waitFor();
     await page.getByLabel("Amount").fill("1.25");
     await page.getByLabel("Reason").fill("Goodwill");
-    await page.getByRole("button", { name: "Go on" }).click();
-    await page.getByText("$0.00 becomes $1.25").waitFor();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("New balance: $1.25 (was $0.00)").waitFor();
     await page.getByRole("button", { name: "Add $1.25" }).click();
-    await page.getByText("The balance was adjusted by +$1.25").waitFor();
+    await page.getByText("Balance adjusted by +$1.25").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_250_000n);
 
     await page.getByRole("button", { name: "Block", exact: true }).click();
@@ -33,14 +33,14 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await expect.poll(async () => (await world.call(agent, "get_status", {})).status, POLL).toBe(200);
 
     await page.getByRole("link", { name: "Audit log" }).click();
-    const log = page.getByRole("table", { name: "Actions of operators" });
+    const log = page.getByRole("table", { name: "Operator actions" });
     await log.waitFor();
     expect(await log.getByRole("row").count()).toBe(4);
     expect(await log.textContent()).toContain("Goodwill");
     await closeBrowser();
   });
 
-  test("an operator gives a transfer of nobody to its owner, and the audit is clean", async () => {
+  test("lets an operator assign a transfer in suspense and run a clean audit", async () => {
     const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
     await world.pay(agent, 750_000n, "<b>to my account</b>");
@@ -50,18 +50,18 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.goto("operator/payments");
     await page.getByText("<b>to my account</b>").waitFor();
     await page.getByRole("button", { name: "Assign", exact: true }).click();
-    await page.getByLabel("Account", { exact: true }).fill(agent.accountId);
+    await page.getByLabel("Account ID").fill(agent.accountId);
     await page.getByLabel("Reason").fill("They wrote to us");
     await page.getByRole("button", { name: "Assign $0.75" }).click();
-    await page.getByText("Nothing waits").waitFor();
+    await page.getByText("No unassigned transfers").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(750_000n);
     await page.getByRole("link", { name: "Operations" }).click();
     await page.getByRole("button", { name: "Run now" }).click();
-    await page.getByText("clean", { exact: true }).waitFor();
+    await page.getByText("Clean", { exact: true }).waitFor();
     await closeBrowser();
   });
 
-  test("who is no operator sees none of it", async () => {
+  test("shows operator pages to operators only", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
@@ -71,7 +71,7 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("a correction whose answer is lost is made once, however often it is asked for", async () => {
+  test("adjusts a balance once when the response is lost and the request retried", async () => {
     const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
     const { page, context, closeBrowser } = await world.signedInBrowser(operator.wallet, {
@@ -81,7 +81,7 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Adjust balance" }).click();
     await page.getByLabel("Amount").fill("0.000001");
     await page.getByLabel("Reason").fill("Rounding");
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
     await context.route(
       /AdjustBalance/,
       async (route) => {
@@ -93,7 +93,7 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Add $0.000001" }).click();
     await page.getByText("The gateway cannot be reached").waitFor();
     await page.getByRole("button", { name: "Add $0.000001" }).click();
-    await page.getByText("The balance was adjusted by +$0.000001").waitFor();
+    await page.getByText("Balance adjusted by +$0.000001").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1n);
     await closeBrowser();
   });

@@ -16,37 +16,37 @@ const expected = [/status of 402/, /status of 503/];
 /** Opens the playground with a key that was made there. */
 async function ready(page: Page): Promise<void> {
   await page.goto("playground");
-  await page.getByRole("button", { name: "Make a playground key" }).click();
-  await page.getByText("ends in").waitFor();
+  await page.getByRole("button", { name: "Create a temporary key" }).click();
+  await page.getByText(/^expires in/).waitFor();
 }
 
 /** Runs the call that is there, and pays what it costs. */
 async function buy(page: Page, wallet: TestWallet): Promise<void> {
   await page.getByRole("button", { name: "Run" }).click();
-  await page.getByText("the quote is good for").waitFor();
+  await page.getByText("quote valid for").waitFor();
   await page.getByRole("button", { name: wallet.name, exact: true }).click();
   await page.getByRole("button", { name: `Pay $0.001 with ${wallet.name}` }).click();
 }
 
 /** What people try in the playground. */
 export function playgroundFlows(getWorld: () => ConsoleWorld): void {
-  test("a call without a balance is quoted, paid with a signature alone, answered, and has a receipt", async () => {
+  test("pays a quote with a signature alone and links the receipt when the balance is empty", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
     await buy(page, wallet);
-    await page.getByText("paid by a gasless transfer").waitFor();
+    await page.getByText("wallet payment (no network fee)").waitFor();
     expect(wallet.requests).toEqual(["signTransaction"]);
-    await page.getByRole("link", { name: "Open the receipt" }).click();
+    await page.getByRole("link", { name: "View receipt" }).click();
     await page.getByRole("heading", { name: "Receipt" }).first().waitFor();
     await page.getByText("$0.001").first().waitFor();
     expect(await world.violations()).toEqual([]);
     await closeBrowser();
   });
 
-  test("a wallet that only sends by itself pays on the chain, and the call waits until that is seen", async () => {
+  test("waits for the payment of a wallet that submits transactions itself", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet, {
@@ -57,18 +57,18 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
     await buy(page, wallet);
-    await page.getByText("paid by a transfer on the chain").waitFor();
+    await page.getByText("Charged $0.001, wallet payment").waitFor();
     expect(wallet.requests).toEqual(["signAndSendTransaction"]);
     await closeBrowser();
   });
 
-  test("the balance pays first, a free tool costs nothing, and what is wrong with the parameters is told", async () => {
+  test("pays from the balance first, runs free tools and reports invalid parameters", async () => {
     const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { expected: [/status of 400/] });
     await ready(page);
     await page.getByRole("button", { name: "Run" }).click();
-    await page.getByText("paid by the balance").waitFor();
+    await page.getByText("paid from balance").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(999_000n);
     await page.getByLabel("context_length").fill("many");
     await page.getByRole("button", { name: "Run" }).click();
@@ -78,34 +78,34 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("400 INVALID_REQUEST").waitFor();
     await page.getByLabel("Tool", { exact: true }).selectOption("echo");
     await page.getByRole("button", { name: "Run" }).click();
-    await page.getByText("It was free").waitFor();
-    const table = page.getByRole("table", { name: "Calls of this visit" });
+    await page.getByText("Free call").waitFor();
+    const table = page.getByRole("table", { name: "Call history" });
     expect(await table.getByRole("row").count()).toBe(4);
     await closeBrowser();
   });
 
-  test("who declines to pay has paid nothing; a payment that is on its way is waited for, and not made twice", async () => {
+  test("charges nothing when the payment is rejected, and waits for a pending payment without paying twice", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet, { rejects: true });
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
     await buy(page, wallet);
-    await page.getByText("You declined in Test wallet").waitFor();
+    await page.getByText("You rejected the request in Test wallet").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(0n);
     wallet.rejects = false;
     world.chain.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 500 } });
     await page.getByRole("button", { name: "Pay $0.001 with Test wallet" }).click();
-    await page.getByText("The payment is on its way: asked").waitFor();
+    await page.getByText("Payment pending: retry").waitFor();
     expect(await page.getByRole("button", { name: /^Pay/ }).count()).toBe(0);
     world.chain.faults.clear("sendTransaction");
-    await page.getByText("paid by a gasless transfer").waitFor();
+    await page.getByText("wallet payment (no network fee)").waitFor();
     // It was declined once and signed once.
     expect(wallet.requests).toEqual(["signTransaction", "signTransaction"]);
     await closeBrowser();
   });
 
-  test("an answer that is lost on its way is asked for again with the same payment", async () => {
+  test("retries a lost response with the same payment", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
@@ -124,14 +124,14 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
       return route.abort();
     });
     await buy(page, wallet);
-    await page.getByRole("button", { name: "Ask again with the same payment" }).click();
-    await page.getByText("paid by a gasless transfer").waitFor();
+    await page.getByRole("button", { name: "Retry with the same payment" }).click();
+    await page.getByText("wallet payment (no network fee)").waitFor();
     expect(wallet.requests).toEqual(["signTransaction"]);
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(0n);
     await closeBrowser();
   });
 
-  test("a quote that has expired is not paid: another one is asked for", async () => {
+  test("requests a new quote instead of paying an expired one", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
@@ -139,22 +139,22 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.clock.install();
     await ready(page);
     await page.getByRole("button", { name: "Run" }).click();
-    await page.getByText("the quote is good for").waitFor();
+    await page.getByText("quote valid for").waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.clock.fastForward("05:01");
     await page.getByText("The quote has expired").waitFor();
     expect(await page.getByRole("button", { name: wallet.name, exact: true }).count()).toBe(0);
     await page.clock.setSystemTime(Date.now());
-    await page.getByRole("button", { name: "Ask for a new one" }).click();
-    await page.getByText("the quote is good for").waitFor();
+    await page.getByRole("button", { name: "Get a new quote" }).click();
+    await page.getByText("quote valid for").waitFor();
     await page.getByRole("button", { name: wallet.name, exact: true }).click();
     await page.getByRole("button", { name: `Pay $0.001 with ${wallet.name}` }).click();
-    await page.getByText("paid by a gasless transfer").waitFor();
+    await page.getByText("wallet payment (no network fee)").waitFor();
     expect(wallet.requests).toEqual(["signTransaction"]);
     await closeBrowser();
   });
 
-  test("what is copied works elsewhere: the line for a shell, the MCP configuration, the program", async () => {
+  test("offers curl, MCP and TypeScript snippets that work outside the console", async () => {
     const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);

@@ -46,10 +46,10 @@ const SCREENSHOTS: readonly Screenshot[] = [
     at: () => "playground",
     narrow: true,
     first: async (page) => {
-      await page.getByRole("button", { name: "Make a playground key" }).click();
-      await page.getByText("ends in").waitFor();
+      await page.getByRole("button", { name: "Create a temporary key" }).click();
+      await page.getByText(/^expires in/).waitFor();
       await page.getByRole("button", { name: "Run" }).click();
-      await page.getByText("paid by the balance").waitFor();
+      await page.getByText("paid from balance").waitFor();
     },
   },
   {
@@ -57,10 +57,10 @@ const SCREENSHOTS: readonly Screenshot[] = [
     at: () => "playground",
     emptyAccount: true,
     first: async (page) => {
-      await page.getByRole("button", { name: "Make a playground key" }).click();
-      await page.getByText("ends in").waitFor();
+      await page.getByRole("button", { name: "Create a temporary key" }).click();
+      await page.getByText(/^expires in/).waitFor();
       await page.getByRole("button", { name: "Run" }).click();
-      await page.getByText("the quote is good for").waitFor();
+      await page.getByText("quote valid for").waitFor();
       await page.getByRole("button", { name: "Test wallet", exact: true }).click();
       await page.getByRole("button", { name: "Pay $0.001 with Test wallet" }).waitFor();
     },

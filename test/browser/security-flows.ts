@@ -6,7 +6,7 @@ import type { ConsoleWorld } from "./console-world.ts";
 
 /** What others try with somebody's session. */
 export function securityFlows(getWorld: () => ConsoleWorld): void {
-  test("a stolen cookie opens neither the agents' door nor the console's from another origin, and nothing after signing out", async () => {
+  test("rejects a stolen cookie at the agent API, from other origins and after sign-out", async () => {
     const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
     const { page, context, closeBrowser } = await world.signedInBrowser(agent.wallet, {
@@ -35,7 +35,7 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("a script in the page can make no policy for text that becomes code, and writes no markup without one", async () => {
+  test("prevents page scripts from creating Trusted Types policies and writing markup", async () => {
     const agent = await getWorld().agent();
     const { page, closeBrowser } = await getWorld().signedInBrowser(agent.wallet, { expected: [/trusted/i] });
     await page.goto("");
@@ -62,7 +62,7 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("a page of another origin can make the browser do nothing in the console", async () => {
+  test("prevents other origins from acting through the browser", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const { page, context } = await world.signedInBrowser(agent.wallet);

@@ -5,7 +5,7 @@ import { testWallet } from "./wallet.ts";
 
 /** What people set, and how they end their sessions. */
 export function settingsFlows(getWorld: () => ConsoleWorld): void {
-  test("a session is ended from another one, and all of them at once", async () => {
+  test("ends a session from another one, and all sessions together", async () => {
     const world = getWorld();
     const { wallet } = await world.agent();
     const options = { wallets: [testWallet(wallet)], expected: [/status of 401/] };
@@ -15,10 +15,10 @@ export function settingsFlows(getWorld: () => ConsoleWorld): void {
     ];
     await second.page.goto("settings");
     await first.page.goto("settings");
-    const end = first.page.getByRole("button", { name: "End", exact: true });
+    const end = first.page.getByRole("button", { name: "End session", exact: true });
     await expect.poll(() => end.count()).toBe(1);
     await end.click();
-    await first.page.getByText("The session has ended").waitFor();
+    await first.page.getByText("Session ended").waitFor();
     const thrownOut = second.page.getByRole("heading", { name: "Sign in with your wallet" });
     await navigate(second.page, "keys");
     await thrownOut.waitFor();
@@ -34,7 +34,7 @@ export function settingsFlows(getWorld: () => ConsoleWorld): void {
     await second.closeBrowser();
   });
 
-  test("the theme that was chosen stays on this device, whatever the system has", async () => {
+  test("keeps the selected theme on the device across reloads", async () => {
     const world = getWorld();
     const { page, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
       colorScheme: "light",
@@ -42,25 +42,25 @@ export function settingsFlows(getWorld: () => ConsoleWorld): void {
     const paper = () =>
       page.evaluate("getComputedStyle(document.documentElement).backgroundColor").then(String);
     await page.goto("settings");
-    await page.getByRole("radio", { name: "As the system" }).waitFor();
+    await page.getByRole("radio", { name: "System" }).waitFor();
     const light = await paper();
     await page.getByText("Dark", { exact: true }).click();
     await expect.poll(paper).not.toBe(light);
     await page.reload();
     await page.getByRole("radio", { name: "Dark" }).waitFor();
     expect(await paper()).not.toBe(light);
-    await page.getByText("As the system", { exact: true }).click();
+    await page.getByText("System", { exact: true }).click();
     await expect.poll(paper).toBe(light);
     await closeBrowser();
   });
 
-  test("the page warns of a balance below the one that was set", async () => {
+  test("warns when the balance is below the configured threshold", async () => {
     const world = getWorld();
     const agent = await world.agent({ balance: 2_000_000n });
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     const warning = page.getByText("The balance is low");
     await page.goto("");
-    await page.getByText("Held", { exact: true }).waitFor();
+    await page.getByText("Reserved", { exact: true }).waitFor();
     expect(await warning.count()).toBe(0);
     await navigate(page, "settings");
     const account = `select rate_per_minute, burst from account where id = '${agent.accountId.slice("acct_".length)}'`;
@@ -68,7 +68,7 @@ export function settingsFlows(getWorld: () => ConsoleWorld): void {
     const [rate, burst] = [limits.rate_per_minute, limits.burst].map((limit) =>
       Number(limit).toLocaleString("en-US"),
     );
-    await page.getByText(`${rate} requests a minute, ${burst} of them at once`, { exact: true }).waitFor();
+    await page.getByText(`${rate} requests/min, bursts of ${burst}`, { exact: true }).waitFor();
     await page.getByLabel("Warn below").fill("2.000001");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved").waitFor();

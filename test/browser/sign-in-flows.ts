@@ -5,7 +5,7 @@ import { ledgerWallet, testWallet, walletWithoutSignIn } from "./wallet.ts";
 
 /** How people come in, and go. */
 export function signInFlows(getWorld: () => ConsoleWorld): void {
-  test("somebody signs in with a wallet, is still signed in after a reload, and signs out", async () => {
+  test("signs in with a wallet, stays signed in after a reload and signs out", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
@@ -21,7 +21,7 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("a wallet without signIn signs the text as a message, and a Ledger signs a transaction", async () => {
+  test("signs in by message without signIn support, and by transaction with a Ledger", async () => {
     const world = getWorld();
     const [plain, onLedger] = [
       walletWithoutSignIn((await world.agent()).wallet),
@@ -40,13 +40,13 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("whoever declines in the wallet is told so and nothing else happens", async () => {
+  test("reports a rejected signature and starts no session", async () => {
     const world = getWorld();
     const wallet = testWallet((await world.agent()).wallet, { rejects: true });
     const { page, context, closeBrowser } = await world.browserFor({ wallets: [wallet] });
     await page.goto("");
     await page.getByRole("button", { name: "Test wallet" }).click();
-    await page.getByText("You declined in Test wallet").waitFor();
+    await page.getByText("You rejected the request in Test wallet").waitFor();
     expect(await context.cookies()).toEqual([]);
     wallet.rejects = false;
     await page.getByRole("button", { name: "Test wallet" }).click();
@@ -54,7 +54,7 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("what is still being asked when somebody signs out is given up, and ends nobody's session", async () => {
+  test("cancels pending requests at sign-out, and ignores their late responses", async () => {
     const world = getWorld();
     const [first, next] = [await world.agent(), await world.agent()];
     const wallets = [testWallet(first.wallet, { name: "First" }), testWallet(next.wallet, { name: "Next" })];
@@ -84,7 +84,7 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
-  test("whoever signs in next sees nothing of the one before: no balance, and no secret", async () => {
+  test("shows neither balance nor secret of the previous session", async () => {
     const world = getWorld();
     const [rich, next] = [await world.agent({ balance: 7_770_001n }), await world.agent()];
     const wallets = [testWallet(rich.wallet, { name: "Rich" }), testWallet(next.wallet, { name: "Next" })];
@@ -94,7 +94,7 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("$7.770001").first().waitFor();
     await navigate(page, "keys");
     await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByLabel("Name").fill("Of the one before");
+    await page.getByLabel("Name").fill("Previous key");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("region", { name: "API key" }).waitFor();
     const sent: string[] = [];
@@ -114,11 +114,11 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
       await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: place }).click();
       await page.getByRole("heading", { name: place, level: 1 }).waitFor();
       const seen = await page.locator("body").innerText();
-      expect(seen).not.toMatch(/7\.77|Of the one before|sk-agent-/);
+      expect(seen).not.toMatch(/7\.77|Previous key|sk-agent-/);
     }
     answer();
     await page.getByRole("table", { name: "API keys" }).waitFor();
-    expect(await page.locator("body").innerText()).not.toContain("Of the one before");
+    expect(await page.locator("body").innerText()).not.toContain("Previous key");
     await closeBrowser();
   });
 }

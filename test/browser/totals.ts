@@ -109,7 +109,7 @@ class Sums {
 
 /** Whether the page adds up. */
 export function totalsTests(getWorld: () => ConsoleWorld): void {
-  test(`after ${CALLS} calls every total on the page is what the ledger's transfers add up to`, async () => {
+  test(`shows totals that match the ledger after ${CALLS} calls`, async () => {
     const world = getWorld();
     const agent = await world.agent({ operator: true });
     await makeManyCalls(world, agent);
@@ -120,7 +120,7 @@ export function totalsTests(getWorld: () => ConsoleWorld): void {
     await page.getByRole("table", { name: "By key" }).waitFor();
     const balance = await sums.balance();
     expect(parseMicroUsd(await page.locator(".balance-figure").innerText())).toBe(balance);
-    expect(await statValue(page, "Held")).toBe(0n);
+    expect(await statValue(page, "Reserved")).toBe(0n);
     const [, , month] = await sums.total(29);
     expect(await statValue(page, "Last 30 days")).toBe(month);
     expect(await statValue(page, "Spent today")).toBe((await sums.total(0))[2]);
@@ -165,22 +165,22 @@ async function checkPagination(page: Page): Promise<void> {
   });
   await navigate(page, "activity");
   const table = page.getByRole("table", { name: "Receipts" });
-  await page.getByText("25 receipts, page 1", { exact: true }).waitFor();
+  await page.getByText("Page 1: 25 receipts", { exact: true }).waitFor();
   const [first] = await table.getByRole("link").all();
   const newest = await first?.getAttribute("href");
   expect(await page.getByRole("button", { name: "Newer" }).isDisabled()).toBe(true);
   for (let turned = 2; turned <= 10; turned++) {
     await page.getByRole("button", { name: "Older" }).click();
-    await page.getByText(`25 receipts, page ${turned}`, { exact: true }).waitFor();
+    await page.getByText(`Page ${turned}: 25 receipts`, { exact: true }).waitFor();
   }
   expect([await table.getByRole("row").count(), asked]).toEqual([26, 10]);
   await page.getByRole("button", { name: "Newer" }).click();
-  await page.getByText("25 receipts, page 9", { exact: true }).waitFor();
+  await page.getByText("Page 9: 25 receipts", { exact: true }).waitFor();
   // Another list begins at its first page.
   await page.getByLabel("Status").selectOption("refunded");
-  await page.getByText(/^[1-9]\d* receipts?, (page 1|all of them)$/).waitFor();
+  await page.getByText(/^(Page 1: )?[1-9]\d* receipts?$/).waitFor();
   await navigate(page, "activity");
-  await page.getByText("25 receipts, page 1", { exact: true }).waitFor();
+  await page.getByText("Page 1: 25 receipts", { exact: true }).waitFor();
   expect(await table.getByRole("link").first().getAttribute("href")).toBe(newest);
 }
 

@@ -17,8 +17,8 @@ const used = (name: string, chargedCalls: bigint, spentUsdcMicrousd: bigint) =>
 const CHAT = tool("inference_chat");
 const VRAM = tool("vram_estimate", 2_000n);
 
-describe("how far a balance reaches", () => {
-  it("is told by the tool that is used most at its average cost, and by the cheapest one", () => {
+describe("affordableCalls", () => {
+  it("returns the most used tool at its average cost and the cheapest tool", () => {
     const reach = affordableCalls(
       1_000_000n,
       [CHAT, VRAM, tool("weather", 5_000n)],
@@ -30,12 +30,12 @@ describe("how far a balance reaches", () => {
     ]);
   });
 
-  it("is told once where the most used tool is the cheapest, at its price of today", () => {
+  it("returns one entry when the most used tool is the cheapest", () => {
     const reach = affordableCalls(10_000n, [CHAT, VRAM], [used("vram_estimate", 10n, 90_000n)]);
     expect(reach).toEqual([{ tool: "vram_estimate", calls: 5n, basis: "price" }]);
   });
 
-  it("rounds down: what is left over buys no call", () => {
+  it("rounds down to whole calls", () => {
     expect(affordableCalls(3_999n, [VRAM], [])).toEqual([
       { tool: "vram_estimate", calls: 1n, basis: "price" },
     ]);
@@ -44,13 +44,13 @@ describe("how far a balance reaches", () => {
     ]);
   });
 
-  it("does not count on free tools, nor on tools that cannot be called", () => {
+  it("ignores free and inactive tools", () => {
     expect(
       affordableCalls(9_000n, [tool("free", 0n), tool("soon", 1n, ToolStatus.COMING_SOON), VRAM], []),
     ).toEqual([{ tool: "vram_estimate", calls: 4n, basis: "price" }]);
   });
 
-  it("is nothing where there is no balance, and nothing where nothing has a price", () => {
+  it("returns nothing without a balance or a price", () => {
     expect(affordableCalls(0n, [VRAM], [])).toEqual([]);
     expect(affordableCalls(-5n, [VRAM], [used("vram_estimate", 1n, 2_000n)])).toEqual([]);
     expect(affordableCalls(9_000n, [CHAT], [])).toEqual([]);

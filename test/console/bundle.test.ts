@@ -46,8 +46,8 @@ function withNeeds(names: Iterable<string>): Set<string> {
 const weight = (names: Iterable<string>) =>
   [...names].reduce((sum, name) => sum + (scripts.get(name)?.size ?? 0), 0);
 
-describe("the scripts of the console", () => {
-  it("are small enough for each page, with all that the page ever asks for", () => {
+describe("console bundle", () => {
+  it("keeps every page below the size limit, lazy chunks included", () => {
     const start = withNeeds([entry]);
     const pages = scripts.get(entry)?.later ?? [];
     expect(pages.length).toBeGreaterThan(3);
@@ -63,12 +63,12 @@ describe("the scripts of the console", () => {
     }
   });
 
-  it("leave the chart and the development wallet to those that show or need them", () => {
+  it("loads the chart and the development wallet lazily", () => {
     const start = [...withNeeds([entry])];
     expect(start.filter((name) => /^(?:chart|dev-wallet|keys|settings)-/.test(name))).toEqual([]);
   });
 
-  it("make no code of text, and bring no wallet's key along", () => {
+  it("contains no eval, raw HTML or wallet key", () => {
     for (const [name, { text }] of scripts) {
       expect(text, name).not.toMatch(/\beval\(|new Function\(|dangerouslySetInnerHTML:\{__html/);
       expect(text, name).not.toMatch(/secret_key"?:\[/);

@@ -53,38 +53,38 @@ async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } 
   };
 }
 
-let door: Awaited<ReturnType<typeof serve>>;
+let server: Awaited<ReturnType<typeof serve>>;
 let script: string;
 
 beforeAll(async () => {
-  door = await serve();
-  const page = await door.ask("/console/");
+  server = await serve();
+  const page = await server.ask("/console/");
   script =
     /src="(?<script>\/console\/assets\/[^"]+\.js)"/.exec(page.body.toString())?.groups?.["script"] ?? "";
 });
-afterAll(() => door.close());
+afterAll(() => server.close());
 
-describe("the page", () => {
-  it("is at /console/, where /console leads", async () => {
-    const { status, headers } = await door.ask("/console");
+describe("console page", () => {
+  it("is served at /console/, which /console redirects to", async () => {
+    const { status, headers } = await server.ask("/console");
     expect([status, headers.location]).toEqual([308, "/console/"]);
-    const page = await door.ask("/console/");
+    const page = await server.ask("/console/");
     expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
     expect(page.headers["cache-control"]).toBe("no-cache");
   });
 
-  it("has no script and no style in itself, which its policy would not run", async () => {
-    const html = (await door.ask("/console/")).body.toString();
+  it("contains no inline script or style", async () => {
+    const html = (await server.ask("/console/")).body.toString();
     expect(script).not.toBe("");
     expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
   });
 
-  it("is also at every address of its own, and at no file's that is not there", async () => {
-    const page = (await door.ask("/console/")).body;
+  it("is served at every page URL but not at missing files", async () => {
+    const page = (await server.ask("/console/")).body;
     for (const target of ["/console/keys", "/console/receipts/rcpt_1", "/console/operator/accounts?q=1.js"])
-      expect((await door.ask(target)).body, target).toEqual(page);
+      expect((await server.ask(target)).body, target).toEqual(page);
     for (const target of ["/console/assets/gone.js", "/console/favicon.ico", "/console/.env"])
-      expect((await door.ask(target)).status, target).toBe(404);
+      expect((await server.ask(target)).status, target).toBe(404);
   });
 
   it.each([
@@ -96,24 +96,24 @@ describe("the page", () => {
     "/console/assets/../../../package.json",
     "/console/console.sources.json",
     "/console/__proto__.js",
-  ])("gives nothing away of what else is on the disk: %s", async (target) => {
-    const { status, body } = await door.ask(target);
+  ])("does not serve other files: %s", async (target) => {
+    const { status, body } = await server.ask(target);
     expect([status, body.toString()]).toEqual([404, "There is nothing at this path.\n"]);
   });
 });
 
-describe("what the page is made of", () => {
-  it("is kept for a year, since its names change with it", async () => {
-    const { status, headers } = await door.ask(script);
+describe("console assets", () => {
+  it("are cached for a year because their names contain a hash", async () => {
+    const { status, headers } = await server.ask(script);
     expect([status, headers["content-type"]]).toEqual([200, "text/javascript; charset=utf-8"]);
     expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
   });
 
-  it("comes in the smallest form that the caller takes, each of the same content", async () => {
-    const plain = await door.ask(script);
+  it("are served with the best accepted compression", async () => {
+    const plain = await server.ask(script);
     const [br, gzip] = [
-      await door.ask(script, { "accept-encoding": "gzip, deflate, br" }),
-      await door.ask(script, { "accept-encoding": "gzip, br;q=0" }),
+      await server.ask(script, { "accept-encoding": "gzip, deflate, br" }),
+      await server.ask(script, { "accept-encoding": "gzip, br;q=0" }),
     ];
     expect(plain.headers["content-encoding"]).toBeUndefined();
     expect([br.headers["content-encoding"], gzip.headers["content-encoding"]]).toEqual(["br", "gzip"]);
@@ -123,36 +123,36 @@ describe("what the page is made of", () => {
     expect(new Set([plain, br, gzip].map(({ headers }) => headers.etag)).size).toBe(3);
   });
 
-  it("is not sent again to those who have it", async () => {
+  it("answers 304 to a matching ETag", async () => {
     const accept = { "accept-encoding": "br" };
-    const { headers } = await door.ask("/console/", accept);
-    const again = await door.ask("/console/", { ...accept, "if-none-match": `"other", W/${headers.etag}` });
+    const { headers } = await server.ask("/console/", accept);
+    const again = await server.ask("/console/", { ...accept, "if-none-match": `"other", W/${headers.etag}` });
     expect([again.status, again.body.length, again.headers.etag]).toEqual([304, 0, headers.etag]);
-    expect((await door.ask("/console/", { ...accept, "if-none-match": '"other"' })).status).toBe(200);
+    expect((await server.ask("/console/", { ...accept, "if-none-match": '"other"' })).status).toBe(200);
   });
 
-  it("is told of without its content to HEAD, and takes no other method", async () => {
-    const [got, head] = [await door.ask(script), await door.ask(script, {}, "HEAD")];
+  it("support HEAD and reject other methods", async () => {
+    const [got, head] = [await server.ask(script), await server.ask(script, {}, "HEAD")];
     expect([head.status, head.body.length, head.headers["content-length"]]).toEqual([
       200,
       0,
       got.headers["content-length"],
     ]);
-    const posted = await door.ask("/console/", {}, "POST");
+    const posted = await server.ask("/console/", {}, "POST");
     expect([posted.status, posted.headers.allow]).toEqual([405, "GET, HEAD"]);
   });
 
-  it("has a picture for the browser's tab", async () => {
-    const html = (await door.ask("/console/")).body.toString();
+  it("include a favicon", async () => {
+    const html = (await server.ask("/console/")).body.toString();
     const icon = /rel="icon" href="([^"]+)"/.exec(html)?.[1] ?? "";
-    expect((await door.ask(icon)).headers["content-type"]).toBe("image/svg+xml");
+    expect((await server.ask(icon)).headers["content-type"]).toBe("image/svg+xml");
   });
 });
 
-describe("every answer", () => {
-  it("keeps other pages and other scripts out", async () => {
+describe("console response headers", () => {
+  it("set security headers on every response", async () => {
     for (const target of ["/console", "/console/", script, "/console/gone.js"]) {
-      const { headers } = await door.ask(target);
+      const { headers } = await server.ask(target);
       expect(headers, target).toMatchObject({
         "content-security-policy":
           "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -164,15 +164,15 @@ describe("every answer", () => {
     }
   });
 
-  it("asks for https alone where the console is there", async () => {
+  it("set HSTS when the console uses https", async () => {
     const secure = await serve({ url: "https://tools.example/console" });
     expect((await secure.ask("/console/")).headers["strict-transport-security"]).toBe("max-age=31536000");
     secure.close();
   });
 });
 
-describe("a gateway whose console is not built", () => {
-  it("says what to run, at every address of it", async () => {
+describe("gateway without a built console", () => {
+  it("answers 503 with the build command at every console URL", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "toolgate-console-"));
     const bare = await serve({ folder });
     for (const target of ["/console/", "/console/keys", script]) {
@@ -185,17 +185,17 @@ describe("a gateway whose console is not built", () => {
   });
 });
 
-describe("the development wallet's key", () => {
+describe("development wallet key", () => {
   const secretKey = secret("a development wallet's secret key", randomBytes(64));
   const target = "/console/dev-wallet.json";
   const mark = "toolgate-dev-wallet";
 
-  it("is nowhere in production", async () => {
-    expect((await door.ask(target)).status).toBe(404);
-    expect((await door.ask("/console/")).body.toString()).not.toContain(mark);
+  it("is not served in production", async () => {
+    expect((await server.ask(target)).status).toBe(404);
+    expect((await server.ask("/console/")).body.toString()).not.toContain(mark);
   });
 
-  it("is given to the console's own page alone, and kept by nobody", async () => {
+  it("is served to the console page only and never cached", async () => {
     const dev = await serve({ devWallet: secretKey });
     const given = await dev.ask(target, { "sec-fetch-site": "same-origin" });
     expect(JSON.parse(given.body.toString())).toEqual({ secret_key: [...secretKey] });
@@ -221,7 +221,7 @@ describe("the development wallet's key", () => {
     { HOST: "127.0.0.1", PUBLIC_URL: "https://tunnel.example" },
     { HOST: "127.0.0.1", CONSOLE_URL: "https://tunnel.example/console" },
     { HOST: "127.0.0.1", PUBLIC_URL: "https://tunnel.example", CONSOLE_URL: "http://127.0.0.1:8080/console" },
-  ])("is not served where other machines can come in: %j", async (config) => {
+  ])("is not served when other machines can connect: %j", async (config) => {
     const open = await serve({ config, devWallet: secretKey });
     expect((await open.ask(target)).status).toBe(404);
     expect((await open.ask("/console/")).body.toString()).not.toContain(mark);

@@ -10,35 +10,35 @@ import {
 
 const states = (state: DepositState) => stepsOf(state).map((step) => step.state);
 
-describe("the steps of a deposit", () => {
+describe("stepsOf", () => {
   it.each([
     [DepositState.WAITING, ["now", "later", "later", "later"]],
     [DepositState.SEEN, ["done", "now", "later", "later"]],
     [DepositState.CONFIRMED, ["done", "done", "now", "later"]],
     [DepositState.FINALIZED, ["done", "done", "done", "now"]],
     [DepositState.CREDITED, ["done", "done", "done", "done"]],
-  ])("of state %i are as far as the chain and no further", (state, expected) => {
+  ])("maps deposit state %i to step states", (state, expected) => {
     expect(states(state)).toEqual(expected);
   });
 
-  it("never show a transaction that failed as done", () => {
+  it("shows no step of a failed transaction as done", () => {
     expect(states(DepositState.FAILED)).toEqual(["failed", "later", "later", "later"]);
     expect(headline(DepositState.FAILED)).toMatch(/failed/);
-    expect(depositStateLabel(DepositState.FAILED)).toEqual({ word: "failed", kind: "bad" });
+    expect(depositStateLabel(DepositState.FAILED)).toEqual({ text: "Failed", kind: "bad" });
   });
 
-  it("never show a payment that does not name the deposit as credited to it", () => {
+  it("shows an unassigned payment as not credited", () => {
     expect(states(DepositState.UNASSIGNED)).toEqual(["done", "later", "later", "failed"]);
     expect(depositStateLabel(DepositState.UNASSIGNED).kind).toBe("warn");
   });
 
-  it("show a state that the page does not know as waiting", () => {
+  it("shows an unknown state as waiting", () => {
     expect(states(99 as never)).toEqual(["now", "later", "later", "later"]);
   });
 });
 
-describe("a deposit that is looked at", () => {
-  it("is looked at again until it is credited", () => {
+describe("deposit polling", () => {
+  it("polls until the deposit is credited", () => {
     expect(pollIntervalMs(DepositState.CREDITED)).toBe(false);
     for (const state of [
       DepositState.WAITING,
@@ -50,7 +50,7 @@ describe("a deposit that is looked at", () => {
     }
   });
 
-  it("is not to be paid again while a payment is on its way, nor once it is credited", () => {
+  it("offers no payment while one is pending or after credit", () => {
     for (const state of [
       DepositState.SEEN,
       DepositState.CONFIRMED,
@@ -62,7 +62,7 @@ describe("a deposit that is looked at", () => {
     for (const state of [DepositState.WAITING, DepositState.FAILED]) expect(isPayable(state)).toBe(true);
   });
 
-  it("is looked at again after it failed: another transaction may follow", () => {
+  it("polls a failed deposit because it can be paid again", () => {
     expect(pollIntervalMs(DepositState.FAILED)).toBeGreaterThan(0);
   });
 });

@@ -11,7 +11,7 @@ import {
 
 const NONE = { tab: "receipts", status: "", tool: "", key: "", from: "", to: "" } as const;
 
-describe("the filter in the address", () => {
+describe("activity filter in the URL", () => {
   it.each([
     ["", NONE],
     ["?tab=runs&status=failed", { ...NONE, tab: "runs", status: "failed" }],
@@ -24,7 +24,7 @@ describe("the filter in the address", () => {
       { ...NONE, tab: "statement", from: "2026-02-28", to: "2026-03-01" },
     ],
     ["?tool=caf%C3%A9+%26+bar", { ...NONE, tool: "café & bar" }],
-  ])("%j is read and written back", (search, filter) => {
+  ])("reads and writes %j", (search, filter) => {
     expect(readFilter(search)).toEqual(filter);
     expect(readFilter(writeFilter(readFilter(search)))).toEqual(filter);
   });
@@ -36,17 +36,17 @@ describe("the filter in the address", () => {
     "?from=2026-02-30",
     "?to=2026-13-01",
     "?from=2026-2-3",
-  ])("%j narrows nothing", (search) => {
+  ])("ignores the invalid %j", (search) => {
     expect(readFilter(search)).toEqual(NONE);
     expect(isFiltered(readFilter(search))).toBe(false);
   });
 
-  it("takes only the statuses of the tab it is for", () => {
+  it("accepts only statuses of the current tab", () => {
     expect(readFilter("?tab=runs&status=refunded").status).toBe("");
     expect(readFilter("?tab=statement&status=final").status).toBe("");
   });
 
-  it("leaves the address bare where nothing is narrowed", () => {
+  it("writes no query string without a filter", () => {
     expect(writeFilter(NONE)).toBe("");
     expect(writeFilter({ ...NONE, tab: "runs" })).toBe("?tab=runs");
     expect(isFiltered({ ...NONE, tab: "runs" })).toBe(false);
@@ -54,21 +54,21 @@ describe("the filter in the address", () => {
   });
 });
 
-describe("the days of a filter", () => {
-  it("are UTC, and the last one is in the span", () => {
+describe("filter days", () => {
+  it("includes the last day in UTC", () => {
     const { from, to } = timestampRange({ from: "2026-02-28", to: "2026-02-28" });
     expect(from && timestampDate(from).toISOString()).toBe("2026-02-28T00:00:00.000Z");
     expect(to && timestampDate(to).toISOString()).toBe("2026-03-01T00:00:00.000Z");
     expect(timestampRange({ from: "", to: "" })).toEqual({});
   });
 
-  it("are wrong when the first is after the last, and only then", () => {
+  it("reports an error only when the first day is after the last", () => {
     expect(dateRangeError({ from: "2026-03-02", to: "2026-03-01" })).toMatch(/after/);
     expect(dateRangeError({ from: "2026-03-01", to: "2026-03-01" })).toBeUndefined();
     expect(dateRangeError({ from: "2026-03-02", to: "" })).toBeUndefined();
   });
 
-  it("make a statement's address that ends before the day after the last", () => {
+  it("exports up to the day after the last, exclusive", () => {
     expect(statementHref({ from: "", to: "" })).toBe("/console/export/statement.csv");
     expect(statementHref({ from: "2026-01-01", to: "2026-01-31" })).toBe(
       "/console/export/statement.csv?from=2026-01-01&to=2026-02-01",

@@ -9,14 +9,14 @@ const CATALOGUE = ["get_status", "echo", "inference_chat", "vram_estimate", "san
   tool(name),
 );
 
-describe("the call that a new key is tried with", () => {
+describe("firstCallFor", () => {
   it.each([
     ["a key without limits", ALL, [], "vram_estimate"],
     ["a key of one tool", ALL, ["sandbox_execute"], "sandbox_execute"],
     ["a key of several tools", ALL, ["inference_chat", "echo"], "echo"],
     ["a key without the scope of the usual call", ["inference:write"], [], "echo"],
     ["a key of a tool that is none of the gateway's own", ALL, ["sun_times"], "sun_times"],
-  ])("is one that %s may make", (_name, scopes, tools, expected) => {
+  ])("returns a call that %s may make", (_name, scopes, tools, expected) => {
     expect(firstCallFor({ scopes, tools }, CATALOGUE).tool).toBe(expected);
     // While the catalogue is on its way, too.
     expect(firstCallFor({ scopes, tools }, []).tool).toBe(expected);

@@ -10,13 +10,13 @@ import { SCOPES as ALL_SCOPES, DEFAULT_SCOPES as SERVER_DEFAULT_SCOPES } from ".
 const NOW = new Date("2026-03-01T12:00:00Z");
 const GOOD = { ...emptyForm(DEFAULT_SCOPES), name: " agent " };
 
-describe("the form for a new key", () => {
-  it("offers the scopes that keys have, and those first that a key has by itself", () => {
+describe("new key form", () => {
+  it("offers all scopes and preselects the server defaults", () => {
     expect(SCOPES.map(({ scope }) => scope)).toEqual(ALL_SCOPES);
     expect(DEFAULT_SCOPES).toEqual(SERVER_DEFAULT_SCOPES);
   });
 
-  it("asks for a key without limits where none are filled in", () => {
+  it("requests a key without limits when none are entered", () => {
     const request = create(CreateKeyRequestSchema, toRequest(GOOD, NOW));
     expect(validate(GOOD, NOW)).toEqual({});
     expect(request.name).toBe("agent");
@@ -24,7 +24,7 @@ describe("the form for a new key", () => {
     expect(request.limits?.expiresAt ?? request.limits?.callUsdcMicrousd).toBeUndefined();
   });
 
-  it("hands on what is filled in, to the micro-USD and to the end of the chosen day in UTC", () => {
+  it("sends exact amounts and the end of the chosen UTC day", () => {
     const form = { ...GOOD, perCall: "0.000001", perDay: "$2.50", ends: "date", endDate: "2026-03-01" };
     const { limits } = create(
       CreateKeyRequestSchema,
@@ -34,7 +34,7 @@ describe("the form for a new key", () => {
     expect(timestampDate(limits!.expiresAt!).toISOString()).toBe("2026-03-02T00:00:00.000Z");
   });
 
-  it("forgets the chosen tools where all are allowed after all", () => {
+  it("sends no tools when all tools are allowed", () => {
     expect(toRequest({ ...GOOD, onlySelectedTools: false, tools: ["echo"] }, NOW).limits?.tools).toEqual([]);
   });
 
@@ -48,16 +48,16 @@ describe("the form for a new key", () => {
     ["endDate", { ends: "date", endDate: "2026-02-28" }],
     ["endDate", { ends: "date", endDate: "" }],
     ["tools", { someTools: true }],
-  ])("says what is wrong with %s: %j", (field, part) => {
+  ])("reports an error for %s: %j", (field, part) => {
     expect(Object.keys(validate({ ...GOOD, ...part }, NOW))).toEqual([field]);
   });
 });
 
-describe("a key in the list", () => {
+describe("key state", () => {
   const key = (limits: object, more: object = {}) => create(KeyWithUseSchema, { key: { limits, ...more } });
   const inDays = (days: number) => timestampFromDate(new Date(NOW.getTime() + days * 86_400_000));
 
-  it("works, ends soon, has ended or was revoked", () => {
+  it("is active, expiring, expired or revoked", () => {
     const states = [
       key({}),
       key({ expiresAt: inDays(30) }),
@@ -65,10 +65,10 @@ describe("a key in the list", () => {
       key({ expiresAt: inDays(0) }),
       key({ expiresAt: inDays(30) }, { revokedAt: inDays(-1) }),
     ].map((use) => keyState(use, NOW));
-    expect(states).toEqual(["good", "good", "ending", "expired", "revoked"]);
+    expect(states).toEqual(["active", "active", "expiring", "expired", "revoked"]);
   });
 
-  it("has left what its limit leaves, and never more than the balance has", () => {
+  it("has at most the balance remaining today", () => {
     const limited = create(KeyWithUseSchema, {
       key: { limits: { dayUsdcMicrousd: 100n } },
       dayUsedUsdcMicrousd: 30n,

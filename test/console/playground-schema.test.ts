@@ -23,14 +23,14 @@ const SCHEMA = {
 const FIELDS = fieldsFromSchema(SCHEMA);
 const NEEDED = { prompt: "p", count: "1", mode: "fast" };
 
-describe("the form of a tool", () => {
-  it("has what must be filled in first, and otherwise keeps the order of the schema", () => {
+describe("fieldsFromSchema", () => {
+  it("lists required fields first and keeps the schema order", () => {
     const names = FIELDS.map(({ name }) => name);
     expect(names).toEqual(["prompt", "count", "mode", "temperature", "label", "deep", "messages", "odd"]);
     expect(FIELDS.filter(({ required }) => required)).toHaveLength(3);
   });
 
-  it("asks for each parameter as its schema has it, and for JSON where that says nothing", () => {
+  it("derives input types from the schema and falls back to JSON", () => {
     expect(Object.fromEntries(FIELDS.map(({ name, kind }) => [name, kind]))).toEqual({
       ...{ prompt: "text", count: "integer", mode: "choice", temperature: "number" },
       ...{ label: "line", deep: "boolean", messages: "json", odd: "json" },
@@ -38,14 +38,14 @@ describe("the form of a tool", () => {
     expect(FIELDS.find(({ name }) => name === "mode")?.options).toEqual(["fast", "good", "3"]);
   });
 
-  it("has no field where there is no schema, or one without properties", () => {
+  it("returns no fields without schema properties", () => {
     for (const schema of [undefined, {}, { properties: [] }, { properties: "all" }])
       expect(fieldsFromSchema(schema)).toEqual([]);
   });
 });
 
-describe("what is typed into it", () => {
-  it("goes out as what the schema asks for; what is empty is left out", () => {
+describe("paramsFromTexts", () => {
+  it("converts texts to schema types and omits empty ones", () => {
     const texts = {
       ...NEEDED,
       count: " -7 ",
@@ -67,10 +67,10 @@ describe("what is typed into it", () => {
     });
   });
 
-  it("may be an empty text where a text must be given, and nothing else may be empty there", () => {
+  it("accepts an empty string for required text fields only", () => {
     expect(paramsFromTexts(FIELDS, {})).toEqual({
       params: { prompt: "" },
-      fieldErrors: { count: "Fill this in", mode: "Fill this in" },
+      fieldErrors: { count: "Required", mode: "Required" },
     });
   });
 
@@ -81,24 +81,24 @@ describe("what is typed into it", () => {
     ["temperature", "warm", "Enter a number"],
     ["temperature", " ", "Enter a number"],
     ["temperature", "Infinity", "Enter a number"],
-    ["messages", "[", "This is not JSON"],
-  ])("is told when it is wrong: %s %j", (name, text, told) => {
+    ["messages", "[", "Invalid JSON"],
+  ])("reports an error for %s %j", (name, text, message) => {
     const { params, fieldErrors } = paramsFromTexts(FIELDS, { ...NEEDED, [name]: text });
-    expect(fieldErrors[name]).toContain(told);
+    expect(fieldErrors[name]).toContain(message);
     expect(Object.keys(fieldErrors)).toEqual([name]);
     expect(params).not.toHaveProperty(name);
   });
 });
 
-describe("JSON that is typed", () => {
-  it("is read with every kind of value, and shown as it was read", () => {
+describe("parseJson", () => {
+  it("parses every JSON type and formats it back", () => {
     for (const value of [null, true, 0.1, "", [], { a: [1, { b: "ü" }] }])
       expect(parseJson(JSON.stringify(value))).toEqual({ value });
     expect(formatValue({ a: 1 })).toBe('{\n  "a": 1\n}');
     expect([formatValue("as it is"), formatValue(undefined)]).toEqual(["as it is", ""]);
   });
 
-  it("is told about in words without those of the parser's message", () => {
+  it("reports errors without the parser prefix", () => {
     expect(parseJson("{'a': 1}")).toMatchObject({
       error: expect.not.stringContaining("cannot decode message"),
     });

@@ -19,7 +19,7 @@ function sender(failures: Error[]) {
   return { sent, send };
 }
 
-it("sends a signed transaction again while nobody can tell whether it was sent", async () => {
+it("resubmits a signed transaction while its outcome is unknown", async () => {
   const { sent, send } = sender([
     new TypeError("Failed to fetch"),
     new ConnectError("no answer", Code.Unavailable),
@@ -28,7 +28,7 @@ it("sends a signed transaction again while nobody can tell whether it was sent",
   expect(sent).toEqual([TRANSACTION, TRANSACTION, TRANSACTION]);
 });
 
-it("takes one for sent of which nobody ever tells, so that no other one is signed", async () => {
+it("treats a transaction with an unknown outcome as submitted", async () => {
   const { sent, send } = sender(
     Array.from({ length: 9 }, () => new ConnectError("no answer", Code.Unavailable)),
   );
@@ -36,7 +36,7 @@ it("takes one for sent of which nobody ever tells, so that no other one is signe
   expect(sent).toHaveLength(5);
 });
 
-it("tells what was refused, and does not send it again", async () => {
+it("throws a rejection without another attempt", async () => {
   for (const code of [Code.InvalidArgument, Code.FailedPrecondition, Code.NotFound, Code.Unauthenticated]) {
     const { sent, send } = sender([new ConnectError("refused", code)]);
     await expect(sendSignedTransaction(send, TRANSACTION, 0)).rejects.toMatchObject({ code });
@@ -44,7 +44,7 @@ it("tells what was refused, and does not send it again", async () => {
   }
 });
 
-it("does not take a later answer, such as that the quote has expired, for what became of it before", async () => {
+it("does not mistake a later error for the outcome of an earlier attempt", async () => {
   const unknown = new TypeError("Failed to fetch");
   const later = [
     unknown,

@@ -9,8 +9,8 @@ const params = JSON.parse(
 );
 const CALL = { tool: "it's", params };
 
-describe("a call as a line for a shell", () => {
-  it("comes to the program word for word, whatever is in it, with the key of the environment", () => {
+describe("curlSnippet", () => {
+  it("quotes every character and reads the key from the environment", () => {
     // The shell does the work; what would be called says what it was called with.
     const script = `curl() { for word; do printf '%s\\0' "$word"; done; }\n${curlSnippet(BASE, CALL)}`;
     const env = { TOOLGATE_API_KEY: "sk-agent-x y" };
@@ -21,8 +21,8 @@ describe("a call as a line for a shell", () => {
   });
 });
 
-describe("the configuration for MCP hosts", () => {
-  it("names the gateway and the variable that has the key, and no key", () => {
+describe("mcpSnippet", () => {
+  it("contains the gateway URL and the key variable, but no key", () => {
     expect(JSON.parse(mcpSnippet(BASE))).toEqual({
       mcpServers: {
         toolgate: {
@@ -35,8 +35,8 @@ describe("the configuration for MCP hosts", () => {
   });
 });
 
-describe("a call as a program", () => {
-  it("calls the tool with the same parameters, also with one that would set the prototype", () => {
+describe("typescriptSnippet", () => {
+  it("passes the same parameters, including __proto__", () => {
     const call = /callTool\(([\s\S]*)\);\n/.exec(typescriptSnippet(BASE, CALL))?.[1];
     const [tool, given] = runInNewContext(`[${call}]`);
     expect(tool).toBe("it's");

@@ -17,21 +17,21 @@ import {
 const sent = <Value extends number>(values: Record<string, Value>) =>
   Object.values(values).filter((value) => value !== 0);
 
-describe("a status of the services", () => {
-  it("has a word of its own, each of them", () => {
+describe("status labels", () => {
+  it("has a distinct label for every status", () => {
     for (const words of [
       sent<ReceiptStatus>(ReceiptStatus).map((status) => receiptStatusLabel(status).text),
       sent<RunStatus>(RunStatus).map((status) => runStatusLabel(status).text),
       sent<PaidBy>(PaidBy).map(paymentMethodLabel),
       sent<EntryKind>(EntryKind).map(entryKindLabel),
     ]) {
-      expect(words).not.toContain("unknown");
+      expect(words).not.toContain("Unknown");
       expect(words).not.toContain("Entry");
       expect(new Set(words).size).toBe(words.length);
     }
   });
 
-  it("is only shown as good where it is", () => {
+  it("marks only successful statuses as ok", () => {
     expect(receiptStatusLabel(ReceiptStatus.REVERSED).kind).toBe("bad");
     expect(receiptStatusLabel(ReceiptStatus.REFUNDED).kind).toBe("off");
     expect(runStatusLabel(RunStatus.FAILED).kind).toBe("bad");
@@ -41,16 +41,16 @@ describe("a status of the services", () => {
   });
 });
 
-describe("the error of a run", () => {
-  it("is explained, whatever its code", () => {
+describe("errorMeaning", () => {
+  it("explains every error code", () => {
     for (const code of [...Object.keys(ERRORS), "A_CODE_OF_TOMORROW"])
       expect(errorMeaning(code)).toMatch(/\.$/);
     expect(errorMeaning("TOOL_FAILED")).not.toBe(errorMeaning("A_CODE_OF_TOMORROW"));
   });
 });
 
-describe("how long a run took", () => {
-  it("is the time from its start to its end", () => {
+describe("durationLabel", () => {
+  it("formats the time from start to end", () => {
     const startedAt = timestampFromMs(1_000);
     expect(durationLabel({ startedAt, endedAt: timestampFromMs(1_820) })).toBe("820 ms");
     expect(durationLabel({ startedAt, endedAt: timestampFromMs(3_400) })).toBe("2.4 s");

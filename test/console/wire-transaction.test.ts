@@ -32,8 +32,8 @@ function transactionOf(
   );
 }
 
-describe.each(["legacy", "v0"] as const)("the development wallet, given a %s transaction", (form) => {
-  it("signs in its own place, whichever that is, and leaves the others' alone", async () => {
+describe.each(["legacy", "v0"] as const)("addSignature to a %s transaction", (form) => {
+  it("fills the signature slot of the signer and keeps the others", async () => {
     const [payer, other] = [signer(), signer()];
     const unsigned = transactionOf([payer, other], form);
     let wire: Uint8Array = unsigned.serialize();
@@ -47,9 +47,9 @@ describe.each(["legacy", "v0"] as const)("the development wallet, given a %s tra
     );
   });
 
-  it("does not sign what is not its own to sign", async () => {
+  it("throws when the address is not a signer", async () => {
     const [payer, stranger] = [signer(), signer()];
     const wire = transactionOf([payer], form).serialize();
-    await expect(addSignature(wire, stranger.bytes, stranger.sign)).rejects.toThrow("not for this account");
+    await expect(addSignature(wire, stranger.bytes, stranger.sign)).rejects.toThrow("not a signer");
   });
 });

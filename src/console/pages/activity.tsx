@@ -28,7 +28,7 @@ export function ActivityPage() {
     <Page title="Activity" actions={<ExportStatement />}>
       <div>
         <Tabs
-          label="Kinds of activity"
+          label="Activity"
           tabs={TABS}
           current={filter.tab}
           onChange={(tab) => show(onTab(filter, tab), false)}

@@ -13,7 +13,7 @@ export function DepositPage() {
     <Page
       key={id ?? "new"}
       title="Deposit"
-      lead="USDC on Solana, credited once it is final: usually within half a minute."
+      lead="USDC on Solana. Credited when final, usually within 30 seconds."
     >
       {id === undefined ? <NewDeposit /> : <DepositDetails id={id} />}
       <DepositList current={id} />

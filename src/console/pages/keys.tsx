@@ -24,7 +24,7 @@ export function KeysPage() {
   return (
     <Page
       title="Keys"
-      lead="Agents call tools with these. Each can have its own limits; all of them spend the one balance of your account."
+      lead="Agents authenticate with API keys. Each key can have limits; all keys spend one balance."
       actions={
         !creating &&
         !secret && (
@@ -59,19 +59,18 @@ function KeyTables({
   ...rest
 }: Omit<Parameters<typeof KeyTable>[0], "keys"> & { all: readonly KeyWithUse[] | undefined }) {
   const [showEnded, setShowEnded] = useState(false);
-  const good = all?.filter((use) => isKeyActive(use, now));
+  const active = all?.filter((use) => isKeyActive(use, now));
   const ended = all?.filter((use) => !isKeyActive(use, now)) ?? [];
   return (
     <>
       <Card flush>
-        <KeyTable keys={good} now={now} {...rest} />
+        <KeyTable keys={active} now={now} {...rest} />
       </Card>
       {ended.length > 0 && (
         <div className="stack">
           <div>
             <Button small tone="quiet" aria-expanded={showEnded} onClick={() => setShowEnded(!showEnded)}>
-              {showEnded ? "Hide" : "Show"} {pluralize(ended.length, "key")} that no longer{" "}
-              {ended.length === 1 ? "works" : "work"}
+              {showEnded ? "Hide" : "Show"} {pluralize(ended.length, "inactive key")}
             </Button>
           </div>
           {showEnded && (

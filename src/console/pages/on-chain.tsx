@@ -7,7 +7,7 @@ export function Transaction({ signature }: { signature: string }) {
     <span className="row">
       <Copyable text={signature} label="signature" short />
       <ExternalLink href={transactionHref(signature)}>{EXPLORER_NAME}</ExternalLink>
-      {isLocalChain() && <span className="hint">not found there: it is on this machine's local chain</span>}
+      {isLocalChain() && <span className="hint">local chain, not on {EXPLORER_NAME}</span>}
     </span>
   );
 }

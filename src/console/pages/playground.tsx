@@ -23,7 +23,7 @@ export function PlaygroundPage() {
   return (
     <Page
       title="Playground"
-      lead="Real calls of real tools. The balance pays first, where it covers the price; where it does not, the gateway answers 402 with a quote, and your wallet pays this one call."
+      lead="Make real tool calls. If your balance does not cover a call, your wallet can pay its 402 quote."
     >
       <QueryResult query={catalogue} lines={6} box>
         {({ tools }) => <PlaygroundForm tools={tools.filter(({ status }) => status === ToolStatus.ACTIVE)} />}
@@ -43,9 +43,7 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
   if (!tool) {
     return (
       <Card>
-        <EmptyState title="No tool can be called here">
-          The operator of this gateway offers none at present.
-        </EmptyState>
+        <EmptyState title="No tools available">This gateway offers no active tools.</EmptyState>
       </Card>
     );
   }
@@ -75,8 +73,8 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
             />
           ) : (
             <Card>
-              <EmptyState title="Nothing was called yet">
-                Request, answer, payment and result will be here, step by step.
+              <EmptyState title="No calls yet">
+                Request, response, payment and result appear here step by step.
               </EmptyState>
             </Card>
           )}
@@ -134,7 +132,7 @@ function CallCard({
           <Button type="submit" tone="primary" icon="play" busy={busy} disabled={!ready}>
             Run
           </Button>
-          {!ready && <span className="hint">It needs an API key: make or paste one above.</span>}
+          {!ready && <span className="hint">Create or select an API key first.</span>}
         </div>
       </form>
       <CopyAs call={{ tool: tool.name, params }} />
@@ -144,5 +142,5 @@ function CallCard({
 
 function priceLabel({ billable, price }: Tool): string {
   if (!billable) return "free";
-  return price ? formatUsd(price.priceUsdcMicrousd) : "priced by the call";
+  return price ? formatUsd(price.priceUsdcMicrousd) : "variable price";
 }

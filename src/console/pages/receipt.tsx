@@ -44,17 +44,17 @@ function ReceiptDetails({ answer, receipt }: { answer: GetReceiptResponse; recei
 function ReceiptNote({ receipt }: { receipt: Receipt }) {
   if (receipt.status === ReceiptStatus.REVERSED) {
     return (
-      <Note tone="bad" title="Reversed: the payment of this call has vanished from the chain">
-        It was there when the call ran. The chain has dropped it since, so its credit of{" "}
-        {formatUsd(receipt.debitedUsdcMicrousd)} was taken back from the balance. While the balance is below
-        zero, no paid call runs. If the payment comes back, it is credited again.
+      <Note tone="bad" title="Reversed: the network dropped the payment for this call">
+        The payment was confirmed when the call ran but did not become final. Its credit of{" "}
+        {formatUsd(receipt.debitedUsdcMicrousd)} was removed from your balance. While the balance is negative,
+        paid calls are rejected. If the payment reappears, it is credited again.
       </Note>
     );
   }
   if (receipt.refundedUsdcMicrousd > 0n) {
     return (
-      <Note tone="info" title={`${formatUsd(receipt.refundedUsdcMicrousd)} was given back`}>
-        The operator has put it on your balance.
+      <Note tone="info" title={`${formatUsd(receipt.refundedUsdcMicrousd)} refunded`}>
+        The operator credited it to your balance.
       </Note>
     );
   }
@@ -70,7 +70,7 @@ function ChargeCard({ receipt }: { receipt: Receipt }) {
           ["Charged", <Money key="charged" microUsd={receipt.debitedUsdcMicrousd} strong />],
           ["Quoted", <Money key="quoted" microUsd={receipt.quotedUsdcMicrousd} />],
           [
-            "Given back",
+            "Refunded",
             receipt.refundedUsdcMicrousd > 0n ? (
               <Money key="back" microUsd={receipt.refundedUsdcMicrousd} />
             ) : undefined,
@@ -81,7 +81,7 @@ function ChargeCard({ receipt }: { receipt: Receipt }) {
               {text}
             </Status>,
           ],
-          ["Paid by", paymentMethodLabel(receipt.paidBy)],
+          ["Payment method", paymentMethodLabel(receipt.paidBy)],
           ["Charged at", <Time key="time" at={receipt.createdAt} />],
           [
             "Quote",
@@ -126,7 +126,7 @@ function CallCard({
               </Status>
             ),
           ],
-          ["Took", run && durationLabel(run)],
+          ["Duration", run && durationLabel(run)],
           ["Key", keyId === "" ? "not recorded" : <KeyName key="key" keyId={keyId} name={keyName} />],
         ]}
       />

@@ -95,9 +95,9 @@ function CallCard({ answer: { keyId, keyName, idempotencyKey }, run }: { answer:
 function Cost({ run: { receiptId, spentUsdcMicrousd, status } }: { run: Run }) {
   if (receiptId === undefined) {
     return status === RunStatus.ACTIVE ? (
-      <span className="faint">not yet known</span>
+      <span className="faint">not known yet</span>
     ) : (
-      <span>nothing was charged</span>
+      <span>not charged</span>
     );
   }
   return (

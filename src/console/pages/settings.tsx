@@ -8,7 +8,7 @@ import { LowBalanceCard } from "./settings/low-balance-card.tsx";
 import { SessionsCard } from "./settings/sessions-card.tsx";
 
 const THEMES: readonly { value: Theme; label: string }[] = [
-  { value: "system", label: "As the system" },
+  { value: "system", label: "System" },
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" },
 ];
@@ -45,16 +45,16 @@ function AccountCard() {
             ["Wallet", <Copyable key="wallet" text={session.wallet} label="wallet address" />],
             ["Role", session.operator ? "operator" : "customer"],
             [
-              "Each key may make",
+              "Rate limit per key",
               limits &&
-                `${formatCount(limits.ratePerMinute)} requests a minute, ${formatCount(limits.burst)} of them at once`,
+                `${formatCount(limits.ratePerMinute)} requests/min, bursts of ${formatCount(limits.burst)}`,
             ],
             [
-              "All keys together",
+              "Rate limit per account",
               limits &&
-                `${formatCount(limits.accountRatePerMinute)} requests a minute, ${formatCount(limits.accountBurst)} of them at once`,
+                `${formatCount(limits.accountRatePerMinute)} requests/min, bursts of ${formatCount(limits.accountBurst)}`,
             ],
-            ["Keys", limits && `${formatCount(limits.keyLimit)} at most`],
+            ["Keys", limits && `up to ${formatCount(limits.keyLimit)}`],
           ]}
         />
       </Card>
@@ -62,14 +62,14 @@ function AccountCard() {
         <Facts
           facts={[
             ["HTTP and Connect", <Copyable key="http" text={installation.baseUrl} label="base URL" />],
-            ["MCP", <Copyable key="mcp" text={mcp} label="MCP address" />],
+            ["MCP", <Copyable key="mcp" text={mcp} label="MCP endpoint" />],
             ["gRPC", <Copyable key="grpc" text={installation.grpcAddress} label="gRPC address" />],
             ["Treasury", <Copyable key="owner" text={installation.treasuryOwner} label="treasury wallet" />],
             ["Token account", <Copyable key="token" text={installation.payTo} label="token account" />],
             ["USDC mint", <Copyable key="mint" text={installation.usdcMint} label="USDC mint" />],
             [
               "Network fees",
-              installation.gasless ? "paid by the gateway, for agents that ask for it" : "paid by who pays",
+              installation.gasless ? "paid by the gateway for gasless payments" : "paid by the payer",
             ],
           ]}
         />

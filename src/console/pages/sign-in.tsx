@@ -26,16 +26,16 @@ export function SignInPage() {
         <div>
           <h1 id="sign-in-title">Sign in with your wallet</h1>
           <p className="lead">
-            Your Solana wallet is your account. You sign a short text that proves it is yours; that costs
-            nothing and moves nothing.
+            Your Solana wallet is your account. You sign a short message to prove that you own it. Signing is
+            free and moves no funds.
           </p>
         </div>
-        {ended && <Note title="Your session has ended">Sign in again: you come back to the same page.</Note>}
+        {ended && <Note title="Your session has ended">Sign in again to return to the same page.</Note>}
         <WalletButtons busy={busy} onChoose={(wallet) => void signIn(wallet, ledger)} />
         <SignInError error={error} unable={unable} onTransaction={(wallet) => void signIn(wallet, true)} />
         <Checkbox
           label="My wallet is a Ledger, or cannot sign messages"
-          hint="You then sign a transaction that holds the text. It is never sent."
+          hint="You sign a transaction that contains the message. It is never submitted."
           checked={ledger}
           onChange={(event) => setLedger(event.target.checked)}
         />
@@ -58,7 +58,7 @@ function useSignIn() {
     setUnable(undefined);
     try {
       const { challenge } = await client.beginSignIn({});
-      if (!challenge) throw new Error("the gateway has sent no challenge");
+      if (!challenge) throw new Error("the gateway sent no challenge");
       const { nonce, address, proof } = byTransaction
         ? await signInWithTransaction(wallet, challenge, async (address) => {
             const { transaction } = await client.buildSignInTransaction({ nonce: challenge.nonce, address });
@@ -71,7 +71,7 @@ function useSignIn() {
     } catch (thrown) {
       setError(thrown);
       const canElse = !byTransaction && thrown instanceof WalletError && thrown.kind !== "account";
-      if (canElse && thrown.kind !== "refused") setUnable(wallet);
+      if (canElse && thrown.kind !== "rejected") setUnable(wallet);
     } finally {
       setBusy(undefined);
     }
@@ -88,8 +88,8 @@ function SignInError({
   unable: Wallet | undefined;
   onTransaction: (wallet: Wallet) => void;
 }) {
-  if (error instanceof WalletError && error.kind === "refused")
-    return <Note title={error.message}>Choose the wallet again to sign in.</Note>;
+  if (error instanceof WalletError && error.kind === "rejected")
+    return <Note title={error.message}>Choose a wallet to try again.</Note>;
   return (
     <>
       <ErrorNote error={error} />
@@ -102,8 +102,8 @@ function SignInError({
             </Button>
           }
         >
-          Wallets with a Ledger cannot, as a rule. A transaction that holds the same text proves as much; it
-          is never sent.
+          Most Ledger wallets cannot. A transaction with the same message is equivalent; it is never
+          submitted.
         </Note>
       )}
     </>
@@ -116,17 +116,17 @@ function Help() {
       <summary>Trouble signing in?</summary>
       <ul>
         <li>
-          <strong>The wallet warns of this site.</strong> Wallets do that for sites that they have not seen
-          for long. Compare the address in the browser with the one that you were given; the text to sign
-          names it too.
+          <strong>The wallet warns about this site.</strong> Wallets warn about sites they do not know yet.
+          Check that the address in the browser is the one you were given; the message to sign contains it
+          too.
         </li>
         <li>
-          <strong>The wrong account opens.</strong> Sign out, choose the account in the wallet, then sign in
-          again: each account of a wallet is an account here.
+          <strong>The wrong account opens.</strong> Sign out, select the account in your wallet, then sign in
+          again. Each wallet account has its own account here.
         </li>
         <li>
-          <strong>The time ran out.</strong> A text is good for five minutes and for one sign-in. Choose the
-          wallet again for a new one.
+          <strong>The request expired.</strong> A message is valid for five minutes and one sign-in. Choose
+          the wallet again to get a new one.
         </li>
       </ul>
     </details>

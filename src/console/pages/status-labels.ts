@@ -12,13 +12,13 @@ export interface StatusLabel {
 export function receiptStatusLabel(status: ReceiptStatus): StatusLabel {
   switch (status) {
     case ReceiptStatus.FINAL:
-      return { text: "final", kind: "ok" };
+      return { text: "Final", kind: "ok" };
     case ReceiptStatus.REFUNDED:
-      return { text: "refunded", kind: "off" };
+      return { text: "Refunded", kind: "off" };
     case ReceiptStatus.REVERSED:
-      return { text: "reversed", kind: "bad" };
+      return { text: "Reversed", kind: "bad" };
     default:
-      return { text: "unknown", kind: "off" };
+      return { text: "Unknown", kind: "off" };
   }
 }
 
@@ -26,15 +26,15 @@ export function receiptStatusLabel(status: ReceiptStatus): StatusLabel {
 export function runStatusLabel(status: RunStatus): StatusLabel {
   switch (status) {
     case RunStatus.ACTIVE:
-      return { text: "running", kind: "wait" };
+      return { text: "Running", kind: "wait" };
     case RunStatus.COMPLETED:
-      return { text: "completed", kind: "ok" };
+      return { text: "Completed", kind: "ok" };
     case RunStatus.FAILED:
-      return { text: "failed", kind: "bad" };
+      return { text: "Failed", kind: "bad" };
     case RunStatus.CANCELLED:
-      return { text: "cancelled", kind: "off" };
+      return { text: "Cancelled", kind: "off" };
     default:
-      return { text: "unknown", kind: "off" };
+      return { text: "Unknown", kind: "off" };
   }
 }
 
@@ -42,13 +42,13 @@ export function runStatusLabel(status: RunStatus): StatusLabel {
 export function paymentMethodLabel(paidBy: PaidBy): string {
   switch (paidBy) {
     case PaidBy.BALANCE:
-      return "balance";
+      return "Balance";
     case PaidBy.TRANSFER:
-      return "transfer";
+      return "Wallet payment";
     case PaidBy.GASLESS:
-      return "gasless transfer";
+      return "Wallet payment (no network fee)";
     default:
-      return "unknown";
+      return "Unknown";
   }
 }
 

@@ -18,7 +18,7 @@ export function CopyButton({ text, label, children }: { text: string; label: str
       setCopied(true);
       showToast(`${label} copied`, "quiet");
     } catch {
-      showToast("The browser does not let the page copy: select the text and copy it yourself", "bad");
+      showToast("The browser blocked copying. Select the text and copy it manually.", "bad");
     }
   };
   return (

@@ -66,23 +66,24 @@ function describeError(error: unknown): {
   // Errors thrown by the page, e.g. by a wallet, have complete messages.
   if (error instanceof Error && !(error instanceof ConnectError) && !(error instanceof TypeError))
     return { title: error.message };
-  const told = ConnectError.from(error);
-  const requestId = told.metadata.get("x-request-id") ?? undefined;
-  const advice = ADVICE[told.code];
+  const connectError = ConnectError.from(error);
+  const requestId = connectError.metadata.get("x-request-id") ?? undefined;
+  const advice = ADVICE[connectError.code];
   // fetch throws a TypeError without a useful message if the server is unreachable.
-  if (error instanceof TypeError || (told.code === Code.Unknown && requestId === undefined))
+  if (error instanceof TypeError || (connectError.code === Code.Unknown && requestId === undefined))
     return { title: "The gateway cannot be reached", advice: "Check the connection, then try again." };
-  return { title: sentence(told.rawMessage), advice, requestId };
+  return { title: sentence(connectError.rawMessage), advice, requestId };
 }
 
 const ADVICE: Readonly<Partial<Record<Code, string>>> = {
-  [Code.Unavailable]: "Nothing was changed. Try again in a moment.",
-  [Code.Internal]: "It is the gateway's fault. Try again; if it stays, tell the operator the request below.",
+  [Code.Unavailable]: "Nothing was changed. Try again shortly.",
+  [Code.Internal]:
+    "The gateway failed. Try again; if it keeps failing, send the request ID below to the operator.",
   [Code.Unauthenticated]: "Sign in again.",
 };
 
 /** The field prefix `payer:` means nothing to the user, who did not enter it. */
 function sentence(message: string): string {
   const text = message.replace(/^payer: /, "this wallet ");
-  return text === "" ? "It did not work" : text.charAt(0).toUpperCase() + text.slice(1);
+  return text === "" ? "Something went wrong" : text.charAt(0).toUpperCase() + text.slice(1);
 }

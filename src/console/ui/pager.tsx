@@ -19,12 +19,12 @@ export function Pager({
   busy: boolean;
 }) {
   const onlyOne = page === 1 && !older && !busy;
-  const last = shown === undefined || older || busy ? "" : ", the last one";
-  const where = onlyOne ? "all of them" : `page ${page}${last}`;
+  const last = shown === undefined || older || busy ? "" : " (last)";
+  const where = `Page ${page}${last}`;
   return (
     <div className="pager">
       <span className="faint" aria-live="polite">
-        {shown === undefined ? where : `${shown}, ${where}`}
+        {shown === undefined ? where : onlyOne ? shown : `${where}: ${shown}`}
       </span>
       {!onlyOne && (
         <span className="pager-ways">

@@ -21,7 +21,7 @@ export async function connect(wallet: Wallet, silent = false): Promise<Connected
     if (!account)
       throw new WalletError(
         "account",
-        `${wallet.name} has shown no Solana account: choose one there, then try again`,
+        `${wallet.name} shared no Solana account: select one in the wallet, then try again`,
       );
     return { wallet, account };
   } catch (error) {

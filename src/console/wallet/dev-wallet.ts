@@ -82,6 +82,6 @@ function createWallet(publicKey: Uint8Array, sign: (bytes: Uint8Array) => Promis
 function readSecretKey(answer: unknown): Uint8Array {
   const key =
     typeof answer === "object" && answer !== null && "secret_key" in answer ? answer.secret_key : undefined;
-  if (!Array.isArray(key) || key.length !== 64) throw new Error("the gateway has no development wallet");
+  if (!Array.isArray(key) || key.length !== 64) throw new Error("the gateway serves no development wallet");
   return Uint8Array.from(key, Number);
 }

@@ -23,7 +23,7 @@ export async function signInWithMessage(wallet: Wallet, challenge: SignInChallen
   try {
     if (hasFeature(wallet, "solana:signIn")) {
       const [output] = await wallet.features["solana:signIn"].signIn(input);
-      if (!output) throw new WalletError("failed", `${wallet.name} has signed nothing`);
+      if (!output) throw new WalletError("failed", `${wallet.name} returned no signature`);
       return messageProof(challenge, output.account.address, output);
     }
     if (!hasFeature(wallet, "solana:signMessage"))
@@ -34,7 +34,7 @@ export async function signInWithMessage(wallet: Wallet, challenge: SignInChallen
       account,
       message: new TextEncoder().encode(text),
     });
-    if (!output) throw new WalletError("failed", `${wallet.name} has signed nothing`);
+    if (!output) throw new WalletError("failed", `${wallet.name} returned no signature`);
     return messageProof(challenge, account.address, output);
   } catch (error) {
     throw WalletError.of(error, wallet.name);
@@ -64,7 +64,7 @@ export async function signInWithTransaction(
       transaction,
       chain: CHAIN,
     });
-    if (!output) throw new WalletError("failed", `${wallet.name} has signed nothing`);
+    if (!output) throw new WalletError("failed", `${wallet.name} returned no signature`);
     const proof = { case: "transaction", value: new Uint8Array(output.signedTransaction) } as const;
     return create(SignInRequestSchema, { nonce: challenge.nonce, address: account.address, proof });
   } catch (error) {

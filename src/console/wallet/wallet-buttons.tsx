@@ -25,7 +25,7 @@ export function WalletButtons({
           >
             <img src={wallet.icon} alt="" width="28" height="28" />
             <span className="wallet-name">{wallet.name}</span>
-            <span className="faint">{busy === wallet.name ? "Look at the wallet …" : ""}</span>
+            <span className="faint">{busy === wallet.name ? "Confirm in the wallet…" : ""}</span>
           </button>
         </li>
       ))}
@@ -35,9 +35,9 @@ export function WalletButtons({
 
 function NoWallet() {
   return (
-    <Note title="No Solana wallet was found in this browser">
-      Install one, for example Phantom (phantom.com), Solflare (solflare.com) or Backpack (backpack.app), and
-      come back: it appears here by itself. On a phone, open this page in the wallet's own browser.
+    <Note title="No Solana wallet found in this browser">
+      Install one, such as Phantom (phantom.com), Solflare (solflare.com) or Backpack (backpack.app). It
+      appears here automatically. On a phone, open this page in the wallet's built-in browser.
     </Note>
   );
 }

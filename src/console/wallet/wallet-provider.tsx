@@ -53,7 +53,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
 /** Returns the installed wallets. */
 export function useWallets(): Wallets {
   const wallets = use(WalletsContext);
-  if (!wallets) throw new Error("there is no WalletProvider above");
+  if (!wallets) throw new Error("useWallets was called outside of WalletProvider");
   return wallets;
 }
 

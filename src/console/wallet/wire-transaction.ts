@@ -24,7 +24,7 @@ export async function addSignature(
     signed.set(await sign(message), start + index * SIGNATURE);
     return signed;
   }
-  throw new Error("the transaction is not for this account to sign");
+  throw new Error("the account is not a signer of the transaction");
 }
 
 /** Reads a compact-u16: one to three bytes of seven bits each. */

@@ -17,10 +17,10 @@ export function EmptyList({
   if (isFiltered(filter)) {
     return (
       <EmptyState
-        title={`No ${what} like that`}
+        title={`No matching ${what}`}
         action={<Button onClick={() => onFilter(clearFilter(filter))}>Show all</Button>}
       >
-        Nothing matches the filter. Days are counted in UTC, and both of them are included.
+        Nothing matches the filter. Days are in UTC and inclusive.
       </EmptyState>
     );
   }

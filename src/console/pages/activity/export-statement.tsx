@@ -15,7 +15,7 @@ export function ExportStatement() {
       </Button>
       <Dialog
         open={open}
-        title="Export the statement"
+        title="Export statement"
         onClose={close}
         actions={
           <>
@@ -23,18 +23,19 @@ export function ExportStatement() {
             {problem === undefined ? (
               // A plain link: the browser streams the file to disk, whatever its size.
               <a className="button button-primary" href={statementHref(days)} download onClick={close}>
-                Save CSV
+                Download CSV
               </a>
             ) : (
               <Button tone="primary" disabled>
-                Save CSV
+                Download CSV
               </Button>
             )}
           </>
         }
       >
         <p>
-          Every deposit, charge, refund and correction with the balance after it, oldest first. Times are UTC.
+          All deposits, charges, refunds and adjustments with the balance after each, oldest first. Times are
+          UTC.
         </p>
         <div className="actions">
           {PERIODS.map(({ label, days: of }) => (
@@ -71,7 +72,7 @@ export function ExportStatement() {
 }
 
 const PERIODS: readonly { label: string; days: (now: Date) => { from: string; to: string } }[] = [
-  { label: "Everything", days: () => ({ from: "", to: "" }) },
+  { label: "All", days: () => ({ from: "", to: "" }) },
   { label: "This month", days: (now) => month(now, 0) },
   { label: "Last month", days: (now) => month(now, -1) },
 ];

@@ -1,7 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { useCatalogue } from "../../catalogue.ts";
-import { truncateMiddle } from "../../format.ts";
+import { capitalize, truncateMiddle } from "../../format.ts";
 import { Button, Field, Input, Select } from "../../ui/index.ts";
 import { dateRangeError, isFiltered, clearFilter, type Filter } from "./filter.ts";
 
@@ -18,16 +18,11 @@ export function FilterBar({
   const tools = useToolOptions(filter.tool);
   const keys = useKeyOptions(filter.key);
   return (
-    <form
-      className="filter"
-      role="search"
-      aria-label="Narrow the list"
-      onSubmit={(event) => event.preventDefault()}
-    >
+    <form className="filter" role="search" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
       <FilterSelect
         label="Status"
         value={filter.status}
-        options={statuses.map((status) => ({ value: status, label: status }))}
+        options={statuses.map((status) => ({ value: status, label: capitalize(status) }))}
         onChange={(status) => onFilter({ ...filter, status })}
       />
       <FilterSelect

@@ -76,7 +76,7 @@ export function clearFilter(filter: Filter): Filter {
 
 /** Returns an error for an inverted date range, otherwise undefined. */
 export function dateRangeError({ from, to }: Pick<Filter, "from" | "to">): string | undefined {
-  return from !== "" && to !== "" && from > to ? "The first day is after the last one." : undefined;
+  return from !== "" && to !== "" && from > to ? "The first day is after the last day." : undefined;
 }
 
 /** Converts inclusive days to a half-open range of timestamps. */
@@ -100,13 +100,13 @@ export function statementHref(days: Pick<Filter, "from" | "to">): string {
 }
 
 /** Formats the UTC day of a timestamp: `2026-11-22`. */
-export function isoDay(moment: number): string {
-  return new Date(moment).toISOString().slice(0, 10);
+export function isoDay(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
 }
 
 function parseDay(text: string | null): string {
   if (text === null || !DAY.test(text)) return "";
   // Date.parse may accept 30 February as 2 March, so compare with the input.
-  const moment = Date.parse(text);
-  return Number.isNaN(moment) || isoDay(moment) !== text ? "" : text;
+  const time = Date.parse(text);
+  return Number.isNaN(time) || isoDay(time) !== text ? "" : text;
 }

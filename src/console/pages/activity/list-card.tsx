@@ -58,5 +58,5 @@ export function ListCard<Row>({
 
 /** The server scans a filtered list in steps, so an empty page may have matches after it. */
 function emptyPageLabel(page: number): string {
-  return page === 1 ? "None among the newest" : "None here";
+  return page === 1 ? "No matches among the newest" : "No matches on this page";
 }

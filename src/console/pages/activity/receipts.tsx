@@ -28,14 +28,14 @@ const COLUMNS: readonly Column<Receipt>[] = [
       <Status kind={receiptStatusLabel(status).kind}>{receiptStatusLabel(status).text}</Status>
     ),
   },
-  { head: "Paid by", cell: ({ paidBy }) => paymentMethodLabel(paidBy) },
+  { head: "Payment method", cell: ({ paidBy }) => paymentMethodLabel(paidBy) },
   {
     head: "Charged",
     align: "end",
     cell: ({ debitedUsdcMicrousd }) => <Money microUsd={debitedUsdcMicrousd} aligned />,
   },
   {
-    head: "Given back",
+    head: "Refunded",
     align: "end",
     cell: ({ refundedUsdcMicrousd }) =>
       refundedUsdcMicrousd > 0n ? (
@@ -73,7 +73,7 @@ export function Receipts({ filter, onFilter }: { filter: Filter; onFilter: (filt
       filter={<FilterBar filter={filter} statuses={[...RECEIPT_STATUSES.keys()]} onFilter={onFilter} />}
       empty={
         <EmptyList what="receipts" filter={filter} onFilter={onFilter}>
-          Every paid call that succeeds has one, with what it cost and how it was paid.
+          Each successful paid call has a receipt with its cost and payment method.
         </EmptyList>
       }
     />

@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<Run>[] = [
         <span className="faint none">—</span>
       ),
   },
-  { head: "Took", align: "end", cell: (run) => <span className="time">{durationLabel(run)}</span> },
+  { head: "Duration", align: "end", cell: (run) => <span className="time">{durationLabel(run)}</span> },
   {
     head: "Cost",
     align: "end",
@@ -74,8 +74,7 @@ export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: 
       filter={<FilterBar filter={filter} statuses={[...RUN_STATUSES.keys()]} onFilter={onFilter} />}
       empty={
         <EmptyList what="runs" filter={filter} onFilter={onFilter}>
-          Paid calls are recorded, and free ones that carry an idempotency key: how they ended, how long they
-          took, why they failed.
+          Paid calls and free calls with an idempotency key are listed here with status, duration and error.
         </EmptyList>
       }
     />

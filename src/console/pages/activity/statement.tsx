@@ -20,7 +20,7 @@ import { ListCard } from "./list-card.tsx";
 const COLUMNS: readonly Column<Entry>[] = [
   { head: "Entry", cell: ({ kind }) => <span className="entry-kind">{entryKindLabel(kind)}</span> },
   { head: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { head: "For", cell: (entry) => <EntryReference entry={entry} /> },
+  { head: "Reference", cell: (entry) => <EntryReference entry={entry} /> },
   {
     head: "Amount",
     align: "end",

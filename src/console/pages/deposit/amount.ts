@@ -8,25 +8,24 @@ const MAX_DEPOSIT = 1_000_000_000_000n;
 /** Preset amounts, micro-USD. */
 export const PRESETS: readonly bigint[] = [5_000_000n, 10_000_000n, 25_000_000n, 100_000_000n];
 
+const INVALID = "Enter an amount, such as 25 or 12.50.";
 const DECIMAL = /^(\d*)(?:\.(\d*))?$/;
 
 /** Parses an amount of USDC without floats. Rejects commas: they are decimal points in some countries. */
 export function parseAmount(text: string): ParsedAmount {
   const digits = text.trim().replace(/^\$/, "").trim();
-  if (digits === "") return { problem: "Say how much USDC to deposit." };
-  if (digits.includes(","))
-    return { problem: "Write it without commas and with a decimal point, like 1250.50" };
-  if (digits.startsWith("-")) return { problem: "A deposit is more than nothing." };
+  if (digits === "") return { problem: INVALID };
+  if (digits.includes(",")) return { problem: "Use a decimal point and no commas, such as 1250.50." };
+  if (digits.startsWith("-")) return { problem: "Enter a positive amount." };
   const match = DECIMAL.exec(digits);
   const [, whole = "", fraction = ""] = match ?? [];
-  if (match === null || whole + fraction === "")
-    return { problem: "That is no amount. Write it like 25 or 12.50" };
-  if (fraction.length > 6) return { problem: "USDC has six decimals, not more." };
+  if (match === null || whole + fraction === "") return { problem: INVALID };
+  if (fraction.length > 6) return { problem: "USDC has at most six decimals." };
   return checkRange(BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0")));
 }
 
 function checkRange(microUsd: bigint): ParsedAmount {
-  if (microUsd < MIN_DEPOSIT) return { problem: "The least is 0.01 USDC." };
-  if (microUsd > MAX_DEPOSIT) return { problem: "The most is 1,000,000 USDC at once." };
+  if (microUsd < MIN_DEPOSIT) return { problem: "Minimum $0.01." };
+  if (microUsd > MAX_DEPOSIT) return { problem: "Maximum $1,000,000 per deposit." };
   return { microUsd };
 }

@@ -38,7 +38,7 @@ function DepositView({ deposit, onSent }: { deposit: Deposit; onSent: () => void
         <div className="deposit-head">
           <p className="deposit-amount">{formatUsd(amountUsdcMicrousd)}</p>
           <p className="faint">
-            <Copyable text={depositId} label="deposit id" /> begun <Time at={createdAt} relative />
+            <Copyable text={depositId} label="deposit id" /> started <Time at={createdAt} relative />
           </p>
         </div>
         <Progress deposit={deposit} />
@@ -78,24 +78,23 @@ function Outcome({
             </span>
           }
         >
-          {creditedUsdcMicrousd !== amountUsdcMicrousd &&
-            `That is what arrived; ${formatUsd(amountUsdcMicrousd)} was asked for.`}
+          {creditedUsdcMicrousd !== amountUsdcMicrousd && `Requested: ${formatUsd(amountUsdcMicrousd)}.`}
         </Note>
       );
     case DepositState.FAILED:
       return (
-        <Note tone="bad" title="The transaction failed on the chain and moved nothing">
-          {failure !== undefined && <p>The chain says: {failure}</p>}
-          <p>Only the network&apos;s fee is gone. You can pay again below.</p>
+        <Note tone="bad" title="The transaction failed; no USDC was moved">
+          {failure !== undefined && <p>Error: {failure}</p>}
+          <p>Only the network fee was charged. You can pay again below.</p>
         </Note>
       );
     case DepositState.UNASSIGNED:
       return (
-        <Note tone="warn" title="A payment arrived, but not with this deposit's memo">
+        <Note tone="warn" title="A payment arrived without this deposit's memo">
           {failure !== undefined && <p>{failure}</p>}
           <p>
-            Nothing is lost: tell the operator its signature. Do not pay again for the same amount before you
-            have query.
+            The payment is safe. Send its signature to the operator, and do not pay again until you have an
+            answer.
           </p>
         </Note>
       );

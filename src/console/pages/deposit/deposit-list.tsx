@@ -20,7 +20,7 @@ import { depositStateLabel } from "./steps.ts";
 
 const COLUMNS: readonly Column<Deposit>[] = [
   {
-    head: "Begun",
+    head: "Started",
     cell: ({ depositId, createdAt }) => (
       <Link href={`/deposit/${depositId}`} className="row-link">
         <Time at={createdAt} />
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
     ),
   },
   {
-    head: "Asked for",
+    head: "Requested",
     align: "end",
     cell: ({ amountUsdcMicrousd }) => <Money microUsd={amountUsdcMicrousd} />,
   },
@@ -76,11 +76,7 @@ export function DepositList({ current }: { current: string | undefined }) {
             rows={rows}
             rowKey={({ depositId }) => depositId}
             dim={({ state, depositId }) => state === DepositState.WAITING && depositId !== current}
-            empty={
-              <EmptyState title="No deposits yet">
-                Choose an amount above; what you send is listed here.
-              </EmptyState>
-            }
+            empty={<EmptyState title="No deposits yet">Choose an amount above to start one.</EmptyState>}
           />
         )}
       </QueryResult>

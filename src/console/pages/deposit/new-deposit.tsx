@@ -30,9 +30,9 @@ export function NewDeposit() {
     else create.mutate({ amountUsdcMicrousd: amount.microUsd });
   };
   return (
-    <Card title="How much?">
+    <Card title="Amount">
       <form className="deposit-form" onSubmit={submit} noValidate>
-        <Field label="Amount in USDC" hint="From 0.01, to six decimals." error={problem}>
+        <Field label="Amount in USDC" hint="Minimum $0.01. Up to six decimals." error={problem}>
           {(control) => (
             <Input
               {...control}
@@ -43,7 +43,7 @@ export function NewDeposit() {
             />
           )}
         </Field>
-        <div className="deposit-presets" role="group" aria-label="Amounts to choose from">
+        <div className="deposit-presets" role="group" aria-label="Preset amounts">
           {PRESETS.map((preset) => (
             <Button
               key={preset.toString()}

@@ -15,21 +15,22 @@ export function PayFromAnotherWallet({ deposit }: { deposit: Deposit }) {
         </div>
         <div>
           <p>
-            Scan it with the wallet on your phone: amount and memo are in it. Or send it by hand, exactly so:
+            Scan this code with the wallet on your phone; it includes the amount and the memo. Or send the
+            transfer manually with exactly these details:
           </p>
           <Facts
             facts={[
               ["To", <Copyable key="to" text={recipient} label="address" />],
               ["USDC", <Copyable key="amount" text={formatPlainUsd(amountUsdcMicrousd)} label="amount" />],
               ["Memo", <Copyable key="memo" text={memo} label="memo" />],
-              ["Token", <Copyable key="mint" text={usdcMint} label="mint of USDC" />],
+              ["Token", <Copyable key="mint" text={usdcMint} label="USDC mint" />],
             ]}
           />
         </div>
       </div>
-      <Note tone="warn" title="Do not leave out the memo">
-        Without it nobody can tell whose payment it is: it is kept aside until the operator assigns it to you
-        by hand. Many exchanges cannot send a memo; withdraw to your own wallet first.
+      <Note tone="warn" title="Include the memo">
+        A payment without the memo cannot be matched to your account. It is held until the operator assigns it
+        manually. Many exchanges cannot send a memo; withdraw to your own wallet first.
       </Note>
     </Card>
   );

@@ -35,7 +35,7 @@ export function PayWithWallet({ deposit, onSent }: { deposit: Deposit; onSent: (
               <code className="faint">{truncateMiddle(connected.account.address, 6, 6)}</code>
             </span>
             <Button small tone="quiet" disabled={paying.isPending} onClick={() => setChoosing(true)}>
-              Another wallet
+              Use another wallet
             </Button>
           </p>
           <Button
@@ -48,16 +48,16 @@ export function PayWithWallet({ deposit, onSent }: { deposit: Deposit; onSent: (
           </Button>
           <p className="hint" role="status">
             {paying.isPending
-              ? "Look at the wallet: it asks you to confirm."
+              ? "Confirm the payment in your wallet."
               : paying.isSuccess
-                ? "The transaction was sent. The steps above follow it."
-                : "The wallet pays the network's fee, a fraction of a cent in SOL."}
+                ? "Transaction sent. The steps above show its progress."
+                : "Your wallet pays the network fee, a fraction of a cent in SOL."}
           </p>
           <ErrorNote error={paying.error} />
         </>
       ) : (
         <>
-          <p className="soft">Choose the wallet that pays. It may be another one than you signed in with.</p>
+          <p className="soft">Choose a wallet to pay with. It can differ from the one you signed in with.</p>
           <WalletButtons
             busy={connecting.isPending ? connecting.variables.name : undefined}
             onChoose={(wallet) => connecting.mutate(wallet)}

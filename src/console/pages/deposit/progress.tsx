@@ -4,8 +4,8 @@ import { headline, stepsOf, type StepState } from "./steps.ts";
 
 const STEP_STATE_LABELS: Readonly<Record<StepState, string>> = {
   done: "done",
-  now: "under way",
-  later: "not yet",
+  now: "in progress",
+  later: "pending",
   failed: "failed",
 };
 

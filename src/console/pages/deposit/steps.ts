@@ -12,14 +12,14 @@ export interface Step {
 }
 
 const STEPS = [
-  { name: "Seen", state: DepositState.SEEN, text: "Your transaction reaches the chain." },
-  { name: "Confirmed", state: DepositState.CONFIRMED, text: "The validators vote for it: seconds." },
+  { name: "Seen", state: DepositState.SEEN, text: "The network has received your transaction." },
+  { name: "Confirmed", state: DepositState.CONFIRMED, text: "Validators vote on it within seconds." },
   {
     name: "Finalized",
     state: DepositState.FINALIZED,
-    text: "Nothing can undo it any more: about 15 seconds.",
+    text: "It can no longer be reversed, after about 15 seconds.",
   },
-  { name: "Credited", state: DepositState.CREDITED, text: "It adds to your balance." },
+  { name: "Credited", state: DepositState.CREDITED, text: "The amount is added to your balance." },
 ] as const;
 
 /**
@@ -50,17 +50,17 @@ export function stepsOf(state: DepositState): readonly Step[] {
 export function headline(state: DepositState): string {
   switch (state) {
     case DepositState.SEEN:
-      return "Seen on the chain";
+      return "Seen on the network";
     case DepositState.CONFIRMED:
-      return "Confirmed, waiting until it is final";
+      return "Confirmed, waiting for finality";
     case DepositState.FINALIZED:
-      return "Final, being credited";
+      return "Finalized, crediting your balance";
     case DepositState.CREDITED:
       return "Credited to your balance";
     case DepositState.FAILED:
-      return "The transaction failed on the chain";
+      return "The transaction failed";
     case DepositState.UNASSIGNED:
-      return "Arrived, but not with this deposit's memo";
+      return "Arrived without this deposit's memo";
     default:
       return "Waiting for your payment";
   }
@@ -70,19 +70,19 @@ export function headline(state: DepositState): string {
 export function depositStateLabel(state: DepositState): StatusLabel {
   switch (state) {
     case DepositState.SEEN:
-      return { text: "seen", kind: "wait" };
+      return { text: "Seen", kind: "wait" };
     case DepositState.CONFIRMED:
-      return { text: "confirmed", kind: "wait" };
+      return { text: "Confirmed", kind: "wait" };
     case DepositState.FINALIZED:
-      return { text: "finalized", kind: "wait" };
+      return { text: "Finalized", kind: "wait" };
     case DepositState.CREDITED:
-      return { text: "credited", kind: "ok" };
+      return { text: "Credited", kind: "ok" };
     case DepositState.FAILED:
-      return { text: "failed", kind: "bad" };
+      return { text: "Failed", kind: "bad" };
     case DepositState.UNASSIGNED:
-      return { text: "unassigned", kind: "warn" };
+      return { text: "Unassigned", kind: "warn" };
     default:
-      return { text: "waiting", kind: "off" };
+      return { text: "Waiting", kind: "off" };
   }
 }
 

@@ -36,7 +36,7 @@ export function CreateKey({ onDone }: { onDone: () => void }) {
     <Card title="New key">
       <form className="stack key-form" onSubmit={submit} noValidate>
         <div className="form-columns">
-          <Field label="Name" error={fieldErrors.name} hint="For example the agent that will use it">
+          <Field label="Name" error={fieldErrors.name} hint="For example, the agent that will use it">
             {(control) => (
               <Input
                 {...control}
@@ -51,22 +51,22 @@ export function CreateKey({ onDone }: { onDone: () => void }) {
           </Field>
           <ExpiryField form={form} fieldErrors={fieldErrors} change={change} />
           <AmountField
-            label="At most per call"
+            label="Limit per call"
             name="perCall"
             form={form}
             fieldErrors={fieldErrors}
             change={change}
           >
-            A call that costs more is refused
+            Calls that cost more are rejected
           </AmountField>
           <AmountField
-            label="At most per day"
+            label="Daily limit"
             name="perDay"
             form={form}
             fieldErrors={fieldErrors}
             change={change}
           >
-            Taken from the balance; starts anew at 00:00 UTC
+            Balance spent per day; resets at 00:00 UTC
           </AmountField>
         </div>
         <Scopes form={form} fieldErrors={fieldErrors} change={change} />
@@ -106,7 +106,7 @@ function AmountField({
           {...control}
           unit="$"
           inputMode="decimal"
-          placeholder="no limit"
+          placeholder="No limit"
           value={form[name]}
           onChange={({ target }) => change({ [name]: target.value })}
         />
@@ -116,17 +116,17 @@ function AmountField({
 }
 
 const EXPIRY_HINTS: Readonly<Record<string, string>> = {
-  "": "It works until you revoke it",
-  date: "With the end of that day, UTC",
+  "": "Works until revoked",
+  date: "At the end of that day (UTC)",
 };
 
 function ExpiryField({ form, fieldErrors, change }: PartProps) {
   const [today] = useState(() => formatUtcDay(new Date()));
   return (
     <Field
-      label="Ends"
+      label="Expires"
       error={fieldErrors.endDate}
-      hint={EXPIRY_HINTS[form.expires] ?? "It stops working then"}
+      hint={EXPIRY_HINTS[form.expires] ?? "Stops working then"}
     >
       {(control) => (
         <div className="row row-even">
@@ -154,7 +154,7 @@ function ExpiryField({ form, fieldErrors, change }: PartProps) {
 function Scopes({ form, fieldErrors, change }: PartProps) {
   return (
     <fieldset className="group">
-      <legend className="legend">What it may do</legend>
+      <legend className="legend">Permissions</legend>
       <div className="choices">
         {SCOPES.map(({ scope, title, text }) => (
           <Checkbox
@@ -177,16 +177,16 @@ function Scopes({ form, fieldErrors, change }: PartProps) {
 
 const ALLOWED_TOOLS = [
   { value: "all", label: "All tools" },
-  { value: "some", label: "Only some" },
+  { value: "some", label: "Selected tools" },
 ] as const;
 
 function Tools({ form, fieldErrors, change }: PartProps) {
   return (
     <fieldset className="group">
-      <legend className="legend">Which tools it may call</legend>
+      <legend className="legend">Allowed tools</legend>
       <div>
         <Choice
-          label="Which tools"
+          label="Allowed tools"
           options={ALLOWED_TOOLS}
           value={form.onlySelectedTools ? "some" : "all"}
           onChange={(value) => change({ onlySelectedTools: value === "some" })}

@@ -47,14 +47,14 @@ export function KeyTable({
       dim={(use) => !isKeyActive(use, now)}
       empty={
         <EmptyState
-          title="No key yet"
+          title="No API keys yet"
           action={
             <Button tone="primary" onClick={onCreate}>
               Create a key
             </Button>
           }
         >
-          An agent calls tools with an API key. Give each agent one of its own, with what it may spend.
+          Agents call tools with an API key. Create one per agent and limit what it can spend.
         </EmptyState>
       }
     />
@@ -76,18 +76,18 @@ function Name({ use, now }: { use: KeyWithUse; now: Date }) {
 
 function KeyStatus({ use, now }: { use: KeyWithUse; now: Date }) {
   switch (keyState(use, now)) {
-    case "good":
+    case "active":
       return null;
-    case "ending":
+    case "expiring":
       return (
         <Status kind="warn">
-          ends <Time at={use.key?.limits?.expiresAt} relative />
+          expires <Time at={use.key?.limits?.expiresAt} relative />
         </Status>
       );
     case "expired":
-      return <Status kind="off">expired</Status>;
+      return <Status kind="off">Expired</Status>;
     case "revoked":
-      return <Status kind="off">revoked</Status>;
+      return <Status kind="off">Revoked</Status>;
   }
 }
 
@@ -99,14 +99,14 @@ function Limits({ use, now }: { use: KeyWithUse; now: Date }) {
   if (limits && limits.tools.length > 0)
     lines.push(<span title={limits.tools.join("\n")}>{toolsText(limits.tools)}</span>);
   // A near or past expiry is shown beside the name instead.
-  if (limits?.expiresAt && keyState(use, now) === "good") {
+  if (limits?.expiresAt && keyState(use, now) === "active") {
     lines.push(
       <>
-        ends <Time at={limits.expiresAt} relative />
+        expires <Time at={limits.expiresAt} relative />
       </>,
     );
   }
-  if (lines.length === 0) return <span className="faint">up to the balance</span>;
+  if (lines.length === 0) return <span className="faint">No limit</span>;
   return (
     <ul className="lines">
       {lines.map((line, index) => (

@@ -26,11 +26,11 @@ export type FieldErrors = Partial<
 /** Options of the expiry select. */
 export const EXPIRY_OPTIONS = [
   { value: "", label: "Never" },
-  { value: "1", label: "In a day" },
+  { value: "1", label: "In 1 day" },
   { value: "7", label: "In 7 days" },
   { value: "30", label: "In 30 days" },
   { value: "90", label: "In 90 days" },
-  { value: "date", label: "On a day …" },
+  { value: "date", label: "On a date…" },
 ] as const;
 
 /** Returns an empty form with these scopes. */
@@ -50,21 +50,18 @@ export function emptyForm(scopes: readonly string[]): NewKeyForm {
 /** Returns the errors of the form; empty if it is valid. */
 export function validate(form: NewKeyForm, now: Date): FieldErrors {
   const fieldErrors: FieldErrors = {};
-  if (form.name.trim() === "") fieldErrors.name = "Give it a name to recognise it by";
-  if (form.scopes.length === 0)
-    fieldErrors.scopes = "Choose at least one: a key that may do nothing is of no use";
+  if (form.name.trim() === "") fieldErrors.name = "Enter a name";
+  if (form.scopes.length === 0) fieldErrors.scopes = "Select at least one permission";
   for (const limit of ["perCall", "perDay"] as const) {
     const amount = parseUsd(form[limit]);
     if (form[limit].trim() !== "" && (amount === undefined || amount === 0n))
-      fieldErrors[limit] =
-        "An amount above zero in dollars, such as 0.25, with at most six decimals; empty for none";
-    else if (amount !== undefined && amount > MAX_USD)
-      fieldErrors[limit] = "At most $1,000,000,000; empty for none";
+      fieldErrors[limit] = "Enter an amount, such as 25 or 12.50.";
+    else if (amount !== undefined && amount > MAX_USD) fieldErrors[limit] = "Maximum $1,000,000,000.";
   }
   if (form.expires === "date" && !(expiryOf(form, now) > now))
-    fieldErrors.endDate = "Choose a day from today on";
+    fieldErrors.endDate = "Choose today or a later day";
   if (form.onlySelectedTools && form.tools.length === 0)
-    fieldErrors.tools = "Choose at least one tool, or allow all";
+    fieldErrors.tools = "Select at least one tool, or allow all tools";
   return fieldErrors;
 }
 

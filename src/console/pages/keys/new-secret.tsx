@@ -26,7 +26,7 @@ export function NewSecret({ secret: key }: { secret: UnsavedSecret }) {
       <div>
         <h2 id="new-secret-title">Save the key “{name}” now</h2>
         <p className="soft">
-          It is shown this once. The gateway keeps only a hash of it, so nobody can show it again.
+          It is shown only once. The gateway stores only a hash and cannot show it again.
         </p>
       </div>
       <Code text={secret} label="API key" wrap />
@@ -38,7 +38,8 @@ export function NewSecret({ secret: key }: { secret: UnsavedSecret }) {
         )}
       </Tabs>
       <Note tone="warn">
-        Whoever has the key can spend your balance within its limits. Keep it where only your agent reads it.
+        Anyone with this key can spend your balance within its limits. Store it where only your agent can read
+        it.
       </Note>
       <div className="actions">
         <Button tone="primary" icon="check" onClick={clearUnsavedSecret}>

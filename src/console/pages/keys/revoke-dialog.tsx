@@ -14,7 +14,7 @@ export function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; on
       { keyId: use?.key?.keyId ?? "" },
       {
         onSuccess: () => {
-          showToast(`“${use?.key?.name ?? ""}” is revoked`);
+          showToast(`“${use?.key?.name ?? ""}” revoked`);
           close();
         },
       },
@@ -28,7 +28,7 @@ export function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; on
       actions={
         <>
           <Button tone="quiet" onClick={close}>
-            Keep it
+            Cancel
           </Button>
           <Button tone="danger" busy={isPending} onClick={revoke}>
             Revoke
@@ -37,8 +37,8 @@ export function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; on
       }
     >
       <p>
-        Whatever uses <code>{use?.key?.prefix}…</code> is refused within a second. That cannot be undone; its
-        receipts and runs stay. To replace it without a pause, rotate it instead.
+        Requests with <code>{use?.key?.prefix}…</code> are rejected within a second. This cannot be undone.
+        Receipts and runs are kept. To replace the key without downtime, rotate it instead.
       </p>
       <ErrorNote error={error} />
     </Dialog>

@@ -4,10 +4,10 @@ import { Button, Dialog, ErrorNote, Field, Select } from "../../ui/index.ts";
 import { useRotateKey } from "./use-keys.ts";
 
 const OVERLAPS = [
-  { value: "0", label: "Stops at once" },
-  { value: "3600", label: "Works for an hour more" },
-  { value: "86400", label: "Works for a day more" },
-  { value: "604800", label: "Works for 7 days more" },
+  { value: "0", label: "Stops immediately" },
+  { value: "3600", label: "Works for 1 more hour" },
+  { value: "86400", label: "Works for 1 more day" },
+  { value: "604800", label: "Works for 7 more days" },
 ] as const;
 
 /** Asks how long the old key keeps working after rotation. */
@@ -38,11 +38,8 @@ export function RotateDialog({ use, onClose }: { use: KeyWithUse | undefined; on
         </>
       }
     >
-      <p>
-        A new key with the same name, rights and limits takes its place. Both together keep to what may be
-        spent on a day.
-      </p>
-      <Field label="The old key" hint="Time enough to give the new one to everything that uses the old one">
+      <p>Creates a new key with the same name, permissions and limits. Both keys share the daily limit.</p>
+      <Field label="Old key" hint="Allow enough time to replace the old key everywhere">
         {(control) => (
           <Select
             {...control}

@@ -24,7 +24,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
     { head: "Key", cell: (key) => <KeyName apiKey={key} /> },
     { head: "Scopes", cell: ({ scopes }) => <span className="soft">{scopes.join(", ")}</span> },
     { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
-    { head: "Ends", cell: ({ limits }) => <Time at={limits?.expiresAt} relative none="never" /> },
+    { head: "Expires", cell: ({ limits }) => <Time at={limits?.expiresAt} relative none="never" /> },
     {
       head: "Actions",
       hideHead: true,
@@ -47,7 +47,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
             rows={keys}
             rowKey={({ keyId }) => keyId}
             dim={({ revokedAt }) => revokedAt !== undefined}
-            empty={<EmptyState title="It has no key" />}
+            empty={<EmptyState title="No API keys" />}
           />
         )}
       </QueryResult>
@@ -61,7 +61,7 @@ function KeyName({ apiKey: { name, prefix, revokedAt } }: { apiKey: ApiKey }) {
     <div className="lines">
       <span className="row">
         <strong>{name === "" ? "unnamed" : name}</strong>
-        {revokedAt && <Status kind="off">revoked</Status>}
+        {revokedAt && <Status kind="off">Revoked</Status>}
       </span>
       <code className="faint">{prefix}…</code>
     </div>
@@ -78,7 +78,7 @@ function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void
       { keyId: apiKey.keyId },
       {
         onSuccess: () => {
-          showToast(`“${apiKey.name}” is revoked`);
+          showToast(`“${apiKey.name}” revoked`);
           onClose();
         },
       },
@@ -101,7 +101,7 @@ function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void
       }
     >
       <p>
-        It is another person’s key. Whatever uses it is refused within a second, and that cannot be undone.
+        This key belongs to a customer. Requests with it are rejected within a second. This cannot be undone.
       </p>
       <ErrorNote error={error} />
     </Dialog>

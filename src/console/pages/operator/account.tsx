@@ -51,7 +51,7 @@ function DetailsCard({ account }: { account: Account }) {
             Adjust balance
           </Button>
           <Button small onClick={() => setOpen("tier")}>
-            Set rate
+            Set rate limits
           </Button>
           <Button small tone={blocked ? "plain" : "danger"} onClick={() => setOpen("block")}>
             {blocked ? "Unblock" : "Block"}
@@ -60,7 +60,7 @@ function DetailsCard({ account }: { account: Account }) {
       }
     >
       {blocked && (
-        <Note tone="bad" title="Its keys are refused">
+        <Note tone="bad" title="Blocked: requests with its keys are rejected">
           {account.blockedReason}
         </Note>
       )}
@@ -70,8 +70,8 @@ function DetailsCard({ account }: { account: Account }) {
           ["State", <AccountState key="state" account={account} />],
           ["Account", <Copyable key="account" text={account.accountId} label="account" />],
           ["Wallet", <Address key="wallet" address={account.wallet} label="wallet" />],
-          ["Rate of each key", rateLabel(account.ratePerMinute, account.burst)],
-          ["Rate of all keys", rateLabel(account.accountRatePerMinute, account.accountBurst)],
+          ["Rate limit per key", rateLabel(account.ratePerMinute, account.burst)],
+          ["Rate limit per account", rateLabel(account.accountRatePerMinute, account.accountBurst)],
           ["Created", <Time key="created" at={account.createdAt} />],
         ]}
       />
@@ -84,5 +84,5 @@ function DetailsCard({ account }: { account: Account }) {
 }
 
 function rateLabel(ratePerMinute: number, burst: number): string {
-  return `${formatCount(ratePerMinute)} requests a minute, ${formatCount(burst)} at once`;
+  return `${formatCount(ratePerMinute)} requests/min, bursts of ${formatCount(burst)}`;
 }

@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Account>[] = [
 /** The list of accounts with a search. */
 export function AccountsPage() {
   return (
-    <OperatorPage title="Accounts" lead="Whoever has signed in, or was given an account.">
+    <OperatorPage title="Accounts" lead="Accounts are created at the first sign-in or by an operator.">
       <Accounts />
     </OperatorPage>
   );
@@ -57,10 +57,7 @@ function Accounts() {
       shown={(rows) => pluralize(rows, "account")}
       filter={
         <div className="search-row">
-          <Field
-            label="Find"
-            hint="The beginning of an account’s, wallet’s or key’s identifier, or of a key’s secret"
-          >
+          <Field label="Search" hint="Start of an account, wallet or key identifier, or of a key’s secret">
             {(control) => (
               <Input
                 {...control}
@@ -77,10 +74,10 @@ function Accounts() {
         </div>
       }
       empty={
-        <EmptyState title={query === "" ? "No account yet" : "No account like that"}>
+        <EmptyState title={query === "" ? "No accounts yet" : "No matching accounts"}>
           {query === ""
-            ? "The first one is made when somebody signs in."
-            : "Look for the beginning, not the middle."}
+            ? "Accounts are created at the first sign-in."
+            : "Search matches the start of an identifier only."}
         </EmptyState>
       }
     />
@@ -91,8 +88,8 @@ function Accounts() {
 export function AccountState({ account: { blockedReason, operator } }: { account: Account }) {
   return (
     <span className="row">
-      {blockedReason === undefined ? <Status kind="ok">good</Status> : <Status kind="bad">blocked</Status>}
-      {operator && <Status kind="off">operator</Status>}
+      {blockedReason === undefined ? <Status kind="ok">Active</Status> : <Status kind="bad">Blocked</Status>}
+      {operator && <Status kind="off">Operator</Status>}
     </span>
   );
 }

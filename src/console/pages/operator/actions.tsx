@@ -10,11 +10,11 @@ import { OperatorPage } from "./operator-page.tsx";
 import "./operator.css";
 
 const COLUMNS: readonly Column<OperatorAction>[] = [
-  { head: "When", cell: ({ at }) => <Time at={at} /> },
-  { head: "What", cell: (action) => <ActionName action={action} /> },
-  { head: "To", cell: ({ target }) => <code title={target}>{truncateMiddle(target, 14, 6)}</code> },
-  { head: "With", cell: ({ details }) => <Details json={details} /> },
-  { head: "Who", cell: (action) => <Actor action={action} /> },
+  { head: "Time", cell: ({ at }) => <Time at={at} /> },
+  { head: "Action", cell: (action) => <ActionName action={action} /> },
+  { head: "Target", cell: ({ target }) => <code title={target}>{truncateMiddle(target, 14, 6)}</code> },
+  { head: "Details", cell: ({ details }) => <Details json={details} /> },
+  { head: "Operator", cell: (action) => <Actor action={action} /> },
 ];
 
 /** The operators' audit log. */
@@ -22,7 +22,7 @@ export function ActionsPage() {
   return (
     <OperatorPage
       title="Audit log"
-      lead="What operators did, through whatever door. It is written before it is done, and nobody can change it."
+      lead="All operator actions from the console, the API and the command line. Entries cannot be changed."
     >
       <Actions />
     </OperatorPage>
@@ -34,14 +34,14 @@ function Actions() {
   const list = usePagedList(["actions"], (page, signal) => client.listActions(page, { signal }));
   return (
     <ListCard
-      caption="Actions of operators"
+      caption="Operator actions"
       list={list}
       columns={COLUMNS}
       rowKey={({ actionId }) => actionId}
       amounts={() => []}
       shown={(rows) => pluralize(rows, "action")}
       empty={
-        <EmptyState title="No operator has done anything yet">
+        <EmptyState title="No operator actions yet">
           Blocks, adjustments and assignments are listed here.
         </EmptyState>
       }
@@ -55,7 +55,7 @@ function ActionName({ action: { action, failure } }: { action: OperatorAction })
       <code>{action}</code>
       {failure !== "" && (
         <span>
-          <Status kind="bad">failed</Status> <span className="hint">{failure}</span>
+          <Status kind="bad">Failed</Status> <span className="hint">{failure}</span>
         </span>
       )}
     </div>
@@ -73,7 +73,7 @@ function Details({ json }: { json: string }) {
 function Actor({ action: { accountId, actor } }: { action: OperatorAction }) {
   return (
     <div className="lines">
-      <span>{accountId === "" ? "command line" : truncateMiddle(accountId, 10, 4)}</span>
+      <span>{accountId === "" ? "Command line" : truncateMiddle(accountId, 10, 4)}</span>
       <code className="faint" title={actor}>
         {truncateMiddle(actor, 12, 4)}
       </code>

@@ -8,7 +8,7 @@ import { refreshAccounts } from "./refresh-account.ts";
 
 const DIRECTIONS = [
   { value: "add", label: "Add" },
-  { value: "take", label: "Take away" },
+  { value: "take", label: "Deduct" },
 ] as const;
 
 /**
@@ -28,7 +28,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
   const size = parseUsd(text);
   const fieldErrors = {
     amount: amountError(size),
-    reason: reason.trim() === "" ? "Say why" : undefined,
+    reason: reason.trim() === "" ? "Enter a reason" : undefined,
   };
   const amount = direction === "add" ? (size ?? 0n) : -(size ?? 0n);
   const next = () => {
@@ -40,7 +40,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
       { accountId: account.accountId, amountUsdcMicrousd: amount, reason: reason.trim(), idempotencyKey },
       {
         onSuccess: () => {
-          showToast(`The balance was adjusted by ${formatSignedUsd(amount)}`);
+          showToast(`Balance adjusted by ${formatSignedUsd(amount)}`);
           onClose();
         },
       },
@@ -49,7 +49,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
   return (
     <Dialog
       open
-      title={confirming ? `Adjust the balance by ${formatSignedUsd(amount)}?` : "Adjust the balance"}
+      title={confirming ? `Adjust the balance by ${formatSignedUsd(amount)}?` : "Adjust balance"}
       onClose={onClose}
       actions={
         <>
@@ -58,11 +58,11 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
           </Button>
           {confirming ? (
             <Button tone={amount < 0n ? "danger" : "primary"} busy={isPending} onClick={adjust}>
-              {direction === "add" ? "Add" : "Take"} {formatUsd(size ?? 0n)}
+              {direction === "add" ? "Add" : "Deduct"} {formatUsd(size ?? 0n)}
             </Button>
           ) : (
             <Button tone="primary" onClick={next}>
-              Go on
+              Continue
             </Button>
           )}
         </>
@@ -72,7 +72,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
         <Preview account={account} amount={amount} reason={reason.trim()} />
       ) : (
         <>
-          <Choice label="Which direction" options={DIRECTIONS} value={direction} onChange={setDirection} />
+          <Choice label="Direction" options={DIRECTIONS} value={direction} onChange={setDirection} />
           <Field label="Amount" error={submitted ? fieldErrors.amount : undefined} hint="US dollars">
             {(control) => (
               <Input
@@ -85,7 +85,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
             )}
           </Field>
           <ReasonField
-            hint="Its owner reads this in the statement"
+            hint="Visible to the account holder in the statement"
             value={reason}
             error={submitted ? fieldErrors.reason : undefined}
             onChange={setReason}
@@ -100,18 +100,16 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
 function Preview({ account, amount, reason }: { account: Account; amount: bigint; reason: string }) {
   const balance = account.balanceUsdcMicrousd;
   return (
-    <Note tone="warn" title={`${formatUsd(balance)} becomes ${formatUsd(balance + amount)}`}>
+    <Note tone="warn" title={`New balance: ${formatUsd(balance + amount)} (was ${formatUsd(balance)})`}>
       <p>“{reason}”</p>
-      <p className="faint">
-        The entry stays in the ledger: it can be countered by another one, and not removed.
-      </p>
+      <p className="faint">Ledger entries cannot be deleted, only reversed by another entry.</p>
     </Note>
   );
 }
 
 function amountError(size: bigint | undefined): string | undefined {
-  if (size === undefined || size === 0n) return "Enter an amount of dollars, with at most six decimals";
-  return size > MAX_USD ? "At most $1,000,000,000" : undefined;
+  if (size === undefined || size === 0n) return "Enter an amount, such as 25 or 12.50.";
+  return size > MAX_USD ? "Maximum $1,000,000,000." : undefined;
 }
 
 function newIdempotencyKey(): string {

@@ -7,13 +7,13 @@ import { Button, Choice, Dialog, ErrorNote, Field, Input, showToast } from "../.
 import { ReasonField } from "./reason-field.tsx";
 
 const RECIPIENTS = [
-  { value: "account", label: "An account" },
-  { value: "operator", label: "The operator" },
+  { value: "account", label: "Account" },
+  { value: "operator", label: "Operator" },
 ] as const;
 
 /** Assigns a transfer in suspense to an account or the operator. This cannot be undone. */
 export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfer; onClose: () => void }) {
-  const [owner, setOwner] = useState<(typeof RECIPIENTS)[number]["value"]>("account");
+  const [recipient, setRecipient] = useState<(typeof RECIPIENTS)[number]["value"]>("account");
   const [account, setAccount] = useState("");
   const [reason, setReason] = useState("");
   const [submitted, setSubmitted] = useState(false);
@@ -23,10 +23,8 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
   const accountId = account.trim();
   const fieldErrors = {
     account:
-      owner === "account" && !accountId.startsWith("acct_")
-        ? "Enter an account’s identifier, acct_…"
-        : undefined,
-    reason: reason.trim() === "" ? "Say why" : undefined,
+      recipient === "account" && !accountId.startsWith("acct_") ? "Enter an account ID, acct_…" : undefined,
+    reason: reason.trim() === "" ? "Enter a reason" : undefined,
   };
   const amount = formatUsd(transfer.amountUsdcMicrousd);
   const assign = () => {
@@ -36,13 +34,17 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       {
         txSignature: transfer.txSignature,
         owner:
-          owner === "account" ? { case: "accountId", value: accountId } : { case: "operator", value: true },
+          recipient === "account"
+            ? { case: "accountId", value: accountId }
+            : { case: "operator", value: true },
         reason: reason.trim(),
       },
       {
         onSuccess: () => {
           showToast(
-            owner === "account" ? `${amount} is on the account’s balance` : `${amount} is the operator’s`,
+            recipient === "account"
+              ? `${amount} credited to the account`
+              : `${amount} assigned to the operator`,
           );
           onClose();
         },
@@ -52,7 +54,7 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
   return (
     <Dialog
       open
-      title={`Whose are these ${amount}?`}
+      title={`Assign ${amount}`}
       onClose={onClose}
       actions={
         <>
@@ -66,14 +68,13 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       }
     >
       <p className="soft">
-        Transaction <code>{truncateMiddle(transfer.txSignature, 6, 6)}</code>. It is given once, and cannot be
-        taken back here.
+        Transaction <code>{truncateMiddle(transfer.txSignature, 6, 6)}</code>. This cannot be undone.
       </p>
-      <Choice label="Owner" options={RECIPIENTS} value={owner} onChange={setOwner} />
-      {owner === "account" ? (
+      <Choice label="Assign to" options={RECIPIENTS} value={recipient} onChange={setRecipient} />
+      {recipient === "account" ? (
         <Field
-          label="Account"
-          hint="Its balance is credited"
+          label="Account ID"
+          hint="The amount is added to its balance"
           error={submitted ? fieldErrors.account : undefined}
         >
           {(control) => (
@@ -86,10 +87,10 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
           )}
         </Field>
       ) : (
-        <p>No balance is credited: it was the operator’s own money.</p>
+        <p>No account is credited: the transfer was the operator’s own money.</p>
       )}
       <ReasonField
-        hint="Kept in the ledger"
+        hint="Stored in the ledger"
         value={reason}
         error={submitted ? fieldErrors.reason : undefined}
         onChange={setReason}

@@ -17,14 +17,14 @@ import {
 
 const COLUMNS: readonly Column<AuditLine>[] = [
   { head: "Invariant", cell: ({ invariant }) => <code>{invariant}</code> },
-  { head: "What should hold", cell: ({ description }) => <span className="soft">{description}</span> },
+  { head: "Rule", cell: ({ description }) => <span className="soft">{description}</span> },
   { head: "Checked", align: "end", cell: ({ checked }) => formatCount(checked) },
   {
     head: "Violations",
     align: "end",
     cell: ({ violations }) =>
       violations === 0n ? (
-        <Status kind="ok">none</Status>
+        <Status kind="ok">None</Status>
       ) : (
         <Status kind="bad">{formatCount(violations)}</Status>
       ),
@@ -39,7 +39,7 @@ export function AuditCard({ last }: { last: LastAudit | undefined }) {
       {},
       {
         onSuccess: ({ clean }) => {
-          showToast(clean ? "The ledger adds up" : "The audit found violations", clean ? "ok" : "bad");
+          showToast(clean ? "Ledger balanced" : "The audit found violations", clean ? "ok" : "bad");
           const queryKey = createConnectQueryKey({
             schema: OperationsService.method.getStatus,
             cardinality: "finite",
@@ -71,8 +71,8 @@ export function AuditCard({ last }: { last: LastAudit | undefined }) {
         rows={last?.lines ?? []}
         rowKey={({ invariant }) => invariant}
         empty={
-          <EmptyState title="No audit since this instance was started">
-            It checks every invariant of the ledger against the whole database, without locking anything.
+          <EmptyState title="No audit since this instance started">
+            An audit checks every ledger invariant against the whole database without locks.
           </EmptyState>
         }
       />
@@ -84,7 +84,7 @@ function Ended({ last: { at, clean } }: { last: LastAudit }) {
   return (
     <span className="row">
       <Time at={at} relative />
-      {clean ? <Status kind="ok">clean</Status> : <Status kind="bad">violations</Status>}
+      {clean ? <Status kind="ok">Clean</Status> : <Status kind="bad">Violations</Status>}
     </span>
   );
 }

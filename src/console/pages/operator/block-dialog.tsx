@@ -20,7 +20,7 @@ export function BlockDialog({ account, onClose }: { account: Account; onClose: (
       { accountId: account.accountId, blocked, reason: reason.trim() },
       {
         onSuccess: () => {
-          showToast(blocked ? "The account is blocked" : "The account may call again");
+          showToast(blocked ? "Account blocked" : "Account unblocked");
           onClose();
         },
       },
@@ -29,7 +29,7 @@ export function BlockDialog({ account, onClose }: { account: Account; onClose: (
   return (
     <Dialog
       open
-      title={blocked ? "Block the account?" : "Let the account in again?"}
+      title={blocked ? "Block this account?" : "Unblock this account?"}
       onClose={onClose}
       actions={
         <>
@@ -44,13 +44,13 @@ export function BlockDialog({ account, onClose }: { account: Account; onClose: (
     >
       <p>
         {blocked
-          ? "Its keys are refused on every instance within a second. What runs is finished, deposits are credited, and its owner can still sign in and look."
-          : "Its keys work again on every instance within a second."}
+          ? "Requests with its keys are rejected within a second. Running calls finish, deposits are still credited."
+          : "Its keys work again within a second."}
       </p>
       <ReasonField
-        hint={blocked ? "Its owner reads this" : "Kept in the log"}
+        hint={blocked ? "Visible to the account holder" : "Stored in the audit log"}
         value={reason}
-        error={submitted && reason.trim() === "" ? "Say why" : undefined}
+        error={submitted && reason.trim() === "" ? "Enter a reason" : undefined}
         onChange={setReason}
       />
       <ErrorNote error={error} />

@@ -7,16 +7,16 @@ const COLUMNS: readonly Column<EndpointStatus>[] = [
   {
     head: "State",
     cell: ({ healthy }) =>
-      healthy ? <Status kind="ok">answers</Status> : <Status kind="bad">does not answer</Status>,
+      healthy ? <Status kind="ok">Healthy</Status> : <Status kind="bad">Unreachable</Status>,
   },
   { head: "Slot", align: "end", cell: ({ slot }) => (slot === undefined ? "—" : formatCount(slot)) },
   {
-    head: "Behind",
+    head: "Slots behind",
     align: "end",
     cell: ({ slotsBehind }) => (slotsBehind === undefined ? "—" : formatCount(slotsBehind)),
   },
   {
-    head: "Took",
+    head: "Latency",
     align: "end",
     cell: ({ latencyMs }) => (latencyMs === undefined ? "—" : `${latencyMs} ms`),
   },
@@ -25,13 +25,13 @@ const COLUMNS: readonly Column<EndpointStatus>[] = [
 /** The RPC endpoints in order of preference. */
 export function ChainCard({ endpoints }: { endpoints: readonly EndpointStatus[] }) {
   return (
-    <Card title="Chain" note="in the order in which they are tried" flush>
+    <Card title="Chain" note="in order of preference" flush>
       <Table
-        caption="Endpoints of the chain"
+        caption="RPC endpoints"
         columns={COLUMNS}
         rows={endpoints}
         rowKey={({ host }) => `${host}#${endpoints.findIndex((one) => one.host === host)}`}
-        empty={<EmptyState title="No endpoint is configured" />}
+        empty={<EmptyState title="No endpoints configured" />}
       />
     </Card>
   );

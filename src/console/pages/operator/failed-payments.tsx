@@ -14,8 +14,8 @@ import { usePagedList } from "../paged-list.ts";
 import type { StatusLabel } from "../status-labels.ts";
 
 const COLUMNS: readonly Column<FailedPayment>[] = [
-  { head: "When", cell: ({ at }) => <Time at={at} /> },
-  { head: "What became of it", cell: (payment) => <Kind payment={payment} /> },
+  { head: "Time", cell: ({ at }) => <Time at={at} /> },
+  { head: "Outcome", cell: (payment) => <Kind payment={payment} /> },
   { head: "Transaction", cell: ({ txSignature }) => <Signature text={txSignature} /> },
   {
     head: "Account",
@@ -45,7 +45,7 @@ export function FailedPayments() {
       rowKey={({ txSignature, quoteId, kind }) => `${txSignature}-${quoteId}-${kind}`}
       amounts={({ amountUsdcMicrousd: amount }) => (amount === undefined ? [] : [amount])}
       shown={(rows) => pluralize(rows, "payment")}
-      empty={<EmptyState title="None">Every payment has bought what it was for.</EmptyState>}
+      empty={<EmptyState title="No failed payments">Every payment bought its call.</EmptyState>}
     />
   );
 }
@@ -69,12 +69,12 @@ function Signature({ text }: { text: string }) {
 function failedPaymentLabel(kind: FailedPaymentKind): StatusLabel {
   switch (kind) {
     case FailedPaymentKind.REVERSED:
-      return { text: "vanished, taken back", kind: "bad" };
+      return { text: "Reversed", kind: "bad" };
     case FailedPaymentKind.UNUSED:
-      return { text: "credited, bought nothing", kind: "warn" };
+      return { text: "Credited, unused", kind: "warn" };
     case FailedPaymentKind.RELAY:
-      return { text: "relayed, failed", kind: "off" };
+      return { text: "Relay failed", kind: "off" };
     default:
-      return { text: "unknown", kind: "off" };
+      return { text: "Unknown", kind: "off" };
   }
 }

@@ -15,16 +15,12 @@ export function MoneyStats({ status }: { status: GetStatusResponse }) {
       <Stat
         label="Revenue"
         value={status.revenueUsdcMicrousd === undefined ? "—" : formatUsd(status.revenueUsdcMicrousd)}
-        note="charges less refunds, of all time"
+        note="charges minus refunds, all time"
       />
       <Stat
         label="In suspense"
         value={formatUsd(status.suspenseUsdcMicrousd)}
-        note={
-          <Link href="/operator/payments">
-            {pluralize(status.suspenseCount, "transfer that waits", "transfers that wait")}
-          </Link>
-        }
+        note={<Link href="/operator/payments">{pluralize(status.suspenseCount, "unassigned transfer")}</Link>}
       />
       <Stat label="Running now" value={formatCount(status.activeRuns)} note="calls" />
     </Stats>

@@ -12,10 +12,7 @@ import "./operator.css";
 /** State of the service and its dependencies, polled every few seconds. */
 export function OperationsPage() {
   return (
-    <OperatorPage
-      title="Operations"
-      lead="All instances together. Amounts are the ledger’s own; times are UTC."
-    >
+    <OperatorPage title="Operations" lead="All instances. Amounts are from the ledger; times are UTC.">
       <State />
     </OperatorPage>
   );

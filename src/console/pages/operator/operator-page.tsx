@@ -17,7 +17,7 @@ export function OperatorPage({
           title="This page is for operators"
           action={<ButtonLink href="/">Go to the overview</ButtonLink>}
         >
-          The account that you are signed in with does not have the operator role.
+          Your account does not have the operator role.
         </EmptyState>
       )}
     </Page>

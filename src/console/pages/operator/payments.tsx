@@ -17,7 +17,7 @@ export function PaymentsPage() {
   return (
     <OperatorPage
       title="Payments"
-      lead="Transfers to the treasury that named no quote and no deposit of ours, and payments that did not buy what they were for."
+      lead="Transfers to the treasury without a matching quote or deposit, and payments that bought nothing."
     >
       <Tabs label="Payments" tabs={TABS} current={tab} onChange={setTab}>
         {tab === "failed" ? <FailedPayments /> : <SuspenseList key={tab} open={tab === "open"} />}

@@ -28,11 +28,10 @@ export function SuspenseList({ open }: { open: boolean }) {
     },
     {
       head: "From",
-      cell: ({ payer }) =>
-        payer === undefined ? "not known" : <Copyable text={payer} label="payer" short />,
+      cell: ({ payer }) => (payer === undefined ? "unknown" : <Copyable text={payer} label="payer" short />),
     },
     { head: "Memos", cell: ({ memos }) => <Memos text={memos} /> },
-    { head: "When", cell: ({ blockTime }) => <Time at={blockTime} /> },
+    { head: "Time", cell: ({ blockTime }) => <Time at={blockTime} /> },
     {
       head: "Amount",
       align: "end",
@@ -49,7 +48,7 @@ export function SuspenseList({ open }: { open: boolean }) {
             </Button>
           ),
         }
-      : { head: "Given to", cell: (transfer) => <AssignedTo transfer={transfer} /> },
+      : { head: "Assigned to", cell: (transfer) => <AssignedTo transfer={transfer} /> },
   ];
   return (
     <>
@@ -61,10 +60,8 @@ export function SuspenseList({ open }: { open: boolean }) {
         amounts={({ amountUsdcMicrousd }) => [amountUsdcMicrousd]}
         shown={(rows) => pluralize(rows, "transfer")}
         empty={
-          <EmptyState title={open ? "Nothing waits" : "Nothing was assigned yet"}>
-            {open
-              ? "Every transfer that has reached the treasury has an owner."
-              : "What you assign is listed here."}
+          <EmptyState title={open ? "No unassigned transfers" : "No assigned transfers yet"}>
+            {open ? "Every transfer to the treasury is assigned." : "Assigned transfers are listed here."}
           </EmptyState>
         }
       />
@@ -84,7 +81,7 @@ function AssignedTo({ transfer: { owner, reason } }: { transfer: SuspendedTransf
       {owner.case === "accountId" ? (
         <Link href={`/operator/accounts/${owner.value}`}>{truncateMiddle(owner.value, 10, 4)}</Link>
       ) : (
-        "the operator"
+        "operator"
       )}
       <span className="hint">{reason}</span>
     </div>

@@ -33,16 +33,16 @@ export function ThroughputCard({
     <Card
       title="Throughput"
       note="last 60 minutes, UTC"
-      actions={<Choice label="What is shown" options={METRICS} value={shown} onChange={setShown} />}
+      actions={<Choice label="Metric" options={METRICS} value={shown} onChange={setShown} />}
     >
       <p className="throughput-total">
         <strong>{shown === "charged" ? formatUsd(total) : formatCount(total)}</strong>{" "}
         <span className="faint">
-          {shown === "charged" ? "charged" : shown === "failed" ? "failed or cancelled" : "ended"},{" "}
+          {shown === "charged" ? "charged" : shown === "failed" ? "failed or cancelled" : "finished"},{" "}
           {formatCount(activeRuns)} running
         </span>
       </p>
-      {minutes.length === 0 ? <EmptyState title="No call in the last hour" /> : <LazyChart {...props} />}
+      {minutes.length === 0 ? <EmptyState title="No calls in the last hour" /> : <LazyChart {...props} />}
     </Card>
   );
 }

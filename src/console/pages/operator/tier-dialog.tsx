@@ -8,17 +8,17 @@ const FIELDS = [
   {
     name: "rate",
     label: "Requests per minute",
-    hint: "Of each of its keys, in the long run",
+    hint: "Sustained, per key",
     most: 60_000_000,
   },
-  { name: "burst", label: "At once", hint: "Of each of its keys", most: 10_000_000 },
+  { name: "burst", label: "Burst", hint: "Per key", most: 10_000_000 },
   {
     name: "accountRate",
     label: "Requests per minute, all keys",
-    hint: "Of all its keys together",
+    hint: "Sustained, for the account",
     most: 60_000_000,
   },
-  { name: "accountBurst", label: "At once, all keys", hint: "Of all its keys together", most: 10_000_000 },
+  { name: "accountBurst", label: "Burst, all keys", hint: "For the account", most: 10_000_000 },
 ] as const;
 
 /** Sets the rate limits of an account. */
@@ -46,7 +46,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
       },
       {
         onSuccess: () => {
-          showToast("The rate is set");
+          showToast("Rate limits saved");
           onClose();
         },
       },
@@ -55,7 +55,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
   return (
     <Dialog
       open
-      title="Set the rate limit"
+      title="Set rate limits"
       onClose={onClose}
       actions={
         <>
@@ -63,7 +63,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
             Cancel
           </Button>
           <Button tone="primary" busy={isPending} onClick={submit}>
-            Set
+            Save
           </Button>
         </>
       }

@@ -17,21 +17,14 @@ export function TreasuryCard({
       {treasury && (
         <Facts
           facts={[
+            ["On-chain balance", <Amount key="held" microUsd={treasury.heldUsdcMicrousd} none="unknown" />],
             [
-              "Held on the chain",
-              <Amount key="held" microUsd={treasury.heldUsdcMicrousd} none="no endpoint tells" />,
+              "Ledger balance",
+              <Amount key="expected" microUsd={treasury.expectedUsdcMicrousd} none="not checked yet" />,
             ],
-            [
-              "Expected by the books",
-              <Amount
-                key="expected"
-                microUsd={treasury.expectedUsdcMicrousd}
-                none="the watch has not begun"
-              />,
-            ],
-            ["Last look at all of it", <Time key="look" at={treasury.lookedAt} relative none="none yet" />],
+            ["Last full check", <Time key="look" at={treasury.lookedAt} relative none="never" />],
             ["Token account", <Address key="token" address={treasury.tokenAccount} label="token account" />],
-            ["Wallet", <Address key="owner" address={treasury.owner} label="treasury’s wallet" />],
+            ["Wallet", <Address key="owner" address={treasury.owner} label="treasury wallet" />],
           ]}
         />
       )}
@@ -39,7 +32,7 @@ export function TreasuryCard({
       {feePayer ? (
         <FeePayer feePayer={feePayer} />
       ) : (
-        <p className="soft">Gasless payments are off: none is needed.</p>
+        <p className="soft">Not needed: gasless payments are disabled.</p>
       )}
     </Card>
   );
@@ -50,9 +43,9 @@ function ReconciliationStatus({
 }: {
   treasury: TreasuryStatus;
 }) {
-  if (problem !== "") return <Status kind="bad">look at it</Status>;
-  if (held === undefined || expected === undefined) return <Status kind="wait">not known yet</Status>;
-  return held === expected ? <Status kind="ok">adds up</Status> : <Status kind="warn">being followed</Status>;
+  if (problem !== "") return <Status kind="bad">Problem</Status>;
+  if (held === undefined || expected === undefined) return <Status kind="wait">Unknown</Status>;
+  return held === expected ? <Status kind="ok">Balanced</Status> : <Status kind="warn">Catching up</Status>;
 }
 
 function Amount({ microUsd, none }: { microUsd: bigint | undefined; none: string }) {
@@ -70,14 +63,14 @@ function FeePayer({ feePayer }: { feePayer: FeePayerStatus }) {
     <>
       {low && (
         <Note tone="warn" title="The fee payer is low">
-          Send it SOL: below {formatSol(lowLamports)} gasless payments may stop.
+          Send SOL to it: below {formatSol(lowLamports)}, gasless payments may stop.
         </Note>
       )}
       <Facts
         facts={[
-          ["Holds", lamports === undefined ? "no endpoint tells" : formatSol(lamports)],
+          ["Balance", lamports === undefined ? "unknown" : formatSol(lamports)],
           ["Spent today", `${formatSol(spentTodayLamports)} of ${formatSol(dailyLamports)}`],
-          ["Address", <Address key="address" address={address} label="fee payer’s address" />],
+          ["Address", <Address key="address" address={address} label="fee payer address" />],
         ]}
       />
     </>

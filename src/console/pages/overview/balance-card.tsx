@@ -28,9 +28,9 @@ export function BalanceCard() {
               </div>
               <Stats>
                 <Stat
-                  label="Held"
+                  label="Reserved"
                   value={<Money microUsd={data.heldUsdcMicrousd} />}
-                  note={data.heldUsdcMicrousd === 0n ? "nothing is running" : "for running calls"}
+                  note={data.heldUsdcMicrousd === 0n ? "no calls running" : "for running calls"}
                 />
                 <Stat
                   label="Spent today"
@@ -40,7 +40,7 @@ export function BalanceCard() {
                 <Stat
                   label="Last 30 days"
                   value={<Money microUsd={data.spent30DaysUsdcMicrousd} />}
-                  note="today included"
+                  note="including today"
                 />
               </Stats>
             </div>
@@ -73,19 +73,19 @@ function BalanceWarning({ balance }: { balance: GetBalanceResponse }) {
     return (
       <Note
         tone="bad"
-        title={`The balance is ${formatUsd(-balance.balanceUsdcMicrousd)} below zero`}
+        title={`The balance is negative: ${formatUsd(balance.balanceUsdcMicrousd)}`}
         action={deposit}
       >
-        A payment that was spent already has vanished from the chain, so its credit was taken back. No paid
-        call runs until the balance is at zero or above; free tools go on to work.
+        A payment that you had already spent was reversed on the network, so its credit was removed. Paid
+        calls are rejected until the balance is zero or more; free tools keep working.
       </Note>
     );
   }
   if (!balance.low) return null;
   return (
     <Note tone="warn" title="The balance is low" action={deposit}>
-      It is below the {formatUsd(balance.lowBalanceUsdcMicrousd ?? 0n)} that you set. A call that it does not
-      cover is answered with a quote to pay (402).
+      It is below your threshold of {formatUsd(balance.lowBalanceUsdcMicrousd ?? 0n)}. Calls that it does not
+      cover return a quote to pay (402).
     </Note>
   );
 }
@@ -96,7 +96,7 @@ function AffordableCallsList({ balance }: { balance: bigint }) {
   const { from, hourly } = usageWindow("30d", useCurrentHour());
   const usage = useQuery(BalanceService.method.getUsage, { from: timestampFromDate(from), hourly });
   if (balance <= 0n)
-    return <p className="balance-reach">Paid calls are answered with a quote to pay, until you deposit.</p>;
+    return <p className="balance-reach">Until you deposit, paid calls return a quote to pay.</p>;
   const reaches = affordableCalls(balance, catalogue.data?.tools ?? [], usage.data?.tools ?? []);
   // Reserve the line to avoid a layout shift.
   if (reaches.length === 0) return <p className="balance-reach">&nbsp;</p>;
@@ -112,5 +112,5 @@ function AffordableCallsList({ balance }: { balance: bigint }) {
 }
 
 function basis({ basis }: AffordableCalls): string {
-  return basis === "average" ? "at your average cost" : "at its price";
+  return basis === "average" ? "at your average cost" : "at its current price";
 }

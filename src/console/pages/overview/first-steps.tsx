@@ -20,11 +20,12 @@ export function FirstSteps() {
           title="Create an API key"
           action={
             <ButtonLink href="/keys" tone={hasKey ? "plain" : "primary"}>
-              {hasKey ? "Your keys" : "Create a key"}
+              {hasKey ? "View keys" : "Create a key"}
             </ButtonLink>
           }
         >
-          Your agent calls with it. It may have limits: per call, per day, certain tools, an end.
+          Your agent authenticates with it. Optional limits: price per call, spend per day, allowed tools,
+          expiry date.
         </Step>
         <Step
           done={hasMoney}
@@ -35,15 +36,15 @@ export function FirstSteps() {
             </ButtonLink>
           }
         >
-          Paid calls are then taken from the balance. Without one, each call is answered with a quote that the
-          agent pays itself.
+          Paid calls are charged to your balance. Without a balance, each call returns a quote that the agent
+          pays itself.
         </Step>
         <Step
           done={false}
           title="Make a call"
           action={<ButtonLink href="/playground">Try it in the playground</ButtonLink>}
         >
-          Put your key in place of <code>sk-agent-…</code>:
+          Replace <code>sk-agent-…</code> with your key:
           <Code text={firstCall(installation.baseUrl)} label="first call" />
         </Step>
       </ol>

@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Run>[] = [
       );
     },
   },
-  { head: "When", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
+  { head: "Time", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
   {
     head: "Cost",
     align: "end",
@@ -41,7 +41,7 @@ export function RecentCalls({
 }) {
   return (
     <Card
-      title="Last calls"
+      title="Recent calls"
       flush
       actions={
         <ButtonLink href="/activity?tab=runs" small tone="quiet">
@@ -53,7 +53,7 @@ export function RecentCalls({
         {({ items }) => (
           <Aligned amounts={items.map(({ spentUsdcMicrousd }) => spentUsdcMicrousd)}>
             <Table
-              caption="The last calls"
+              caption="Recent calls"
               columns={COLUMNS}
               rows={items}
               rowKey={({ runId }) => runId}

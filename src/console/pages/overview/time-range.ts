@@ -50,6 +50,6 @@ function dayLabel(date: Date): string {
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ""}`;
 }
 
-function floor(moment: number, step: number): number {
-  return Math.floor(moment / step) * step;
+function floor(time: number, step: number): number {
+  return Math.floor(time / step) * step;
 }

@@ -34,9 +34,9 @@ export function UsageCard() {
       note={`last ${TIME_RANGE_NAMES[span]}, UTC`}
       actions={
         <>
-          <Choice label="What the chart shows" options={MEASURES} value={measure} onChange={setMeasure} />
+          <Choice label="Chart metric" options={MEASURES} value={measure} onChange={setMeasure} />
           <Choice
-            label="Span of time"
+            label="Time range"
             options={TIME_RANGE_OPTIONS}
             value={span}
             onChange={(value) => setParams({ span: value }, { replace: true })}
@@ -67,10 +67,10 @@ function Usage({
   if (total.chargedCalls === 0n && total.failedCalls === 0n) {
     return (
       <EmptyState
-        title={`No paid call in the last ${TIME_RANGE_NAMES[span]}`}
+        title={`No paid calls in the last ${TIME_RANGE_NAMES[span]}`}
         action={<ButtonLink href="/playground">Try a tool in the playground</ButtonLink>}
       >
-        What your keys spend shows here within seconds, by tool and by key.
+        Spending by tool and by key appears here within seconds.
       </EmptyState>
     );
   }

@@ -24,7 +24,7 @@ export function UsageTables({ usage, total }: { usage: GetUsageResponse; total: 
       ? [
           {
             id: keyId,
-            name: keyId === "" ? "before keys were recorded" : name === "" ? keyId : name,
+            name: keyId === "" ? "unknown key" : name === "" ? keyId : name,
             href: keyId === "" ? undefined : `/activity${writeFilter({ ...ALL, key: keyId })}`,
             usage,
           },
@@ -51,7 +51,7 @@ function UsageTable({ what, parts, total }: { what: string; parts: readonly Usag
       columns={usageColumns(what, total)}
       rows={parts}
       rowKey={({ id }) => id}
-      empty={<p className="faint">Nothing was charged.</p>}
+      empty={<p className="faint">No charges.</p>}
       scroll
     />
   );
@@ -94,14 +94,14 @@ function Name({ part, total }: { part: UsageRow; total: Usage }) {
 function Failures({ failures }: { failures: readonly FailureUsage[] }) {
   return (
     <p className="usage-failures">
-      <span className="faint">Not charged, by code:</span>
+      <span className="faint">Not charged, by error code:</span>
       {failures.map(({ code, calls }) => (
         <span key={code} className="usage-failure">
           <code>{code}</code> {formatCount(calls)}
         </span>
       ))}
       <Link href={`/activity${writeFilter({ ...ALL, tab: "runs", status: "failed" })}`}>
-        See the failed runs
+        View failed runs
       </Link>
     </p>
   );

@@ -21,19 +21,19 @@ export function CallHistoryCard({
         </Button>
       ),
     },
-    { head: "When", cell: ({ startedAt }) => <Time at={startedAt} relative /> },
-    { head: "Answer", cell: ({ lastExchange }) => <ResponseStatus status={lastExchange?.response.status} /> },
+    { head: "Time", cell: ({ startedAt }) => <Time at={startedAt} relative /> },
+    { head: "Status", cell: ({ lastExchange }) => <ResponseStatus status={lastExchange?.response.status} /> },
     {
-      head: "Took",
+      head: "Duration",
       align: "end",
       cell: ({ lastExchange }) =>
         lastExchange ? formatDuration(lastExchange.response.durationMs) : <span className="faint">—</span>,
     },
   ];
   return (
-    <Card title="This visit" note="Not kept when the page is closed" flush>
+    <Card title="Call history" note="cleared when the page is closed" flush>
       <Table
-        caption="Calls of this visit"
+        caption="Call history"
         columns={columns}
         rows={records}
         rowKey={({ startedAt }) => startedAt.toISOString()}
@@ -45,7 +45,7 @@ export function CallHistoryCard({
 
 function ResponseStatus({ status }: { status: number | undefined }) {
   return status === undefined ? (
-    <Status kind="bad">none</Status>
+    <Status kind="bad">No response</Status>
   ) : (
     <Status kind={statusKind(status)}>{status}</Status>
   );

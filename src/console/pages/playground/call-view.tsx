@@ -24,7 +24,7 @@ export function CallView({
     payment !== undefined &&
     (lastExchange === undefined || lastExchange.response.status >= 500);
   return (
-    <Card title="What happened" note={record.call.tool}>
+    <Card title="Call details" note={record.call.tool}>
       <ol className="play-steps">
         {steps.map(({ title, text, exchange }, index) => (
           <li key={index}>
@@ -39,14 +39,14 @@ export function CallView({
       {(isOpen || (error !== undefined && payment !== undefined)) && (
         <Note
           tone="warn"
-          title="The call was not answered for good, and its payment may be under way"
+          title="No final response yet; the payment may be pending"
           action={
             <Button small onClick={onAgain}>
-              Ask again with the same payment
+              Retry with the same payment
             </Button>
           }
         >
-          That pays nothing twice: a payment that nothing was bought with is on your balance.
+          A retry never pays twice. A payment that bought nothing is credited to your balance.
         </Note>
       )}
       {quote && (

@@ -25,7 +25,7 @@ export function CopyAs({ call }: { call: ToolCall }) {
       <Code text={text} label={label} />
       <p className="hint">
         {tab === "mcp"
-          ? "For hosts that put variables of the environment in; others take the key itself. "
+          ? "For MCP clients that expand environment variables; others need the key itself.  "
           : ""}
         The key is read from <code>TOOLGATE_API_KEY</code>.
       </p>

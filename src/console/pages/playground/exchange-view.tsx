@@ -5,7 +5,7 @@ import type { Exchange } from "./exchange.ts";
 /** A request and its response, with the key masked. */
 export function ExchangeView({ exchange, open }: { exchange: Exchange; open: boolean }) {
   const { method, path, headers, body, response } = exchange;
-  const answered = response.body === undefined ? "(no JSON)" : JSON.stringify(response.body, undefined, 2);
+  const answered = response.body === undefined ? "(not JSON)" : JSON.stringify(response.body, undefined, 2);
   return (
     <details className="exchange" open={open}>
       <summary>
@@ -21,10 +21,10 @@ export function ExchangeView({ exchange, open }: { exchange: Exchange; open: boo
           <Code text={`${linesOf(headers)}\n\n${JSON.stringify(body, undefined, 2)}`} label="request" wrap />
         </div>
         <div>
-          <h3>Answer</h3>
+          <h3>Response</h3>
           <Code
             text={`HTTP ${response.status}\n${linesOf(response.headers)}\n\n${answered}`}
-            label="answer"
+            label="response"
             wrap
           />
         </div>

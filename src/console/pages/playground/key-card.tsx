@@ -16,29 +16,27 @@ export function KeyCard() {
           <code>{maskSecret(key.secret)}</code>
           {key.expiresAt && (
             <span className="faint">
-              ends <Time at={key.expiresAt} relative />
+              expires <Time at={key.expiresAt} relative />
             </span>
           )}
           <Button small tone="quiet" onClick={forget}>
             Use another key
           </Button>
         </div>
-        <p className="hint">
-          Kept in this page’s memory alone: it is gone when the page is closed or loaded anew.
-        </p>
+        <p className="hint">Kept in memory only; closing or reloading the page removes it.</p>
       </Card>
     );
   }
   return (
     <Card title="API key">
-      <p className="soft">Calls are made the way an agent makes them: with an API key.</p>
+      <p className="soft">Calls use an API key, as an agent’s calls do.</p>
       <div className="row">
         <Button tone="primary" icon="key" busy={busy} onClick={make}>
-          Make a playground key
+          Create a temporary key
         </Button>
         <span className="hint">
-          One hour, at most {formatUsd(PLAYGROUND_LIMITS.perCall)} a call and{" "}
-          {formatUsd(PLAYGROUND_LIMITS.perDay)} a day
+          Expires in 1 hour. Limits: {formatUsd(PLAYGROUND_LIMITS.perCall)} per call,{" "}
+          {formatUsd(PLAYGROUND_LIMITS.perDay)} per day.
         </span>
       </div>
       <ErrorNote error={error} />
@@ -54,13 +52,13 @@ function PasteKeyForm({ onTake }: { onTake: (secret: string) => void }) {
     event.preventDefault();
     const secret = text.trim();
     if (KEY_PATTERN.test(secret)) onTake(secret);
-    else setFieldError("A key begins with sk-agent- and has 59 characters");
+    else setFieldError("API keys start with sk-agent- and have 59 characters");
   };
   return (
     <details className="play-more">
-      <summary>Or paste a key of yours</summary>
+      <summary>Use an existing key</summary>
       <form className="stack" onSubmit={submit} noValidate>
-        <Field label="API key to use" error={fieldError} hint="It stays in this page’s memory.">
+        <Field label="Existing API key" error={fieldError} hint="Kept in memory only.">
           {(control) => (
             <Input
               {...control}

@@ -13,10 +13,10 @@ export function Outcome({ exchange }: { exchange: Exchange }) {
     const code = asText(answer["code"]);
     return (
       <Note tone="bad" title={`${status} ${code}`.trim()}>
-        {asText(answer["message"]) || "The gateway said nothing more."}
+        {asText(answer["message"]) || "The gateway sent no message."}
         {code === "UNAUTHORIZED" && (
           <p>
-            The key has ended, or is none of this gateway’s. Make another one, or look at{" "}
+            The key has expired or is not valid here. Create another one, or check{" "}
             <Link href="/keys">your keys</Link>.
           </p>
         )}
@@ -29,14 +29,14 @@ export function Outcome({ exchange }: { exchange: Exchange }) {
   return (
     <>
       {receiptId === "" ? (
-        <Note tone="ok" title="It was free: no receipt, nothing was charged" />
+        <Note tone="ok" title="Free call: nothing was charged" />
       ) : (
         <Note
           tone="ok"
-          title={`Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, paid by ${paymentMethod(receipt["paid_by"])}`}
+          title={`Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, ${paymentMethod(receipt["paid_by"])}`}
           action={
             <ButtonLink small href={`/receipts/${receiptId}`}>
-              Open the receipt
+              View receipt
             </ButtonLink>
           }
         >
@@ -54,12 +54,12 @@ export function Outcome({ exchange }: { exchange: Exchange }) {
 function paymentMethod(way: unknown): string {
   switch (way) {
     case "balance":
-      return "the balance";
+      return "paid from balance";
     case "gasless":
-      return "a gasless transfer";
+      return "wallet payment (no network fee)";
     case "transfer":
-      return "a transfer on the chain";
+      return "wallet payment";
     default:
-      return "your account";
+      return "paid from your account";
   }
 }

@@ -39,7 +39,7 @@ export async function signGasless(
   if (exchange.response.status !== 200 || typeof transaction !== "string") throw new Error(asText(message));
   const signed = await signTransaction(connected, fromBase64(transaction));
   if (signed.kind !== "signed")
-    throw new Error(`${connected.wallet.name} has sent the transaction instead of signing it`);
+    throw new Error(`${connected.wallet.name} submitted the transaction instead of signing it`);
   const proof = { transaction: toBase64(signed.transaction), quote_id: quote.quoteId };
   return { xPayment: encodedPayment(proof), proof, exchange };
 }

@@ -31,7 +31,7 @@ export function QuoteCard({
         title="The quote has expired"
         action={
           <Button small onClick={onNewQuote}>
-            Ask for a new one
+            Get a new quote
           </Button>
         }
       >
@@ -44,7 +44,7 @@ export function QuoteCard({
       <div className="quote-price">
         <strong>{formatUsd(quote.price)}</strong>
         <span className="faint">
-          for this call · the quote is good for <span className="time">{formatDuration(left)}</span>
+          for this call · quote valid for <span className="time">{formatDuration(left)}</span>
         </span>
       </div>
       {connected ? (
@@ -54,13 +54,13 @@ export function QuoteCard({
           </Button>
           <p className="hint">
             {isGasless(quote, connected)
-              ? "The wallet signs a transfer of USDC. The gateway sends it and pays the chain’s fee."
-              : "The wallet pays the chain’s fee, a fraction of a cent in SOL."}
+              ? "Your wallet signs a USDC transfer. The gateway submits it and pays the network fee."
+              : "Your wallet pays the network fee, a fraction of a cent in SOL."}
           </p>
         </>
       ) : (
         <>
-          <p className="soft">The balance does not cover it. Choose a wallet that pays this one call:</p>
+          <p className="soft">Your balance does not cover this call. Choose a wallet to pay for it:</p>
           <WalletButtons
             busy={connecting.isPending ? connecting.variables.name : undefined}
             onChoose={(wallet) => connecting.mutate(wallet)}

@@ -57,7 +57,7 @@ export function paramsFromTexts(
   for (const field of fields) {
     const text = texts[field.name] ?? "";
     if (text === "") {
-      if (field.required && !["line", "text"].includes(field.kind)) fieldErrors[field.name] = "Fill this in";
+      if (field.required && !["line", "text"].includes(field.kind)) fieldErrors[field.name] = "Required";
       else if (field.required) params[field.name] = "";
       continue;
     }
@@ -91,7 +91,7 @@ export function parseJson(text: string): { value: JsonValue } | { error: string 
     return { value: toJson(ValueSchema, fromJsonString(ValueSchema, text)) };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    return { error: `This is not JSON: ${said.replace(/^cannot decode message \S+ from JSON: /, "")}` };
+    return { error: `Invalid JSON: ${said.replace(/^cannot decode message \S+ from JSON: /, "")}` };
   }
 }
 

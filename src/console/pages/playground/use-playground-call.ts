@@ -57,18 +57,18 @@ export function usePlaygroundCall() {
         ...from,
         error: undefined,
         quote: undefined,
-        progress: "Waiting for the answer …",
+        progress: "Waiting for the response…",
       };
       setRecord(now);
       try {
         const headers = now.payment ? { "X-Payment": now.payment.xPayment } : {};
         let exchange = await post(CALL_PATH, now.key, now.body, headers, signal);
         for (let count = 1; count < MAX_ATTEMPTS && now.payment && isPending(exchange); count++) {
-          setRecord({ ...now, progress: `The payment is on its way: asked ${count} times …` });
+          setRecord({ ...now, progress: `Payment pending: retry ${count}…` });
           await pause(exchange, signal);
           exchange = await post(CALL_PATH, now.key, now.body, headers, signal);
         }
-        const title = now.payment ? "The call again, with the payment" : "The call";
+        const title = now.payment ? "Call with payment" : "Call";
         now = {
           ...now,
           steps: [...now.steps, { title, exchange }],
@@ -100,7 +100,7 @@ export function usePlaygroundCall() {
       setRecord({
         ...from,
         error: undefined,
-        progress: `Look at ${wallet.wallet.name}: it asks you to confirm.`,
+        progress: `Confirm the payment in ${wallet.wallet.name}.`,
       });
       try {
         const payment = gasless
@@ -108,11 +108,11 @@ export function usePlaygroundCall() {
           : await payOnChain(quote, wallet, transport);
         if (signal.aborted) return;
         const title = gasless
-          ? `${wallet.wallet.name} signs the payment`
-          : `${wallet.wallet.name} pays on the chain`;
+          ? `Payment signed by ${wallet.wallet.name}`
+          : `Payment sent by ${wallet.wallet.name}`;
         const text = gasless
-          ? "The gateway built the transaction and pays its fee. Signed and unsent, it goes along with the call."
-          : `Transaction ${asText(payment.proof["tx"])}. The wallet pays the fee; the call names the transaction.`;
+          ? "The gateway built the transaction and pays its fee. The call carries the signed transaction."
+          : `Transaction ${asText(payment.proof["tx"])}. The wallet paid the network fee.`;
         const step = { title, text, ...(payment.exchange && { exchange: payment.exchange }) };
         await send({ ...from, payment, steps: [...from.steps, step] }, signal);
       } catch (error) {
@@ -158,7 +158,7 @@ async function pause({ response }: Exchange, signal: AbortSignal): Promise<void>
     );
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
-      reject(new Error("left"));
+      reject(new Error("aborted"));
     });
   });
 }

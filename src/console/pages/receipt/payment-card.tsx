@@ -9,13 +9,13 @@ export function PaymentCard({ receipt, payment }: { receipt: Receipt; payment: C
   if (payment === undefined) {
     return (
       <Card title="Payment">
-        <p className="soft">Taken from the balance: no transaction of its own.</p>
+        <p className="soft">Paid from balance, without an on-chain transaction.</p>
       </Card>
     );
   }
   const surplus = payment.amountUsdcMicrousd - receipt.debitedUsdcMicrousd;
   return (
-    <Card title="Payment on the chain">
+    <Card title="On-chain payment">
       <Facts
         facts={[
           ["Finality", <Finality key="finality" payment={payment} />],
@@ -23,18 +23,18 @@ export function PaymentCard({ receipt, payment }: { receipt: Receipt; payment: C
           ["Received", <Money key="amount" microUsd={payment.amountUsdcMicrousd} />],
           [
             "Surplus",
-            surplus > 0n && !payment.reversed ? `${formatUsd(surplus)} went to your balance` : undefined,
+            surplus > 0n && !payment.reversed ? `${formatUsd(surplus)} credited to your balance` : undefined,
           ],
           [
             "Payer",
             payment.payer === undefined ? (
-              "could not be told"
+              "unknown"
             ) : (
               <Address key="payer" address={payment.payer} label="payer" />
             ),
           ],
           ["Slot", formatCount(payment.slot).replaceAll(",", " ")],
-          ["Block time", <Time key="time" at={payment.blockTime} none="not told by the chain" />],
+          ["Block time", <Time key="time" at={payment.blockTime} none="unknown" />],
         ]}
       />
     </Card>
@@ -42,7 +42,7 @@ export function PaymentCard({ receipt, payment }: { receipt: Receipt; payment: C
 }
 
 function Finality({ payment: { reversed, finalized } }: { payment: ChainPayment }) {
-  if (reversed) return <Status kind="bad">vanished from the chain, credit taken back</Status>;
-  if (finalized) return <Status kind="ok">finalized</Status>;
-  return <Status kind="wait">confirmed, not final yet</Status>;
+  if (reversed) return <Status kind="bad">Reversed, credit removed</Status>;
+  if (finalized) return <Status kind="ok">Finalized</Status>;
+  return <Status kind="wait">Confirmed, not final yet</Status>;
 }

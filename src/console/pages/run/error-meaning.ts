@@ -1,25 +1,26 @@
 const MEANINGS: Readonly<Record<string, string>> = {
   TOOL_FAILED:
-    "The tool itself failed. Nothing was charged; repeat the call with the same idempotency key or proof and it runs again without a second payment.",
+    "The tool failed. Nothing was charged. Retry with the same idempotency key or payment proof: " +
+    "the tool runs again without a second payment.",
   UNAVAILABLE:
-    "Something the tool needs, like a model server, was out of reach. Nothing was charged; repeat the call in a while with the same idempotency key or proof.",
-  CANCELLED: "The caller went away or cancelled it before the tool started. Nothing was charged.",
+    "A dependency of the tool, such as a model server, was unreachable. Nothing was charged. " +
+    "Retry later with the same idempotency key or payment proof.",
+  CANCELLED: "The caller disconnected or cancelled before the tool started. Nothing was charged.",
   INTERNAL:
-    "A fault of the gateway. Nothing was charged; repeat the call with the same idempotency key or proof, and tell the operator the run's identifier if it happens again.",
+    "The gateway failed. Nothing was charged. Retry with the same idempotency key or payment proof. If it " +
+    "happens again, send the run ID to the operator.",
   INVALID_REQUEST:
-    "The tool refused its parameters. Nothing was charged; correct what the message names and call again.",
-  RATE_LIMITED: "The tool had too many calls at once. Nothing was charged; wait a while and repeat the call.",
-  FORBIDDEN:
-    "The key may not do this, or the account is blocked. Nothing was charged; the message says what is missing.",
-  INVALID_PAYMENT:
-    "The payment could not be used for this call. Do not pay again before you know why; the message says it.",
+    "The tool rejected its parameters. Nothing was charged. " +
+    "Correct the parameters named in the message and call again.",
+  RATE_LIMITED: "The tool received too many calls at once. Nothing was charged. Wait, then retry.",
+  FORBIDDEN: "The key lacks a permission, or the account is blocked. Nothing was charged. See the message.",
+  INVALID_PAYMENT: "The payment could not be used for this call. Read the message before you pay again.",
   QUOTE_EXPIRED:
-    "The payment came after its quote had ended. What was paid is on the balance, which pays the next call.",
+    "The payment arrived after its quote had expired. The amount was credited to your balance " +
+    "and can pay for the next call.",
 };
 
 /** Explains an error code and what to do. */
 export function errorMeaning(code: string): string {
-  return (
-    MEANINGS[code] ?? "The run did not complete, so nothing was charged. The message says what happened."
-  );
+  return MEANINGS[code] ?? "The run did not complete, so nothing was charged. See the message for details.";
 }

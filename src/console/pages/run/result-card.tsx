@@ -12,8 +12,8 @@ export function ResultCard({ status, result }: { status: RunStatus; result: Json
     return (
       <Card title="Result">
         <p className="soft">
-          Not kept. Results of calls with an idempotency key or a payment are, so that a repeat gets them
-          again; others are handed out once.
+          Not stored. Results are stored only for calls with an idempotency key or a payment, so that retries
+          return them.
         </p>
       </Card>
     );

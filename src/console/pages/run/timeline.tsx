@@ -19,7 +19,7 @@ export function Timeline({ run }: { run: Run }) {
       {status === RunStatus.ACTIVE ? (
         <li className="is-open">
           <span className="timeline-name">Running</span>
-          <span className="faint">ends when the tool answers</span>
+          <span className="faint">ends when the tool returns</span>
         </li>
       ) : (
         <TimelineEntry name={endName(status)} at={endedAt} after={elapsed(startedAt ?? createdAt, endedAt)} />
@@ -54,6 +54,5 @@ function elapsed(from: Timestamp | undefined, to: Timestamp | undefined): string
 }
 
 function endName(status: RunStatus): string {
-  const { text } = runStatusLabel(status);
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return runStatusLabel(status).text;
 }

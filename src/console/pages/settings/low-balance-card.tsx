@@ -11,7 +11,7 @@ const BALANCE = createConnectQueryKey({ schema: BalanceService.method.getBalance
 export function LowBalanceCard() {
   const { data, error, refetch } = useQuery(BalanceService.method.getBalance, {});
   return (
-    <Card title="Low balance" note="when the console warns">
+    <Card title="Low balance" note="warning threshold">
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton lines={2} height={24} />}
       {data && (
@@ -39,8 +39,8 @@ function ThresholdForm({ now, balance }: { now: bigint | undefined; balance: big
     event.preventDefault();
     const amount = parseUsd(text);
     if (text.trim() !== "" && amount === undefined)
-      return setFieldError("An amount in dollars, such as 5 or 2.50");
-    if (amount !== undefined && amount > MAX_USD) return setFieldError("At most $1,000,000,000");
+      return setFieldError("Enter an amount, such as 25 or 12.50.");
+    if (amount !== undefined && amount > MAX_USD) return setFieldError("Maximum $1,000,000,000.");
     mutate(amount === undefined ? {} : { lowBalanceUsdcMicrousd: amount });
   };
   return (
@@ -48,7 +48,7 @@ function ThresholdForm({ now, balance }: { now: bigint | undefined; balance: big
       <Field
         label="Warn below"
         error={fieldError}
-        hint={`Empty: never. The balance is ${formatUsd(balance)} now.`}
+        hint={`Leave empty for no warning. Current balance: ${formatUsd(balance)}.`}
       >
         {(control) => (
           <div className="row row-even">
@@ -56,7 +56,7 @@ function ThresholdForm({ now, balance }: { now: bigint | undefined; balance: big
               {...control}
               unit="$"
               inputMode="decimal"
-              placeholder="never"
+              placeholder="Never"
               value={text}
               onChange={({ target }) => {
                 setText(target.value);

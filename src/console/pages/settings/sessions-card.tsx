@@ -25,7 +25,7 @@ export function SessionsCard() {
   const [asking, setAsking] = useState(false);
   const revoke = useMutation(SessionService.method.revokeSession, {
     onSuccess: async () => {
-      showToast("The session has ended");
+      showToast("Session ended");
       await queryClient.invalidateQueries({ queryKey: LIST });
     },
   });
@@ -35,7 +35,7 @@ export function SessionsCard() {
     { head: "Address", cell: ({ address }) => <code>{address}</code> },
     { head: "Signed in", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
     { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative /> },
-    { head: "Ends", cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
+    { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
     {
       head: "Actions",
       hideHead: true,
@@ -43,7 +43,7 @@ export function SessionsCard() {
       cell: ({ current, sessionId }) =>
         !current && (
           <Button small tone="quiet" busy={ending === sessionId} onClick={() => revoke.mutate({ sessionId })}>
-            End
+            End session
           </Button>
         ),
     },
@@ -70,7 +70,7 @@ export function SessionsCard() {
           columns={columns}
           rows={data?.sessions}
           rowKey={({ sessionId }) => sessionId}
-          empty={<EmptyState title="No session" />}
+          empty={<EmptyState title="No sessions" />}
         />
       )}
       <SignOutEverywhere open={asking} onClose={() => setAsking(false)} />
@@ -82,7 +82,7 @@ function Name({ session: { userAgent, current } }: { session: Session }) {
   return (
     <span className="row" title={userAgent}>
       {browserOf(userAgent)}
-      {current && <Status kind="ok">this one</Status>}
+      {current && <Status kind="ok">This session</Status>}
     </span>
   );
 }
@@ -105,7 +105,7 @@ function SignOutEverywhere({ open, onClose }: { open: boolean; onClose: () => vo
         </>
       }
     >
-      <p>All sessions end, this one too. API keys go on to work.</p>
+      <p>All sessions end, including this one. API keys keep working.</p>
       <ErrorNote error={error} />
     </Dialog>
   );
