@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 
-/** How people find what their keys did. */
+/** Tests of the activity page. */
 export function activityFlows(getWorld: () => ConsoleWorld): void {
   test("filters receipts and runs, and restores the filter from the URL", async () => {
     const world = getWorld();

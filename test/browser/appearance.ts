@@ -26,7 +26,7 @@ const PAGES: readonly ((filled: SeededAccount) => string)[] = [
   () => "nowhere",
 ];
 
-/** What axe reports of a page, as far as it is told here. */
+/** The part of axe's report that is used here. */
 interface Violation {
   id: string;
   help: string;
@@ -36,10 +36,10 @@ interface Axe {
   run(options: object): Promise<{ violations: Violation[] }>;
 }
 
-/** What axe is asked for: what is wrong, and nothing that it would have to fetch for that. */
+/** Report violations only, and fetch nothing. */
 const AXE_OPTIONS = { resultTypes: ["violations"], preload: false, elementRef: false };
 
-/** What axe finds on the page as it is, in a line each; `rule`: by that one alone. */
+/** Returns axe's violations on the page, one line each; `rule` runs only that rule. */
 export async function axeViolations(page: Page, rule?: string): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
   const options = rule === undefined ? AXE_OPTIONS : { ...AXE_OPTIONS, runOnly: [rule] };
@@ -52,11 +52,13 @@ export async function axeViolations(page: Page, rule?: string): Promise<string[]
   );
 }
 
-/** Looks at a page in light and in dark, and on a telephone: each page is loaded once, for loading is what takes the time. */
+/**
+ * Checks a page in light and dark theme and at phone width. Each page loads once, because loading is slow.
+ */
 async function checkPage(page: Page): Promise<string[]> {
   await waitUntilLoaded(page);
   const violations = await axeViolations(page);
-  // What is dark differs by its colours alone.
+  // Dark mode differs in colours only.
   await page.emulateMedia({ colorScheme: "dark" });
   violations.push(...(await axeViolations(page, "color-contrast")));
   await page.setViewportSize({ width: 390, height: 844 });
@@ -69,7 +71,7 @@ async function checkPage(page: Page): Promise<string[]> {
   return violations;
 }
 
-/** Looks at what is not there until somebody opens it. */
+/** Checks dialogs and forms that open on demand. */
 async function checkDialogs(page: Page, { accountId }: SeededAccount): Promise<string[]> {
   const violations: string[] = [];
   const button = (name: string) => page.getByRole("button", { name, exact: true });
@@ -99,7 +101,7 @@ async function checkDialogs(page: Page, { accountId }: SeededAccount): Promise<s
   return violations;
 }
 
-/** How the pages look, and whether everybody can use them. */
+/** Accessibility and layout tests. */
 export function appearanceTests(getWorld: () => ConsoleWorld): void {
   test("passes axe on every page in light and dark themes and fits a phone", async () => {
     const world = getWorld();
@@ -117,7 +119,7 @@ export function appearanceTests(getWorld: () => ConsoleWorld): void {
     }
     violations.push(...(await checkDialogs(page, filled)));
     expect(violations).toEqual([]);
-    // It does look: what no page has, it finds.
+    // Control: axe reports a violation that no page has.
     await page.locator("main").evaluate((main) => {
       main.append(main.ownerDocument.createElement("button"));
     });

@@ -8,43 +8,41 @@ import {
 import { findChromium } from "./chromium.ts";
 import { installWallets, type TestWallet } from "./wallet.ts";
 
-/** What a visitor brings. */
+/** Options of a user's browser. */
 export interface BrowserOptions extends Pick<
   BrowserContextOptions,
   "colorScheme" | "viewport" | "userAgent"
 > {
-  /** Wallets that are installed in their browser. */
+  /** Wallets installed in the browser. */
   wallets?: readonly TestWallet[];
-  /** What their browser's console may say all the same, e.g. of an answer with a status that the test is about. */
+  /** Console messages to ignore, e.g. for a status that the test causes. */
   expected?: readonly RegExp[];
 }
 
-/** Somebody with a browser of their own: no cookie and nothing kept is shared with another one. */
+/** A browser context of its own: shares neither cookies nor storage. */
 export interface UserBrowser {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What went wrong in any of their pages so far: errors, violations of the policy, requests to elsewhere. */
+  /** Errors, CSP violations and requests to other origins so far. */
   readonly problems: readonly string[];
-  /** Ends their browser. @throws Error when anything went wrong in it that was not expected */
+  /** Closes the context. @throws Error if there were unexpected problems */
   closeBrowser(): Promise<void>;
 }
 
-/** A browser for the tests of a file. */
+/** The browser of a test file. */
 export interface TestBrowser {
-  /** Lets somebody visit `baseUrl`; paths are below it. */
+  /** Opens a context; relative URLs resolve against `baseUrl`. */
   openFor(baseUrl: string, options?: BrowserOptions): Promise<UserBrowser>;
   close(): Promise<void>;
 }
 
-/**
- * Starts a browser. It ends with `close`, and with this process however that ends: what it is steered by is a pipe.
- */
+/** Starts a browser. It ends with this process too, because it is controlled through a pipe. */
 export async function openBrowser(): Promise<TestBrowser> {
   const { program, env } = await findChromium();
   const browser = await chromium.launch({
     executablePath: program,
     env: { ...process.env, ...env },
-    // As root there is no other way, and only pages of our own are opened.
+    // Chromium's sandbox does not work as root; only our own pages are opened.
     chromiumSandbox: false,
   });
   return {
@@ -64,7 +62,7 @@ async function openContext(browser: Browser, baseUrl: string, options: BrowserOp
     viewport: { width: 1280, height: 800 },
     ...look,
   });
-  // Two noisy cores: only a test's own limit ends a wait.
+  // On a busy machine only the test's own timeout should end a wait.
   context.setDefaultTimeout(20_000);
   const problems = collectProblems(context, new URL(baseUrl).origin, expected);
   await installWallets(context, wallets);
@@ -85,7 +83,7 @@ function collectProblems(context: BrowserContext, origin: string, expected: read
     if (!expected.some((pattern) => pattern.test(text))) problems.push(text);
   };
   context.on("console", (message) => {
-    // Violations of the policy are errors of the console, too.
+    // CSP violations are console errors too.
     if (message.type() === "error" || message.type() === "warning")
       add(`${message.type()}: ${message.text()} (${message.location().url})`);
   });

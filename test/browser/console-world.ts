@@ -6,21 +6,21 @@ import { signIn } from "../support/console.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { openBrowser, type TestBrowser, type UserBrowser, type BrowserOptions } from "./browser.ts";
 
-/** A gateway that serves the console as it is built from the sources, and a browser to visit it with. */
+/** A gateway with the built console, and a browser. */
 export interface ConsoleWorld extends World {
   readonly browser: TestBrowser;
-  /** Where the console is, without a slash at its end. */
+  /** URL of the console without a trailing slash. */
   readonly consoleUrl: string;
-  /** Somebody with a browser of their own. */
+  /** Opens a browser context without a session. */
   browserFor(options?: BrowserOptions): Promise<UserBrowser>;
-  /** Somebody who has signed in before, with this wallet: the session's cookie is in their browser. */
+  /** Opens a browser context with a session for this wallet. */
   signedInBrowser(wallet: Keypair, options?: BrowserOptions): Promise<UserBrowser>;
 }
 
-/** How long is waited for what comes soon, however busy the machine is. */
+/** Options for expect.poll. */
 export const POLL = { interval: 100 };
 
-/** Goes to another page of the console as a link does: what is loaded stays loaded. */
+/** Navigates within the console without a page load. */
 export async function navigate(page: Page, at: string): Promise<void> {
   await page.evaluate((path) => {
     const { history } = globalThis as unknown as {
@@ -30,13 +30,13 @@ export async function navigate(page: Page, at: string): Promise<void> {
   }, `/console/${at}`);
 }
 
-/** Until the page shows what it was asked for. */
+/** Waits until no loading placeholder is left. */
 export async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await expect.poll(() => page.locator("[aria-label=Loading]").count(), POLL).toBe(0);
 }
 
-/** Starts all of it; `settings` as for {@link startWorld}. Deposits are looked for often. */
+/** Starts the gateway and the browser; `settings` as for {@link startWorld}. Deposits are polled often. */
 export async function startConsoleWorld(settings: Record<string, string> = {}): Promise<ConsoleWorld> {
   await buildConsole();
   const [world, browser] = await Promise.all([
@@ -64,7 +64,7 @@ export async function startConsoleWorld(settings: Record<string, string> = {}): 
   };
 }
 
-/** Two test files may find it too old at once: the one that comes second to the end of its build finds it built. */
+/** Test files may build at the same time: the one that finishes second finds the console built. */
 async function buildConsole(): Promise<void> {
   let said = "";
   const tell = (line: string) => {

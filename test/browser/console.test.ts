@@ -14,7 +14,7 @@ import { signInFlows } from "./sign-in-flows.ts";
 import { failureFlows } from "./failure-flows.ts";
 import { totalsTests } from "./totals.ts";
 
-// One gateway and one browser for everything: a second browser beside the first would make both slower.
+// One gateway and one browser for all flows: a second browser would slow both down.
 let world: ConsoleWorld;
 beforeAll(async () => {
   world = await startConsoleWorld();
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 const getWorld = () => world;
 
-// First, while no other transfer waits for its owner.
+// First, because it expects an empty suspense list.
 describe("operators", () => operatorFlows(getWorld));
 describe("signing in", () => signInFlows(getWorld));
 describe("keys", () => keyFlows(getWorld));

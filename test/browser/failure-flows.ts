@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
-/** What people see when something goes wrong around them, and that they get on from there. */
+/** Tests of failures and recovery. */
 export function failureFlows(getWorld: () => ConsoleWorld): void {
   test("shows an error for a page that fails to load, keeps other pages working and recovers on reload", async () => {
     const world = getWorld();

@@ -4,7 +4,7 @@ import process from "node:process";
 import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 
-/** How long the page takes to come. */
+/** Measures the first load. */
 export function firstLoad(getWorld: () => ConsoleWorld): void {
   test("reports the first load time relative to an empty page", async () => {
     const world = getWorld();
@@ -13,7 +13,7 @@ export function firstLoad(getWorld: () => ConsoleWorld): void {
       response.end('<!doctype html><title>empty</title><link rel="icon" href="data:,"><h1>Empty</h1>');
     });
     await new Promise<void>((resolve) => empty.listen(0, "127.0.0.1", resolve));
-    /** The least of three: noise only adds. A browser of its own each time, so that nothing is kept. */
+    /** Minimum of three, because noise only adds. A new context each time avoids caches. */
     const loaded = async (url: string) => {
       const times: number[] = [];
       for (let count = 0; count < 3; count++) {

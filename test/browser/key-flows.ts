@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { secret } from "../support/record.ts";
 import { POLL, type ConsoleWorld } from "./console-world.ts";
 
-/** What people do with keys. */
+/** Tests of the keys page. */
 export function keyFlows(getWorld: () => ConsoleWorld): void {
   test("shows a new key until it is saved, accepts it from agents and rejects it once revoked", async () => {
     const world = getWorld();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
-/** Goes on with the Tab key until this has the focus. */
+/** Presses Tab until the target has the focus. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let count = 0; count < 80; count++) {
@@ -13,7 +13,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   throw new Error(`the Tab key does not lead to ${target.toString()}`);
 }
 
-/** What is done without a mouse. */
+/** Tests without a mouse. */
 export function keyboardFlows(getWorld: () => ConsoleWorld): void {
   test("supports sign-in, key creation and deposit by keyboard alone", async () => {
     const world = getWorld();

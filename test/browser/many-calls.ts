@@ -2,16 +2,15 @@ import { completed, callOf, failed } from "../postgres/fixture.ts";
 import { query } from "../support/database-server.ts";
 import type { Agent, World } from "../support/world.ts";
 
-/** How many calls are made. */
 export const CALLS = 1_200;
 
 const TOOLS = ["inference_chat", "sandbox_execute", "vram_estimate"];
-/** How many are made at once. */
+/** Concurrent calls. */
 const BATCH = 300;
 
 /**
- * Makes many calls of an account straight at the ledger, with two keys and at prices of every last digit: each eleventh fails, and each
- * 211th receipt is given back. Then dates the ledger's transfers over the last forty days, in their order.
+ * Makes calls directly on the ledger with two keys and varied prices. Every 11th fails, every 211th receipt
+ * is refunded. Then spreads the transfers over the last forty days in order.
  */
 export async function makeManyCalls(
   { postgres, database }: World,
@@ -40,7 +39,7 @@ export async function makeManyCalls(
   }
   for (const receiptId of receiptIds.filter((_, n) => n % 211 === 0))
     await refunds.refund({ receiptId, reason: "test" });
-  // Nobody can do that to a ledger but its owner.
+  // Only the owner of the tables can disable the trigger.
   await query(
     database.url,
     `begin;

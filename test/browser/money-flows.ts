@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
-/** How money comes in, and what is told of it. */
+/** Tests of deposits and statements. */
 export function moneyFlows(getWorld: () => ConsoleWorld): void {
   test("tracks a deposit from the connected wallet until it is credited", async () => {
     const world = getWorld();
@@ -68,7 +68,9 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
   });
 }
 
-/** What a wallet makes of a transfer request (the specification of Solana Pay): the memo, then the transfer with its references. */
+/**
+ * Builds the instructions of a Solana Pay transfer request: the memo, then the transfer with its references.
+ */
 function solanaPay(payer: PublicKey, link: string): TransactionInstruction[] {
   const url = new URL(link);
   const part = (name: string) => url.searchParams.get(name) ?? "";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { POLL, type ConsoleWorld } from "./console-world.ts";
 
-/** What operators do. */
+/** Tests of the operator pages. */
 export function operatorFlows(getWorld: () => ConsoleWorld): void {
   test("lets an operator find, adjust, block and unblock an account, and logs each action", async () => {
     const world = getWorld();

@@ -1,11 +1,11 @@
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
-/** Bytes that every PNG file begins with (PNG specification, 5.2). */
+/** PNG signature (PNG specification, 5.2). */
 const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 
 /**
- * A picture of a page with at most 256 colours, a third of its size: the most frequent ones stay as they are, the others become the nearest of
- * these. For what a browser writes: 8 bits for each of red, green and blue, with or without alpha, not interlaced.
+ * Reduces a screenshot to 256 colours, about a third of its size. Frequent colours stay; others become the
+ * nearest one. Input: 8 bits per channel, RGB or RGBA, not interlaced.
  */
 export function withPalette(png: Buffer): Buffer {
   const { header, data } = read(png);
@@ -65,7 +65,7 @@ function read(png: Buffer): { header: Buffer; data: Buffer } {
   return { header, data: Buffer.concat(parts) };
 }
 
-/** Undoes the filter of each row (PNG specification, 9.2). */
+/** Reverses the filter of each row (PNG specification, 9.2). */
 function unfiltered(filtered: Buffer, stride: number, height: number, channels: number): Buffer {
   const pixels = Buffer.alloc(stride * height);
   for (let row = 0; row < height; row++) {

@@ -10,17 +10,17 @@ import { axeViolations } from "./appearance.ts";
 import { testWallet, type TestWallet } from "./wallet.ts";
 
 const run = promisify(execFile);
-/** The browser's console tells every answer above 399. */
+/** Chromium logs every response with status 400 or more. */
 const expected = [/status of 402/, /status of 503/];
 
-/** Opens the playground with a key that was made there. */
+/** Opens the playground and creates a temporary key. */
 async function ready(page: Page): Promise<void> {
   await page.goto("playground");
   await page.getByRole("button", { name: "Create a temporary key" }).click();
   await page.getByText(/^expires in/).waitFor();
 }
 
-/** Runs the call that is there, and pays what it costs. */
+/** Runs the call and pays its quote. */
 async function buy(page: Page, wallet: TestWallet): Promise<void> {
   await page.getByRole("button", { name: "Run" }).click();
   await page.getByText("quote valid for").waitFor();
@@ -28,7 +28,7 @@ async function buy(page: Page, wallet: TestWallet): Promise<void> {
   await page.getByRole("button", { name: `Pay $0.001 with ${wallet.name}` }).click();
 }
 
-/** What people try in the playground. */
+/** Tests of the playground. */
 export function playgroundFlows(getWorld: () => ConsoleWorld): void {
   test("pays a quote with a signature alone and links the receipt when the balance is empty", async () => {
     const world = getWorld();
@@ -100,7 +100,7 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     expect(await page.getByRole("button", { name: /^Pay/ }).count()).toBe(0);
     world.chain.faults.clear("sendTransaction");
     await page.getByText("wallet payment (no network fee)").waitFor();
-    // It was declined once and signed once.
+    // One rejection and one signature.
     expect(wallet.requests).toEqual(["signTransaction", "signTransaction"]);
     await closeBrowser();
   });

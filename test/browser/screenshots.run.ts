@@ -8,23 +8,23 @@ import { seedAccount, type SeededAccount } from "./seeded-account.ts";
 import { withPalette } from "./palette-png.ts";
 import { testWallet } from "./wallet.ts";
 
-/** Where they go; SCREENSHOTS names another folder, e.g. to look at them before they are kept. */
+/** Output folder; SCREENSHOTS overrides it. */
 const FOLDER = process.env["SCREENSHOTS"] ?? path.resolve(import.meta.dirname, "../../docs/screenshots");
-/** Only pages whose name begins so, where SCREENSHOTS_OF is set. */
+/** Takes only screenshots whose name starts with SCREENSHOTS_OF. */
 const ONLY = process.env["SCREENSHOTS_OF"] ?? "";
 const WIDE = { width: 1280, height: 860 };
 const NARROW = { width: 390, height: 844 };
 
-/** A page to be seen. */
+/** A page to capture. */
 interface Screenshot {
   readonly name: string;
-  /** Below the console's address. */
+  /** Path below the console. */
   readonly at: (filled: SeededAccount) => string;
-  /** What is done before it is seen. */
+  /** Steps before the capture. */
   readonly first?: (page: Page) => Promise<void>;
-  /** Also on a telephone. */
+  /** Also captured at phone width. */
   readonly narrow?: true;
-  /** With an account that has nothing. */
+  /** Uses an account without balance. */
   readonly emptyAccount?: true;
 }
 
@@ -112,9 +112,9 @@ async function take(page: Page, { name, at, first }: Screenshot, look: string): 
   await page.goto(at(filled));
   await page.getByRole("heading", { level: 1 }).waitFor();
   await first?.(page);
-  // What loads says so.
+  // Loading placeholders have this label.
   await expect.poll(() => page.locator("[aria-label=Loading]").count()).toBe(0);
-  // As on a screen that all of it fits on: what stays in sight while the page scrolls is as high as that.
+  // The viewport becomes as tall as the page, so that fixed elements sit at its end.
   const before = page.viewportSize() ?? WIDE;
   const height = await page.locator("html").evaluate(({ scrollHeight }) => scrollHeight);
   await page.setViewportSize({ ...before, height });

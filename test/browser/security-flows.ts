@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 
-/** What others try with somebody's session. */
+/** Attacks on a session. */
 export function securityFlows(getWorld: () => ConsoleWorld): void {
   test("rejects a stolen cookie at the agent API, from other origins and after sign-out", async () => {
     const world = getWorld();
@@ -75,7 +75,7 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
     });
     await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
     try {
-      // The same site, by the browser's measure, so that the cookie goes along: only the gateway's own check is left.
+      // Same site, so the browser sends the cookie: only the gateway's own check remains.
       await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
       const told = await page.evaluate(async (url) => {
         const attempts = ["text/plain", "application/json"].map((type) =>

@@ -4,18 +4,21 @@ import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { signIn } from "../support/console.ts";
 import { memoOf, xPayment, type World } from "../support/world.ts";
 
-/** An account that has been used, by every way there is. */
+/** An account with data on every page. */
 export interface SeededAccount {
   readonly accountId: string;
   readonly wallet: Keypair;
-  /** A call that was paid on the chain. */
+  /** A call paid on chain. */
   readonly receiptId: string;
   readonly runId: string;
-  /** One that waits for its payment. */
+  /** A deposit that waits for its payment. */
   readonly depositId: string;
 }
 
-/** Makes an operator's account with a balance, keys, calls from the balance and on the chain, failures, deposits, and money in suspense. */
+/**
+ * Creates an operator account with balance, keys, calls paid from the balance and on chain, deposits, and a
+ * transfer in suspense.
+ */
 export async function seedAccount(world: World): Promise<SeededAccount> {
   const agent = await world.agent({ operator: true });
   const person = await signIn(world, agent.wallet);

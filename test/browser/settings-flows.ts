@@ -3,7 +3,7 @@ import { query } from "../support/database-server.ts";
 import { navigate, type ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
-/** What people set, and how they end their sessions. */
+/** Tests of the settings page. */
 export function settingsFlows(getWorld: () => ConsoleWorld): void {
   test("ends a session from another one, and all sessions together", async () => {
     const world = getWorld();

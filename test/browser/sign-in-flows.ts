@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { navigate, type ConsoleWorld } from "./console-world.ts";
 import { ledgerWallet, testWallet, walletWithoutSignIn } from "./wallet.ts";
 
-/** How people come in, and go. */
+/** Tests of sign-in and sign-out. */
 export function signInFlows(getWorld: () => ConsoleWorld): void {
   test("signs in with a wallet, stays signed in after a reload and signs out", async () => {
     const world = getWorld();
@@ -63,7 +63,7 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     const held = new Promise<void>((resolve) => (release = resolve));
     const late: Promise<void>[] = [];
     const answer = async (route: Route) => route.fulfill({ response: await route.fetch() });
-    // Refused after the session has ended, and before the page hears that it has.
+    // The response arrives after the session ended on the server, but before the page knows.
     await context.route(/ListKeys/, (route) => late.push(held.then(() => answer(route)).catch(() => {})));
     await context.route(/SignOut/, async (route) => {
       const response = await route.fetch();
@@ -101,9 +101,9 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     page.on("request", (request) => sent.push(new URL(request.url()).pathname.split("/").at(-1) ?? ""));
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Next" }).waitFor();
-    // Anything else would be refused.
+    // Any other request would be rejected.
     expect(sent).toEqual(["SignOut"]);
-    // What is asked for now stays unanswered: only what was kept could be shown.
+    // New requests stay unanswered, so only cached data could be shown.
     let answer = () => {};
     const held = new Promise<void>((resolve) => (answer = resolve));
     await context.route(/(BalanceService|KeyService|HistoryService)/, (route) =>

@@ -10,7 +10,7 @@ import { signIn } from "../support/console.ts";
 import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
 import { CALLS, makeManyCalls } from "./many-calls.ts";
 
-/** An amount as the page writes it, micro-USD: by the digits, never by a floating point. */
+/** Parses a displayed amount to micro-USD, without floats. */
 function parseMicroUsd(text: string): bigint {
   const match = /^(-?)\$([\d,]+)\.(\d{2,6})$/.exec(text.trim());
   if (!match) throw new Error(`${JSON.stringify(text)} is no amount`);
@@ -18,16 +18,16 @@ function parseMicroUsd(text: string): bigint {
   return BigInt(sign + whole.replaceAll(",", "") + decimals.padEnd(6, "0"));
 }
 
-/** A tool, a key or the total: its calls and what they cost, micro-USD. */
+/** A tool, key or total with its calls and micro-USD. */
 type UsageRow = [name: string, calls: bigint, spent: bigint];
 
-/** The figure that stands under this label. */
+/** Returns the figure with this label. */
 async function statValue(page: Page, label: string): Promise<bigint> {
   const stat = page.locator(".stat", { has: page.locator("dt", { hasText: label }) });
   return parseMicroUsd(await stat.locator(".stat-value").innerText());
 }
 
-/** What a table of the overview says of each tool or key: calls and micro-USD, with the total as its last. */
+/** Reads a usage table of the overview, including its total. */
 async function usageRows(page: Page, caption: string): Promise<UsageRow[]> {
   const cells = await page
     .getByRole("table", { name: caption })
@@ -45,7 +45,7 @@ async function usageRows(page: Page, caption: string): Promise<UsageRow[]> {
 const byName = ([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]) =>
   a < b ? -1 : 1;
 
-/** Sums over the ledger's transfers and nothing else. */
+/** Sums over the ledger's transfers only. */
 class Sums {
   readonly #pool: ReturnType<typeof openPool>;
   readonly #account: string | undefined;
@@ -60,7 +60,7 @@ class Sums {
     return BigInt(String(rows[0]?.sum));
   }
 
-  /** All that the account got, less all that it gave. */
+  /** Credits minus debits of an account. */
   balance(account = this.#account): Promise<bigint> {
     return this.one(
       "select coalesce(sum(case when credit = $1 then amount else -amount end), 0) as sum from transfer where $1 in (credit, debit)",
@@ -68,7 +68,7 @@ class Sums {
     );
   }
 
-  /** Charges since 00:00 UTC of `days` days ago, or since ever; by tool or key where one is named. */
+  /** Charges since 00:00 UTC `days` days ago, or of all time; grouped by tool or key if given. */
   async charged(days: number | undefined, by?: "run.tool" | "api_key.name"): Promise<UsageRow[]> {
     const { rows } = await this.#pool.query<{ name: string; calls: unknown; spent: unknown }>(
       `select ${by ?? "'Total'"} as name, count(*) as calls, sum(transfer.amount) as spent
@@ -81,18 +81,18 @@ class Sums {
     return rows.map(({ name, calls, spent }) => [name, BigInt(String(calls)), BigInt(String(spent))]);
   }
 
-  /** As {@link charged}, of all together. */
+  /** As {@link charged}, without grouping. */
   async total(days: number | undefined): Promise<UsageRow> {
     const [total] = await this.charged(days);
     return total ?? ["Total", 0n, 0n];
   }
 
-  /** As {@link charged}, with the total, in the order of the names. */
+  /** As {@link charged}, with the total, sorted by name. */
   async table(days: number, by: "run.tool" | "api_key.name"): Promise<UsageRow[]> {
     return [...(await this.charged(days, by)), await this.total(days)].sort(byName);
   }
 
-  /** What all customers have together. */
+  /** Sum of all customer balances. */
   liabilities(): Promise<bigint> {
     return this.one(
       `select coalesce(sum(change), 0) as sum from (
@@ -107,7 +107,7 @@ class Sums {
   }
 }
 
-/** Whether the page adds up. */
+/** Compares displayed totals with the ledger. */
 export function totalsTests(getWorld: () => ConsoleWorld): void {
   test(`shows totals that match the ledger after ${CALLS} calls`, async () => {
     const world = getWorld();
@@ -126,7 +126,7 @@ export function totalsTests(getWorld: () => ConsoleWorld): void {
     expect(await statValue(page, "Spent today")).toBe((await sums.total(0))[2]);
     expect(await usageRows(page, "By tool")).toEqual(await sums.table(29, "run.tool"));
     expect(await usageRows(page, "By key")).toEqual(await sums.table(29, "api_key.name"));
-    // It is not all there is: the days before are left out.
+    // Control: the range excludes earlier days.
     const [, calls, ever] = await sums.total(undefined);
     expect(ever).toBeGreaterThan(month);
     expect(calls).toBeGreaterThan(1_000n);
@@ -157,7 +157,7 @@ export function totalsTests(getWorld: () => ConsoleWorld): void {
   }, 120_000);
 }
 
-/** A long list is read page by page: the tenth has as many rows as the first, and each takes one request. */
+/** Every page has the same size and takes one request. */
 async function checkPagination(page: Page): Promise<void> {
   let asked = 0;
   page.on("request", (request) => {
@@ -176,7 +176,7 @@ async function checkPagination(page: Page): Promise<void> {
   expect([await table.getByRole("row").count(), asked]).toEqual([26, 10]);
   await page.getByRole("button", { name: "Newer" }).click();
   await page.getByText("Page 9: 25 receipts", { exact: true }).waitFor();
-  // Another list begins at its first page.
+  // A new filter starts at the first page.
   await page.getByLabel("Status").selectOption("refunded");
   await page.getByText(/^(Page 1: )?[1-9]\d* receipts?$/).waitFor();
   await navigate(page, "activity");
@@ -184,7 +184,7 @@ async function checkPagination(page: Page): Promise<void> {
   expect(await table.getByRole("link").first().getAttribute("href")).toBe(newest);
 }
 
-/** How much longer the fiftieth page of the receipts takes than the first: printed only, because the measurement is noisy. */
+/** Prints how much slower the fiftieth page is than the first; not asserted, because timing is noisy. */
 async function reportPageTimes(world: ConsoleWorld, wallet: Keypair): Promise<void> {
   const history = (await signIn(world, wallet)).client(HistoryService);
   const took: number[] = [];

@@ -1,4 +1,4 @@
-// Unpacks Chromium and what it needs into TMPDIR; test/browser/chromium.ts runs it.
+// Unpacks Chromium into TMPDIR; run by test/browser/chromium.ts.
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { inflate } from "@sparticuz/chromium";

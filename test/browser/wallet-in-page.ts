@@ -1,6 +1,6 @@
-/** What a wallet shows of itself to pages. */
+/** What a wallet exposes to pages. */
 export interface ShownWallet {
-  /** Name of the page's function that reaches the wallet's key. */
+  /** Name of the page function that calls the wallet in the test process. */
   readonly binding: string;
   readonly name: string;
   readonly abilities: readonly string[];
@@ -8,7 +8,7 @@ export interface ShownWallet {
   readonly publicKey: readonly number[];
 }
 
-/** The part of a browser's global object that is used here: tests are compiled without the DOM. */
+/** The browser globals used here: tests compile without DOM types. */
 interface PageGlobals {
   readonly location: { readonly host: string };
   addEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void;
@@ -21,8 +21,8 @@ type Api = { readonly register: (wallet: object) => void };
 type Answers = Readonly<Record<string, readonly number[]>>;
 
 /**
- * Registers a wallet the way an extension does (Wallet Standard, `register-wallet` and `app-ready`). Runs in the page, before the page's own
- * scripts: it may use nothing from outside itself.
+ * Registers a wallet as an extension does (Wallet Standard). Runs in the page before its scripts and may use
+ * nothing from outside.
  */
 export function registerWallet({ binding, name, abilities, address, publicKey }: ShownWallet): void {
   const page = globalThis as unknown as PageGlobals;
@@ -59,7 +59,7 @@ export function registerWallet({ binding, name, abilities, address, publicKey }:
     "solana:signTransaction": askAll("signTransaction", "transaction"),
     "solana:signAndSendTransaction": askAll("signAndSendTransaction", "transaction"),
   };
-  // A wallet shows its account once it is connected, not before.
+  // A wallet exposes its account only once connected.
   let accounts: object[] = [];
   const wallet = {
     version: "1.0.0",

@@ -5,26 +5,26 @@ import type { BrowserContext } from "playwright-core";
 import { signed as signatureOf } from "../support/console.ts";
 import { registerWallet } from "./wallet-in-page.ts";
 
-/** What a wallet can do besides being connected. */
+/** Features of a wallet besides connecting. */
 export type Ability = "signIn" | "signMessage" | "signTransaction" | "signAndSendTransaction";
 
-/** A wallet as Wallet Standard has them, with a key that stays here: the page only gets what it signs. */
+/** A Wallet Standard wallet. Its key stays in the test process; the page receives signatures only. */
 export interface TestWallet {
   readonly name: string;
   readonly keypair: Keypair;
   readonly abilities: readonly Ability[];
-  /** Whether the person says no to what is asked from now on. */
+  /** Whether the user rejects requests from now on. */
   rejects: boolean;
-  /** What it was asked to do, in order. */
+  /** Requests so far, in order. */
   readonly requests: Ability[];
-  /** Where signAndSendTransaction sends to. */
+  /** RPC URL for signAndSendTransaction. */
   readonly rpcUrl: string | undefined;
 }
 
-/** What most wallets can do. */
+/** Features of most wallets. */
 const DEFAULT_ABILITIES: readonly Ability[] = ["signIn", "signMessage", "signTransaction"];
 
-/** Makes a wallet around a key; by default one that can do what most can. */
+/** Creates a wallet for a key pair. */
 export function testWallet(
   keypair: Keypair,
   {
@@ -37,17 +37,17 @@ export function testWallet(
   return { name, keypair, abilities, rejects, requests: [], rpcUrl };
 }
 
-/** A wallet that knows nothing of signing in: it signs the text as a message. */
+/** Creates a wallet without signIn, which signs messages. */
 export function walletWithoutSignIn(keypair: Keypair): TestWallet {
   return testWallet(keypair, { name: "Plain wallet", abilities: ["signMessage", "signTransaction"] });
 }
 
-/** A wallet on a Ledger: it signs transactions, no messages. */
+/** Creates a Ledger wallet, which signs transactions only. */
 export function ledgerWallet(keypair: Keypair): TestWallet {
   return testWallet(keypair, { name: "Ledger", abilities: ["signTransaction"] });
 }
 
-/** Installs the wallets in a browser, before any page of it is opened. */
+/** Installs wallets in a context before its first page. */
 export async function installWallets(context: BrowserContext, wallets: readonly TestWallet[]): Promise<void> {
   for (const [index, wallet] of wallets.entries()) {
     const binding = `testWallet${index}`;
@@ -64,7 +64,7 @@ export async function installWallets(context: BrowserContext, wallets: readonly 
   }
 }
 
-/** Bytes cross to the page as numbers. */
+/** Bindings pass bytes as numbers. */
 async function answer(
   wallet: TestWallet,
   ability: Ability,

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A port that nobody listens on. */
+/** Returns an unused port. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -40,7 +40,7 @@ async function freePort(): Promise<number> {
 
 const SESSIONS = "toolgate.console.v1.SessionService";
 
-/** Asks the door as a browser would, or something that is none. */
+/** Sends a request with these headers. */
 function ask(
   method: string,
   path: string,
@@ -50,7 +50,7 @@ function ask(
   return fetch(`${rpcUrl(world.gateway)}/${path}`, { method, headers, ...(body !== undefined && { body }) });
 }
 
-/** POSTs an empty message to a method that ends its session, if it gets there. */
+/** POSTs an empty message to ListSessions with the session's cookie. */
 function post(headers: Record<string, string>): Promise<Response> {
   const json = { "content-type": "application/json", cookie: person.cookie };
   return ask("POST", `${SESSIONS}/ListSessions`, { ...json, ...headers }, "{}");
@@ -58,10 +58,10 @@ function post(headers: Record<string, string>): Promise<Response> {
 
 const statusOf = async (answer: Promise<Response>) => (await answer).status;
 
-describe("the console's door", () => {
+describe("console handler", () => {
   const own = () => new URL(world.gateway.consoleUrl).origin;
 
-  it("lets its own pages ask, with a session", async () => {
+  it("accepts same-origin requests with a session", async () => {
     const answer = await post(pageHeaders(world.gateway));
     expect(answer.status).toBe(200);
     expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -87,7 +87,7 @@ describe("the console's door", () => {
     ["no page at all", () => ({})],
     ["no origin, from the same site", () => ({ "sec-fetch-site": "same-origin" })],
     ["the same origin twice", () => ({ origin: `${own()}, ${own()}` })],
-  ])("refuses what is posted by %s", async (_name, headers) => {
+  ])("rejects POST requests from %s", async (_name, headers) => {
     const answer = await post(headers());
     expect(answer.status).toBe(403);
     expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -95,7 +95,7 @@ describe("the console's door", () => {
     expect(await answer.text()).toContain("only pages of the console may ask here");
   });
 
-  it("refuses what a form can send without asking first, whatever it says of itself", async () => {
+  it("rejects content types that a form can send without a preflight", async () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
       const status = await statusOf(post({ ...pageHeaders(world.gateway), "content-type": type }));
       expect(status, type).toBe(415);
@@ -107,7 +107,7 @@ describe("the console's door", () => {
     expect(friend.headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  it("reads by GET, but not for other sites, and changes nothing by it", async () => {
+  it("allows GET for reads from the same site only", async () => {
     const query = "?connect=v1&encoding=json&message=%7B%7D";
     const { cookie } = person;
     const get = (method: string, headers: Record<string, string>) =>
@@ -125,7 +125,7 @@ describe("the console's door", () => {
     );
   });
 
-  it("is not known by a name that was made to point at this machine", async () => {
+  it("rejects a foreign Host header (DNS rebinding)", async () => {
     const path = `/console/rpc/${SESSIONS}/GetSession`;
     const head = `POST ${path} HTTP/1.1\r\nHost: rebound.example\r\nOrigin: http://rebound.example\r\n`;
     const rest = "Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
@@ -134,7 +134,7 @@ describe("the console's door", () => {
     expect(answer?.body).toContain("Host:");
   });
 
-  it("sends a page that was asked for by another name of this machine to the console's own", async () => {
+  it("redirects other loopback names to the canonical console URL", async () => {
     const { origin, port } = new URL(world.gateway.consoleUrl);
     const ask = async (host: string, path: string) => {
       const pieces = [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`];
@@ -143,13 +143,13 @@ describe("the console's door", () => {
     };
     expect(await ask(`localhost:${port}`, "/console/keys?a=b")).toEqual([307, `${origin}/console/keys?a=b`]);
     expect(await ask(`localhost:${port}`, "/console")).toEqual([307, `${origin}/console`]);
-    // Not from behind a forwarded port, where ours would lead to nothing, nor by the name that it has already.
+    // No redirect for a forwarded port, where ours is unreachable, nor for the canonical host.
     expect((await ask("localhost:1", "/console/"))[0]).not.toBe(307);
     expect((await ask(`127.0.0.1:${port}`, "/console/"))[0]).not.toBe(307);
     expect((await ask("gateway.example", "/console/"))[0]).not.toBe(307);
   });
 
-  it("answers unknown paths with the plain error body", async () => {
+  it("answers unknown paths with an error body", async () => {
     for (const path of [
       "/console/rpc/nothing",
       "/console/rpc/toolgate.v1.ToolService/CallTool",
@@ -161,8 +161,8 @@ describe("the console's door", () => {
   });
 });
 
-describe("a session", () => {
-  it("opens nothing but the console", async () => {
+describe("session cookie", () => {
+  it("is accepted by the console only", async () => {
     const { cookie } = person;
     const headers = { ...pageHeaders(world.gateway), cookie };
     const call = { tool: "get_status", params: {} };
@@ -187,7 +187,7 @@ describe("a session", () => {
     client.close();
   });
 
-  it("is a cookie, not a bearer token", async () => {
+  it("is not accepted as a bearer token", async () => {
     const token = person.cookie.slice(person.cookie.indexOf("=") + 1);
     const headers = { ...pageHeaders(world.gateway), authorization: `Bearer ${token}` };
     expect(await errorOf(pageClient(world.gateway, SessionService, headers).listSessions({}))).toMatch(
@@ -195,7 +195,7 @@ describe("a session", () => {
     );
   });
 
-  it("does an operator's work only for an account that has the role", async () => {
+  it("allows operator methods only while the account has the role", async () => {
     const { accountId } = person.session;
     const service = person.client(AccountService);
     expect(await errorOf(service.getAccount({ accountId }))).toMatch(/^PermissionDenied: /);
@@ -204,7 +204,7 @@ describe("a session", () => {
     expect(operator.session.operator).toBe(true);
     const { account } = await operator.client(AccountService).getAccount({ accountId });
     expect(account?.wallet).toBe(person.session.wallet);
-    // Taken away, it is gone from sessions that began with it.
+    // Revoking the role applies to existing sessions.
     await world.postgres.accounts.setOperator(agent.accountId, false);
     expect(await errorOf(operator.client(AccountService).getAccount({ accountId }))).toMatch(
       /^PermissionDenied: /,
@@ -212,8 +212,8 @@ describe("a session", () => {
   });
 });
 
-describe("an API key", () => {
-  it("opens nothing at the console, not even an operator's", async () => {
+describe("API key", () => {
+  it("is rejected by the console, even an operator's", async () => {
     const agent = await world.agent({ operator: true });
     const headers = { authorization: `Bearer ${agent.apiKey}` };
     const { accountId } = agent;
@@ -224,15 +224,15 @@ describe("an API key", () => {
     expect((await page.getSession({})).session).toBeUndefined();
   });
 
-  it("is not looked at beside a cookie, so that a proxy may ask for a password of its own", async () => {
+  it("is ignored beside a cookie, so that a proxy may use Basic authentication", async () => {
     const headers = { cookie: person.cookie, authorization: "Basic dXNlcjpwYXNzd29yZA==" };
     const { session } = await pageClient(world.gateway, SessionService, headers).getSession({});
     expect(session?.sessionId).toBe(person.session.sessionId);
   });
 });
 
-describe("the cookie", () => {
-  /** A gateway that says of its console where it is, and who is asked where it listens, as a proxy does. */
+describe("Set-Cookie", () => {
+  /** Starts a gateway with a public URL and calls it on its own port, as a proxy does. */
   async function behindProxy(settings: Record<string, string>, heard: (headers: Headers) => void) {
     const port = await freePort();
     const gateway = await world.startAnother({ ...settings, PORT: String(port) });
@@ -240,7 +240,7 @@ describe("the cookie", () => {
     return pageClient({ consoleUrl: `http://127.0.0.1:${port}/console` }, SessionService, { origin }, heard);
   }
 
-  it("is this host's alone over https", async () => {
+  it("uses __Host- and Secure over https", async () => {
     let cookie: string | null = null;
     const page = await behindProxy({ PUBLIC_URL: "https://gateway.example" }, (headers) => {
       cookie = headers.get("set-cookie");
@@ -253,7 +253,7 @@ describe("the cookie", () => {
     );
   });
 
-  it("goes without Secure on this machine", async () => {
+  it("omits Secure on loopback", async () => {
     const challenge = await newChallenge(world.gateway);
     let cookie = "";
     const page = pageClient(world.gateway, SessionService, {}, (headers) => {
@@ -265,7 +265,7 @@ describe("the cookie", () => {
     );
   });
 
-  it("is given to nobody where it would travel for all to read", async () => {
+  it("is not issued over plain http on other hosts", async () => {
     const page = await behindProxy({ CONSOLE_URL: "http://gateway.example/console" }, () => {});
     expect(await errorOf(page.beginSignIn({}))).toMatch(
       /^PermissionDenied: signing in needs https.*CONSOLE_URL/,

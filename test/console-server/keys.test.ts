@@ -11,8 +11,6 @@ import { startWorld, type Agent, type World } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 import { errorOf } from "./anonymous-client.ts";
 
-/** An account's own keys, made and replaced at the console, and the operator's over gRPC. */
-
 const DAY_MS = 86_400_000;
 
 let world: World;
@@ -31,8 +29,8 @@ afterAll(() => world.close());
 const call = (secret: string, tool = "vram_estimate", params: object = { model: "llama-3.1-8b" }) =>
   world.call({ ...owner, apiKey: secret }, tool, params);
 
-describe("a key that is made at the console", () => {
-  it("works within its limits, and is told with what it did", async () => {
+describe("console key", () => {
+  it("works within its limits and is listed with its usage", async () => {
     const expiresAt = timestampFromMs(Date.now() + DAY_MS);
     const limits = { expiresAt, callUsdcMicrousd: 1_000n, dayUsdcMicrousd: 1_500n, tools: ["vram_estimate"] };
     const { key, secret } = await keys.createKey({ name: "  nightly  ", limits });
@@ -59,7 +57,7 @@ describe("a key that is made at the console", () => {
     ).not.toContain(secret);
   });
 
-  it("is replaced by one that shares what may be spent on a day", async () => {
+  it("shares the daily limit with its rotated key", async () => {
     const limits = { dayUsdcMicrousd: 1_000n };
     const old = await keys.createKey({ name: "old", scopes: ["compute:read"], limits });
     expect((await call(old.secret)).status).toBe(200);
@@ -73,7 +71,7 @@ describe("a key that is made at the console", () => {
     await expect.poll(async () => (await call(next.secret)).status, { timeout: 5_000 }).toBe(401);
   });
 
-  it("is one of the account: another's is as good as none", async () => {
+  it("is not found by other accounts", async () => {
     const other = await signIn(world, (await world.agent()).wallet);
     const theirs = other.client(KeyService);
     const [known, unknown] = [owner.keyId, `key_${"0".repeat(32)}`];
@@ -115,15 +113,15 @@ describe("a key that is made at the console", () => {
     ],
     ["a limit of nothing", within({ callUsdcMicrousd: 0n }), "limits.call_usdc_microusd"],
     ["a limit below nothing", within({ dayUsdcMicrousd: -1n }), "limits.day_usdc_microusd"],
-  ])("is not made with %s, and the field is named", async (_, request, problem) => {
+  ])("is rejected with %s, naming the field", async (_, request, problem) => {
     const before = (await keys.listKeys({})).keys.length;
     expect(await errorOf(keys.createKey(request))).toContain(`InvalidArgument: ${problem}`);
     expect((await keys.listKeys({})).keys).toHaveLength(before);
   });
 });
 
-describe("a key that the operator makes over gRPC", () => {
-  it("has limits that are looked at in the same way", async () => {
+describe("operator key over gRPC", () => {
+  it("has its limits validated in the same way", async () => {
     const client = grpcClient(world.gateway.grpcAddress);
     const operator = await world.agent({ operator: true });
     const metadata = { authorization: `Bearer ${operator.apiKey}` };

@@ -17,7 +17,7 @@ let agent: Agent;
 let person: SignedInPerson;
 let balance: Client<typeof BalanceService>;
 let history: Client<typeof HistoryService>;
-/** A stranger's. */
+/** Belongs to another account. */
 let strangers: { receiptId: string; runId: string };
 
 const yesterday = () => timestampFromDate(new Date(Date.now() - 86_400_000));
@@ -38,8 +38,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe("an account's owner", () => {
-  it("sees one and the same money as balance, entries, usage and file", async () => {
+describe("account holder", () => {
+  it("sees consistent balance, entries, usage and CSV", async () => {
     const told = await balance.getBalance({});
     expect(told).toMatchObject({
       balanceUsdcMicrousd: GIFT - 2n * PRICE,
@@ -90,7 +90,7 @@ describe("an account's owner", () => {
     ]);
   });
 
-  it("is warned below the balance that they set", async () => {
+  it("is warned below the configured balance", async () => {
     await balance.setLowBalance({ lowBalanceUsdcMicrousd: GIFT });
     expect(await balance.getBalance({})).toMatchObject({ lowBalanceUsdcMicrousd: GIFT, low: true });
     await balance.setLowBalance({ lowBalanceUsdcMicrousd: GIFT - 2n * PRICE });
@@ -100,7 +100,7 @@ describe("an account's owner", () => {
     expect([low, lowBalanceUsdcMicrousd]).toEqual([false, undefined]);
   });
 
-  it("sees what the account's keys did, each with what it rests on", async () => {
+  it("sees receipts and runs with their details", async () => {
     const receipts = await history.listReceipts({
       status: ReceiptStatus.FINAL,
       filter: { tool: "vram_estimate", from: yesterday() },
@@ -126,7 +126,7 @@ describe("an account's owner", () => {
     expect(list.map((row) => row["receipt_id"])).toEqual(receipts.items.map((receipt) => receipt.receiptId));
   });
 
-  it("waits for the figures that they have asked for, and keeps nobody else from theirs", async () => {
+  it("is rejected after too many concurrent reports", async () => {
     const { accountQueries: reading, apiKeys } = world.postgres;
     const { accountId } = agent;
     for (const ask of [
@@ -151,7 +151,7 @@ describe("an account's owner", () => {
     }
   });
 
-  it("finds nothing of anybody else's", async () => {
+  it("cannot read receipts and runs of other accounts", async () => {
     await expect(history.getReceipt({ receiptId: strangers.receiptId })).rejects.toThrow(
       /not_found.*no receipt of yours/,
     );
@@ -203,14 +203,14 @@ describe("an account's owner", () => {
       () => balance.setLowBalance({ lowBalanceUsdcMicrousd: -1n }),
       /low_balance_usdc_microusd: /,
     ],
-  ])("who asks for %s is told which field it is", async (_, ask, message) => {
+  ])("gets an error naming the field for %s", async (_, ask, message) => {
     await expect(ask()).rejects.toThrow(/invalid_argument/);
     await expect(ask()).rejects.toThrow(message);
   });
 });
 
-describe("a file", () => {
-  it("is for a session alone, and for the console's own pages and links", async () => {
+describe("CSV export", () => {
+  it("requires a session and a same-origin request", async () => {
     const { cookie } = person;
     const refused = async (headers: Record<string, string>) => {
       const response = await file("statement.csv", headers);

@@ -10,24 +10,24 @@ import { uniqueAddress, errorOf } from "./anonymous-client.ts";
 
 let world: World;
 beforeAll(async () => {
-  // Sweeps come three times in a lease.
+  // The sweep runs three times per lease.
   world = await startWorld({ TRUSTED_PROXY_HOPS: "1", RUN_LEASE_MS: "3000" });
 });
 afterAll(() => world.close());
 
-/** The session's row, known by the hash of its token. */
+/** Condition for the session's row. */
 const rowOf = ({ cookie }: SignedInPerson) =>
   `sha256 = '\\x${createHash("sha256").update(cookie.split("=")[1]!).digest("hex")}'`;
 
-/** Changes when a session began, was used or ends, as if time had passed. */
+/** Changes a session's timestamps. */
 const age = (person: SignedInPerson, change: string) =>
   query(world.database.url, `update console_session set ${change} where ${rowOf(person)}`);
 
 const isIn = async (person: SignedInPerson): Promise<boolean> =>
   (await person.client(SessionService).getSession({})).session !== undefined;
 
-describe("a session", () => {
-  it("is kept by the hash of its token alone", async () => {
+describe("session", () => {
+  it("is stored by the hash of its token only", async () => {
     const person = await signIn(world, Keypair.generate());
     const { rows } = await query(
       world.database.url,
@@ -37,11 +37,11 @@ describe("a session", () => {
     expect(rows[0].row).not.toContain(person.cookie.split("=")[1]);
   });
 
-  it("ends twelve hours after it was last used", async () => {
+  it("expires twelve hours after its last use", async () => {
     const person = await signIn(world, Keypair.generate());
     await age(person, "last_used_at = now() - interval '11 hours 59 minutes'");
     expect(await isIn(person)).toBe(true);
-    // Being used was written down.
+    // The request updated last_used_at.
     await age(person, "last_used_at = last_used_at - interval '11 hours 59 minutes'");
     expect(await isIn(person)).toBe(true);
     await age(person, "last_used_at = now() - interval '12 hours 1 second'");
@@ -51,7 +51,7 @@ describe("a session", () => {
     );
   });
 
-  it("ends seven days after it began, however often it is used", async () => {
+  it("expires seven days after sign-in, regardless of use", async () => {
     const person = await signIn(world, Keypair.generate());
     const { createdAt, expiresAt } = person.session;
     expect(Number(expiresAt!.seconds - createdAt!.seconds)).toBe(7 * 24 * 3600);
@@ -62,7 +62,7 @@ describe("a session", () => {
     expect(await errorOf(person.client(SessionService).listSessions({}))).toMatch(/^Unauthenticated/);
   });
 
-  it("writes down being used once in a minute", async () => {
+  it("updates its last use at most once a minute", async () => {
     const person = await signIn(world, Keypair.generate());
     const usedAt = async () =>
       (
@@ -80,7 +80,7 @@ describe("a session", () => {
     expect(await usedAt()).not.toBe(aged);
   });
 
-  it("that was ended anywhere is gone from every instance at once", async () => {
+  it("ends on every instance immediately", async () => {
     const other = await world.startAnother({ CONSOLE_URL: world.gateway.consoleUrl });
     const wallet = Keypair.generate();
     const [thief, owner] = [await signIn(world, wallet), await signIn(world, wallet)];
@@ -95,7 +95,7 @@ describe("a session", () => {
     expect(await isIn(owner)).toBe(true);
   });
 
-  it("ends when its person signs out, and takes its cookie along", async () => {
+  it("ends and clears its cookie at sign-out", async () => {
     const person = await signIn(world, Keypair.generate());
     let cookie: string | null = null;
     const page = pageClient(world.gateway, SessionService, { cookie: person.cookie }, (headers) => {
@@ -104,11 +104,11 @@ describe("a session", () => {
     await page.signOut({});
     expect(cookie).toBe("toolgate_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict");
     expect(await isIn(person)).toBe(false);
-    // Whoever is out already may sign out again.
+    // Signing out twice succeeds.
     expect(await errorOf(page.signOut({}))).toBe("no refusal");
   });
 
-  it("ends with all others of its account, and with no one else's", async () => {
+  it("ends with all sessions of its account, and no others", async () => {
     const wallet = Keypair.generate();
     const [one, two, stranger] = [
       await signIn(world, wallet),
@@ -119,7 +119,7 @@ describe("a session", () => {
     expect([await isIn(one), await isIn(two), await isIn(stranger)]).toEqual([false, false, true]);
   });
 
-  it("is listed to its own account alone, and revoked by it alone", async () => {
+  it("is listed and revoked by its own account only", async () => {
     const wallet = Keypair.generate();
     const [one, two, stranger] = [
       await signIn(world, wallet),
@@ -140,7 +140,7 @@ describe("a session", () => {
     expect(await isIn(one)).toBe(true);
   });
 
-  it("is the oldest to go when its account has as many as it may", async () => {
+  it("replaces the oldest session when the account reaches its limit", async () => {
     const wallet = Keypair.generate();
     const first = await signIn(world, wallet);
     const { accountId } = first.session;
@@ -151,7 +151,7 @@ describe("a session", () => {
     expect([await isIn(first), await isIn(last)]).toEqual([false, true]);
   });
 
-  it("says where it was begun and with what, without characters that no page shows", async () => {
+  it("records address and sanitised User-Agent", async () => {
     let cookie = "";
     const headers: Record<string, string> = {
       ...uniqueAddress(),
@@ -169,7 +169,7 @@ describe("a session", () => {
     expect(session?.userAgent).toHaveLength(200);
   });
 
-  it("of a blocked account may still be begun, to look", async () => {
+  it("can be started by a blocked account", async () => {
     const agent = await world.agent({ balance: 10n });
     await query(
       world.database.url,
@@ -179,19 +179,19 @@ describe("a session", () => {
   });
 });
 
-describe("a cookie", () => {
+describe("session cookie", () => {
   it.each([
     ["without a value", "toolgate_session="],
     ["of another form", "toolgate_session=abc"],
     ["of nobody", `toolgate_session=${"A".repeat(43)}`],
     ["of https", `__Host-toolgate_session=${"A".repeat(43)}`],
-  ])("%s is nobody's", async (_name, cookie) => {
+  ])("%s has no session", async (_name, cookie) => {
     const page = pageClient(world.gateway, SessionService, { cookie });
     expect((await page.getSession({})).session).toBeUndefined();
     expect(await errorOf(page.listSessions({}))).toMatch(/^Unauthenticated/);
   });
 
-  it("that comes twice is nobody's: one was laid over the other", async () => {
+  it("that is sent twice has no session", async () => {
     const person = await signIn(world, Keypair.generate());
     const page = (cookie: string) => pageClient(world.gateway, SessionService, { cookie }).getSession({});
     expect((await page(`${person.cookie}; theme=dark`)).session?.sessionId).toBe(person.session.sessionId);
@@ -200,8 +200,8 @@ describe("a cookie", () => {
   });
 });
 
-describe("the sweep", () => {
-  it("forgets challenges and sessions that are over, and no others", async () => {
+describe("sweep", () => {
+  it("deletes expired challenges and sessions only", async () => {
     const [good, old] = await Promise.all(Array.from({ length: 2 }, () => signIn(world, Keypair.generate())));
     await age(old!, "expires_at = now() - interval '1 hour'");
     const challenge = async (minutes: number) => {

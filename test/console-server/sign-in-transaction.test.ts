@@ -35,12 +35,12 @@ const memo = (text: string, programId = MEMO, signer?: PublicKey) =>
     keys: signer ? [{ pubkey: signer, isSigner: true, isWritable: false }] : [],
     data: Buffer.from(text),
   });
-/** An instruction that names somebody who does not sign. */
+/** Adds an account that does not sign. */
 function naming(instruction: TransactionInstruction, pubkey: PublicKey): TransactionInstruction {
   instruction.keys.push({ pubkey, isSigner: false, isWritable: false });
   return instruction;
 }
-/** An assertion, which wallets add, with an account that has to sign. */
+/** A Lighthouse assertion, which wallets add, with a required signer. */
 const asserted = (signer: PublicKey) =>
   new TransactionInstruction({
     programId: LIGHTHOUSE,
@@ -50,7 +50,7 @@ const asserted = (signer: PublicKey) =>
 const transfer = () =>
   SystemProgram.transfer({ fromPubkey: person.publicKey, toPubkey: other.publicKey, lamports: 1 });
 
-/** A transaction of any instructions, signed by whoever has to. */
+/** Builds and signs a transaction. */
 function signedBy(payer: Keypair, instructions: TransactionInstruction[], ...signers: Keypair[]): Uint8Array {
   const message = new TransactionMessage({
     payerKey: payer.publicKey,
@@ -62,16 +62,16 @@ function signedBy(payer: Keypair, instructions: TransactionInstruction[], ...sig
   return transaction.serialize();
 }
 
-/** Answers a new challenge with a transaction. */
-async function told(make: (text: string, challenge: SignInChallenge) => Uint8Array): Promise<string> {
+/** Signs in with a transaction and returns the error. */
+async function signInError(make: (text: string, challenge: SignInChallenge) => Uint8Array): Promise<string> {
   const challenge = await newChallenge(world.gateway);
   const transaction = make(textOf(challenge, address), challenge);
   const proof = { case: "transaction" as const, value: transaction };
   return errorOf(anonymousClient(world.gateway).signIn({ nonce: challenge.nonce, address, proof }));
 }
 
-/** The transaction that the gateway makes for a challenge. */
-async function built(challenge: SignInChallenge): Promise<VersionedTransaction> {
+/** Returns the transaction that the gateway builds for a challenge. */
+async function buildTransaction(challenge: SignInChallenge): Promise<VersionedTransaction> {
   const { transaction } = await anonymousClient(world.gateway).buildSignInTransaction({
     nonce: challenge.nonce,
     address,
@@ -79,10 +79,10 @@ async function built(challenge: SignInChallenge): Promise<VersionedTransaction> 
   return VersionedTransaction.deserialize(transaction);
 }
 
-describe("a wallet that signs transactions only", () => {
-  it("signs in with the one that is made for it, once", async () => {
+describe("sign-in by transaction", () => {
+  it("accepts the transaction built for the challenge, once", async () => {
     const challenge = await newChallenge(world.gateway);
-    const transaction = await built(challenge);
+    const transaction = await buildTransaction(challenge);
     transaction.sign([person]);
     const proof = { case: "transaction" as const, value: transaction.serialize() };
     const request = { nonce: challenge.nonce, address, proof };
@@ -91,7 +91,7 @@ describe("a wallet that signs transactions only", () => {
     expect(await errorOf(anonymousClient(world.gateway).signIn(request))).toMatch(/^Unauthenticated: nonce:/);
   });
 
-  it("signs what nobody can bring to the chain", async () => {
+  it("builds a transaction that the network rejects", async () => {
     const { wallet } = await world.agent();
     const challenge = await newChallenge(world.gateway);
     const request = { nonce: challenge.nonce, address: wallet.publicKey.toBase58() };
@@ -100,13 +100,13 @@ describe("a wallet that signs transactions only", () => {
     transaction.sign([wallet]);
     const connection = new Connection(world.chain.url, "confirmed");
     await expect(connection.sendRawTransaction(transaction.serialize())).rejects.toThrow(/blockhash/i);
-    // But for that it is a good one.
+    // Control: with a valid blockhash it would succeed.
     const { value } = await connection.simulateTransaction(transaction, { replaceRecentBlockhash: true });
     expect(value.err).toBeNull();
   });
 
-  it("may add what wallets add: compute budgets, assertions, a block of its choice, itself as the memo's signer", async () => {
-    const refusal = await told((text) =>
+  it("accepts additions by wallets: compute budgets, assertions, another blockhash, a memo signer", async () => {
+    const refusal = await signInError((text) =>
       signedBy(person, [
         ComputeBudgetProgram.setComputeUnitLimit({ units: 10_000 }),
         ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1 }),
@@ -177,11 +177,11 @@ describe("a wallet that signs transactions only", () => {
         return transaction.serialize();
       },
     ],
-  ])("is refused with a transaction %s", async (_name, make) => {
-    expect(await told(make)).toMatch(/^Unauthenticated: transaction:/);
+  ])("rejects a transaction %s", async (_name, make) => {
+    expect(await signInError(make)).toMatch(/^Unauthenticated: transaction:/);
   });
 
-  it("is refused a transaction for a challenge that is unknown, and for an address that is none", async () => {
+  it("builds no transaction for an unknown challenge or an invalid address", async () => {
     const page = anonymousClient(world.gateway);
     const unknown = page.buildSignInTransaction({ nonce: "1111111111111111111111", address });
     expect(await errorOf(unknown)).toMatch(/^InvalidArgument: nonce:/);

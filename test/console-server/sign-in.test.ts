@@ -19,10 +19,9 @@ afterAll(() => world.close());
 const [victim, attacker] = [Keypair.generate(), Keypair.generate()];
 const addressOf = (wallet: Keypair) => wallet.publicKey.toBase58();
 
-/** What SignIn is asked with. */
 type Answer = ReturnType<typeof answerOf>;
 
-/** An answer whose text, address and signer are chosen one by one. */
+/** Builds an answer from a chosen text, address and signer. */
 function answer(
   challenge: SignInChallenge,
   forged: { address: Keypair; text: string | Buffer; signer: Keypair },
@@ -32,14 +31,17 @@ function answer(
   return { nonce: challenge.nonce, address: addressOf(forged.address), proof: { case: "message", value } };
 }
 
-/** Answers a new challenge in some way. @returns what was told */
-async function told(make: (challenge: SignInChallenge) => Answer): Promise<string> {
+/** Answers a new challenge. @returns the error */
+async function signInError(make: (challenge: SignInChallenge) => Answer): Promise<string> {
   const challenge = await newChallenge(world.gateway);
   return errorOf(anonymousClient(world.gateway).signIn(make(challenge)));
 }
 
-/** Changes what the database keeps of a challenge. */
-async function keep(challenge: SignInChallenge, changed: Partial<SignInInput>): Promise<SignInChallenge> {
+/** Changes the stored challenge. */
+async function changeChallenge(
+  challenge: SignInChallenge,
+  changed: Partial<SignInInput>,
+): Promise<SignInChallenge> {
   const values = Object.entries(changed).map(([name, value]) => `'${name}', '${value}'`);
   await query(
     world.database.url,
@@ -48,8 +50,8 @@ async function keep(challenge: SignInChallenge, changed: Partial<SignInInput>): 
   return { ...challenge, ...changed };
 }
 
-describe("signing in with a wallet", () => {
-  it("begins a session on the wallet's account, which is made at the first time", async () => {
+describe("sign-in by message", () => {
+  it("starts a session on the wallet's account and creates it on first use", async () => {
     const person = await signIn(world, victim);
     expect(person.session).toMatchObject({ wallet: addressOf(victim), operator: false, current: true });
     expect(person.session.address).toBe("127.0.0.1");
@@ -60,7 +62,7 @@ describe("signing in with a wallet", () => {
     expect((await signIn(world, agent.wallet)).session.accountId).toBe(agent.accountId);
   });
 
-  it("tells what the page needs to know of the installation", async () => {
+  it("returns the facts about the installation", async () => {
     const { session, installation } = await (
       await signIn(world, victim)
     )
@@ -79,7 +81,7 @@ describe("signing in with a wallet", () => {
     });
   });
 
-  it("asks for a text that names the console, for five minutes", async () => {
+  it("creates a challenge for the console that is valid for five minutes", async () => {
     const challenge = await newChallenge(world.gateway);
     const { host, href } = new URL(world.gateway.consoleUrl);
     expect(challenge).toMatchObject({ domain: host, uri: href, version: "1", chainId: "mainnet" });
@@ -87,14 +89,14 @@ describe("signing in with a wallet", () => {
     expect(Date.parse(challenge.expirationTime) - Date.parse(challenge.issuedAt)).toBe(300_000);
   });
 
-  it("knows the console by its settings, whatever Host a request names", async () => {
+  it("takes the domain from the settings, not from the Host header", async () => {
     const challenge = await pageClient(world.gateway, SessionService, { host: "localhost:1" }).beginSignIn(
       {},
     );
     expect(challenge.challenge?.domain).toBe(new URL(world.gateway.consoleUrl).host);
   });
 
-  it("accepts the text in an off-chain message, as some wallets sign it, but only the signer's own", async () => {
+  it("accepts the text in an off-chain message that names the signer", async () => {
     const inMessage = (challenge: SignInChallenge, named: Keypair) => {
       const requiredSignatories = [{ address: address(addressOf(named)) }];
       const content = textOf(challenge, addressOf(victim));
@@ -103,13 +105,13 @@ describe("signing in with a wallet", () => {
       );
       return answer(challenge, { address: victim, text, signer: victim });
     };
-    expect(await told((challenge) => inMessage(challenge, victim))).toBe("no refusal");
-    expect(await told((challenge) => inMessage(challenge, attacker))).toMatch(
+    expect(await signInError((challenge) => inMessage(challenge, victim))).toBe("no refusal");
+    expect(await signInError((challenge) => inMessage(challenge, attacker))).toMatch(
       /^Unauthenticated: message\.signed_message/,
     );
   });
 
-  it("accepts on one instance what was begun on another, once, however many come at once", async () => {
+  it("accepts a challenge of another instance exactly once under concurrency", async () => {
     const other = await world.startAnother({ CONSOLE_URL: world.gateway.consoleUrl });
     const page = pageClient({ consoleUrl: `${other.baseUrl}/console` }, SessionService, {
       origin: new URL(world.gateway.consoleUrl).origin,
@@ -122,14 +124,14 @@ describe("signing in with a wallet", () => {
     expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     const late = answerOf(victim, await newChallenge(world.gateway));
     expect((await page.signIn(late)).session?.wallet).toBe(addressOf(victim));
-    // Another console on the same database has challenges of its own.
+    // Another console on the same database has its own challenges.
     const stranger = await world.startAnother();
     const foreign = answerOf(victim, await newChallenge(stranger));
     expect(await errorOf(page.signIn(foreign))).toMatch(/^Unauthenticated: nonce:/);
   });
 });
 
-describe("a sign-in is refused", () => {
+describe("rejected sign-in", () => {
   const cases: [name: string, make: (challenge: SignInChallenge) => Answer][] = [
     [
       "of another key that signs the victim's text",
@@ -199,11 +201,11 @@ describe("a sign-in is refused", () => {
     ],
   ];
 
-  it.each(cases)("%s", async (_name, make) => {
-    expect(await told(make)).toMatch(/^Unauthenticated: message\./);
+  it.each(cases)("rejects a signature %s", async (_name, make) => {
+    expect(await signInError(make)).toMatch(/^Unauthenticated: message\./);
   });
 
-  it("for a nonce that was never given", async () => {
+  it("rejects an unknown nonce", async () => {
     for (const nonce of ["1111111111111111111111", "\0", `${"1".repeat(21)}\0`]) {
       const request = { ...answerOf(victim, await newChallenge(world.gateway)), nonce };
       expect(await errorOf(anonymousClient(world.gateway).signIn(request))).toMatch(
@@ -215,7 +217,7 @@ describe("a sign-in is refused", () => {
     }
   });
 
-  it("the second time that a challenge is answered, also when the first answer was wrong", async () => {
+  it("rejects a second answer to a challenge, even after a wrong first one", async () => {
     const challenge = await newChallenge(world.gateway);
     const page = anonymousClient(world.gateway);
     await page.signIn(answerOf(victim, challenge));
@@ -227,19 +229,19 @@ describe("a sign-in is refused", () => {
     expect(await errorOf(page.signIn(answerOf(victim, spoilt)))).toMatch(/^Unauthenticated: nonce:/);
   });
 
-  it("once the challenge is over, and before it begins, by this server's clock", async () => {
+  it("rejects an expired challenge and one from the future", async () => {
     const at = (ms: number) => new Date(Date.now() + ms).toISOString();
     for (const changed of [
       { issuedAt: at(-301_000), expirationTime: at(-1_000) },
       { issuedAt: at(120_000), expirationTime: at(420_000) },
     ]) {
-      const challenge = await keep(await newChallenge(world.gateway), changed);
+      const challenge = await changeChallenge(await newChallenge(world.gateway), changed);
       const refusal = await errorOf(anonymousClient(world.gateway).signIn(answerOf(victim, challenge)));
       expect(refusal).toMatch(/^Unauthenticated: nonce: the challenge is unknown, was used or is over/);
     }
   });
 
-  it("for an address that is none, by name", async () => {
+  it("rejects an invalid address and names the field", async () => {
     const secondForm = new PublicKey(Buffer.from(`f0${"ff".repeat(30)}7f`, "hex")).toBase58();
     for (const address of ["0".repeat(40), secondForm]) {
       const request = { ...answerOf(victim, await newChallenge(world.gateway)), address };
@@ -250,7 +252,7 @@ describe("a sign-in is refused", () => {
   });
 });
 
-describe("the library's own check", () => {
+describe("verifySignIn of the library", () => {
   const outputOf = ({ proof: { value } }: Answer, account: Keypair) => ({
     account: {
       address: addressOf(account),
@@ -263,14 +265,14 @@ describe("the library's own check", () => {
   });
   const inputOf = ({ $typeName: _, ...input }: SignInChallenge) => input;
 
-  it("accepts what is accepted here", async () => {
+  it("accepts what the gateway accepts", async () => {
     const challenge = await newChallenge(world.gateway);
     const request = answerOf(victim, challenge);
     expect(verifySignIn(inputOf(challenge), outputOf(request, victim))).toBe(true);
     await anonymousClient(world.gateway).signIn(request);
   });
 
-  it("accepts an impersonation, which is refused here", async () => {
+  it("accepts an impersonation, which the gateway rejects", async () => {
     const challenge = await newChallenge(world.gateway);
     const text = textOf(challenge, addressOf(victim));
     const forged = answer(challenge, { address: victim, text, signer: attacker });
@@ -281,8 +283,8 @@ describe("the library's own check", () => {
   });
 });
 
-describe("an address", () => {
-  /** How often something can be asked, with the same refusal or none, before one is asked to wait; it must be at some time. */
+describe("sign-in rate limit", () => {
+  /** Repeats a request until it is rate limited and returns the number of requests before. */
   async function timesUntilLimited(ask: () => Promise<unknown>, refusal: RegExp): Promise<number> {
     for (let times = 0; times < 1_000; times++) {
       const told = await errorOf(ask());
@@ -292,7 +294,7 @@ describe("an address", () => {
     return Number.POSITIVE_INFINITY;
   }
 
-  it("is asked to wait when it begins to sign in too often, and others are not", async () => {
+  it("limits challenges per address", async () => {
     const page = pageClient(world.gateway, SessionService, uniqueAddress());
     const times = await timesUntilLimited(() => page.beginSignIn({}), /^no refusal$/);
     expect(times).toBeGreaterThanOrEqual(CHALLENGE_RATE.burst);
@@ -300,7 +302,7 @@ describe("an address", () => {
     expect(await errorOf(anonymousClient(world.gateway).beginSignIn({}))).toBe("no refusal");
   });
 
-  it("is asked to wait when its sign-ins fail too often", async () => {
+  it("limits failed sign-ins per address", async () => {
     const page = pageClient(world.gateway, SessionService, uniqueAddress());
     const request = { ...answerOf(victim, await newChallenge(world.gateway)), nonce: "never given" };
     const times = await timesUntilLimited(() => page.signIn(request), /^Unauthenticated: nonce:/);

@@ -4,16 +4,16 @@ import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { BUILT } from "../../src/dev/console-build/places.ts";
 
-/** What all scripts of one page may weigh together, gzip, bytes. */
+/** Size limit of a page's scripts, gzip, bytes. */
 const MOST = 180_000;
 
 /** A script of the console. */
 interface Script {
   size: number;
   text: string;
-  /** Scripts that it cannot do without. */
+  /** Static imports. */
   needs: string[];
-  /** Scripts that it asks for later. */
+  /** Dynamic imports. */
   later: string[];
 }
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
   }
 });
 
-/** The scripts, and whatever they need. */
+/** Returns the scripts with all their static imports. */
 function withNeeds(names: Iterable<string>): Set<string> {
   const all = new Set(names);
   for (const name of all) for (const need of scripts.get(name)?.needs ?? []) all.add(need);
@@ -53,7 +53,7 @@ describe("console bundle", () => {
     expect(pages.length).toBeGreaterThan(3);
     for (const page of pages) {
       const shown = withNeeds([...start, page]);
-      // Only the start leads to other pages: what anything else asks for later is for the page itself.
+      // Only the entry imports pages; other dynamic imports belong to the page itself.
       const later = [...shown]
         .filter((name) => name !== entry)
         .flatMap((name) => scripts.get(name)?.later ?? []);

@@ -18,7 +18,7 @@ interface Served {
   body: Buffer;
 }
 
-/** The files as a gateway with such settings serves them, on a server of their own. */
+/** Serves the built files with these settings on a server of its own. */
 async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } = {}) {
   const { url, ...more } = settings;
   const server = createServer((request, response) => files.handle(request, response)).listen(0, "127.0.0.1");
@@ -39,7 +39,7 @@ async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } 
   });
   return {
     close: () => server.close(),
-    // Not fetch, which cleans up paths and unpacks bodies by itself.
+    // Not fetch, which normalises paths and decompresses bodies.
     ask: (target: string, headers: Record<string, string> = {}, method = "GET") =>
       new Promise<Served>((resolve, reject) => {
         const asked = request({ port, host: "127.0.0.1", path: target, method, headers }, (response) => {

@@ -18,7 +18,7 @@ describe("firstCallFor", () => {
     ["a key of a tool that is none of the gateway's own", ALL, ["sun_times"], "sun_times"],
   ])("returns a call that %s may make", (_name, scopes, tools, expected) => {
     expect(firstCallFor({ scopes, tools }, CATALOGUE).tool).toBe(expected);
-    // While the catalogue is on its way, too.
+    // Also before the catalogue has loaded.
     expect(firstCallFor({ scopes, tools }, []).tool).toBe(expected);
   });
 });

@@ -25,7 +25,7 @@ describe("new key form", () => {
   });
 
   it("sends exact amounts and the end of the chosen UTC day", () => {
-    const form = { ...GOOD, perCall: "0.000001", perDay: "$2.50", ends: "date", endDate: "2026-03-01" };
+    const form = { ...GOOD, perCall: "0.000001", perDay: "$2.50", expires: "date", expiryDate: "2026-03-01" };
     const { limits } = create(
       CreateKeyRequestSchema,
       toRequest({ ...form, onlySelectedTools: true, tools: ["echo"] }, NOW),
@@ -45,9 +45,9 @@ describe("new key form", () => {
     ["perCall", { perCall: "0" }],
     ["perCall", { perCall: "lots" }],
     ["perDay", { perDay: "1.2345678" }],
-    ["endDate", { ends: "date", endDate: "2026-02-28" }],
-    ["endDate", { ends: "date", endDate: "" }],
-    ["tools", { someTools: true }],
+    ["expiryDate", { expires: "date", expiryDate: "2026-02-28" }],
+    ["expiryDate", { expires: "date", expiryDate: "" }],
+    ["tools", { onlySelectedTools: true }],
   ])("reports an error for %s: %j", (field, part) => {
     expect(Object.keys(validate({ ...GOOD, ...part }, NOW))).toEqual([field]);
   });

@@ -7,7 +7,7 @@ const SIGNATURE = Uint8Array.from({ length: 64 }, (_, at) => at + 1);
 const TRANSACTION = Uint8Array.from([1, ...SIGNATURE, 9, 9, 9]);
 const txSignature = base58.encode(SIGNATURE);
 
-/** Sends, and fails so often before it works. */
+/** Fails with these errors before it succeeds. */
 function sender(failures: Error[]) {
   const sent: Uint8Array[] = [];
   const send = async (transaction: Uint8Array) => {

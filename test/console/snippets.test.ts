@@ -11,7 +11,7 @@ const CALL = { tool: "it's", params };
 
 describe("curlSnippet", () => {
   it("quotes every character and reads the key from the environment", () => {
-    // The shell does the work; what would be called says what it was called with.
+    // The shell runs the snippet; a function replaces curl and prints its arguments.
     const script = `curl() { for word; do printf '%s\\0' "$word"; done; }\n${curlSnippet(BASE, CALL)}`;
     const env = { TOOLGATE_API_KEY: "sk-agent-x y" };
     const words = execFileSync("sh", ["-c", script], { env, encoding: "utf8" }).split("\0").slice(0, -1);

@@ -13,7 +13,7 @@ import {
   runStatusLabel,
 } from "../../src/console/pages/status-labels.ts";
 
-/** The values of an enumeration that can be sent. */
+/** Returns the enum values except UNSPECIFIED. */
 const sent = <Value extends number>(values: Record<string, Value>) =>
   Object.values(values).filter((value) => value !== 0);
 

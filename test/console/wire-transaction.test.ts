@@ -3,7 +3,7 @@ import { PublicKey, TransactionInstruction, TransactionMessage, VersionedTransac
 import { describe, expect, it } from "vitest";
 import { addSignature } from "../../src/console/wallet/wire-transaction.ts";
 
-/** A signer of the development wallet's kind: only its public key and a function leave it. */
+/** An Ed25519 signer with a raw public key. */
 function signer() {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const raw = publicKey.export({ format: "der", type: "spki" }).subarray(-32);
@@ -16,7 +16,7 @@ function signer() {
 
 const MEMO = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
-/** A transaction that all of them sign, the first as payer. */
+/** Builds a transaction with these signers; the first one pays. */
 function transactionOf(
   signers: readonly ReturnType<typeof signer>[],
   form: "legacy" | "v0",

@@ -63,15 +63,15 @@ it("signs in, makes a key, deposits, buys, and takes its books along", async () 
   await page.getByText("Credited to your balance").waitFor();
 
   await page.goto("playground");
-  await page.getByRole("button", { name: "Make a playground key" }).click();
-  await page.getByText("ends in").waitFor();
+  await page.getByRole("button", { name: "Create a temporary key" }).click();
+  await page.getByText(/^expires in/).waitFor();
   await page.getByRole("button", { name: "Run" }).click();
-  await page.getByText("paid by the balance").waitFor();
+  await page.getByText("paid from balance").waitFor();
 
   await page.goto("activity?tab=statement");
   await page.getByRole("button", { name: "Export CSV" }).click();
   const downloading = page.waitForEvent("download");
-  await page.getByRole("link", { name: "Save CSV" }).click();
+  await page.getByRole("link", { name: "Download CSV" }).click();
   const file = await readFile(await (await downloading).path(), "utf8");
   const [, deposited, spent, left] =
     /,deposit,.*,2\.500000,(2\.500000),[\s\S]*,charge,.*,-(0\.\d{6}),(\d\.\d{6}),rcpt_/.exec(file) ?? [];

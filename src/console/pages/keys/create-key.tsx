@@ -125,7 +125,7 @@ function ExpiryField({ form, fieldErrors, change }: PartProps) {
   return (
     <Field
       label="Expires"
-      error={fieldErrors.endDate}
+      error={fieldErrors.expiryDate}
       hint={EXPIRY_HINTS[form.expires] ?? "Stops working then"}
     >
       {(control) => (

@@ -20,7 +20,7 @@ export interface NewKeyForm {
 
 /** Error messages by field. */
 export type FieldErrors = Partial<
-  Record<"name" | "scopes" | "perCall" | "perDay" | "endDate" | "tools", string>
+  Record<"name" | "scopes" | "perCall" | "perDay" | "expiryDate" | "tools", string>
 >;
 
 /** Options of the expiry select. */
@@ -59,7 +59,7 @@ export function validate(form: NewKeyForm, now: Date): FieldErrors {
     else if (amount !== undefined && amount > MAX_USD) fieldErrors[limit] = "Maximum $1,000,000,000.";
   }
   if (form.expires === "date" && !(expiryOf(form, now) > now))
-    fieldErrors.endDate = "Choose today or a later day";
+    fieldErrors.expiryDate = "Choose today or a later day";
   if (form.onlySelectedTools && form.tools.length === 0)
     fieldErrors.tools = "Select at least one tool, or allow all tools";
   return fieldErrors;
@@ -81,7 +81,7 @@ export function toRequest(form: NewKeyForm, now: Date): MessageInitShape<typeof 
 }
 
 /** Returns the expiry: days from now, or the end of the chosen UTC day. Invalid Date if no day is chosen. */
-function expiryOf({ expires: ends, expiryDate: endDate }: NewKeyForm, now: Date): Date {
-  if (ends !== "date") return new Date(now.getTime() + Number(ends) * 86_400_000);
-  return new Date(new Date(`${endDate}T00:00:00Z`).getTime() + 86_400_000);
+function expiryOf({ expires, expiryDate }: NewKeyForm, now: Date): Date {
+  if (expires !== "date") return new Date(now.getTime() + Number(expires) * 86_400_000);
+  return new Date(new Date(`${expiryDate}T00:00:00Z`).getTime() + 86_400_000);
 }
