@@ -24,15 +24,15 @@ const getWorld = () => world;
 
 // First, because it expects an empty suspense list.
 describe("operators", () => operatorFlows(getWorld));
-describe("signing in", () => signInFlows(getWorld));
+describe("sign-in", () => signInFlows(getWorld));
 describe("keys", () => keyFlows(getWorld));
 describe("money", () => moneyFlows(getWorld));
 describe("activity", () => activityFlows(getWorld));
-describe("the playground", () => playgroundFlows(getWorld));
+describe("playground", () => playgroundFlows(getWorld));
 describe("settings", () => settingsFlows(getWorld));
-describe("the keyboard", () => keyboardFlows(getWorld));
-describe("trouble", () => failureFlows(getWorld));
-describe("intruders", () => securityFlows(getWorld));
-describe("looks", () => appearanceTests(getWorld));
+describe("keyboard", () => keyboardFlows(getWorld));
+describe("failures", () => failureFlows(getWorld));
+describe("security", () => securityFlows(getWorld));
+describe("appearance", () => appearanceTests(getWorld));
 describe("totals", () => totalsTests(getWorld));
-describe("the first load", () => firstLoad(getWorld));
+describe("first load", () => firstLoad(getWorld));

@@ -11,7 +11,7 @@ const COLUMNS: readonly Column<EndpointStatus>[] = [
   },
   { head: "Slot", align: "end", cell: ({ slot }) => (slot === undefined ? "—" : formatCount(slot)) },
   {
-    head: "Slots behind",
+    head: "Behind",
     align: "end",
     cell: ({ slotsBehind }) => (slotsBehind === undefined ? "—" : formatCount(slotsBehind)),
   },
