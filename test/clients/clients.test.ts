@@ -109,9 +109,9 @@ describe.concurrent("an example refuses a manipulated transaction of the gateway
   );
 });
 
-describe.concurrent("an example repeats the same proof until its payment is confirmed", () => {
+describe.concurrent("an example whose payment is pending", () => {
   it.for(["python/buy.py", "go/buy/main.go", "curl/http.sh"])(
-    "%s",
+    "%s repeats the same proof until its payment is confirmed",
     { timeout: 90_000 },
     async (file, { skip, expect }) => {
       const reason = missing.get(path.extname(file));
@@ -129,7 +129,7 @@ describe.concurrent("an example repeats the same proof until its payment is conf
   );
 });
 
-describe.concurrent("an example prints the reason of a refusal, and nothing else", () => {
+describe.concurrent("an example with an unknown API key", () => {
   const files = [
     "node/fetch.ts",
     "node/x402.ts",
@@ -138,7 +138,7 @@ describe.concurrent("an example prints the reason of a refusal, and nothing else
     "curl/connect.sh",
     "curl/buf.sh",
   ];
-  it.for(files)("%s", async (file, { skip, expect }) => {
+  it.for(files)("%s prints the reason of a refusal, and nothing else", async (file, { skip, expect }) => {
     const reason = missing.get(path.extname(file));
     if (reason !== undefined) skip(reason);
     const { variables } = await buyer({ way: "gasless" });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, request as startRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A proxy at work. */
+/** A running proxy. */
 export interface AuthorizingProxy {
   /** http://127.0.0.1:port */
   readonly url: string;
@@ -10,8 +10,8 @@ export interface AuthorizingProxy {
 }
 
 /**
- * Hands every request on with an API key: the suites have no way to send one. All else goes through as it came, Host and Origin
- * above all, whose checks are judged too.
+ * Forwards every request with an API key, because the suites cannot send one.
+ * Host and Origin stay, since the suites check them.
  */
 export async function startAuthorizingProxy(target: string, apiKey: string): Promise<AuthorizingProxy> {
   const server = createServer((request, response) => {

@@ -2,17 +2,17 @@ import { readFileSync } from "node:fs";
 import { isScalar, isSeq, parseDocument, type Document } from "yaml";
 import { baselineFile, type Scenario, type Suite } from "./suites.ts";
 
-/** A scenario, or one check of it, that fails because of what a tool gateway is. */
+/** A scenario, or one of its checks, that a tool gateway cannot pass. */
 export interface ExpectedFailure {
   readonly scenario: string;
   /** Undefined: any of the scenario's checks. */
   readonly check: string | undefined;
-  /** The comment behind the entry. */
+  /** The comment of the entry. */
   readonly reason: string;
 }
 
 /**
- * The expected failures of a suite: `server`, which the suite reads too, and `not_scored`, which it runs and does not judge.
+ * Returns the expected failures of a suite: `server`, which the suite also reads, and `not_scored`.
  * @throws Error for an entry without a reason
  */
 export function readBaseline(suite: Suite): ExpectedFailure[] {
@@ -25,16 +25,15 @@ function entriesOf(document: Document, section: string): ExpectedFailure[] {
   if (!isSeq(list)) return [];
   return list.items.map((item) => {
     if (!isScalar(item) || typeof item.value !== "string")
-      throw new Error(`${section}: ${String(item)} is no name`);
+      throw new Error(`${section}: ${String(item)} is not a name`);
     const [scenario = "", check] = item.value.split(":");
     const reason = item.comment?.trim() ?? "";
-    if (reason === "")
-      throw new Error(`${item.value}: has no reason; write it behind the entry, as a comment`);
+    if (reason === "") throw new Error(`${item.value}: has no reason; add it as a comment of the entry`);
     return { scenario, check, reason };
   });
 }
 
-/** Failures that nobody expects, as `scenario:check`. What is only warned of counts, as it does for the suite. */
+/** Unexpected failures and warnings, as `scenario:check`. */
 export function unexpectedFailures(
   scenarios: readonly Scenario[],
   expected: readonly ExpectedFailure[],
@@ -44,7 +43,7 @@ export function unexpectedFailures(
     .map(({ scenario, check, message }) => `${scenario}:${check} ${message}`);
 }
 
-/** Entries that nothing fails for any more. */
+/** Entries that no longer fail. */
 export function staleEntries(
   scenarios: readonly Scenario[],
   expected: readonly ExpectedFailure[],

@@ -43,23 +43,23 @@ describe.each(SUITES)("the official conformance suite $name of release $release"
     return found;
   };
 
-  it("finds no failure that is not expected, and every one that is", () => {
+  it(`suite ${suite.name} has exactly the expected failures`, () => {
     const { code, output, scenarios } = judgement();
     expect(unexpectedFailures(scenarios, baseline)).toEqual([]);
     expect(staleEntries(scenarios, baseline)).toEqual([]);
     expect(code, output).toBe(0);
   });
 
-  it("finds every message valid by the schema of its revision, whatever else is expected to fail", () => {
+  it(`suite ${suite.name} finds every message valid by the schema of its revision`, () => {
     const wire = judgement().scenarios.flatMap(({ checks }) =>
       checks.filter(({ id }) => id === "wire-schema-valid"),
     );
     expect(wire.filter(({ status }) => status !== "SUCCESS")).toEqual([]);
-    // The first release does not look at this.
+    // The first release does not check this.
     expect(wire.length > 20).toBe(suite.release !== "0.1.16");
   });
 
-  it("passes as much as docs/reference/mcp.md says", () => {
+  it(`suite ${suite.name} passes the counts of docs/reference/mcp.md`, () => {
     const { scenarios } = judgement();
     const passed = scenarios.filter(hasPassed);
     const checks = scenarios
@@ -74,7 +74,7 @@ describe.each(SUITES)("the official conformance suite $name of release $release"
     expect(checks.length).toBeGreaterThanOrEqual(Number(checksPassed));
   });
 
-  it("has a reason for every expected failure, which docs/reference/mcp.md explains", () => {
+  it(`docs/reference/mcp.md explains every expected failure of suite ${suite.name}`, () => {
     const reasons = new Set(SUITES.flatMap(readBaseline).map((entry) => entry.reason));
     for (const reason of reasons) {
       const count = baseline.filter((entry) => entry.reason === reason).length;
@@ -85,7 +85,7 @@ describe.each(SUITES)("the official conformance suite $name of release $release"
   });
 });
 
-/** Of a scenario that found nothing to judge, nothing is said. */
+/** A scenario without any check has not passed. */
 function hasPassed({ checks }: Scenario): boolean {
   const is = (...states: string[]) => checks.some(({ status }) => states.includes(status));
   return is("SUCCESS") && !is("FAILURE", "WARNING");

@@ -5,12 +5,12 @@ import { startGateway, type Gateway } from "../../src/gateway.ts";
 import { createLogger } from "../../src/log.ts";
 import { startGround, type Ground } from "../support/world.ts";
 
-/** The gateway, whole, with more tools than its own. */
+/** A whole gateway with additional tools. */
 export interface FixtureGateway extends Ground {
   readonly gateway: Gateway;
 }
 
-/** Starts it on a ground of its own, with these tools behind its own in the catalogue. */
+/** Starts it on its own database and chain, with these tools after the built-in ones. */
 export async function startFixtureGateway(tools: readonly Tool[]): Promise<FixtureGateway> {
   const ground = await startGround();
   const config = requireServeConfig(readConfig(ground.settings));

@@ -3,15 +3,15 @@ import { ToolgateError } from "../../src/domain/errors.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Tool } from "../../src/domain/tool.ts";
 
-// The tools that the official suites call by name. They stand beside the gateway's own in its catalogue, so that what is judged is
-// the way of every call: door, contract, use case and back.
+// The tools that the official suites call by name.
+// They are part of the catalogue, so the suites test the path of every call.
 
 const NOTHING: JsonObject = { type: "object", properties: {} };
 
 /** One red pixel. */
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
-/** A head without samples. */
+/** A WAV header without samples. */
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 const image = { type: "image", data: PNG, mimeType: "image/png" };
@@ -20,7 +20,7 @@ const resource = (uri: string, mimeType: string, text: string) => ({
   resource: { uri, mimeType, text },
 });
 
-/** What JSON Schema 2020-12 has, and a listing must hand on as it is (SEP-1613, SEP-2106). */
+/** Keywords of JSON Schema 2020-12 that a listing must keep (SEP-1613, SEP-2106). */
 const EVERY_KEYWORD: JsonObject = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   type: "object",
@@ -81,7 +81,7 @@ export function fixtureTools(): Tool[] {
 
 type Run = ReturnType<Tool["prepare"]>["run"];
 
-/** A free tool that takes what its schema says, unchecked. */
+/** A free tool that does not check its parameters. */
 export function fixture(name: string, run: Run, inputSchema: JsonObject = NOTHING): Tool {
   return {
     name,
@@ -95,17 +95,17 @@ export function fixture(name: string, run: Run, inputSchema: JsonObject = NOTHIN
   };
 }
 
-/** A result of words. */
+/** A text result. */
 function says(text: string): Run {
   return async () => ({ text });
 }
 
-/** A result of blocks of content, as tools of other MCP servers give them. */
+/** A result of content blocks, as tools of other MCP servers return. */
 function blocks(...content: JsonObject[]): Run {
   return async () => ({ content });
 }
 
-/** Tells how far it is, three times, as a long tool does. */
+/** Reports progress three times. */
 const stepwise: Run = async ({ progress, signal }) => {
   for (const done of [0, 50, 100]) {
     if (done > 0) await sleep(50, undefined, { signal });

@@ -13,7 +13,7 @@ const PROGRAMS = {
 
 /** A set of scenarios of one release of the official suite. */
 export interface Suite {
-  /** As docs/reference/mcp.md and the baseline's file name have it. */
+  /** Its name in docs/reference/mcp.md and in the name of the baseline file. */
   readonly name: string;
   readonly release: keyof typeof PROGRAMS;
   readonly choice: readonly string[];
@@ -33,13 +33,13 @@ const checksSchema = z.array(
   }),
 );
 
-/** What a scenario looked at, and found. */
+/** A scenario and its checks. */
 export interface Scenario {
   readonly name: string;
   readonly checks: z.output<typeof checksSchema>;
 }
 
-/** What a run came to. */
+/** The outcome of a run. */
 export interface Judgement {
   /** 0: every failure is in the baseline, and every entry of the baseline still fails. */
   readonly code: number;
@@ -47,7 +47,7 @@ export interface Judgement {
   readonly scenarios: readonly Scenario[];
 }
 
-/** Where the expected failures of a suite are. */
+/** Path of the expected failures of a suite. */
 export function baselineFile({ name }: Suite): string {
   return path.join(import.meta.dirname, `expected-failures-${name}.yml`);
 }

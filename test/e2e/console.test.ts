@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { openBrowser, type TestBrowser } from "../browser/browser.ts";
 import { secret } from "../support/record.ts";
 
-/** What a newcomer does after `npm start`: opens the console that it printed, with the wallet that it printed, and reads nothing. */
+/** The first visit after `npm start`: the printed console address and the printed wallet. */
 
 let folder: string;
 let env: NodeJS.ProcessEnv;
@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("signs in, makes a key, deposits, buys, and takes its books along", async () => {
+it("a new user signs in, creates a key, deposits, buys and downloads the statement", async () => {
   await expect
     .poll(() => output, { timeout: 100_000 })
     .toMatch(/Development wallet[\s\S]*--account acct_\w{32}/);
@@ -87,7 +87,7 @@ it("signs in, makes a key, deposits, buys, and takes its books along", async () 
   await page.getByText(wallet, { exact: true }).waitFor();
   await page.goto("operator");
   await page.getByText("This page is for operators").waitFor();
-  // The command that it printed beside the wallet.
+  // The command that was printed beside the wallet.
   const { 0: grant } = /accounts operator --account acct_\w+/.exec(output) ?? [""];
   await promisify(execFile)(process.execPath, ["src/main.ts", ...grant.split(" ")], { env });
   await page.reload();
@@ -105,7 +105,7 @@ async function newKey(page: Page): Promise<string> {
   return secret("an API key", shown);
 }
 
-/** A free call from outside the page. */
+/** Makes a free call over HTTP. */
 function call(consoleUrl: string, apiKey: string): Promise<Response> {
   return fetch(new URL("/v1/mcp/tools/call", consoleUrl), {
     method: "POST",

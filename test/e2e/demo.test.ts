@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-/** What a newcomer types, without the installation: the purchase, and the purchase again on the data of the first. */
+/** `npm run demo` without the installation, twice on the same data. */
 
 const HOME = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
 
@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function toolgate(...args: string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, ["src/main.ts", ...args], {
-    // The sandbox has its own walk through dev: readme.test.ts.
+    // readme.test.ts covers the sandbox.
     env: { ...HOME, DATA_DIR: folder, PORT: "0", GRPC_PORT: "0", SANDBOX_ISOLATION: "off" },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -31,7 +31,7 @@ async function toolgate(...args: string[]): Promise<{ code: number | null; outpu
 
 describe("npm run demo", () => {
   it(
-    "buys one call, shows each step and ends with 0; the data survives to the next run",
+    "npm run demo buys one call and exits with 0, also on the data of an earlier run",
     { timeout: 120_000 },
     async () => {
       const receipts = new Set<string>();
@@ -41,14 +41,14 @@ describe("npm run demo", () => {
         expect(output, run).toMatch(/not charged again/);
         expect(code, output).toBe(0);
         receipts.add(/receipt (rcpt_\w+)/.exec(output)?.[1] ?? "");
-        expect(existsSync(path.join(folder, "dev.json")), "dev.json tells that dev is running").toBe(false);
+        expect(existsSync(path.join(folder, "dev.json")), "dev.json exists only while dev runs").toBe(false);
         expect(output, run).not.toMatch(/\u001b\[/);
       }
       expect(receipts.size).toBe(2);
     },
   );
 
-  it("has help for every command, and exit code 2 for what is no command", async () => {
+  it("every command has help, and an unknown command exits with code 2", async () => {
     for (const args of [
       ["--help"],
       ["serve", "--help"],

@@ -50,7 +50,7 @@ async function offered(): Promise<string[]> {
 }
 
 describe("docs/guides/clients.md", () => {
-  it("shows commands that pay for a call gasless", async () => {
+  it("docs/guides/clients.md shows commands that pay for a call gasless", async () => {
     const output = await runInBash(folder, commandsUnder("docs/guides/clients.md", "Try them"));
     expect(output).toMatch(/receipt_id: 'rcpt_/);
     expect(output).toContain("paid_by: 'gasless'");
@@ -58,7 +58,7 @@ describe("docs/guides/clients.md", () => {
 });
 
 describe("README.md and docs/tutorials/buy-a-call.md", () => {
-  it("show commands that buy a call, and then a call of every tool", { timeout: 180_000 }, async () => {
+  it("README.md and the tutorial show commands that buy every tool", { timeout: 180_000 }, async () => {
     const first = commandsUnder("README.md", "Buy a call with curl");
     const second = commandsUnder("docs/tutorials/buy-a-call.md", "Put money on the account");
     // On a busy machine the code starts later.
@@ -95,7 +95,7 @@ describe("README.md and docs/tutorials/buy-a-call.md", () => {
 });
 
 describe("docs/tutorials/buy-a-call.md", () => {
-  it("shows a program that pays by itself", async () => {
+  it("docs/tutorials/buy-a-call.md shows a program that pays by itself", async () => {
     const output = await runInBash(
       folder,
       commandsUnder("docs/tutorials/buy-a-call.md", "Pay on the chain instead"),
@@ -105,7 +105,7 @@ describe("docs/tutorials/buy-a-call.md", () => {
 });
 
 describe("docs/guides/operations.md", () => {
-  it("shows commands that assign a payment, refund a receipt and audit the ledger", async () => {
+  it("docs/guides/operations.md shows commands that assign, refund and audit", async () => {
     const output = await runInBash(
       folder,
       commandsUnder("docs/guides/operations.md", "Try it on the local chain"),

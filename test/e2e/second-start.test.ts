@@ -6,7 +6,7 @@ import path from "node:path";
 import process from "node:process";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 
-/** Two starts: in one folder, in two folders, and after an end of every kind. */
+/** A second start: in the same folder, in another folder, and after each kind of end. */
 
 let folder: string;
 const running = new Set<ChildProcess>();
@@ -25,7 +25,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Started {
   child: ChildProcess;
-  /** What it has printed so far, to stdout and stderr. */
+  /** Output so far, stdout and stderr. */
   output(): string;
   ended: Promise<number | null>;
 }
@@ -57,17 +57,17 @@ const devJsonOf = (dataDir: string) => path.join(dataDir, "dev.json");
 
 async function untilReady({ output }: Started, dataDir: string): Promise<void> {
   await expect.poll(() => existsSync(devJsonOf(dataDir)), { timeout: 60_000, message: output() }).toBe(true);
-  // The file may still be that of one that was killed.
+  // A killed process may have left the file.
   await expect.poll(output, { timeout: 60_000 }).toContain('"base_url"');
 }
 
 it(
-  "in the folder of another leaves that one alone and says so; after a kill the folder is free again",
+  "a second start in the same folder fails; after a kill the folder is free again",
   { timeout: 120_000 },
   async () => {
     const dataDir = path.join(folder, "one");
     const first = toolgate(dataDir, START, ANY_PORT);
-    // The second comes while the first one is still on its way, and again when it is ready.
+    // The second start comes while the first is starting, and again when it is ready.
     await expect.poll(() => existsSync(path.join(dataDir, "dev.lock"))).toBe(true);
     const early = toolgate(dataDir, START, ANY_PORT);
     expect(await early.ended).toBe(1);
@@ -87,7 +87,7 @@ it(
 
     first.child.kill("SIGKILL");
     await first.ended;
-    // The database of the killed one takes a moment to end.
+    // The database of the killed process ends a moment later.
     const audit = async () => {
       const { ended, output } = toolgate(dataDir, ["audit"]);
       return `${await ended} ${output()}`;
@@ -106,7 +106,7 @@ it(
 );
 
 it(
-  "in two folders at once finds ports for both, and ends quietly when it is told to",
+  "two starts in two folders find free ports, and end quietly on a signal",
   { timeout: 120_000 },
   async () => {
     const folders = ["two", "three"].map((name) => path.join(folder, name));

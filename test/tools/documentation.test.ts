@@ -11,7 +11,7 @@ import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 import { estimate } from "./vram-estimate/estimate.ts";
 
 const page = readFileSync(new URL("../../docs/reference/tools.md", import.meta.url), "utf8");
-/** A model that is for sale. */
+/** An offered model. */
 const MODEL = {
   id: "m",
   inputRate: 1n,
@@ -30,13 +30,13 @@ const tools = makeTools({
   customTools: [],
 });
 
-/** Fenced blocks of a language. */
+/** The fenced blocks of a language. */
 const blocks = (language: string): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "gs"))].map((match) => match[1] ?? "");
 
 describe("docs/reference/tools.md", () => {
   it.each(tools.map((tool) => [tool.name, tool] as const))(
-    "describes %s as the catalogue does, with every parameter",
+    "docs/reference/tools.md describes %s as the catalogue does, with every parameter",
     (name, tool) => {
       const row = page
         .split("\n")
@@ -50,7 +50,7 @@ describe("docs/reference/tools.md", () => {
     },
   );
 
-  it("names every published model", () => {
+  it("docs/reference/tools.md lists every published model", () => {
     for (const { id } of KNOWN_MODELS) {
       const [publisher, name] = id.split("/");
       const row = page.split("\n").find((line) => line.startsWith(`| ${publisher} |`));
@@ -58,7 +58,7 @@ describe("docs/reference/tools.md", () => {
     }
   });
 
-  it("shows a configuration that is read, and whose defaults are the defaults", () => {
+  it("docs/reference/tools.md shows a valid configuration with the real defaults", () => {
     const section = inferenceSchema.parse(
       z.object({ inference: z.unknown() }).parse(parse(blocks("yaml")[0] ?? "")).inference,
     );
@@ -69,7 +69,7 @@ describe("docs/reference/tools.md", () => {
     expect(section.default_model).toEqual(inferenceSchema.parse(undefined).default_model);
   });
 
-  it("shows the estimate that its example call gets", async () => {
+  it("docs/reference/tools.md shows the estimate of its example call", async () => {
     const shown = z.looseObject({ weights: z.unknown() });
     const example = blocks("json").flatMap((block) =>
       block.includes('"weights"') ? [shown.parse(JSON.parse(block))] : [],

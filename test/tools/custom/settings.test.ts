@@ -163,7 +163,7 @@ describe("tools in the configuration file", () => {
 });
 
 describe("docs/guides/custom-tools.md", () => {
-  it("shows a file that is accepted as it stands, with every member", () => {
+  it("docs/guides/custom-tools.md shows a valid file with every member", () => {
     const page = readFileSync("docs/guides/custom-tools.md", "utf8");
     const { tools } = parse(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
     expect(problemsOf(tools, { WEATHER_KEY: "weather-key" })).toEqual([]);
