@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { ChainLookupLimit } from "./app/proof-limit.ts";
-import type { CallToolDeps } from "./app/call-tool.ts";
+import { ChainLookupLimit } from "./app/payments/chain-lookup-limit.ts";
+import type { CallToolDeps } from "./app/calls/call-tool.ts";
 import type { ServeConfig } from "./config/config.ts";
-import { ToolgateError } from "./domain/errors.ts";
+import { ToolgateError } from "./domain/core/errors.ts";
 import { callToolDeps } from "./gateway/call-tool-deps.ts";
 import { createServers, type Addresses } from "./gateway/servers.ts";
 import { createWorker } from "./gateway/background-worker.ts";

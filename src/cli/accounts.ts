@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
-import type { Account } from "../app/ports.ts";
-import { formatUsdc } from "../domain/money.ts";
-import { DEFAULT_SCOPES } from "../domain/scope.ts";
+import type { Account } from "../app/accounts/accounts.ts";
+import { formatUsdc } from "../domain/core/money.ts";
+import { DEFAULT_SCOPES } from "../domain/accounts/scope.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { address, count, countOrNone, reason, signedUsdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
-import { parseAddress } from "../domain/base58.ts";
-import { formatUsdc, MAX_MICRO_USD, parseUsdc } from "../domain/money.ts";
-import { isScope, SCOPES, type Scope } from "../domain/scope.ts";
+import { parseAddress } from "../domain/core/base58.ts";
+import { formatUsdc, MAX_MICRO_USD, parseUsdc } from "../domain/core/money.ts";
+import { isScope, SCOPES, type Scope } from "../domain/accounts/scope.ts";
 
 export function address(text: string): string {
   if (!parseAddress(text)) throw new InvalidArgumentError("must be a wallet address (base58 of 32 bytes)");

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config.ts";
-import { ToolgateError } from "../domain/errors.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import { VERSION } from "../version.ts";
 import { addAccountCommands } from "./accounts.ts";
 import { CommandError } from "./command-error.ts";

@@ -1,4 +1,4 @@
-import { ToolgateError } from "../domain/errors.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import { CommandError } from "./command-error.ts";
 
 /** SQLSTATE undefined_table. */

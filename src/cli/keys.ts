@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { ApiKey, ListedKey } from "../app/ports.ts";
-import { formatUsdc, type MicroUsd } from "../domain/money.ts";
-import { validateNewKey } from "../domain/new-key.ts";
-import { DEFAULT_SCOPES, type Scope } from "../domain/scope.ts";
+import type { ApiKey, ListedKey } from "../app/accounts/api-keys.ts";
+import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
+import { validateNewKey } from "../domain/accounts/new-key.ts";
+import { DEFAULT_SCOPES, type Scope } from "../domain/accounts/scope.ts";
 import { BUILT_IN_TOOLS } from "../tools/names.ts";
 import { timestamp, names, scopes, duration, usdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";

@@ -1,8 +1,8 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { ToolgateError } from "../domain/errors.ts";
-import { formatUsdc } from "../domain/money.ts";
-import { Quotes, stepIdOf } from "../domain/quote.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
+import { formatUsdc } from "../domain/core/money.ts";
+import { Quotes, stepIdOf } from "../domain/payments/quote.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { CommandError } from "./command-error.ts";
 import { explainDatabaseError } from "./database-error.ts";

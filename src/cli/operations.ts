@@ -1,10 +1,10 @@
 import process from "node:process";
 import type { Command } from "commander";
-import type { ExplainedFailure, Operations, ServiceStatus } from "../app/operations.ts";
-import type { OperatorAction } from "../app/operations-ports.ts";
+import type { ExplainedFailure, Operations, ServiceStatus } from "../app/operations/operations.ts";
+import type { OperatorAction } from "../app/operations/operator-actions.ts";
 import { ConfigError } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
-import { formatUsdc } from "../domain/money.ts";
+import { formatUsdc } from "../domain/core/money.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
@@ -70,7 +70,7 @@ async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<
       import("../gateway/fee-payer.ts"),
       import("../solana/rpc.ts"),
       import("../solana/treasury.ts"),
-      import("../domain/quote.ts"),
+      import("../domain/payments/quote.ts"),
     ]);
   const log = createLogger("error", { secrets: collectSecrets(config) });
   const sponsor = await openSponsor({ ...config, TREASURY_OWNER: treasuryOwner });

@@ -1,9 +1,8 @@
 import os from "node:os";
 import process from "node:process";
-import { recordedAction } from "../app/operator-actions.ts";
-import type { ActionName, NewAction } from "../app/operations-ports.ts";
-import type { TierChange } from "../app/ports.ts";
-import type { JsonObject, JsonValue } from "../domain/json.ts";
+import { recordedAction, type ActionName, type NewAction } from "../app/operations/operator-actions.ts";
+import type { TierChange } from "../app/accounts/accounts.ts";
+import type { JsonObject, JsonValue } from "../domain/core/json.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { InvalidArgumentError, Option } from "commander";
-import type { Page } from "../app/ports.ts";
+import type { Page } from "../domain/core/page.ts";
 import { count } from "./arguments.ts";
 import { outputFor } from "./output.ts";
 

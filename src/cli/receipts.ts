@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { formatUsdc } from "../domain/money.ts";
+import { formatUsdc } from "../domain/core/money.ts";
 import { reason } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";

@@ -1,8 +1,8 @@
 import process from "node:process";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import type { SuspendedTransfer, SuspenseRecipient, SuspenseStatus } from "../app/treasury-ports.ts";
-import { parseSignature } from "../domain/base58.ts";
-import { formatUsdc } from "../domain/money.ts";
+import type { SuspendedTransfer, SuspenseRecipient, SuspenseStatus } from "../app/treasury/suspense.ts";
+import { parseSignature } from "../domain/core/base58.ts";
+import { formatUsdc } from "../domain/core/money.ts";
 import { reason } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";

@@ -1,7 +1,7 @@
 import { ConfigError, type Config } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
-import { ToolgateError } from "../domain/errors.ts";
-import { formatUsdc } from "../domain/money.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
+import { formatUsdc } from "../domain/core/money.ts";
 import { createLogger } from "../log.ts";
 import { systemClock } from "../system.ts";
 import { CommandError } from "./command-error.ts";

@@ -2,7 +2,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import { ConfigError, type Config } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
-import { formatUsdc } from "../domain/money.ts";
+import { formatUsdc } from "../domain/core/money.ts";
 import { createLogger } from "../log.ts";
 import { systemClock } from "../system.ts";
 import { withPostgres } from "./database.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { parseEnv } from "node:util";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
-import { parseAddress } from "../domain/base58.ts";
+import { parseAddress } from "../domain/core/base58.ts";
 import { resolveUpstreams } from "../inference/upstream-settings.ts";
 import type { UpstreamSettings } from "../inference/upstream-settings.ts";
 import { resolveCustomTools, type CustomToolSettings } from "../tools/custom/settings.ts";

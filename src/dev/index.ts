@@ -4,7 +4,7 @@ import process from "node:process";
 import { randomUUID } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
 import { collectSecrets } from "../config/secrets.ts";
-import { DEFAULT_SCOPES } from "../domain/scope.ts";
+import { DEFAULT_SCOPES } from "../domain/accounts/scope.ts";
 import { createLogger } from "../log.ts";
 import { openPostgres } from "../postgres/index.ts";
 import { migrate } from "../postgres/database/migrate.ts";

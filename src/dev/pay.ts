@@ -3,7 +3,7 @@ import path from "node:path";
 import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { Connection, Keypair, PublicKey, sendAndConfirmTransaction, Transaction } from "@solana/web3.js";
 import { z } from "zod";
-import { formatUsdc, type MicroUsd } from "../domain/money.ts";
+import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
 import { paymentInstructions } from "../solana/payment-instructions.ts";
 
 const devJson = z.object({

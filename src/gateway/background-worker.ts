@@ -1,10 +1,10 @@
-import { CountedRelayClaims } from "../app/counted-relays.ts";
-import { BackgroundWorker } from "../app/keeper/keeper.ts";
-import { disabledRelayJob, relayJobs } from "../app/keeper/relay-works.ts";
-import { treasuryJobs } from "../app/keeper/treasury-works.ts";
-import type { Metrics } from "../app/metrics.ts";
+import { CountedRelayClaims } from "../app/payments/counted-relay-claims.ts";
+import { BackgroundWorker } from "../app/jobs/background-worker.ts";
+import { disabledRelayJob, relayJobs } from "../app/jobs/relay-jobs.ts";
+import { treasuryJobs } from "../app/jobs/treasury-jobs.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { Quotes } from "../domain/quote.ts";
+import type { Quotes } from "../domain/payments/quote.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { SolanaRelayChain, SolanaTreasury, type SolanaChain } from "../solana/index.ts";

@@ -1,10 +1,10 @@
-import type { CallToolDeps } from "../app/call-tool.ts";
-import { Catalogue } from "../app/catalogue.ts";
-import type { PaymentVerdict } from "../app/ports.ts";
-import type { LookupResult, ChainLookupLimit } from "../app/proof-limit.ts";
-import type { Relay } from "../app/relay-ports.ts";
+import type { CallToolDeps } from "../app/calls/call-tool.ts";
+import { Catalogue } from "../app/calls/catalogue.ts";
+import type { PaymentVerdict } from "../app/payments/payment-verifier.ts";
+import type { LookupResult, ChainLookupLimit } from "../app/payments/chain-lookup-limit.ts";
+import type { Relay } from "../app/payments/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
-import { Quotes } from "../domain/quote.ts";
+import { Quotes } from "../domain/payments/quote.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";

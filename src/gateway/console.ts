@@ -1,6 +1,6 @@
-import type { CallToolDeps } from "../app/call-tool.ts";
-import type { Metrics } from "../app/metrics.ts";
-import { SignIn } from "../app/sign-in.ts";
+import type { CallToolDeps } from "../app/calls/call-tool.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import { SignIn } from "../app/accounts/sign-in.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";

@@ -1,5 +1,5 @@
 import { ConfigError, type ServeConfig } from "../config/config.ts";
-import type { Tool } from "../domain/tool.ts";
+import type { Tool } from "../domain/tools/tool.ts";
 import type { Logger } from "../log.ts";
 import type { Backend } from "../tools/custom/backend.ts";
 import type { OpenTools } from "../tools/custom/open-tools.ts";

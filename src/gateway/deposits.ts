@@ -1,11 +1,11 @@
 import type { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import { AccountDeposits } from "../app/account-deposits.ts";
-import { DepositTracker } from "../app/deposit-looks.ts";
-import { newEffectCache } from "../app/look-at-deposit.ts";
-import { newSettledTransactions, recordTransaction } from "../app/keeper/record-history.ts";
-import type { Metrics } from "../app/metrics.ts";
+import { AccountDeposits } from "../app/deposits/account-deposits.ts";
+import { DepositTracker } from "../app/deposits/deposit-tracker.ts";
+import { newEffectCache } from "../app/deposits/poll-deposit.ts";
+import { newSettledTransactions, recordTransaction } from "../app/jobs/record-history.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { Quotes } from "../domain/quote.ts";
+import type { Quotes } from "../domain/payments/quote.ts";
 import type { Logger } from "../log.ts";
 import { signedPaymentReader } from "../payments/wallet/signed-payment.ts";
 import type { Postgres } from "../postgres/index.ts";

@@ -1,5 +1,5 @@
 import type { ServeConfig } from "../config/config.ts";
-import type { SandboxEngine } from "../domain/sandbox.ts";
+import type { SandboxEngine } from "../domain/tools/sandbox.ts";
 import { createLogger } from "../log.ts";
 import { isConsoleBuilt } from "./console-files.ts";
 import { openEngine } from "./sandbox-engine.ts";

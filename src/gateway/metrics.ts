@@ -1,4 +1,4 @@
-import type { Metrics } from "../app/metrics.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { MetricsServer } from "../metrics/index.ts";
 import { silentMetrics } from "../metrics/silent-metrics.ts";

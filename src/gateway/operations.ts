@@ -1,6 +1,6 @@
-import { Operations } from "../app/operations.ts";
+import { Operations } from "../app/operations/operations.ts";
 import type { Config } from "../config/config.ts";
-import type { Quotes } from "../domain/quote.ts";
+import type { Quotes } from "../domain/payments/quote.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { SolanaStatus } from "../solana/index.ts";
 import type { SolanaRpc } from "../solana/rpc.ts";

@@ -1,5 +1,5 @@
-import type { Operations } from "../app/operations.ts";
-import type { KeyRules } from "../domain/new-key.ts";
+import type { Operations } from "../app/operations/operations.ts";
+import type { KeyRules } from "../domain/accounts/new-key.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { accountService } from "../transport/services/account-service.ts";

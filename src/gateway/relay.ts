@@ -1,8 +1,8 @@
-import { CountedRelayClaims } from "../app/counted-relays.ts";
-import type { Metrics } from "../app/metrics.ts";
-import type { ChainLookupLimit } from "../app/proof-limit.ts";
-import { GaslessRelay } from "../app/relay.ts";
-import type { Sponsor } from "../app/relay-ports.ts";
+import { CountedRelayClaims } from "../app/payments/counted-relay-claims.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import type { ChainLookupLimit } from "../app/payments/chain-lookup-limit.ts";
+import { GaslessRelay } from "../app/payments/relay.ts";
+import type { Sponsor } from "../app/payments/sponsor.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";

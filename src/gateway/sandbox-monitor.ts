@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Metrics } from "../app/metrics.ts";
-import type { SandboxEngine } from "../domain/sandbox.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import type { SandboxEngine } from "../domain/tools/sandbox.ts";
 import type { Logger } from "../log.ts";
 import { systemClock } from "../system.ts";
 import type { SelfTestStatus } from "../tools/define-tool.ts";

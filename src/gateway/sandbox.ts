@@ -1,6 +1,6 @@
-import type { Metrics } from "../app/metrics.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { SandboxEngine } from "../domain/sandbox.ts";
+import type { SandboxEngine } from "../domain/tools/sandbox.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";

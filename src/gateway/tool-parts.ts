@@ -1,8 +1,8 @@
-import type { Metrics } from "../app/metrics.ts";
-import { UnpaidWork } from "../app/unpaid-work.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import { UnpaidWork } from "../app/calls/unpaid-work.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { ChatModels } from "../domain/chat.ts";
-import type { Tool } from "../domain/tool.ts";
+import type { ChatModels } from "../domain/tools/chat.ts";
+import type { Tool } from "../domain/tools/tool.ts";
 import type { Logger } from "../log.ts";
 import { systemClock } from "../system.ts";
 import type { Postgres } from "../postgres/index.ts";

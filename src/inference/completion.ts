@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ChatCompletion, ChatUsage } from "../domain/chat.ts";
+import type { ChatCompletion, ChatUsage } from "../domain/tools/chat.ts";
 import { unusable, type Verdict } from "./upstream-failure.ts";
 
 /** Bytes of UTF-8. The whole result must fit into a gRPC message of 4 MiB. */

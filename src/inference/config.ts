@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseTokenRate } from "../domain/token-rate.ts";
+import { parseTokenRate } from "../domain/tools/token-rate.ts";
 
 /** Defaults in ms. Reasoning models pause for minutes, and an abandoned response is billed all the same. */
 const DEFAULT_TIMEOUT_MS = 600_000;

@@ -1,6 +1,6 @@
 import { APIError } from "openai";
 import { z } from "zod";
-import type { TokenRate } from "../domain/token-rate.ts";
+import type { TokenRate } from "../domain/tools/token-rate.ts";
 import { modelName, type KINDS } from "./config.ts";
 import { unusable } from "./upstream-failure.ts";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../domain/clock.ts";
-import { Lru } from "../domain/lru.ts";
+import type { Clock } from "../domain/core/clock.ts";
+import { Lru } from "../domain/core/lru.ts";
 
 /** Number of refused accounts from which a model is paused for everyone. */
 const ACCOUNTS_TO_PAUSE = 3;

@@ -1,5 +1,5 @@
-import type { ChatModel } from "../domain/chat.ts";
-import { parseTokenRate, type TokenRate } from "../domain/token-rate.ts";
+import type { ChatModel } from "../domain/tools/chat.ts";
+import { parseTokenRate, type TokenRate } from "../domain/tools/token-rate.ts";
 import type { ListedModel } from "./listed-models.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 

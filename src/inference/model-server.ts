@@ -1,6 +1,6 @@
-import { AccountBreaker } from "../domain/account-breaker.ts";
-import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts";
-import type { Clock } from "../domain/clock.ts";
+import { AccountBreaker } from "../domain/core/account-breaker.ts";
+import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
+import type { Clock } from "../domain/core/clock.ts";
 import type { Logger } from "../log.ts";
 import { ModelBackoff } from "./model-backoff.ts";
 import { offersOf } from "./model-routes.ts";

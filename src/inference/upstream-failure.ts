@@ -1,5 +1,5 @@
 import { APIError } from "openai";
-import { ToolgateError, type ErrorCode } from "../domain/errors.ts";
+import { ToolgateError, type ErrorCode } from "../domain/core/errors.ts";
 import { neverConnected } from "../outbound/guarded-fetch.ts";
 
 /** Retry-After when the server sends none, and the highest value passed on to callers. */

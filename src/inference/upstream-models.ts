@@ -1,5 +1,5 @@
-import type { ChatCompletion, ChatModel, ChatModels, ChatOptions, ChatRequest } from "../domain/chat.ts";
-import type { Clock } from "../domain/clock.ts";
+import type { ChatCompletion, ChatModel, ChatModels, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
+import type { Clock } from "../domain/core/clock.ts";
 import type { Logger } from "../log.ts";
 import { ModelServer } from "./model-server.ts";
 import { routesOf, type ModelRoute } from "./model-routes.ts";

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { ChatModel } from "../domain/chat.ts";
+import type { ChatModel } from "../domain/tools/chat.ts";
 import { mayConnect, type Network } from "../outbound/address-guard.ts";
 import { defaultUpstream, type InferenceSection, type UpstreamSection } from "./config.ts";
 

@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import OpenAI from "openai";
-import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts";
+import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
 import { ResponseTooLongError, openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
 import { Completion } from "./completion.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";

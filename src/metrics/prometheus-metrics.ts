@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
-import { METRICS, type MetricName, type Metrics } from "../app/metrics.ts";
+import { METRICS, type MetricName, type Metrics } from "../app/operations/metrics.ts";
 
 /** Prometheus metrics of this process: the catalogue and Node's own. */
 export class PrometheusMetrics implements Metrics {

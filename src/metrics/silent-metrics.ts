@@ -1,4 +1,4 @@
-import type { Metrics } from "../app/metrics.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
 
 /** Discards everything; used without METRICS_PORT. */
 export const silentMetrics: Metrics = { count: () => {}, set: () => {} };

@@ -1,6 +1,7 @@
-import type { Receipts, Runs } from "../app/ports.ts";
-import type { History, Statements, UsageReports } from "../app/statement-ports.ts";
-import type { SealingKeys } from "../domain/quote.ts";
+import type { Receipts, Runs, History } from "../app/calls/history.ts";
+import type { Statements } from "../app/accounts/statements.ts";
+import type { UsageReports } from "../app/accounts/usage.ts";
+import type { SealingKeys } from "../domain/payments/quote.ts";
 import { PostgresHistory } from "./history.ts";
 import { openPool } from "./pool.ts";
 import { PostgresReceipts } from "./receipts.ts";

@@ -1,4 +1,4 @@
-import { ToolgateError } from "../domain/errors.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 
 /** Maximum tasks of one account, running and waiting. */
 const MAX_PENDING = 20;

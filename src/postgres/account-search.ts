@@ -1,7 +1,8 @@
 import type { Pool, QueryConfig } from "pg";
-import type { Account, Accounts, Page } from "../app/ports.ts";
-import { KEY_PREFIX, SHOWN_LENGTH } from "../domain/api-key.ts";
-import { accountTierOf } from "../domain/rate-limit.ts";
+import type { Account, Accounts } from "../app/accounts/accounts.ts";
+import type { Page } from "../domain/core/page.ts";
+import { KEY_PREFIX, SHOWN_LENGTH } from "../domain/accounts/api-key.ts";
+import { accountTierOf } from "../domain/accounts/rate-limit.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { queryWithRetry } from "./retry.ts";
 import { idFromUuid } from "./row-mapping.ts";

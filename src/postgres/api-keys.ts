@@ -1,19 +1,12 @@
 import type { InferEntity } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import {
-  type ApiKey,
-  type ApiKeys,
-  type KeyUsage,
-  type ListedKey,
-  MAX_ACTIVE_KEYS,
-  type Rotation,
-} from "../app/ports.ts";
-import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../domain/api-key.ts";
-import type { Clock, Random } from "../domain/clock.ts";
-import { invalidField, ToolgateError } from "../domain/errors.ts";
-import { newId, uuidOf } from "../domain/ids.ts";
-import type { NewKey } from "../domain/new-key.ts";
-import { isScope } from "../domain/scope.ts";
+import { type ApiKey, type ApiKeys, type KeyUsage, type ListedKey, MAX_ACTIVE_KEYS, type Rotation } from "../app/accounts/api-keys.ts";
+import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../domain/accounts/api-key.ts";
+import type { Clock, Random } from "../domain/core/clock.ts";
+import { invalidField, ToolgateError } from "../domain/core/errors.ts";
+import { newId, uuidOf } from "../domain/core/ids.ts";
+import type { NewKey } from "../domain/accounts/new-key.ts";
+import { isScope } from "../domain/accounts/scope.ts";
 import { AccountEntity } from "./entities/account.ts";
 import { ApiKeyEntity } from "./entities/api-key.ts";
 import { KeyUseEntity } from "./entities/key-use.ts";

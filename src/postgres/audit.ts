@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from "pg";
-import type { AuditFinding } from "../app/audit.ts";
+import type { AuditFinding } from "../app/operations/audit.ts";
 import { CHECKS } from "./audit-checks.ts";
 import { openPool } from "./pool.ts";
 import { RETRY_MS, withRetry } from "./retry.ts";

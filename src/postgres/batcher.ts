@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { ToolgateError } from "../domain/errors.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import { loopTime } from "../loop-time.ts";
 import { DatabaseUnavailableError, DatabaseBusyError } from "./database-errors.ts";
 

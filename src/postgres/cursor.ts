@@ -1,4 +1,4 @@
-import { invalidField } from "../domain/errors.ts";
+import { invalidField } from "../domain/core/errors.ts";
 
 /** The list that a cursor belongs to. */
 export type ListName = keyof typeof NEWEST;

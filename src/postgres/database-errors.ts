@@ -1,5 +1,5 @@
 import { DatabaseError } from "pg";
-import { ToolgateError } from "../domain/errors.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 
 /**
  * Serialization failure, deadlock, unique violation (a concurrent duplicate; PostgreSQL appendix A). Rolled

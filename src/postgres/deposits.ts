@@ -1,11 +1,11 @@
 import { base58 } from "@scure/base";
 import type { Pool, PoolClient } from "pg";
-import type { DepositAccounts, Deposits } from "../app/deposit-ports.ts";
-import type { Page } from "../app/ports.ts";
-import { parseAddress } from "../domain/base58.ts";
-import type { Deposit } from "../domain/deposit.ts";
-import { uuidOf } from "../domain/ids.ts";
-import type { MicroUsd } from "../domain/money.ts";
+import type { DepositAccounts, Deposits } from "../app/deposits/deposits.ts";
+import type { Page } from "../domain/core/page.ts";
+import { parseAddress } from "../domain/core/base58.ts";
+import type { Deposit } from "../domain/deposits/deposit.ts";
+import { uuidOf } from "../domain/core/ids.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { RETRY_MS, queryWithRetry, withRetry } from "./retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "./row-mapping.ts";

@@ -1,5 +1,5 @@
 import { base58 } from "@scure/base";
-import type { Entry, EntryKind, StatementRow } from "../app/statement-ports.ts";
+import type { Entry, EntryKind, StatementRow } from "../app/accounts/statements.ts";
 import { idFromUuid } from "./row-mapping.ts";
 import { SETTLED_AFTER } from "./ledger-time.ts";
 

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from "../domain/errors.ts";
+import { ERRORS, type ErrorCode } from "../domain/core/errors.ts";
 
 /** Parses a stored error code; retired codes become INTERNAL. */
 export function errorCodeOf(text: string): ErrorCode {

@@ -1,4 +1,4 @@
-import type { MicroUsd } from "../domain/money.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import { openPool } from "./pool.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 

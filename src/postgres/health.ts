@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "pg";
-import type { Health } from "../app/ports.ts";
+import type { Health } from "../app/operations/health.ts";
 
 /** Timeout of a check, and how long its result is cached, ms. */
 const [DEADLINE_MS, CACHE_MS] = [2_000, 500];

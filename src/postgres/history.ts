@@ -1,9 +1,8 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type { Receipts, Runs } from "../app/ports.ts";
-import type { ChainPayment, History, RunDetails } from "../app/statement-ports.ts";
-import type { JsonObject } from "../domain/json.ts";
-import type { Receipt } from "../domain/receipt.ts";
+import type { Receipts, Runs, ChainPayment, History, RunDetails } from "../app/calls/history.ts";
+import type { JsonObject } from "../domain/core/json.ts";
+import type { Receipt } from "../domain/calls/receipt.ts";
 import { idempotencyKeyOf } from "./ledger-claims.ts";
 import { queryWithRetry } from "./retry.ts";
 import { idFromUuid, uuidFromId } from "./row-mapping.ts";

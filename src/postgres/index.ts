@@ -1,24 +1,24 @@
-import type { Audit } from "../app/audit.ts";
-import type {
-  Accounts,
-  ApiKeys,
-  Authenticator,
-  Health,
-  Ledger,
-  RateLimiter,
-  Receipts,
-  Runs,
-} from "../app/ports.ts";
-import type { DepositAccounts, Deposits } from "../app/deposit-ports.ts";
-import type { LastAudit, OperationsQueries, OperatorActionLog } from "../app/operations-ports.ts";
-import { cachedAudit } from "../app/remembered-audit.ts";
-import type { RelayClaims } from "../app/relay-ports.ts";
-import type { SandboxRuns } from "../app/sandbox-ports.ts";
-import type { Sessions, SignInChallenges } from "../app/session-ports.ts";
-import type { Refunds, Suspense, TreasuryLedger } from "../app/treasury-ports.ts";
-import type { UnpaidWorkStore } from "../app/unpaid-work.ts";
-import type { Clock, Random } from "../domain/clock.ts";
-import type { SealingKeys } from "../domain/quote.ts";
+import { type Audit, type LastAudit, cachedAudit } from "../app/operations/audit.ts";
+import type { Accounts } from "../app/accounts/accounts.ts";
+import type { ApiKeys } from "../app/accounts/api-keys.ts";
+import type { Authenticator } from "../app/accounts/authenticator.ts";
+import type { Health } from "../app/operations/health.ts";
+import type { Ledger } from "../app/calls/ledger.ts";
+import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
+import type { Receipts, Runs } from "../app/calls/history.ts";
+import type { DepositAccounts, Deposits } from "../app/deposits/deposits.ts";
+import type { OperationsQueries } from "../app/operations/operations-queries.ts";
+import type { OperatorActionLog } from "../app/operations/operator-actions.ts";
+import type { RelayClaims } from "../app/payments/relay-claims.ts";
+import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
+import type { Sessions } from "../app/accounts/sessions.ts";
+import type { SignInChallenges } from "../app/accounts/sign-in-challenges.ts";
+import type { Refunds } from "../app/treasury/refunds.ts";
+import type { Suspense } from "../app/treasury/suspense.ts";
+import type { TreasuryLedger } from "../app/treasury/treasury-ledger.ts";
+import type { UnpaidWorkStore } from "../app/calls/unpaid-work.ts";
+import type { Clock, Random } from "../domain/core/clock.ts";
+import type { SealingKeys } from "../domain/payments/quote.ts";
 import { AccountSearch } from "./account-search.ts";
 import { openAccountQueries, type AccountQueries } from "./account-queries.ts";
 import { auditDatabase } from "./audit.ts";

@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../domain/caller.ts";
+import type { KeyLimits } from "../domain/accounts/caller.ts";
 
 /** Key limits as stored in `api_key`; null means unlimited. */
 export interface LimitsRow {

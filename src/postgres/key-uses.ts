@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
-import type { Clock } from "../domain/clock.ts";
-import { uuidOf } from "../domain/ids.ts";
+import type { Clock } from "../domain/core/clock.ts";
+import { uuidOf } from "../domain/core/ids.ts";
 import type { Log } from "./log.ts";
 import { Interval } from "./interval.ts";
 

@@ -1,5 +1,6 @@
-import type { Accounts, ApiKeys } from "../app/ports.ts";
-import type { Clock, Random } from "../domain/clock.ts";
+import type { Accounts } from "../app/accounts/accounts.ts";
+import type { ApiKeys } from "../app/accounts/api-keys.ts";
+import type { Clock, Random } from "../domain/core/clock.ts";
 import type { KeySecrets } from "./api-keys.ts";
 
 /** Stores for rare operator requests, on their own connections. */

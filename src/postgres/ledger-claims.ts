@@ -1,4 +1,4 @@
-import type { CallAuthorization } from "../app/ports.ts";
+import type { CallAuthorization } from "../app/calls/ledger.ts";
 
 /**
  * The claim of a call: its idempotency key, else its payment. A balance call without a key claims nothing.

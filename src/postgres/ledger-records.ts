@@ -1,15 +1,7 @@
-import type {
-  AuthorizeResult,
-  CallAuthorization,
-  RunEnd,
-  RunEndResult,
-  KeyBudget,
-  PriorOutcome,
-  PriorQuery,
-} from "../app/ports.ts";
-import { uuidOf } from "../domain/ids.ts";
-import type { JsonObject } from "../domain/json.ts";
-import { cacheJson } from "../domain/json-text.ts";
+import type { AuthorizeResult, CallAuthorization, RunEnd, RunEndResult, KeyBudget, PriorOutcome, PriorQuery } from "../app/calls/ledger.ts";
+import { uuidOf } from "../domain/core/ids.ts";
+import type { JsonObject } from "../domain/core/json.ts";
+import { cacheJson } from "../domain/core/json-cache.ts";
 import { RETRY } from "./batcher.ts";
 import { claimKey, claimOf, idempotencyKeyOf } from "./ledger-claims.ts";
 import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "./row-mapping.ts";

@@ -1,17 +1,8 @@
 import type { Pool } from "pg";
-import type {
-  AuthorizeResult,
-  CallAuthorization,
-  VerifiedTransfer,
-  RunEnd,
-  RunEndResult,
-  Ledger,
-  PriorOutcome,
-  PriorQuery,
-} from "../app/ports.ts";
-import { ToolgateError } from "../domain/errors.ts";
-import { Lru } from "../domain/lru.ts";
-import type { MicroUsd } from "../domain/money.ts";
+import type { AuthorizeResult, CallAuthorization, VerifiedTransfer, RunEnd, RunEndResult, Ledger, PriorOutcome, PriorQuery } from "../app/calls/ledger.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
+import { Lru } from "../domain/core/lru.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import { Batcher, type RETRY } from "./batcher.ts";
 import type { Leases } from "./leases.ts";
 import { claimKey, exclusiveKeys } from "./ledger-claims.ts";

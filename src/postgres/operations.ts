@@ -1,14 +1,10 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type {
-  FailedPayment,
-  FailedPaymentKind,
-  CallMinute,
-  OperationsQueries,
-} from "../app/operations-ports.ts";
-import type { Page } from "../app/ports.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { MicroUsd } from "../domain/money.ts";
+import type { FailedPayment, FailedPaymentKind } from "../app/operations/failed-payments.ts";
+import type { CallMinute, OperationsQueries } from "../app/operations/operations-queries.ts";
+import type { Page } from "../domain/core/page.ts";
+import type { Clock } from "../domain/core/clock.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { queryWithRetry } from "./retry.ts";
 import { idFromUuid } from "./row-mapping.ts";

@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
-import type { NewAction, OperatorAction, OperatorActionLog } from "../app/operations-ports.ts";
-import type { Page } from "../app/ports.ts";
-import type { Clock, Random } from "../domain/clock.ts";
-import { newId } from "../domain/ids.ts";
+import type { NewAction, OperatorAction, OperatorActionLog } from "../app/operations/operator-actions.ts";
+import type { Page } from "../domain/core/page.ts";
+import type { Clock, Random } from "../domain/core/clock.ts";
+import { newId } from "../domain/core/ids.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { queryWithRetry } from "./retry.ts";
 import { idFromUuid, uuidFromId } from "./row-mapping.ts";

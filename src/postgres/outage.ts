@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/clock.ts";
+import type { Clock } from "../domain/core/clock.ts";
 import { DatabaseUnavailableError, refusesWrites, isConnectionLost } from "./database-errors.ts";
 import type { Log } from "./log.ts";
 

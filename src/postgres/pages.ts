@@ -1,4 +1,5 @@
-import type { HistoryFilter, Page } from "../app/ports.ts";
+import type { HistoryFilter } from "../app/calls/history.ts";
+import type { Page } from "../domain/core/page.ts";
 import { cursorAfter, type ListName } from "./cursor.ts";
 import { uuidRange } from "./ledger-time.ts";
 import { uuidFromId } from "./row-mapping.ts";

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
-import type { RatedCaller, RateLimiter } from "../app/ports.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
+import type { RatedCaller, RateLimiter } from "../app/accounts/rate-limiter.ts";
+import type { Clock } from "../domain/core/clock.ts";
+import type { RateDecision, RateTier } from "../domain/accounts/rate-limit.ts";
 import { Batcher } from "./batcher.ts";
 import { RETRY_MS, withRetry } from "./retry.ts";
 import { uuidFromId } from "./row-mapping.ts";

@@ -1,7 +1,8 @@
 import type { Pool, QueryConfig } from "pg";
-import type { Page, PageQuery, Receipts } from "../app/ports.ts";
-import { uuidOf } from "../domain/ids.ts";
-import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
+import type { Page } from "../domain/core/page.ts";
+import type { PageQuery, Receipts } from "../app/calls/history.ts";
+import { uuidOf } from "../domain/core/ids.ts";
+import type { Receipt, ReceiptStatus } from "../domain/calls/receipt.ts";
 import { readCursor } from "./cursor.ts";
 import { filteredPageOf, filterValues, SCAN_LIMIT, pageOf, type FilteredRow } from "./pages.ts";
 import { queryWithRetry } from "./retry.ts";

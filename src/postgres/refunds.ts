@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
-import type { Refunds } from "../app/treasury-ports.ts";
-import { ToolgateError } from "../domain/errors.ts";
-import { uuidOf } from "../domain/ids.ts";
-import type { Receipt } from "../domain/receipt.ts";
+import type { Refunds } from "../app/treasury/refunds.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
+import { uuidOf } from "../domain/core/ids.ts";
+import type { Receipt } from "../domain/calls/receipt.ts";
 import { queryWithRetry } from "./retry.ts";
 import { toReceipt, type ReceiptRow } from "./row-mapping.ts";
 

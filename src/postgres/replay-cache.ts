@@ -1,9 +1,9 @@
-import type { CallAuthorization, AuthorizeResult } from "../app/ports.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { JsonObject } from "../domain/json.ts";
-import { parseCachedJson } from "../domain/json-text.ts";
-import { Lru } from "../domain/lru.ts";
-import type { Receipt } from "../domain/receipt.ts";
+import type { CallAuthorization, AuthorizeResult } from "../app/calls/ledger.ts";
+import type { Clock } from "../domain/core/clock.ts";
+import type { JsonObject } from "../domain/core/json.ts";
+import { parseCachedJson } from "../domain/core/json-cache.ts";
+import { Lru } from "../domain/core/lru.ts";
+import type { Receipt } from "../domain/calls/receipt.ts";
 import type { Notifications } from "./notifications.ts";
 import { idFromUuid } from "./row-mapping.ts";
 

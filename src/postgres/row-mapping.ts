@@ -1,6 +1,6 @@
-import { encodeBase58, parseSignature } from "../domain/base58.ts";
-import { uuidOf, type IdPrefix } from "../domain/ids.ts";
-import type { PaidBy, Receipt, ReceiptStatus } from "../domain/receipt.ts";
+import { encodeBase58, parseSignature } from "../domain/core/base58.ts";
+import { uuidOf, type IdPrefix } from "../domain/core/ids.ts";
+import type { PaidBy, Receipt, ReceiptStatus } from "../domain/calls/receipt.ts";
 
 /** A row of the view `issued_receipt`. */
 export interface ReceiptRow {

@@ -1,7 +1,8 @@
 import type { Pool, QueryConfig } from "pg";
-import type { Page, PageQuery, Runs } from "../app/ports.ts";
-import { uuidOf } from "../domain/ids.ts";
-import type { Run, RunStatus } from "../domain/run.ts";
+import type { Page } from "../domain/core/page.ts";
+import type { PageQuery, Runs } from "../app/calls/history.ts";
+import { uuidOf } from "../domain/core/ids.ts";
+import type { Run, RunStatus } from "../domain/calls/run.ts";
 import { readCursor } from "./cursor.ts";
 import { errorCodeOf } from "./error-codes.ts";
 import { filteredPageOf, filterValues, SCAN_LIMIT, pageOf, type FilteredRow } from "./pages.ts";

@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
-import type { SandboxRuns, SandboxRunStart, SandboxRunState } from "../app/sandbox-ports.ts";
-import { ToolgateError } from "../domain/errors.ts";
-import { uuidOf } from "../domain/ids.ts";
-import type { SandboxStatus } from "../domain/sandbox.ts";
+import type { SandboxRuns, SandboxRunStart, SandboxRunState } from "../app/calls/sandbox-runs.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
+import { uuidOf } from "../domain/core/ids.ts";
+import type { SandboxStatus } from "../domain/tools/sandbox.ts";
 import type { Log } from "./log.ts";
 import type { Notifications } from "./notifications.ts";
 import { Interval } from "./interval.ts";

@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
-import type { Clock, Random } from "../domain/clock.ts";
-import type { SealingKey, SealingKeys } from "../domain/quote.ts";
+import type { Clock, Random } from "../domain/core/clock.ts";
+import type { SealingKey, SealingKeys } from "../domain/payments/quote.ts";
 import type { Log } from "./log.ts";
 import { queryWithRetry } from "./retry.ts";
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Pool } from "pg";
-import type { Session, Sessions, SignedIn } from "../app/session-ports.ts";
-import type { Clock, Random } from "../domain/clock.ts";
-import { newId, uuidOf } from "../domain/ids.ts";
-import { accountTierOf } from "../domain/rate-limit.ts";
-import { SCOPES } from "../domain/scope.ts";
-import { SESSION_IDLE_MS, SESSION_MS } from "../domain/sign-in.ts";
+import type { Session, Sessions, SignedIn } from "../app/accounts/sessions.ts";
+import type { Clock, Random } from "../domain/core/clock.ts";
+import { newId, uuidOf } from "../domain/core/ids.ts";
+import { accountTierOf } from "../domain/accounts/rate-limit.ts";
+import { SCOPES } from "../domain/accounts/scope.ts";
+import { SESSION_IDLE_MS, SESSION_MS } from "../domain/accounts/sign-in.ts";
 import { queryWithRetry } from "./retry.ts";
 import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 

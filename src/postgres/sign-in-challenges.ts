@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
-import type { SignInChallenges } from "../app/session-ports.ts";
-import type { SignInInput } from "../domain/sign-in.ts";
+import type { SignInChallenges } from "../app/accounts/sign-in-challenges.ts";
+import type { SignInInput } from "../domain/accounts/sign-in.ts";
 import { queryWithRetry } from "./retry.ts";
 
 interface ChallengeRow {

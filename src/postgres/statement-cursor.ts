@@ -1,7 +1,7 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import { invalidField } from "../domain/errors.ts";
-import type { MicroUsd } from "../domain/money.ts";
-import type { SealingKey, SealingKeys } from "../domain/quote.ts";
+import { invalidField } from "../domain/core/errors.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
+import type { SealingKey, SealingKeys } from "../domain/payments/quote.ts";
 
 /** Where a page of entries starts, and what its balances are computed from. */
 export interface StatementPosition {

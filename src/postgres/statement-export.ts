@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from "pg";
-import type { Span, StatementExport, StatementRow } from "../app/statement-ports.ts";
+import type { Span, StatementExport, StatementRow } from "../app/accounts/statements.ts";
 import {
   ENTRIES_SINCE,
   ENTRIES_TOTAL,

@@ -1,10 +1,10 @@
 import type { Pool, PoolClient } from "pg";
-import type { Page } from "../app/ports.ts";
-import type { AccountBalance, Entry, Span, StatementExport, Statements } from "../app/statement-ports.ts";
-import { ToolgateError } from "../domain/errors.ts";
-import type { MicroUsd } from "../domain/money.ts";
-import type { SealingKeys } from "../domain/quote.ts";
-import { accountTierOf } from "../domain/rate-limit.ts";
+import type { Page } from "../domain/core/page.ts";
+import type { AccountBalance, Entry, Span, StatementExport, Statements } from "../app/accounts/statements.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
+import type { SealingKeys } from "../domain/payments/quote.ts";
+import { accountTierOf } from "../domain/accounts/rate-limit.ts";
 import {
   ENTRIES_PAGE,
   ENTRIES_SUM,

@@ -1,15 +1,10 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type { Page } from "../app/ports.ts";
-import type {
-  Suspense,
-  SuspenseRecipient,
-  SuspenseStatus,
-  SuspendedTransfer,
-} from "../app/treasury-ports.ts";
-import { parseSignature } from "../domain/base58.ts";
-import { invalidField, ToolgateError } from "../domain/errors.ts";
-import { uuidOf } from "../domain/ids.ts";
+import type { Page } from "../domain/core/page.ts";
+import type { Suspense, SuspenseRecipient, SuspenseStatus, SuspendedTransfer } from "../app/treasury/suspense.ts";
+import { parseSignature } from "../domain/core/base58.ts";
+import { invalidField, ToolgateError } from "../domain/core/errors.ts";
+import { uuidOf } from "../domain/core/ids.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { queryWithRetry } from "./retry.ts";
 import { idFromUuid } from "./row-mapping.ts";

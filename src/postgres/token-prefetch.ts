@@ -1,5 +1,5 @@
-import { Lru } from "../domain/lru.ts";
-import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
+import { Lru } from "../domain/core/lru.ts";
+import type { RateDecision, RateTier } from "../domain/accounts/rate-limit.ts";
 
 export const SECOND_US = 1_000_000;
 

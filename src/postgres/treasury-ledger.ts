@@ -1,14 +1,9 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type {
-  AttributedMovement,
-  RecordResult,
-  TreasuryLedger,
-  UnfinalizedPayment,
-  WatchState,
-} from "../app/treasury-ports.ts";
-import { parseAddress } from "../domain/base58.ts";
-import type { MicroUsd } from "../domain/money.ts";
+import type { AttributedMovement, RecordResult, TreasuryLedger, WatchState } from "../app/treasury/treasury-ledger.ts";
+import type { UnfinalizedPayment } from "../app/treasury/treasury-chain.ts";
+import { parseAddress } from "../domain/core/base58.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import { RETRY_MS, queryWithRetry, withRetry } from "./retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "./row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
-import { CHARGED_PER_EXTRA, UNPAID_PER_HOUR, type UnpaidWorkStore } from "../app/unpaid-work.ts";
-import type { Clock } from "../domain/clock.ts";
-import { Lru } from "../domain/lru.ts";
+import { CHARGED_PER_EXTRA, UNPAID_PER_HOUR, type UnpaidWorkStore } from "../app/calls/unpaid-work.ts";
+import type { Clock } from "../domain/core/clock.ts";
+import { Lru } from "../domain/core/lru.ts";
 import type { Log } from "./log.ts";
 import type { Notifications } from "./notifications.ts";
 import { queryWithRetry } from "./retry.ts";

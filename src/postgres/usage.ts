@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
-import type { Usage, UsageQuery, UsageReport, UsageReports } from "../app/statement-ports.ts";
-import { invalidField } from "../domain/errors.ts";
+import type { Usage, UsageQuery, UsageReport, UsageReports } from "../app/accounts/usage.ts";
+import { invalidField } from "../domain/core/errors.ts";
 import { errorCodeOf } from "./error-codes.ts";
 import { transferRange, uuidRange } from "./ledger-time.ts";
 import { idFromUuid, uuidFromId } from "./row-mapping.ts";

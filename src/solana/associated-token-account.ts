@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { formatAddress, parseAddress } from "../domain/base58.ts";
+import { formatAddress, parseAddress } from "../domain/core/base58.ts";
 import { ASSOCIATED_TOKEN_PROGRAM, TOKEN_PROGRAM } from "./addresses.ts";
 
 // The curve of Ed25519, -x² + y² = 1 + d·x²·y² over the integers modulo p (RFC 8032, section 5.1).

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ChainStatus, ChainMonitor, EndpointStatus } from "../app/operations-ports.ts";
-import type { MicroUsd } from "../domain/money.ts";
+import type { ChainStatus, ChainMonitor, EndpointStatus } from "../app/operations/chain-monitor.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import type { Endpoint, RpcRequest } from "./endpoint.ts";
 import { lamportsRequest } from "./relay-requests.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";

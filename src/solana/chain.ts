@@ -1,8 +1,8 @@
-import type { PaymentVerifier, PaymentVerdict, PaymentQuery } from "../app/ports.ts";
-import type { Clock } from "../domain/clock.ts";
-import { ToolgateError } from "../domain/errors.ts";
-import { Lru } from "../domain/lru.ts";
-import type { MicroUsd } from "../domain/money.ts";
+import type { PaymentVerifier, PaymentVerdict, PaymentQuery } from "../app/payments/payment-verifier.ts";
+import type { Clock } from "../domain/core/clock.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
+import { Lru } from "../domain/core/lru.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Log } from "./log.ts";
 import { RefusalCache } from "./refusal-cache.ts";

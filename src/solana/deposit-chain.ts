@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { DepositChain } from "../app/deposit-ports.ts";
-import { parseSignature } from "../domain/base58.ts";
-import type { Candidate, TransactionEffect, Stage } from "../domain/deposit.ts";
+import type { DepositChain } from "../app/deposits/deposit-chain.ts";
+import { parseSignature } from "../domain/core/base58.ts";
+import type { Candidate, TransactionEffect, Stage } from "../domain/deposits/deposit.ts";
 import type { Endpoint, RpcRequest } from "./endpoint.ts";
 import { printable } from "./printable.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../domain/clock.ts";
-import type { JsonValue } from "../domain/json.ts";
-import { CircuitBreaker } from "../domain/circuit-breaker.ts";
+import type { Clock } from "../domain/core/clock.ts";
+import type { JsonValue } from "../domain/core/json.ts";
+import { CircuitBreaker } from "../domain/core/circuit-breaker.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
 import { HttpPost, type HttpAnswer } from "./http-post.ts";
 import { openResponse } from "./json-rpc.ts";

@@ -5,7 +5,7 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { ChunkBuffer } from "../domain/pieces.ts";
+import { ChunkBuffer } from "../domain/core/chunk-buffer.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
 import { MalformedAnswer, RpcFailure, type RpcFailureKind } from "./rpc-failure.ts";
 

@@ -1,5 +1,5 @@
-import type { Movement } from "../app/treasury-ports.ts";
-import { ToolgateError } from "../domain/errors.ts";
+import type { Movement } from "../app/treasury/treasury-chain.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import type { Endpoint, RpcRequest } from "./endpoint.ts";
 import type { Log } from "./log.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";

@@ -1,4 +1,4 @@
-import type { SignInForms } from "../app/session-ports.ts";
+import type { SignInForms } from "../app/accounts/sign-in-forms.ts";
 
 // Not kept: modules are loaded once anyway, and one that could not be loaded now may be later.
 const open = async (): Promise<SignInForms> => (await import("./sign-in-forms.ts")).signInForms;

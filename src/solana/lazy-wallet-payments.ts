@@ -1,4 +1,4 @@
-import type { WalletPayments } from "../app/deposit-ports.ts";
+import type { WalletPayments } from "../app/deposits/wallet-payments.ts";
 import type { SolanaRpc } from "./rpc.ts";
 import type { Treasury } from "./treasury.ts";
 

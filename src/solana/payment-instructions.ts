@@ -1,6 +1,6 @@
 import { createTransferCheckedInstruction, getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { PublicKey, TransactionInstruction } from "@solana/web3.js";
-import type { MicroUsd } from "../domain/money.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import { MEMO_V2_PROGRAM, USDC_DECIMALS, USDC_MINT } from "./addresses.ts";
 
 /** A payment, as payment instructions ask for it (specification 2.3). */

@@ -1,4 +1,4 @@
-import { parseMemo } from "../domain/memo.ts";
+import { parseMemo } from "../domain/payments/memo.ts";
 import type { AccountKeys } from "./account-keys.ts";
 import { MEMO_V1_PROGRAM, MEMO_V2_PROGRAM } from "./addresses.ts";
 import { instructionData } from "./instruction-data.ts";

@@ -1,4 +1,4 @@
-import type { FinalityStatus, UnfinalizedPayment } from "../app/treasury-ports.ts";
+import type { FinalityStatus, UnfinalizedPayment } from "../app/treasury/treasury-chain.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { hearEndpoint, type Testimony } from "./payment-testimony.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";

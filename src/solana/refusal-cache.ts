@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/clock.ts";
+import type { Clock } from "../domain/core/clock.ts";
 import type { Refusal } from "./refusal.ts";
 
 const CAPACITY = 10_000;

@@ -1,5 +1,5 @@
-import { memoFormats } from "../domain/memo.ts";
-import { displayUsd, MAX_MICRO_USD } from "../domain/money.ts";
+import { memoFormats } from "../domain/payments/memo.ts";
+import { displayUsd, MAX_MICRO_USD } from "../domain/core/money.ts";
 import type { Treasury } from "./treasury.ts";
 
 /** Why a transaction that is on the chain is no payment to us. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { RecentBlockhash, RelayChain } from "../app/relay-ports.ts";
-import { ToolgateError } from "../domain/errors.ts";
+import type { RecentBlockhash, RelayChain } from "../app/payments/relay-chain.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { printable } from "./printable.ts";
 import { outcomeAt } from "./relay-outcome.ts";

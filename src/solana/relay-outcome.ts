@@ -1,4 +1,4 @@
-import type { RelayChain } from "../app/relay-ports.ts";
+import type { RelayChain } from "../app/payments/relay-chain.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { printable } from "./printable.ts";
 import { heightRequest } from "./relay-requests.ts";

@@ -1,6 +1,6 @@
 import { base58 } from "@scure/base";
 import { z } from "zod";
-import type { RecentBlockhash } from "../app/relay-ports.ts";
+import type { RecentBlockhash } from "../app/payments/relay-chain.ts";
 import type { RpcRequest } from "./endpoint.ts";
 import { MalformedAnswer } from "./rpc-failure.ts";
 import { transactionErrorSchema } from "./transaction-json.ts";

@@ -1,4 +1,4 @@
-import { ToolgateError } from "../domain/errors.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import { Endpoint, type EndpointOptions, type RpcRequest } from "./endpoint.ts";
 import { parseEndpointUrl } from "./endpoint-url.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { createSignInMessageText } from "@solana/wallet-standard-util";
 import { PublicKey, TransactionInstruction, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
-import type { SignedText, SignInForms } from "../app/session-ports.ts";
+import type { SignedText, SignInForms } from "../app/accounts/sign-in-forms.ts";
 import { COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM, MEMO_V2_PROGRAM } from "./addresses.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { HistoryEntry, HistoryQuery } from "../app/treasury-ports.ts";
-import { parseSignature } from "../domain/base58.ts";
+import type { HistoryEntry, HistoryQuery } from "../app/treasury/treasury-chain.ts";
+import { parseSignature } from "../domain/core/base58.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { MalformedAnswer, RpcFailure } from "./rpc-failure.ts";
 import { blockTimeSchema, transactionErrorSchema } from "./transaction-json.ts";

@@ -1,4 +1,4 @@
-import { ToolgateError } from "../domain/errors.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Log } from "./log.ts";
 import type { SolanaRpc } from "./rpc.ts";

@@ -1,4 +1,4 @@
-import { parseAddress } from "../domain/base58.ts";
+import { parseAddress } from "../domain/core/base58.ts";
 import type { AccountKeys } from "./account-keys.ts";
 import { TOKEN_PROGRAM } from "./addresses.ts";
 import { instructionData } from "./instruction-data.ts";

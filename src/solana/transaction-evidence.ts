@@ -1,4 +1,4 @@
-import type { MicroUsd } from "../domain/money.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import { accountKeysOf } from "./account-keys.ts";
 import { paymentMemo } from "./payment-memo.ts";
 import * as refusal from "./refusal.ts";

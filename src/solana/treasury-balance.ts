@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { MicroUsd } from "../domain/money.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import type { RpcRequest } from "./endpoint.ts";
 import type { SolanaRpc } from "./rpc.ts";
 import type { Commitment } from "./signature-status.ts";

@@ -1,12 +1,5 @@
-import type {
-  HistoryEntry,
-  HistoryQuery,
-  Movement,
-  FinalityStatus,
-  TreasuryChain,
-  UnfinalizedPayment,
-} from "../app/treasury-ports.ts";
-import type { MicroUsd } from "../domain/money.ts";
+import type { HistoryEntry, HistoryQuery, Movement, FinalityStatus, TreasuryChain, UnfinalizedPayment } from "../app/treasury/treasury-chain.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
 import { confirmMovement } from "./large-movement.ts";
 import type { Log } from "./log.ts";
 import { PaymentStandings } from "./payment-standings.ts";

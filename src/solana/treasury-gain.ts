@@ -1,4 +1,4 @@
-import { MAX_MICRO_USD, type MicroUsd } from "../domain/money.ts";
+import { MAX_MICRO_USD, type MicroUsd } from "../domain/core/money.ts";
 import type { AccountKeys } from "./account-keys.ts";
 import { TOKEN_PROGRAM } from "./addresses.ts";
 import * as refusal from "./refusal.ts";

@@ -1,5 +1,5 @@
-import type { Movement } from "../app/treasury-ports.ts";
-import { parseMemo } from "../domain/memo.ts";
+import type { Movement } from "../app/treasury/treasury-chain.ts";
+import { parseMemo } from "../domain/payments/memo.ts";
 import { accountKeysOf } from "./account-keys.ts";
 import { TOKEN_PROGRAM } from "./addresses.ts";
 import { memoTexts } from "./payment-memo.ts";

@@ -1,4 +1,4 @@
-import { parseAddress } from "../domain/base58.ts";
+import { parseAddress } from "../domain/core/base58.ts";
 import { USDC_MINT } from "./addresses.ts";
 import { associatedTokenAccount } from "./associated-token-account.ts";
 

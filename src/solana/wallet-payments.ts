@@ -1,10 +1,10 @@
 import { ComputeBudgetProgram, PublicKey, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
 import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { z } from "zod";
-import type { WalletPayment, WalletPayments } from "../app/deposit-ports.ts";
-import { parseAddress } from "../domain/base58.ts";
-import { invalidField, ToolgateError } from "../domain/errors.ts";
-import { displayUsd, type MicroUsd } from "../domain/money.ts";
+import type { WalletPayment, WalletPayments } from "../app/deposits/wallet-payments.ts";
+import { parseAddress } from "../domain/core/base58.ts";
+import { invalidField, ToolgateError } from "../domain/core/errors.ts";
+import { displayUsd, type MicroUsd } from "../domain/core/money.ts";
 import { USDC_MINT } from "./addresses.ts";
 import { paymentInstructions } from "./payment-instructions.ts";
 import { printable } from "./printable.ts";

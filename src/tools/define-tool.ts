@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { ToolgateError } from "../domain/errors.ts";
-import { isJsonObject, type JsonObject } from "../domain/json.ts";
-import type { MicroUsd } from "../domain/money.ts";
-import type { Scope } from "../domain/scope.ts";
-import type { Tool, ToolAnnotations, ToolContext } from "../domain/tool.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
+import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
+import type { Scope } from "../domain/accounts/scope.ts";
+import type { Tool, ToolAnnotations, ToolContext } from "../domain/tools/tool.ts";
 import { explainIssues } from "./explain-issues.ts";
 
 interface ToolHead {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Tool } from "../domain/tool.ts";
+import type { Tool } from "../domain/tools/tool.ts";
 import { defineTool } from "./define-tool.ts";
 
 const params = z.strictObject({

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { fieldPath, describeValue, describeType } from "../domain/field-path.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
+import { fieldPath, describeValue, describeType } from "../domain/core/field-path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../domain/core/json.ts";
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { formatUsdc, type MicroUsd } from "../domain/money.ts";
-import type { Tool } from "../domain/tool.ts";
+import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
+import type { Tool } from "../domain/tools/tool.ts";
 import { defineTool } from "./define-tool.ts";
 
 export interface StatusDeps {

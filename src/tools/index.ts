@@ -1,5 +1,5 @@
-import type { ChatModels } from "../domain/chat.ts";
-import type { Tool } from "../domain/tool.ts";
+import type { ChatModels } from "../domain/tools/chat.ts";
+import type { Tool } from "../domain/tools/tool.ts";
 import {
   unavailableInferenceChat,
   unavailableSandboxCancel,

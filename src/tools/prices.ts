@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MAX_MICRO_USD } from "../domain/money.ts";
+import { MAX_MICRO_USD } from "../domain/core/money.ts";
 
 /** Micro-USD, at least 1. */
 const microUsd = z

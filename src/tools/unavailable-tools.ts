@@ -1,4 +1,4 @@
-import type { Tool } from "../domain/tool.ts";
+import type { Tool } from "../domain/tools/tool.ts";
 import { unavailableTool } from "./define-tool.ts";
 
 export function unavailableInferenceChat(): Tool {

@@ -1,5 +1,5 @@
-import type { Caller } from "../domain/caller.ts";
-import type { RateDecision } from "../domain/rate-limit.ts";
+import type { Caller } from "../domain/accounts/caller.ts";
+import type { RateDecision } from "../domain/accounts/rate-limit.ts";
 import type { RemotePeer } from "./remote-address.ts";
 import type { Endpoint } from "./services/service-impl.ts";
 

@@ -2,7 +2,7 @@ import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf"
 import { type ErrorBody, ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { type HealthUnavailable, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
 import { type PaymentRequired, PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
-import { ToolgateError, type RpcCode } from "../domain/errors.ts";
+import { ToolgateError, type RpcCode } from "../domain/core/errors.ts";
 import { RatedError } from "./key-authenticator.ts";
 import type { Header } from "./header.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";

@@ -1,8 +1,9 @@
-import type { Metrics } from "../app/metrics.ts";
-import type { Authenticator, RateLimiter } from "../app/ports.ts";
-import { KEY_PREFIX } from "../domain/api-key.ts";
-import { ToolgateError } from "../domain/errors.ts";
-import type { RateDecision } from "../domain/rate-limit.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import type { Authenticator } from "../app/accounts/authenticator.ts";
+import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
+import { KEY_PREFIX } from "../domain/accounts/api-key.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
+import type { RateDecision } from "../domain/accounts/rate-limit.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
 import type { Endpoint } from "./services/service-impl.ts";
 

@@ -1,4 +1,4 @@
-import type { RateDecision } from "../domain/rate-limit.ts";
+import type { RateDecision } from "../domain/accounts/rate-limit.ts";
 import type { Header } from "./header.ts";
 
 /** Returns X-RateLimit-Limit, -Remaining and -Reset (specification 8). */

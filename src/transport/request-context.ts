@@ -1,7 +1,7 @@
-import type { Caller } from "../domain/caller.ts";
-import type { Random } from "../domain/clock.ts";
-import type { Memo } from "../domain/memo.ts";
-import type { ProgressListener } from "../domain/tool.ts";
+import type { Caller } from "../domain/accounts/caller.ts";
+import type { Random } from "../domain/core/clock.ts";
+import type { Memo } from "../domain/payments/memo.ts";
+import type { ProgressListener } from "../domain/tools/tool.ts";
 import type { ClientInfo } from "./authentication.ts";
 import type { Header } from "./header.ts";
 import type { SettlementReport } from "./x402/settlement.ts";

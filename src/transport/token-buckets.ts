@@ -1,6 +1,6 @@
-import type { Clock } from "../domain/clock.ts";
-import { Lru } from "../domain/lru.ts";
-import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
+import type { Clock } from "../domain/core/clock.ts";
+import { Lru } from "../domain/core/lru.ts";
+import type { RateDecision, RateTier } from "../domain/accounts/rate-limit.ts";
 
 /** Evicts the least recently used bucket above this number. */
 const MAX_BUCKETS = 10_000;

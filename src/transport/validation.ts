@@ -1,7 +1,7 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
-import { ToolgateError } from "../domain/errors.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import { fastValidator } from "./fast-validation.ts";
 import { violationSentence } from "./violation-sentence.ts";
 

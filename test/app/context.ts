@@ -1,6 +1,6 @@
-import type { CallContext } from "../../src/app/ports.ts";
-import { newId } from "../../src/domain/ids.ts";
-import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
+import type { CallContext } from "../../src/app/calls/call-context.ts";
+import { newId } from "../../src/domain/core/ids.ts";
+import { DEFAULT_TIER } from "../../src/domain/accounts/rate-limit.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 
 /** What a door tells of a call of somebody new, who may read computations. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { query } from "../support/database-server.ts";
 import { request, xPayment, type Agent, type World } from "../support/world.ts";
 import {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { Quotes, type SealingKeys } from "../../src/domain/quote.ts";
-import { fingerprint } from "../../src/domain/fingerprint.ts";
-import { formatUsdc } from "../../src/domain/money.ts";
+import { Quotes, type SealingKeys } from "../../src/domain/payments/quote.ts";
+import { fingerprint } from "../../src/domain/calls/fingerprint.ts";
+import { formatUsdc } from "../../src/domain/core/money.ts";
 import { systemRandom } from "../../src/system.ts";
 import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 

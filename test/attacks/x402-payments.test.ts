@@ -1,6 +1,6 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { formatUsdc } from "../../src/domain/money.ts";
+import { formatUsdc } from "../../src/domain/core/money.ts";
 import { SLOT_MS, x402Payer, withKey, type Payload, type X402Payer } from "../interop/x402-payer.ts";
 import { request, type Agent, type Answer, type World } from "../support/world.ts";
 import { expectAccount, PARAMS, pastOffer, PRICE, startScene, TOOL } from "./scene.ts";

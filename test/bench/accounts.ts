@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
-import { parseUsdc } from "../../src/domain/money.ts";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { parseUsdc } from "../../src/domain/core/money.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 

@@ -1,5 +1,5 @@
-import { newApiKey } from "../../src/domain/api-key.ts";
-import { fingerprint } from "../../src/domain/fingerprint.ts";
+import { newApiKey } from "../../src/domain/accounts/api-key.ts";
+import { fingerprint } from "../../src/domain/calls/fingerprint.ts";
 import { systemRandom } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
 import { filledHolders, filledNumber, fillLedger } from "../postgres/large-ledger.ts";

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SandboxLanguage, SandboxStatus } from "../../src/domain/sandbox.ts";
+import type { SandboxLanguage, SandboxStatus } from "../../src/domain/tools/sandbox.ts";
 import { findPrograms } from "../../src/sandbox/process/programs.ts";
 import { ProcessEngine } from "../../src/sandbox/process/process-engine.ts";
 import { job } from "../sandbox/contract-code.ts";

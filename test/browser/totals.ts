@@ -3,7 +3,7 @@ import type { Keypair } from "@solana/web3.js";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
-import { uuidOf } from "../../src/domain/ids.ts";
+import { uuidOf } from "../../src/domain/core/ids.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 import { signIn } from "../support/console.ts";

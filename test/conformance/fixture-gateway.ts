@@ -1,6 +1,6 @@
-import { Catalogue } from "../../src/app/catalogue.ts";
+import { Catalogue } from "../../src/app/calls/catalogue.ts";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
-import type { Tool } from "../../src/domain/tool.ts";
+import type { Tool } from "../../src/domain/tools/tool.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import { createLogger } from "../../src/log.ts";
 import { startGround, type Ground } from "../support/world.ts";

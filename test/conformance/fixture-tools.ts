@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ToolgateError } from "../../src/domain/errors.ts";
-import type { JsonObject } from "../../src/domain/json.ts";
-import type { Tool } from "../../src/domain/tool.ts";
+import { ToolgateError } from "../../src/domain/core/errors.ts";
+import type { JsonObject } from "../../src/domain/core/json.ts";
+import type { Tool } from "../../src/domain/tools/tool.ts";
 
 // The tools that the official suites call by name.
 // They are part of the catalogue, so the suites test the path of every call.

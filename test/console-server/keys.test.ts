@@ -4,7 +4,7 @@ import type { Client } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CreateKeyRequestSchema, KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyService as OperatorKeyService } from "#gen/toolgate/v1/key_service_pb.ts";
-import { DEFAULT_SCOPES, SCOPES } from "../../src/domain/scope.ts";
+import { DEFAULT_SCOPES, SCOPES } from "../../src/domain/accounts/scope.ts";
 import { BUILT_IN_TOOLS } from "../../src/tools/names.ts";
 import { signIn, type SignedInPerson } from "../support/console.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";

@@ -3,7 +3,7 @@ import { verifySignIn } from "@solana/wallet-standard-util";
 import { Keypair, PublicKey } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionService, type SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import type { SignInInput } from "../../src/domain/sign-in.ts";
+import type { SignInInput } from "../../src/domain/accounts/sign-in.ts";
 import { CHALLENGE_RATE, FAILURE_RATE } from "../../src/transport/console-server/sign-in-limits.ts";
 import { answerOf, pageClient, signed, signIn, textOf } from "../support/console.ts";
 import { query } from "../support/database-server.ts";

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ERRORS } from "../../src/domain/errors.ts";
+import { ERRORS } from "../../src/domain/core/errors.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { openDatabaseLink } from "../support/database-link.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ErrorCode } from "../../src/domain/errors.ts";
+import type { ErrorCode } from "../../src/domain/core/errors.ts";
 import type { Answer } from "../support/world.ts";
 
 /** Every error body has exactly these members (specification 7), and says nothing that its headers do not. */

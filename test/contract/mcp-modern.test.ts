@@ -4,9 +4,9 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFixtureGateway, type FixtureGateway } from "../conformance/fixture-gateway.ts";
-import { ToolgateError } from "../../src/domain/errors.ts";
-import type { JsonObject } from "../../src/domain/json.ts";
-import type { PreparedCall, Tool } from "../../src/domain/tool.ts";
+import { ToolgateError } from "../../src/domain/core/errors.ts";
+import type { JsonObject } from "../../src/domain/core/json.ts";
+import type { PreparedCall, Tool } from "../../src/domain/tools/tool.ts";
 import type { Agent, Answer } from "../support/world.ts";
 import { eventsOf, mcp, META, metaWith, mirror, MODERN, modern } from "./mcp-client.ts";
 

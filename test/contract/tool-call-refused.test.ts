@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { KeyLimits } from "../../src/domain/caller.ts";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import type { KeyLimits } from "../../src/domain/accounts/caller.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
 

@@ -6,7 +6,7 @@ import process from "node:process";
 import type { Keypair } from "@solana/web3.js";
 import pg from "pg";
 import { z } from "zod";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { startChild } from "../../src/dev/child.ts";
 import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
 import { createLogger } from "../../src/log.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Catalogue } from "../../src/app/catalogue.ts";
-import type { CallToolDeps } from "../../src/app/call-tool.ts";
-import type { RunEnd } from "../../src/app/ports.ts";
+import { Catalogue } from "../../src/app/calls/catalogue.ts";
+import type { CallToolDeps } from "../../src/app/calls/call-tool.ts";
+import type { RunEnd } from "../../src/app/calls/ledger.ts";
 import type { PortCall, PortPoint } from "./points.ts";
 
 /** What happens at a point. @throws Error where the tool is to fail */

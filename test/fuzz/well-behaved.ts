@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { ERRORS } from "../../src/domain/errors.ts";
+import { ERRORS } from "../../src/domain/core/errors.ts";
 
 /** An answer with its body as text. */
 export interface TextAnswer {

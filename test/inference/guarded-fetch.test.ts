@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { ChatRequest } from "../../src/domain/chat.ts";
+import type { ChatRequest } from "../../src/domain/tools/chat.ts";
 import { ForbiddenAddressError } from "../../src/outbound/address-guard.ts";
 import { guardedFetch } from "../../src/outbound/guarded-fetch.ts";
 import { inferenceSchema } from "../../src/inference/config.ts";

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ChatCompletion } from "../../src/domain/chat.ts";
+import type { ChatCompletion } from "../../src/domain/tools/chat.ts";
 import { ModelServerError } from "../../src/inference/upstream-failure.ts";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
 import { Upstream } from "../../src/inference/upstream.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { ChatCompletion } from "../../src/domain/chat.ts";
+import type { ChatCompletion } from "../../src/domain/tools/chat.ts";
 import { UpstreamModels } from "../../src/inference/upstream-models.ts";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
 import { json, modelServer } from "./model-server.ts";

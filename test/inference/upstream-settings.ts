@@ -1,6 +1,6 @@
 import { createLogger } from "../../src/log.ts";
 import { systemClock } from "../../src/system.ts";
-import { parseTokenRate } from "../../src/domain/token-rate.ts";
+import { parseTokenRate } from "../../src/domain/tools/token-rate.ts";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
 
 /** Terms that a model is sold on. */

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import type { ChatRequest } from "../../src/domain/chat.ts";
-import { ToolgateError } from "../../src/domain/errors.ts";
+import type { ChatRequest } from "../../src/domain/tools/chat.ts";
+import { ToolgateError } from "../../src/domain/core/errors.ts";
 import { Upstream } from "../../src/inference/upstream.ts";
 import { COMPLETION, json, modelServer } from "./model-server.ts";
 import { settingsFor } from "./upstream-settings.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { parseUsdc } from "../../src/domain/money.ts";
+import { parseUsdc } from "../../src/domain/core/money.ts";
 import { memoOf, request, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
 import { run } from "./process.ts";
 

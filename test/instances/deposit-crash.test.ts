@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { depositMemo } from "../../src/domain/memo.ts";
-import { newId, uuidOf } from "../../src/domain/ids.ts";
+import { depositMemo } from "../../src/domain/payments/memo.ts";
+import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
 import { startGround, type Agent, type Ground } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { uuidOf } from "../../src/domain/ids.ts";
+import { uuidOf } from "../../src/domain/core/ids.ts";
 import { memoOf, startGround, xPayment, type Agent, type Ground } from "../support/world.ts";
 import { callAt, expectAccount, expectCleanAudit, payQuote, PRICE } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";

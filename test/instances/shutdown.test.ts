@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { base58 } from "@scure/base";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { uuidOf } from "../../src/domain/ids.ts";
+import { uuidOf } from "../../src/domain/core/ids.ts";
 import { query } from "../support/database-server.ts";
 import { request, startGround, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
 import { callAt, expectCleanAudit, PRICE } from "./calls.ts";

@@ -18,7 +18,7 @@ import { receiptServiceRoutes } from "#gen/toolgate/v1/receipt_service_http.ts";
 import { runServiceRoutes } from "#gen/toolgate/v1/run_service_http.ts";
 import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
 import type { ServiceRoutes } from "#httpjson/runtime/index.ts";
-import type { RpcCode } from "../../src/domain/errors.ts";
+import type { RpcCode } from "../../src/domain/core/errors.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { callGrpc, failureOf, grpcClient, statusDetails } from "../transport/grpc-client.ts";
 import { answered, failedWithDetail, failedWithStatus, type Outcome } from "./outcome.ts";

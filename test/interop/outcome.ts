@@ -3,7 +3,7 @@ import { errorBindings as errorErrors } from "#gen/toolgate/v1/error_http.ts";
 import { errorBindings as healthErrors } from "#gen/toolgate/v1/health_service_http.ts";
 import { errorBindings as paymentErrors } from "#gen/toolgate/v1/payment_http.ts";
 import { createErrorBody } from "#httpjson/runtime/index.ts";
-import { ERRORS, type ErrorCode, type RpcCode } from "../../src/domain/errors.ts";
+import { ERRORS, type ErrorCode, type RpcCode } from "../../src/domain/core/errors.ts";
 
 /** What a call came to, in the words of HTTP/JSON, whichever door it went through. */
 export type Outcome = { answer: unknown } | { error: unknown };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ConfigError } from "../../src/config/config.ts";
 import { startWorld, type World } from "../support/world.ts";
-import { figureOf } from "../treasury/scene.ts";
+import { figureOf } from "../treasury/fixture.ts";
 
 /** A gateway that measures. */
 let world: World;

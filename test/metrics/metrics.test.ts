@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { METRICS } from "../../src/app/metrics.ts";
+import { METRICS } from "../../src/app/operations/metrics.ts";
 import { MetricsServer, PrometheusMetrics } from "../../src/metrics/index.ts";
 
 let metrics: PrometheusMetrics;

@@ -45,10 +45,10 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "key-signature-whole",
     guard: "The signature of an API key covers all its fields.",
-    file: "src/domain/api-key.ts",
+    file: "src/domain/accounts/api-key.ts",
     find: "signed: key.subarray(0, SIGNED)",
     replace: "signed: Buffer.concat([key.subarray(0, CELL), Buffer.alloc(2)])",
-    tests: ["test/domain/api-key.test.ts"],
+    tests: ["test/domain/accounts/api-key.test.ts"],
   },
   {
     name: "key-version-asked-once",

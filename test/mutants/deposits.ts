@@ -1,10 +1,10 @@
 import type { Mutant } from "./mutant.ts";
 
-const DEPOSIT = "src/domain/deposit.ts";
-const ACCOUNT = "src/app/account-deposits.ts";
+const DEPOSIT = "src/domain/deposits/deposit.ts";
+const ACCOUNT = "src/app/deposits/account-deposits.ts";
 const TABLE = "src/postgres/deposits.ts";
 const SIGNED = "src/payments/wallet/signed-payment.ts";
-const DOMAIN = ["test/domain/deposit.test.ts"];
+const DOMAIN = ["test/domain/deposits/deposit.test.ts"];
 const STATUS = ["test/deposits/deposits.test.ts"];
 const WALLETS = ["test/deposits/wallet-payments.test.ts"];
 
@@ -13,10 +13,10 @@ export const DEPOSITS: readonly Mutant[] = [
   {
     name: "deposit-known",
     guard: "A transfer that names an unknown deposit goes to suspense.",
-    file: "src/app/keeper/record-history.ts",
+    file: "src/app/jobs/record-history.ts",
     find: "accountId === undefined ? undefined : { accountId, quoteId: named.depositId }",
     replace: '{ accountId: accountId ?? "", quoteId: named.depositId }',
-    tests: ["test/app/keeper/watch-treasury.test.ts"],
+    tests: ["test/app/jobs/watch-treasury.test.ts"],
   },
   {
     name: "deposit-credited-by-ledger",
@@ -37,7 +37,7 @@ export const DEPOSITS: readonly Mutant[] = [
   {
     name: "deposit-no-proof",
     guard: "A deposit cannot be the proof of a call.",
-    file: "src/app/settle.ts",
+    file: "src/app/payments/settle-payment.ts",
     find: 'if (memo?.form === "deposit") throw',
     replace: 'if (memo?.form === "deposit" && false) throw',
     tests: WALLETS,

@@ -1,11 +1,11 @@
 import type { Mutant } from "./mutant.ts";
 
 const RULES = "src/payments/gasless";
-const PASSAGE = "src/app/relay-passage.ts";
-const RELAY = "src/app/relay.ts";
+const PASSAGE = "src/app/payments/transaction-submission.ts";
+const RELAY = "src/app/payments/relay.ts";
 const REFUSED = ["test/payments/gasless/refused.test.ts"];
 const READING = ["test/payments/gasless/reading.test.ts"];
-const STATES = ["test/app/relay.test.ts"];
+const STATES = ["test/app/payments/relay.test.ts"];
 
 /** Rules for transactions the gateway signs as fee payer, and their submission. */
 export const GASLESS: readonly Mutant[] = [
@@ -109,7 +109,7 @@ export const GASLESS: readonly Mutant[] = [
   {
     name: "gasless-payer-signature",
     guard: "The payer signed this exact message.",
-    file: "src/domain/ed25519.ts",
+    file: "src/domain/core/ed25519.ts",
     find: "return verify(",
     replace: "return true || verify(",
     tests: REFUSED,

@@ -74,7 +74,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-tools",
     guard: "A key calls only its allowed tools.",
-    file: "src/app/key-limits.ts",
+    file: "src/app/calls/key-limits.ts",
     find: "if (!allowsTool(caller, name)) {",
     replace: "if (!allowsTool(caller, name) && name === undefined) {",
     tests: TOLD,
@@ -83,7 +83,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-call-limit",
     guard: "A call costs no more than its key's limit, however it is paid.",
-    file: "src/app/key-limits.ts",
+    file: "src/app/calls/key-limits.ts",
     find: "|| price <= limits.perCall",
     replace: "|| price >= 0n",
     tests: TOLD,
@@ -92,7 +92,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-call-limit-proof",
     guard: "The limit per call also binds calls with a payment.",
-    file: "src/app/call-tool.ts",
+    file: "src/app/calls/call-tool.ts",
     find: "  demandPrice(tool, context.caller, quotedPrice ?? price);\n",
     replace: "",
     tests: TOLD,

@@ -1,19 +1,19 @@
 import type { Mutant } from "./mutant.ts";
 
-const CALL = "src/app/call-tool.ts";
-const LIMIT = "src/app/proof-limit.ts";
-const LIMITED = ["test/app/proof-limit.test.ts"];
-const SETTLE = "src/app/settle.ts";
-const PROOF = "src/domain/proof.ts";
-const QUOTE = "src/domain/quote.ts";
-const GASLESS = "src/app/gasless.ts";
-const UNSENT = ["test/app/gasless.test.ts"];
-const HOLD = ["test/app/under-hold.test.ts"];
+const CALL = "src/app/calls/call-tool.ts";
+const LIMIT = "src/app/payments/chain-lookup-limit.ts";
+const LIMITED = ["test/app/payments/chain-lookup-limit.test.ts"];
+const SETTLE = "src/app/payments/settle-payment.ts";
+const PROOF = "src/domain/payments/proof.ts";
+const QUOTE = "src/domain/payments/quote.ts";
+const GASLESS = "src/app/payments/identify-payment.ts";
+const UNSENT = ["test/app/payments/gasless-calls.test.ts"];
+const HOLD = ["test/app/calls/run-and-capture.test.ts"];
 const BINDINGS = ["test/attacks/bindings.test.ts"];
 const CLAIMS = ["test/attacks/claims.test.ts"];
 const AMOUNTS = ["test/attacks/amounts-and-times.test.ts"];
-const PROOFS = ["test/domain/proof.test.ts"];
-const QUOTES = ["test/domain/quote.test.ts"];
+const PROOFS = ["test/domain/payments/proof.test.ts"];
+const QUOTES = ["test/domain/payments/quote.test.ts"];
 
 /** Checks of a call and its proof before money moves. */
 export const PAYMENTS: readonly Mutant[] = [
@@ -186,7 +186,7 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "proof-network",
     guard: "A body proof names the configured network.",
-    file: "src/domain/body-proof.ts",
+    file: "src/domain/payments/body-proof.ts",
     find: "if (body.network !== NETWORK)",
     replace: "if (false)",
     tests: PROOFS,
@@ -202,7 +202,7 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "header-names-one-transaction",
     guard: "An X-Payment header names one transaction.",
-    file: "src/domain/x-payment.ts",
+    file: "src/domain/payments/x-payment.ts",
     find: "if (tx !== undefined && signature !== undefined && tx !== signature)",
     replace: "if (false)",
     tests: PROOFS,
@@ -210,7 +210,7 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "memo-whole",
     guard: "A memo is matched as a whole.",
-    file: "src/domain/memo.ts",
+    file: "src/domain/payments/memo.ts",
     find: "parts.length !== 3 ||",
     replace: "parts.length < 3 ||",
     tests: ["test/solana/evidence-refused.test.ts"],
@@ -218,7 +218,7 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "memo-prefix",
     guard: "A short memo starts with this installation's prefix.",
-    file: "src/domain/memo.ts",
+    file: "src/domain/payments/memo.ts",
     find: "if (first !== prefix) return undefined;",
     replace: "",
     tests: ["test/solana/evidence-refused.test.ts"],
@@ -261,7 +261,7 @@ export const PAYMENTS: readonly Mutant[] = [
     file: CALL,
     find: "{ ...(await prepared.run({ ...run, caller, progress })) }",
     replace: "await prepared.run({ ...run, caller, progress })",
-    tests: ["test/app/call-tool.test.ts"],
+    tests: ["test/app/calls/call-tool.test.ts"],
   },
   {
     name: "failure-releases",
@@ -286,7 +286,7 @@ export const PAYMENTS: readonly Mutant[] = [
     file: CALL,
     find: "await creditBesides(deps, proof, named, fingerprint, context)",
     replace: "await undefined",
-    tests: ["test/app/call-tool.test.ts"],
+    tests: ["test/app/calls/call-tool.test.ts"],
   },
   {
     name: "gasless-memo",
@@ -347,18 +347,18 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "no-quote-after-proof",
     guard: "A call with a proof gets no new quote.",
-    file: "src/app/verdict.ts",
+    file: "src/app/calls/refusals.ts",
     find: "if (proved) {",
     replace: "if (false) {",
-    tests: ["test/app/short-of.test.ts"],
+    tests: ["test/app/calls/insufficient-funds.test.ts"],
   },
   {
     name: "no-quote-in-debt",
     guard: "An account in debt gets no quote, since its payment would not buy the call.",
-    file: "src/app/verdict.ts",
+    file: "src/app/calls/refusals.ts",
     find: "if (balance < 0n) {",
     replace: "if (false) {",
-    tests: ["test/app/short-of.test.ts"],
+    tests: ["test/app/calls/insufficient-funds.test.ts"],
   },
   {
     name: "tool-scope",

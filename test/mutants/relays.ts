@@ -178,9 +178,9 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-taken-up",
     guard: "Another instance continues a relayed payment whose instance died.",
-    file: "src/app/keeper/finish-relays.ts",
+    file: "src/app/jobs/finish-relays.ts",
     find: "relay.advance(claim, signal)",
     replace: "Promise.resolve(claim)",
-    tests: ["test/app/keeper/relay-works.test.ts"],
+    tests: ["test/app/jobs/relay-jobs.test.ts"],
   },
 ];

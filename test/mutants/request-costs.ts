@@ -105,10 +105,10 @@ export const REQUEST_COSTS: readonly Mutant[] = [
   {
     name: "quote-binding",
     guard: "A quote is bound to the whole fingerprint of its call.",
-    file: "src/domain/quote.ts",
+    file: "src/domain/payments/quote.ts",
     find: "fingerprint.copy(record, 34);",
     replace: "fingerprint.copy(record, 34, 0, 16);",
-    tests: ["test/domain/quote.test.ts"],
+    tests: ["test/domain/payments/quote.test.ts"],
   },
   {
     name: "console-policies",

@@ -3,11 +3,11 @@ import type { Mutant } from "./mutant.ts";
 const STANDINGS = "src/solana/payment-standings.ts";
 const HISTORY = "src/solana/signature-history.ts";
 const MOVEMENT = "src/solana/treasury-movement.ts";
-const WATCH = "src/app/keeper/watch-treasury.ts";
+const WATCH = "src/app/jobs/watch-treasury.ts";
 const STANDS = ["test/solana/payment-standings.test.ts"];
 const HISTORIES = ["test/solana/signature-history.test.ts"];
 const MOVES = ["test/solana/treasury-movement.test.ts"];
-const WATCHED = ["test/app/keeper/watch-treasury.test.ts"];
+const WATCHED = ["test/app/jobs/watch-treasury.test.ts"];
 
 /** The treasury's history on the chain: vanished payments, gaps, owners. */
 export const TREASURY_CHAIN: readonly Mutant[] = [
@@ -126,7 +126,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   {
     name: "watch-waits-for-the-rest",
     guard: "The treasury cursor moves only after everything was recorded.",
-    file: "src/app/keeper/record-history.ts",
+    file: "src/app/jobs/record-history.ts",
     find: "if (failures.length > 0) {",
     replace: "if (false) {",
     tests: WATCHED,
@@ -134,9 +134,9 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   {
     name: "leader-lapses",
     guard: "An instance that cannot renew its leader lease stops before another can take it.",
-    file: "src/app/keeper/keeper.ts",
+    file: "src/app/jobs/background-worker.ts",
     find: "setTimeout(() => this.#endTerm(), this.#leaseMs)",
     replace: "setTimeout(() => {}, this.#leaseMs)",
-    tests: ["test/app/keeper/keeper.test.ts"],
+    tests: ["test/app/jobs/background-worker.test.ts"],
   },
 ];

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const LIMIT = ["test/app/unpaid-work.test.ts"];
+const LIMIT = ["test/app/calls/unpaid-work.test.ts"];
 const INFERENCE = ["test/inference/odd-answers.test.ts"];
 const REGISTERED = ["test/tools/custom/parameter-check.test.ts"];
 
@@ -9,7 +9,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   {
     name: "unpaid-work-refused",
     guard: "An account with too much uncharged work is refused.",
-    file: "src/app/unpaid-work.ts",
+    file: "src/app/calls/unpaid-work.ts",
     find: "if (heldMs <= 0) return;",
     replace: "return;",
     tests: LIMIT,
@@ -17,7 +17,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   {
     name: "unpaid-work-counted",
     guard: "A call that fails after a server worked for it is counted.",
-    file: "src/app/call-tool.ts",
+    file: "src/app/calls/call-tool.ts",
     find: "failure.worked && tool.billable ?",
     replace: "false ?",
     tests: LIMIT,
@@ -25,7 +25,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   {
     name: "unpaid-work-unquoted",
     guard: "A call that would be refused gets no quote.",
-    file: "src/app/call-tool.ts",
+    file: "src/app/calls/call-tool.ts",
     find: "if (!payment) requireAllowance(deps, priced.tool, accountId);",
     replace: "",
     tests: LIMIT,
@@ -33,18 +33,18 @@ export const UNPAID_WORK: readonly Mutant[] = [
   {
     name: "faults-by-account",
     guard: "Faults of one account do not block other accounts.",
-    file: "src/domain/account-breaker.ts",
+    file: "src/domain/core/account-breaker.ts",
     find: "if (!this.#met.has(accountId) && this.#met.size < ACCOUNTS_TO_OPEN) {",
     replace: "if (true) {",
-    tests: ["test/domain/account-breaker.test.ts"],
+    tests: ["test/domain/core/account-breaker.test.ts"],
   },
   {
     name: "claim-by-account",
     guard: "Claims of different accounts differ for the servers behind tools.",
-    file: "src/app/claim-digest.ts",
+    file: "src/app/calls/claim-digest.ts",
     find: 'createHmac("sha256", accountId)',
     replace: 'createHmac("sha256", "")',
-    tests: ["test/app/claim-digest.test.ts"],
+    tests: ["test/app/calls/claim-digest.test.ts"],
   },
   {
     name: "timeout-delivered",

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { TierChange } from "../../src/app/ports.ts";
-import { MAX_MICRO_USD } from "../../src/domain/money.ts";
+import type { TierChange } from "../../src/app/accounts/accounts.ts";
+import { MAX_MICRO_USD } from "../../src/domain/core/money.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
 import { lazyOperatorStores } from "../../src/postgres/lazy-operator-stores.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KEY_PATTERN } from "../../src/domain/api-key.ts";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
-import type { Authenticator } from "../../src/app/ports.ts";
-import type { Caller } from "../../src/domain/caller.ts";
+import { KEY_PATTERN } from "../../src/domain/accounts/api-key.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
+import type { Authenticator } from "../../src/app/accounts/authenticator.ts";
+import type { Caller } from "../../src/domain/accounts/caller.ts";
 import { PostgresAuthenticator } from "../../src/postgres/authenticator.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
 import { Notifications } from "../../src/postgres/notifications.ts";

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization } from "../../src/app/ports.ts";
+import type { CallAuthorization } from "../../src/app/calls/ledger.ts";
 import { audit } from "../../src/postgres/audit.ts";
 import { CHECKS } from "../../src/postgres/audit-checks.ts";
-import { newId, uuidOf } from "../../src/domain/ids.ts";
+import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { PostgresDeposits } from "../../src/postgres/deposits.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";

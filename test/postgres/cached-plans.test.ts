@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization, RunEnd } from "../../src/app/ports.ts";
-import { newId } from "../../src/domain/ids.ts";
+import type { CallAuthorization, RunEnd } from "../../src/app/calls/ledger.ts";
+import { newId } from "../../src/domain/core/ids.ts";
 import { Leases } from "../../src/postgres/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { openPool } from "../../src/postgres/pool.ts";

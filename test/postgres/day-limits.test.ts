@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization, KeyBudget } from "../../src/app/ports.ts";
-import { newId, uuidOf } from "../../src/domain/ids.ts";
+import type { CallAuthorization, KeyBudget } from "../../src/app/calls/ledger.ts";
+import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { callRecord } from "../../src/postgres/ledger-records.ts";
 import { idFromUuid } from "../../src/postgres/row-mapping.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";

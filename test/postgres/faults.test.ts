@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization } from "../../src/app/ports.ts";
-import { uuidOf } from "../../src/domain/ids.ts";
+import type { CallAuthorization } from "../../src/app/calls/ledger.ts";
+import { uuidOf } from "../../src/domain/core/ids.ts";
 import { DatabaseUnavailableError } from "../../src/postgres/database-errors.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { openPool } from "../../src/postgres/pool.ts";

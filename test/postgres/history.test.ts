@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PostgresHistory } from "../../src/postgres/history.ts";
 import { PostgresReceipts } from "../../src/postgres/receipts.ts";
 import { PostgresRuns } from "../../src/postgres/runs.ts";
-import { newId, uuidOf } from "../../src/domain/ids.ts";
+import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { signatureFrom } from "../../src/postgres/row-mapping.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Quotes } from "../../src/domain/quote.ts";
+import { Quotes } from "../../src/domain/payments/quote.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
 import { PostgresSealingKeys } from "../../src/postgres/sealing-keys.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";

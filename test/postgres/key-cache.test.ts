@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import { newApiKey, parseApiKey } from "../../src/domain/api-key.ts";
+import { newApiKey, parseApiKey } from "../../src/domain/accounts/api-key.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { PostgresAuthenticator } from "../../src/postgres/authenticator.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
 import { Notifications } from "../../src/postgres/notifications.ts";

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { SCOPES } from "../../src/domain/scope.ts";
+import { SCOPES } from "../../src/domain/accounts/scope.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 
 const { treasury, revenue, suspense, adjustments, operator } = SYSTEM_ACCOUNTS;

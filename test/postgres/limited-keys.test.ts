@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MAX_ACTIVE_KEYS, type Ledger } from "../../src/app/ports.ts";
-import type { KeyLimits } from "../../src/domain/caller.ts";
-import { uuidOf } from "../../src/domain/ids.ts";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { MAX_ACTIVE_KEYS } from "../../src/app/accounts/api-keys.ts";
+import { type Ledger } from "../../src/app/calls/ledger.ts";
+import type { KeyLimits } from "../../src/domain/accounts/caller.ts";
+import { uuidOf } from "../../src/domain/core/ids.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { PostgresAuthenticator } from "../../src/postgres/authenticator.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
 import { KeyUses } from "../../src/postgres/key-uses.ts";

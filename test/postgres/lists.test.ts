@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PostgresReceipts } from "../../src/postgres/receipts.ts";
 import { PostgresRuns } from "../../src/postgres/runs.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import type { HistoryFilter } from "../../src/app/ports.ts";
-import { newId, uuidOf } from "../../src/domain/ids.ts";
-import type { RunStatus } from "../../src/domain/run.ts";
+import type { HistoryFilter } from "../../src/app/calls/history.ts";
+import { newId, uuidOf } from "../../src/domain/core/ids.ts";
+import type { RunStatus } from "../../src/domain/calls/run.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import {
   callOf,

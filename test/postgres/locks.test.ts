@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization, CallPayment } from "../../src/app/ports.ts";
-import { newId } from "../../src/domain/ids.ts";
+import type { CallAuthorization, CallPayment } from "../../src/app/calls/ledger.ts";
+import { newId } from "../../src/domain/core/ids.ts";
 import { callRecord } from "../../src/postgres/ledger-records.ts";
 import { signatureFrom, uuidFromId } from "../../src/postgres/row-mapping.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";

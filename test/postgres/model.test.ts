@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization, AuthorizeResult, VerifiedTransfer } from "../../src/app/ports.ts";
-import { ToolgateError } from "../../src/domain/errors.ts";
-import type { Receipt } from "../../src/domain/receipt.ts";
+import type { CallAuthorization, AuthorizeResult, VerifiedTransfer } from "../../src/app/calls/ledger.ts";
+import { ToolgateError } from "../../src/domain/core/errors.ts";
+import type { Receipt } from "../../src/domain/calls/receipt.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { AttributedMovement } from "../../src/app/treasury-ports.ts";
-import type { CallAuthorization } from "../../src/app/ports.ts";
+import type { AttributedMovement } from "../../src/app/treasury/treasury-ledger.ts";
+import type { CallAuthorization } from "../../src/app/calls/ledger.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,

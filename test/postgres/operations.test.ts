@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newId } from "../../src/domain/ids.ts";
+import { newId } from "../../src/domain/core/ids.ts";
 import { accountsPage } from "../../src/postgres/account-search.ts";
 import { CALLS_BY_MINUTE, FAILED_PAYMENTS, PostgresOperations } from "../../src/postgres/operations.ts";
 import { ACTIONS, PostgresOperatorActions } from "../../src/postgres/operator-actions.ts";

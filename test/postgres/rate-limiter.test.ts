@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { RateDecision, RateTier } from "../../src/domain/rate-limit.ts";
-import { newId } from "../../src/domain/ids.ts";
+import type { RateDecision, RateTier } from "../../src/domain/accounts/rate-limit.ts";
+import { newId } from "../../src/domain/core/ids.ts";
 import { PostgresRateLimiter } from "../../src/postgres/rate-limiter.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";

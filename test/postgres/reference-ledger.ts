@@ -1,13 +1,5 @@
-import type {
-  AuthorizeResult,
-  CallAuthorization,
-  CallPayment,
-  VerifiedTransfer,
-  RunEnd,
-  RunEndResult,
-  KeyBudget,
-} from "../../src/app/ports.ts";
-import type { AttributedMovement, RecordResult } from "../../src/app/treasury-ports.ts";
+import type { AuthorizeResult, CallAuthorization, CallPayment, VerifiedTransfer, RunEnd, RunEndResult, KeyBudget } from "../../src/app/calls/ledger.ts";
+import type { AttributedMovement, RecordResult } from "../../src/app/treasury/treasury-ledger.ts";
 
 interface Claim {
   fingerprint: string;

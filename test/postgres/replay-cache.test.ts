@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import type { CallAuthorization, RunEndResult } from "../../src/app/ports.ts";
+import type { CallAuthorization, RunEndResult } from "../../src/app/calls/ledger.ts";
 import { Leases } from "../../src/postgres/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { Notifications } from "../../src/postgres/notifications.ts";

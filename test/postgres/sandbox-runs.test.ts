@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newId, uuidOf } from "../../src/domain/ids.ts";
-import type { SandboxRunStart } from "../../src/app/sandbox-ports.ts";
+import { newId, uuidOf } from "../../src/domain/core/ids.ts";
+import type { SandboxRunStart } from "../../src/app/calls/sandbox-runs.ts";
 import { Notifications } from "../../src/postgres/notifications.ts";
 import { PostgresSandboxRuns } from "../../src/postgres/sandbox-runs.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";

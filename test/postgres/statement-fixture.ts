@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type { CallAuthorization } from "../../src/app/ports.ts";
-import { newId, uuidOf } from "../../src/domain/ids.ts";
+import type { CallAuthorization } from "../../src/app/calls/ledger.ts";
+import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { callOf, completed, depositOf, failed } from "./fixture.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Entry, Usage, UsageQuery } from "../../src/app/statement-ports.ts";
+import type { Entry } from "../../src/app/accounts/statements.ts";
+import type { Usage, UsageQuery } from "../../src/app/accounts/usage.ts";
 import { PostgresStatements } from "../../src/postgres/statement.ts";
 import { PostgresUsageReports } from "../../src/postgres/usage.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { uuidOf } from "../../src/domain/ids.ts";
-import type { CallAuthorization, CallPayment } from "../../src/app/ports.ts";
+import { uuidOf } from "../../src/domain/core/ids.ts";
+import type { CallAuthorization, CallPayment } from "../../src/app/calls/ledger.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,

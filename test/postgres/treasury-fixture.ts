@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
-import type { AttributedMovement } from "../../src/app/treasury-ports.ts";
+import type { AttributedMovement } from "../../src/app/treasury/treasury-ledger.ts";
 import { PostgresRefunds } from "../../src/postgres/refunds.ts";
 import { PostgresSuspense } from "../../src/postgres/suspense.ts";
 import { PostgresTreasuryLedger } from "../../src/postgres/treasury-ledger.ts";
-import type { VerifiedTransfer } from "../../src/app/ports.ts";
+import type { VerifiedTransfer } from "../../src/app/calls/ledger.ts";
 import { openInstance, PRICE, type Instance } from "./fixture.ts";
 
 /** An instance with the treasury's books. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UNPAID_PER_HOUR } from "../../src/app/unpaid-work.ts";
-import { newId } from "../../src/domain/ids.ts";
+import { UNPAID_PER_HOUR } from "../../src/app/calls/unpaid-work.ts";
+import { newId } from "../../src/domain/core/ids.ts";
 import { Notifications } from "../../src/postgres/notifications.ts";
 import { PostgresUnpaidWork } from "../../src/postgres/unpaid-work.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";

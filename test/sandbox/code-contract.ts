@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SandboxEngine, SandboxLanguage, SandboxOutcome } from "../../src/domain/sandbox.ts";
+import type { SandboxEngine, SandboxLanguage, SandboxOutcome } from "../../src/domain/tools/sandbox.ts";
 import { job } from "./contract-code.ts";
 
 type Both = Readonly<Record<SandboxLanguage, string>>;

@@ -1,4 +1,4 @@
-import type { SandboxJob, SandboxLanguage } from "../../src/domain/sandbox.ts";
+import type { SandboxJob, SandboxLanguage } from "../../src/domain/tools/sandbox.ts";
 
 /** Code that the contract runs for what happens around it; an engine that only plays its runs may know these by heart. */
 export const ANSWERS_42 = { javascript: "export default 6 * 7;", python: "6 * 7" } as const;

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SandboxOutcome } from "../../src/domain/sandbox.ts";
+import type { SandboxOutcome } from "../../src/domain/tools/sandbox.ts";
 import { ProcessEngine } from "../../src/sandbox/process/process-engine.ts";
 import { job } from "./contract-code.ts";
 import { startCanaryHost, type CanaryHost } from "./corpus/canary-host.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SandboxEngine, SandboxJob, SandboxLanguage, SandboxOutcome } from "../../src/domain/sandbox.ts";
-import { ToolgateError } from "../../src/domain/errors.ts";
+import type { SandboxEngine, SandboxJob, SandboxLanguage, SandboxOutcome } from "../../src/domain/tools/sandbox.ts";
+import { ToolgateError } from "../../src/domain/core/errors.ts";
 import { ANSWERS_42, ENDLESS, job } from "./contract-code.ts";
 import { codeContract } from "./code-contract.ts";
 

@@ -4,7 +4,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { SandboxEngine, SandboxStatus } from "../../src/domain/sandbox.ts";
+import type { SandboxEngine, SandboxStatus } from "../../src/domain/tools/sandbox.ts";
 import { job } from "./contract-code.ts";
 import { outcomeOf } from "./engine-contract.ts";
 import { descendants } from "./process-watch.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SandboxLanguage } from "../../src/domain/sandbox.ts";
+import type { SandboxLanguage } from "../../src/domain/tools/sandbox.ts";
 import { findPrograms } from "../../src/sandbox/process/programs.ts";
 import { frameOf } from "../../src/sandbox/process/worker.ts";
 import { hasBubblewrap } from "./isolations.ts";

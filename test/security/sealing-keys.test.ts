@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { KEY_PATTERN, parseApiKey } from "../../src/domain/api-key.ts";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { KEY_PATTERN, parseApiKey } from "../../src/domain/accounts/api-key.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { openStarted } from "../postgres/open-postgres.ts";
 import { query } from "../support/database-server.ts";
 import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";

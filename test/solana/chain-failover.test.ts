@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Fault } from "../../src/localchain/index.ts";
-import { ToolgateError } from "../../src/domain/errors.ts";
+import { ToolgateError } from "../../src/domain/core/errors.ts";
 import { Network, patient, type Node } from "./network.ts";
 import { signature } from "./transaction-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { FinalityStatus, UnfinalizedPayment } from "../../src/app/treasury-ports.ts";
+import type { FinalityStatus, UnfinalizedPayment } from "../../src/app/treasury/treasury-chain.ts";
 import type { Fault } from "../../src/localchain/index.ts";
 import type { Json } from "../../src/localchain/json.ts";
 import { Network, patient, type Node } from "./network.ts";

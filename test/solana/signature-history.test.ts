@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { HistoryEntry } from "../../src/app/treasury-ports.ts";
+import type { HistoryEntry } from "../../src/app/treasury/treasury-chain.ts";
 import { SolanaRpc } from "../../src/solana/rpc.ts";
 import { SolanaTreasury } from "../../src/solana/treasury-chain.ts";
 import { patient } from "./network.ts";

@@ -6,8 +6,8 @@ import {
 } from "@solana/spl-token";
 import { type Keypair, PublicKey, TransactionInstruction } from "@solana/web3.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Movement } from "../../src/app/treasury-ports.ts";
-import { parseSignature } from "../../src/domain/base58.ts";
+import type { Movement } from "../../src/app/treasury/treasury-chain.ts";
+import { parseSignature } from "../../src/domain/core/base58.ts";
 import { MEMO_V2_PROGRAM, USDC_MINT } from "../../src/solana/addresses.ts";
 import type { Fault } from "../../src/localchain/index.ts";
 import { Network, patient } from "./network.ts";

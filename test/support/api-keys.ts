@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { newApiKey } from "../../src/domain/api-key.ts";
+import { newApiKey } from "../../src/domain/accounts/api-key.ts";
 import { systemRandom } from "../../src/system.ts";
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";

@@ -11,7 +11,7 @@ import {
   type TransactionInstruction,
 } from "@solana/web3.js";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
-import { DEFAULT_SCOPES, type Scope } from "../../src/domain/scope.ts";
+import { DEFAULT_SCOPES, type Scope } from "../../src/domain/accounts/scope.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import { createLogger } from "../../src/log.ts";

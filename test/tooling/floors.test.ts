@@ -87,16 +87,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "@bufbuild/protoplugin/ecmascript",
     "node:path",
   ],
-  domain: ["./money.ts", "../domain/money.ts", "node:crypto", "@scure/base", "canonicalize"],
-  app: ["./ports.ts", "../domain/money.ts", "node:crypto"],
-  tools: ["../domain/money.ts", "../app/ports.ts", "zod"],
-  payments: ["../domain/memo.ts", "../app/ports.ts"],
-  postgres: ["../domain/money.ts", "../app/ports.ts", "pg", "@mikro-orm/core"],
-  solana: ["../domain/money.ts", "../app/ports.ts", "@solana/web3.js"],
-  sandbox: ["../domain/json.ts", "../app/ports.ts", "node:child_process"],
-  inference: ["../domain/money.ts", "../app/ports.ts", "openai"],
-  metrics: ["../app/metrics.ts", "prom-client", "node:http"],
-  transport: ["../domain/errors.ts", "../app/call-tool.ts", "../httpjson/runtime/index.ts", "@grpc/grpc-js"],
+  domain: ["./money.ts", "../core/money.ts", "../payments/memo.ts", "node:crypto", "@scure/base", "canonicalize"],
+  app: ["./call-tool.ts", "../payments/relay.ts", "../../domain/core/money.ts", "node:crypto"],
+  tools: ["../domain/core/money.ts", "../app/calls/ledger.ts", "zod"],
+  payments: ["../domain/payments/memo.ts", "../app/calls/ledger.ts"],
+  postgres: ["../domain/core/money.ts", "../app/calls/ledger.ts", "pg", "@mikro-orm/core"],
+  solana: ["../domain/core/money.ts", "../app/calls/ledger.ts", "@solana/web3.js"],
+  sandbox: ["../domain/core/json.ts", "../app/calls/ledger.ts", "node:child_process"],
+  inference: ["../domain/core/money.ts", "../app/calls/ledger.ts", "openai"],
+  metrics: ["../app/operations/metrics.ts", "prom-client", "node:http"],
+  transport: ["../domain/core/errors.ts", "../app/calls/call-tool.ts", "../httpjson/runtime/index.ts", "@grpc/grpc-js"],
   console: [
     "./view.ts",
     "../../gen/toolgate/v1/tool_pb.ts",
@@ -104,7 +104,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "@connectrpc/connect-web",
   ],
   localchain: ["./chain.ts", "litesvm", "@solana/web3.js"],
-  dev: ["../localchain/main.ts", "../config.ts", "../app/ports.ts"],
+  dev: ["../localchain/main.ts", "../config.ts", "../app/calls/ledger.ts"],
   client: ["./store.ts", "../../gen/toolgate/v1/tool_pb.ts", "@connectrpc/connect", "@solana/web3.js"],
 };
 
@@ -113,12 +113,18 @@ interface Attempt {
   readonly specifier: string;
 }
 
+/** Layers whose files lie in folders by concept, one level deeper. */
+const BY_CONCEPT = ["domain", "app"];
+
 const refusals: Attempt[] = [
-  ...Object.entries(FORBIDDEN).flatMap(([floor, folders]) => [
-    ...folders.map((folder) => ({ floor, specifier: `../${folder}/anything.ts` })),
-    ...COMPOSITION.map((file) => ({ floor, specifier: `../${file}` })),
-    { floor, specifier: "../../test/support/postgres.ts" },
-  ]),
+  ...Object.entries(FORBIDDEN).flatMap(([floor, folders]) => {
+    const src = BY_CONCEPT.includes(floor) ? "../.." : "..";
+    return [
+      ...folders.map((folder) => ({ floor, specifier: `${src}/${folder}/anything.ts` })),
+      ...COMPOSITION.map((file) => ({ floor, specifier: `${src}/${file}` })),
+      { floor, specifier: `${src}/../test/support/postgres.ts` },
+    ];
+  }),
   ...attempts(FORBIDDEN_PACKAGES),
 ];
 const passes = attempts(ALLOWED);
@@ -132,28 +138,28 @@ function attempts(table: Readonly<Record<string, readonly string[]>>): Attempt[]
 /** Everything else that the linter must refuse, one small source each. */
 const SOURCES: Record<string, { file: string; source: string; rule: string }> = {
   "an import two folders deep": {
-    file: "src/domain/access/deep.ts",
-    source: 'import { a } from "../../app/ports.ts";\nexport const b = a;\n',
+    file: "src/domain/access/deep/deep.ts",
+    source: 'import { a } from "../../../app/calls/ledger.ts";\nexport const b = a;\n',
     rule: "no-restricted-imports",
   },
   "a type import": {
-    file: "src/domain/type.ts",
-    source: 'import type { A } from "../app/ports.ts";\nexport type B = A;\n',
+    file: "src/domain/core/type.ts",
+    source: 'import type { A } from "../../app/calls/ledger.ts";\nexport type B = A;\n',
     rule: "no-restricted-imports",
   },
   "a re-export": {
-    file: "src/domain/re-export.ts",
-    source: 'export * from "../app/ports.ts";\n',
+    file: "src/domain/core/re-export.ts",
+    source: 'export * from "../../app/calls/ledger.ts";\n',
     rule: "no-restricted-imports",
   },
   "a dynamic import": {
-    file: "src/domain/dynamic.ts",
-    source: 'export const load = (): Promise<unknown> => import("../app/ports.ts");\n',
+    file: "src/domain/core/dynamic.ts",
+    source: 'export const load = (): Promise<unknown> => import("../../app/calls/ledger.ts");\n',
     rule: "no-restricted-imports",
   },
   "an import() type": {
-    file: "src/domain/import-type.ts",
-    source: 'export type B = import("../app/ports.ts").A;\n',
+    file: "src/domain/core/import-type.ts",
+    source: 'export type B = import("../../app/calls/ledger.ts").A;\n',
     rule: "consistent-type-imports",
   },
   "the local chain in a file of no floor": {
@@ -178,7 +184,7 @@ const SOURCES: Record<string, { file: string; source: string; rule: string }> = 
   },
   "the gateway in the client's entry for Node": {
     file: "src/client/node/gateway.ts",
-    source: 'import { a } from "../../domain/money.ts";\nexport const b = a;\n',
+    source: 'import { a } from "../../domain/core/money.ts";\nexport const b = a;\n',
     rule: "no-restricted-imports",
   },
   "randomness in the domain": {
@@ -329,7 +335,8 @@ function isRefused(attempt: Attempt): boolean {
 
 /** One file for each attempt, named after what it imports. */
 function fileOf({ floor, specifier }: Attempt): string {
-  return `src/${floor}/imports-${specifier.replaceAll(/[^a-z0-9]/gi, "-")}.ts`;
+  const folder = BY_CONCEPT.includes(floor) ? `${floor}/concept` : floor;
+  return `src/${folder}/imports-${specifier.replaceAll(/[^a-z0-9]/gi, "-")}.ts`;
 }
 
 async function write(file: string, source: string): Promise<void> {

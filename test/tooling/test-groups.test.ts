@@ -27,7 +27,7 @@ describe("the group of a test", () => {
   it("is found through every import on the way", () => {
     const reach = new Reach(ROOT);
     expect(reach.wayOut(path.join(ROOT, "test/support/world.ts"))).toBeDefined();
-    expect(reach.wayOut(path.join(ROOT, "test/domain/money.test.ts"))).toBeUndefined();
+    expect(reach.wayOut(path.join(ROOT, "test/domain/core/money.test.ts"))).toBeUndefined();
   });
 
   it("is unit for this file, and system for those that have a database", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatModels } from "../../src/domain/chat.ts";
+import type { ChatModels } from "../../src/domain/tools/chat.ts";
 import type { SelfTestStatus } from "../../src/tools/define-tool.ts";
 import { makeTools } from "../../src/tools/index.ts";
 import { pricesSchema } from "../../src/tools/prices.ts";

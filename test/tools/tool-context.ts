@@ -1,7 +1,7 @@
-import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
-import type { JsonObject } from "../../src/domain/json.ts";
-import type { Tool, ToolContext } from "../../src/domain/tool.ts";
+import { DEFAULT_TIER } from "../../src/domain/accounts/rate-limit.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
+import type { JsonObject } from "../../src/domain/core/json.ts";
+import type { Tool, ToolContext } from "../../src/domain/tools/tool.ts";
 
 /** What a tool is told of the call it works for. */
 export function toolContext(signal: AbortSignal = new AbortController().signal): ToolContext {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
-import { ERRORS, type ErrorCode, ToolgateError } from "../../src/domain/errors.ts";
+import { ERRORS, type ErrorCode, ToolgateError } from "../../src/domain/core/errors.ts";
 import { RateLimitedError } from "../../src/transport/key-authenticator.ts";
 import { DetailedError, failureOf } from "../../src/transport/error-details.ts";
 

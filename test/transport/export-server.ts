@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
-import { ToolgateError } from "../../src/domain/errors.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
+import { ToolgateError } from "../../src/domain/core/errors.ts";
 import { systemRandom } from "../../src/system.ts";
 import { ExportHandler, type MinimumRate } from "../../src/transport/exports/export-handler.ts";
 import type { ExportFile } from "../../src/transport/exports/export-file.ts";

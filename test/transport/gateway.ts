@@ -7,20 +7,15 @@ import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import { Catalogue } from "../../src/app/catalogue.ts";
-import type {
-  Account,
-  Accounts,
-  ApiKeys,
-  PaymentVerdict,
-  ListedKey,
-  TierChange,
-} from "../../src/app/ports.ts";
-import type { Caller } from "../../src/domain/caller.ts";
-import { newId } from "../../src/domain/ids.ts";
-import { Quotes } from "../../src/domain/quote.ts";
-import { accountTierOf, DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
-import { SCOPES, type Scope } from "../../src/domain/scope.ts";
+import { Catalogue } from "../../src/app/calls/catalogue.ts";
+import type { Account, Accounts, TierChange } from "../../src/app/accounts/accounts.ts";
+import type { ApiKeys, ListedKey } from "../../src/app/accounts/api-keys.ts";
+import type { PaymentVerdict } from "../../src/app/payments/payment-verifier.ts";
+import type { Caller } from "../../src/domain/accounts/caller.ts";
+import { newId } from "../../src/domain/core/ids.ts";
+import { Quotes } from "../../src/domain/payments/quote.ts";
+import { accountTierOf, DEFAULT_TIER, type RateDecision } from "../../src/domain/accounts/rate-limit.ts";
+import { SCOPES, type Scope } from "../../src/domain/accounts/scope.ts";
 import { KeyAuthenticator } from "../../src/transport/key-authenticator.ts";
 import { connectHandler } from "../../src/transport/connect/connect-handler.ts";
 import { type GrpcLimits, GrpcServer } from "../../src/transport/grpc/server.ts";

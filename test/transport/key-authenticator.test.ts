@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Caller } from "../../src/domain/caller.ts";
-import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
+import type { Caller } from "../../src/domain/accounts/caller.ts";
+import { DEFAULT_TIER, type RateDecision } from "../../src/domain/accounts/rate-limit.ts";
 import { KeyAuthenticator, RateLimitedError } from "../../src/transport/key-authenticator.ts";
 import type { Credentials } from "../../src/transport/authentication.ts";
 

@@ -1,17 +1,8 @@
-import type {
-  CallAuthorization,
-  AuthorizeResult,
-  VerifiedTransfer,
-  RunEnd,
-  RunEndResult,
-  Ledger,
-  PriorOutcome,
-  PriorQuery,
-} from "../../src/app/ports.ts";
-import type { JsonObject } from "../../src/domain/json.ts";
-import type { MicroUsd } from "../../src/domain/money.ts";
-import type { Receipt } from "../../src/domain/receipt.ts";
-import type { Run } from "../../src/domain/run.ts";
+import type { CallAuthorization, AuthorizeResult, VerifiedTransfer, RunEnd, RunEndResult, Ledger, PriorOutcome, PriorQuery } from "../../src/app/calls/ledger.ts";
+import type { JsonObject } from "../../src/domain/core/json.ts";
+import type { MicroUsd } from "../../src/domain/core/money.ts";
+import type { Receipt } from "../../src/domain/calls/receipt.ts";
+import type { Run } from "../../src/domain/calls/run.ts";
 
 interface Entry {
   readonly call: CallAuthorization;

@@ -9,7 +9,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type PaymentRequired, PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import { stepIdOf } from "../../src/domain/quote.ts";
+import { stepIdOf } from "../../src/domain/payments/quote.ts";
 import { type Gateway, PAYMENT, startGateway } from "./gateway.ts";
 import { callGrpc, detailOf, failureOf, grpcClient, statusDetails } from "./grpc-client.ts";
 

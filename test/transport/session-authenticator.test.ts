@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SignedIn } from "../../src/app/session-ports.ts";
-import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
+import type { SignedIn } from "../../src/app/accounts/sessions.ts";
+import { DEFAULT_TIER } from "../../src/domain/accounts/rate-limit.ts";
 import { ConsoleOrigin } from "../../src/transport/console-server/console-origin.ts";
 import {
   INVALID_COOKIE_RATE,

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { GetHealthResponseSchema } from "#gen/toolgate/v1/health_service_pb.ts";
-import { Catalogue } from "../../src/app/catalogue.ts";
+import { Catalogue } from "../../src/app/calls/catalogue.ts";
 import { SharedMessage, sharedEncoding } from "../../src/transport/shared-message.ts";
 import { TestTools } from "./test-tools.ts";
 

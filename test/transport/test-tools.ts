@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Tool } from "../../src/domain/tool.ts";
+import type { Tool } from "../../src/domain/tools/tool.ts";
 import { echo } from "../../src/tools/echo.ts";
 
 /** Price of one call of `paid`, micro-USD. */

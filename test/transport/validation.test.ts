@@ -5,7 +5,7 @@ import { CreateKeyRequestSchema, KeyService } from "#gen/toolgate/v1/key_service
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { ListRunsRequestSchema, RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { CallToolRequestSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import { ToolgateError } from "../../src/domain/errors.ts";
+import { ToolgateError } from "../../src/domain/core/errors.ts";
 import { validate } from "../../src/transport/validation.ts";
 
 function problem(check: () => void): string {

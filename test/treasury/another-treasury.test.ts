@@ -5,7 +5,7 @@ import { checkTreasury } from "../../src/cli/treasury-check.ts";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/solana/addresses.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
-import { setScene, soon, type Scene } from "./scene.ts";
+import { setScene, soon, type Scene } from "./fixture.ts";
 
 let scene: Scene;
 let agent: Agent;

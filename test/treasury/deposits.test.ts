@@ -3,7 +3,7 @@ import { PublicKey, type TransactionInstruction } from "@solana/web3.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/localchain/index.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
-import { PRICE, setScene, soon, type Scene, type Watching } from "./scene.ts";
+import { PRICE, setScene, soon, type Scene, type Watching } from "./fixture.ts";
 
 /** What reaches the treasury and what leaves it, with nobody's help. */
 let scene: Scene;

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { Faults } from "../../src/localchain/faults.ts";
 import type { Json } from "../../src/localchain/json.ts";
 import { memoOf, type Agent } from "../support/world.ts";
-import { setScene, soon, type Scene, type Watching } from "./scene.ts";
+import { setScene, soon, type Scene, type Watching } from "./fixture.ts";
 
 /** Nodes that leave transactions out of the history they tell. */
 const HISTORY = "getSignaturesForAddress";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/localchain/index.ts";
 import { openChain, SolanaTreasury } from "../../src/solana/index.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
-import { PRICE, setScene, soon, type Scene, type Watching } from "./scene.ts";
+import { PRICE, setScene, soon, type Scene, type Watching } from "./fixture.ts";
 
 /** Whatever happens in whatever order, the treasury holds what the books say in the end. */
 let scene: Scene;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { formatUsdc } from "../../src/domain/money.ts";
+import { formatUsdc } from "../../src/domain/core/money.ts";
 import { memoOf, request, xPayment, type Agent } from "../support/world.ts";
-import { PRICE, setScene, soon, type Scene, type Watching } from "./scene.ts";
+import { PRICE, setScene, soon, type Scene, type Watching } from "./fixture.ts";
 
 /** A payment that bought a call and then vanished from the chain. */
 let scene: Scene;

@@ -1,5 +1,5 @@
-import { RELAY_REFUSALS, unreadableTransaction } from "../../domain/relay-refusal.ts";
-import type { ToolgateError } from "../../domain/errors.ts";
+import { RELAY_REFUSALS, unreadableTransaction } from "../../domain/payments/relay-refusal.ts";
+import type { ToolgateError } from "../../domain/core/errors.ts";
 
 /** Reads a transaction's bytes from front to back, and refuses any that another reader might understand differently. */
 export class ByteReader {

@@ -1,4 +1,4 @@
-import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
 import { feeOf, GUARD_UNITS, MAX_UNIT_PRICE, MAX_UNITS } from "./limits.ts";
 import type { PaymentLayout } from "./layout.ts";
 import type { WireInstruction } from "./wire-transaction.ts";

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, sign, type KeyObject } from "node:crypto";
-import { SPKI } from "../../domain/ed25519.ts";
+import { SPKI } from "../../domain/core/ed25519.ts";
 
 /** What stands before the 32 bytes of a private key in DER (RFC 8410). */
 const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");

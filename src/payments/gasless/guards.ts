@@ -1,4 +1,4 @@
-import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
 import { MAX_GUARDS } from "./limits.ts";
 import { LIGHTHOUSE_PROGRAM } from "./programs.ts";
 import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";

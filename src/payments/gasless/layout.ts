@@ -1,5 +1,5 @@
 import { base58 } from "@scure/base";
-import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
 import { COMPUTE_BUDGET_PROGRAM, MEMO_V1_PROGRAM, MEMO_V2_PROGRAM, TOKEN_PROGRAM } from "./programs.ts";
 import type { WireInstruction } from "./wire-transaction.ts";
 

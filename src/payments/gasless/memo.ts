@@ -1,5 +1,5 @@
-import { parseMemo } from "../../domain/memo.ts";
-import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
+import { parseMemo } from "../../domain/payments/memo.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
 import type { WireInstruction } from "./wire-transaction.ts";
 
 /** The memo's text, `<prefix>:<quote_id>`. It names no account: the payer signs the whole message, memo included. */

@@ -1,24 +1,20 @@
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { PublicKey } from "@solana/web3.js";
-import type {
-  DecodedTransaction,
-  RecentBlockhash,
-  Sponsor,
-  UnsignedTransaction,
-} from "../../app/relay-ports.ts";
-import { parseAddress } from "../../domain/base58.ts";
-import { isSignedBy } from "../../domain/ed25519.ts";
-import { invalidField } from "../../domain/errors.ts";
-import type { Quote } from "../../domain/quote.ts";
-import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
+import type { DecodedTransaction, Sponsor, UnsignedTransaction } from "../../app/payments/sponsor.ts";
+import type { RecentBlockhash } from "../../app/payments/relay-chain.ts";
+import { parseAddress } from "../../domain/core/base58.ts";
+import { isSignedBy } from "../../domain/core/ed25519.ts";
+import { invalidField } from "../../domain/core/errors.ts";
+import type { Quote } from "../../domain/payments/quote.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
 import { buildPayment } from "./build.ts";
 import { checkComputeBudget } from "./compute-budget.ts";
 import type { SigningKey } from "./ed25519.ts";
 import { checkGuardAccounts, RELAYED_GUARDS, withoutGuards } from "./guards.ts";
 import { readLayout } from "./layout.ts";
 import { checkMemo } from "./memo.ts";
-import { checkAccounts } from "./rules-of-form.ts";
+import { checkAccounts } from "./account-rules.ts";
 import { checkTransfer, type Treasury } from "./transfer.ts";
 import { UsdcAccounts } from "./usdc-accounts.ts";
 import { readTransaction, type WireTransaction } from "./wire-transaction.ts";

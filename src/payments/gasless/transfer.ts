@@ -1,4 +1,4 @@
-import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
 import { USDC_DECIMALS, USDC_MINT } from "./programs.ts";
 import type { UsdcAccounts } from "./usdc-accounts.ts";
 import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";

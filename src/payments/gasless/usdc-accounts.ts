@@ -1,6 +1,6 @@
 import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { PublicKey } from "@solana/web3.js";
-import { Lru } from "../../domain/lru.ts";
+import { Lru } from "../../domain/core/lru.ts";
 import { USDC_MINT } from "./programs.ts";
 
 /** Payers that are remembered: to derive an address costs more than all other checks together, the signature's aside. */

@@ -1,4 +1,4 @@
-import { RELAY_REFUSALS, relayRefused, unreadableTransaction } from "../../domain/relay-refusal.ts";
+import { RELAY_REFUSALS, relayRefused, unreadableTransaction } from "../../domain/payments/relay-refusal.ts";
 import { ByteReader, malformed } from "./byte-reader.ts";
 
 /** Largest transaction that a packet of the network carries, bytes. */

@@ -1,9 +1,9 @@
 import { base58 } from "@scure/base";
-import type { ReadSignedPayment, SignedPayment } from "../../app/deposit-ports.ts";
-import { parseAddress } from "../../domain/base58.ts";
-import { isSignedBy } from "../../domain/ed25519.ts";
-import { invalidField, ToolgateError } from "../../domain/errors.ts";
-import { parseMemo } from "../../domain/memo.ts";
+import type { ReadSignedPayment, SignedPayment } from "../../app/deposits/wallet-payments.ts";
+import { parseAddress } from "../../domain/core/base58.ts";
+import { isSignedBy } from "../../domain/core/ed25519.ts";
+import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
+import { parseMemo } from "../../domain/payments/memo.ts";
 import { ASSERTIONS, withoutGuards } from "../gasless/guards.ts";
 import { readLayout } from "../gasless/layout.ts";
 import { USDC_MINT } from "../gasless/programs.ts";

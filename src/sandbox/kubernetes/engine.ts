@@ -5,7 +5,7 @@ import {
   type SandboxEngine,
   type SandboxExecution,
   type SandboxJob,
-} from "../../domain/sandbox.ts";
+} from "../../domain/tools/sandbox.ts";
 import { ClusterApi } from "./cluster-api.ts";
 import { type ClusterAccess, openClusterAccess } from "./cluster-access.ts";
 import type { KubernetesSection } from "./config.ts";

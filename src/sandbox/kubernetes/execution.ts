@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ToolgateError } from "../../domain/errors.ts";
-import { cancelledBeforeStart, type SandboxJob, type SandboxOutcome } from "../../domain/sandbox.ts";
+import type { ToolgateError } from "../../domain/core/errors.ts";
+import { cancelledBeforeStart, type SandboxJob, type SandboxOutcome } from "../../domain/tools/sandbox.ts";
 import type { KubernetesSection } from "./config.ts";
 import { exitCauseOf } from "./exit-cause.ts";
 import type { EngineLog } from "./engine-log.ts";

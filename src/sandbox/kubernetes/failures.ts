@@ -1,4 +1,4 @@
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import { ApiFailure } from "./api-failure.ts";
 import { JobExistsError } from "./executions-api.ts";
 

@@ -1,4 +1,4 @@
-import type { SandboxCapabilities } from "../../domain/sandbox.ts";
+import type { SandboxCapabilities } from "../../domain/tools/sandbox.ts";
 import { ApiFailure } from "./api-failure.ts";
 import { runCanary } from "./canary.ts";
 import type { ClusterApi } from "./cluster-api.ts";

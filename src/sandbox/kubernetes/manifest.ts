@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { V1Container, V1Job, V1ObjectMeta, V1PodSpec, V1Secret } from "@kubernetes/client-node";
-import type { SandboxJob } from "../../domain/sandbox.ts";
+import type { SandboxJob } from "../../domain/tools/sandbox.ts";
 import { type KubernetesSection, podMemoryMib } from "./config.ts";
 import type { JobFile } from "./pod/job-file.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SandboxOutcome, SandboxStatus } from "../../domain/sandbox.ts";
+import type { SandboxOutcome, SandboxStatus } from "../../domain/tools/sandbox.ts";
 
 const outcomeSchema = z.strictObject({
   status: z.enum([

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { JsonValue } from "../../domain/json.ts";
-import type { SandboxError } from "../../domain/sandbox.ts";
+import type { JsonValue } from "../../domain/core/json.ts";
+import type { SandboxError } from "../../domain/tools/sandbox.ts";
 import { MAX_FRAME_BYTES, MAX_RESULT_BYTES } from "./limits.ts";
 
 /** Bytes of a value as JSON. */

@@ -1,4 +1,4 @@
-import type { SandboxLanguage } from "../../domain/sandbox.ts";
+import type { SandboxLanguage } from "../../domain/tools/sandbox.ts";
 import type { Programs } from "./programs.ts";
 
 /** What stands around a worker's process, besides the limits. */

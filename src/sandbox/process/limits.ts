@@ -1,4 +1,4 @@
-import type { SandboxLanguage } from "../../domain/sandbox.ts";
+import type { SandboxLanguage } from "../../domain/tools/sandbox.ts";
 
 /** What one execution may use. */
 export interface ProcessLimits {

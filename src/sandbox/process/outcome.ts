@@ -1,4 +1,4 @@
-import type { SandboxError, SandboxOutcome, SandboxStatus } from "../../domain/sandbox.ts";
+import type { SandboxError, SandboxOutcome, SandboxStatus } from "../../domain/tools/sandbox.ts";
 import type { GuestFrame } from "./guest-output.ts";
 import type { Exit } from "./guest-process.ts";
 

@@ -1,4 +1,4 @@
-import type { SandboxLanguage, SandboxOutcome } from "../../domain/sandbox.ts";
+import type { SandboxLanguage, SandboxOutcome } from "../../domain/tools/sandbox.ts";
 import type { ProcessLimits } from "./limits.ts";
 
 /** What a probe may know. */

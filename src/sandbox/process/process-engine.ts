@@ -1,7 +1,7 @@
 import os from "node:os";
 import process from "node:process";
 import type { Logger } from "../../log.ts";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import {
   SANDBOX_LANGUAGES,
   type SandboxCapabilities,
@@ -10,7 +10,7 @@ import {
   type SandboxJob,
   type SandboxLanguage,
   cancelledBeforeStart,
-} from "../../domain/sandbox.ts";
+} from "../../domain/tools/sandbox.ts";
 import { launchLine, programsSeen, type LaunchLine } from "./launch-line.ts";
 import { DEFAULT_LIMITS, START_CPU_SECONDS, type ProcessLimits } from "./limits.ts";
 import { Slots } from "./slots.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { ToolgateError } from "../../domain/errors.ts";
-import type { SandboxJob, SandboxLanguage, SandboxOutcome } from "../../domain/sandbox.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { SandboxJob, SandboxLanguage, SandboxOutcome } from "../../domain/tools/sandbox.ts";
 import { BoundedText, FrameReader } from "./guest-output.ts";
 import { PROGRAM_PAGES_MB, type ProcessLimits } from "./limits.ts";
 import { outcomeOf, type HostReason } from "./outcome.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:net";
-import type { SandboxJob, SandboxLanguage, SandboxOutcome } from "../../domain/sandbox.ts";
+import type { SandboxJob, SandboxLanguage, SandboxOutcome } from "../../domain/tools/sandbox.ts";
 import type { Enclosure, LaunchLine } from "./launch-line.ts";
 import type { ProcessLimits } from "./limits.ts";
 import { diesWithParent, kernelProblem } from "./host-probes.ts";

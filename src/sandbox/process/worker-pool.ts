@@ -1,4 +1,4 @@
-import type { SandboxLanguage } from "../../domain/sandbox.ts";
+import type { SandboxLanguage } from "../../domain/tools/sandbox.ts";
 import type { Worker } from "./worker.ts";
 
 /** How a pool works. */

@@ -1,4 +1,4 @@
-import type { SandboxLanguage } from "../../domain/sandbox.ts";
+import type { SandboxLanguage } from "../../domain/tools/sandbox.ts";
 import { BoundedText } from "./guest-output.ts";
 import { GuestProcess, type Exit } from "./guest-process.ts";
 import type { LaunchLine } from "./launch-line.ts";

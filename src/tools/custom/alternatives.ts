@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv";
-import { isJsonObject, type JsonObject } from "../../domain/json.ts";
+import { isJsonObject, type JsonObject } from "../../domain/core/json.ts";
 
 /** Whether the error comes from anyOf or oneOf as a whole. */
 export function isComposite({ keyword }: ErrorObject): boolean {

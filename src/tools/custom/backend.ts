@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../domain/json.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 
 /** A server's description of an operation. */
 export interface BackendDescription {

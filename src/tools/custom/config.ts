@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { MAX_MICRO_USD } from "../../domain/money.ts";
-import { SCOPES } from "../../domain/scope.ts";
+import { MAX_MICRO_USD } from "../../domain/core/money.ts";
+import { SCOPES } from "../../domain/accounts/scope.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 

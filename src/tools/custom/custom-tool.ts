@@ -1,8 +1,8 @@
-import type { JsonObject } from "../../domain/json.ts";
-import type { MicroUsd } from "../../domain/money.ts";
-import type { Scope } from "../../domain/scope.ts";
-import type { PreparedCall, Tool, ToolContext } from "../../domain/tool.ts";
-import { ToolgateError } from "../../domain/errors.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { Scope } from "../../domain/accounts/scope.ts";
+import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import { LoopTimer } from "../../loop-time.ts";
 import type { Backend } from "./backend.ts";
 import { callFailed, unavailable, failedAfterWork } from "./failure.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import { omitted } from "./omitted.ts";
 import { MAX_RESULT_DEPTH, MAX_RESULT_BYTES, sizeOf } from "./result-check.ts";
 

@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv";
-import { fieldPath, describeValue, describeType } from "../../domain/field-path.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { fieldPath, describeValue, describeType } from "../../domain/core/field-path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import { isComposite, withinAlternatives } from "./alternatives.ts";
 
 const MAX_ERRORS = 5;

@@ -1,4 +1,4 @@
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 
 /**
  * A call the server certainly did not perform. Details that name or quote the server stay in the cause, for

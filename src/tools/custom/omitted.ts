@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../domain/json.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 
 export type OmissionReason = "too_deep" | "too_long" | "not_json";
 

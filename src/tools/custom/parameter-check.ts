@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import * as formats from "ajv-formats";
-import { ToolgateError } from "../../domain/errors.ts";
-import type { JsonObject } from "../../domain/json.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 import { TimeLimitError, withinMs } from "./time-limit.ts";
 import { explainErrors } from "./explain-errors.ts";
 

@@ -1,7 +1,7 @@
 import { celEnv, isCelError, parse, plan, type CelInput } from "@bufbuild/cel";
-import { invalidField } from "../../domain/errors.ts";
-import type { JsonObject, JsonValue } from "../../domain/json.ts";
-import { displayUsd, MAX_MICRO_USD, type MicroUsd } from "../../domain/money.ts";
+import { invalidField } from "../../domain/core/errors.ts";
+import type { JsonObject, JsonValue } from "../../domain/core/json.ts";
+import { displayUsd, MAX_MICRO_USD, type MicroUsd } from "../../domain/core/money.ts";
 import { withinMs } from "./time-limit.ts";
 import { unknownNames } from "./expression-names.ts";
 

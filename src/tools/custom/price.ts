@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../domain/json.ts";
-import type { MicroUsd } from "../../domain/money.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
 import type { PriceSection } from "./config.ts";
 
 export interface Price {

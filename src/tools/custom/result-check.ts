@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 
 /**
  * Bytes as google.protobuf.Struct. With the gateway's fields it stays below the 4 MiB limit of gRPC

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import path from "node:path";
-import type { Scope } from "../../domain/scope.ts";
+import type { Scope } from "../../domain/accounts/scope.ts";
 import { mayConnect, networkFor, type Guard } from "../../outbound/address-guard.ts";
 import type {
   GrpcSection,

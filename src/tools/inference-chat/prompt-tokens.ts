@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatModel } from "../../domain/chat.ts";
+import type { ChatMessage, ChatModel } from "../../domain/tools/chat.ts";
 
 /** Start and end marks, a default system prompt and the opening of the answer, added by the chat template. */
 const TOKENS_PER_CONVERSATION = 64;

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { CHAT_ROLES, type ChatCompletion, type ChatModel, type ChatModels } from "../../domain/chat.ts";
-import { invalidField } from "../../domain/errors.ts";
-import type { JsonObject } from "../../domain/json.ts";
-import { formatTokenRate, priceOfTokens } from "../../domain/token-rate.ts";
-import type { PreparedCall, ProgressListener, Tool } from "../../domain/tool.ts";
+import { CHAT_ROLES, type ChatCompletion, type ChatModel, type ChatModels } from "../../domain/tools/chat.ts";
+import { invalidField } from "../../domain/core/errors.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import { formatTokenRate, priceOfTokens } from "../../domain/tools/token-rate.ts";
+import type { PreparedCall, ProgressListener, Tool } from "../../domain/tools/tool.ts";
 import { unavailableTool, defineTool } from "../define-tool.ts";
 import { closestFirst } from "../closest-names.ts";
 import { WithdrawnModels } from "./withdrawn-models.ts";

@@ -1,4 +1,4 @@
-import type { ChatModel } from "../../domain/chat.ts";
+import type { ChatModel } from "../../domain/tools/chat.ts";
 
 const MAX_CACHED = 4_096;
 

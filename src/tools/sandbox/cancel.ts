@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SandboxRuns, SandboxRunState } from "../../app/sandbox-ports.ts";
-import { ToolgateError } from "../../domain/errors.ts";
-import type { Tool } from "../../domain/tool.ts";
+import type { SandboxRuns, SandboxRunState } from "../../app/calls/sandbox-runs.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { Tool } from "../../domain/tools/tool.ts";
 import { defineTool } from "../define-tool.ts";
 import type { SandboxDeps } from "./deps.ts";
 import { cancelParams } from "./params.ts";

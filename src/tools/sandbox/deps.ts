@@ -1,6 +1,6 @@
-import type { Metrics } from "../../app/metrics.ts";
-import type { SandboxRuns } from "../../app/sandbox-ports.ts";
-import type { SandboxEngine } from "../../domain/sandbox.ts";
+import type { Metrics } from "../../app/operations/metrics.ts";
+import type { SandboxRuns } from "../../app/calls/sandbox-runs.ts";
+import type { SandboxEngine } from "../../domain/tools/sandbox.ts";
 import type { SelfTestStatus } from "../define-tool.ts";
 
 export interface SandboxDeps {

@@ -1,7 +1,7 @@
-import { ToolgateError } from "../../domain/errors.ts";
-import type { MicroUsd } from "../../domain/money.ts";
-import type { SandboxJob, SandboxOutcome } from "../../domain/sandbox.ts";
-import type { Tool } from "../../domain/tool.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { SandboxJob, SandboxOutcome } from "../../domain/tools/sandbox.ts";
+import type { Tool } from "../../domain/tools/tool.ts";
 import { defineTool, afterSelfTest } from "../define-tool.ts";
 import type { Prices } from "../prices.ts";
 import type { SandboxDeps } from "./deps.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { SANDBOX_LANGUAGES } from "../../domain/sandbox.ts";
+import { SANDBOX_LANGUAGES } from "../../domain/tools/sandbox.ts";
 
 /** Bytes of UTF-8, for code and stdin. */
 const MAX_BYTES = 262_144;

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "../../domain/json.ts";
-import type { SandboxOutcome } from "../../domain/sandbox.ts";
+import type { JsonObject, JsonValue } from "../../domain/core/json.ts";
+import type { SandboxOutcome } from "../../domain/tools/sandbox.ts";
 
 /** The same limit as for requests: serialisers recurse. */
 const MAX_DEPTH = 64;

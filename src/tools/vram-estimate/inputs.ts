@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../domain/json.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 import type { Architecture } from "./architecture.ts";
 import type { ResolvedWorkload } from "./resolve-workload.ts";
 import { countActiveParameters } from "./tensors.ts";

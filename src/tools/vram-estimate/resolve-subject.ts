@@ -1,4 +1,4 @@
-import { invalidField } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 import { closestFirst } from "../closest-names.ts";
 import {
   architectureOfSize,

@@ -1,4 +1,4 @@
-import { invalidField } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 import type { Recomputation } from "./activations.ts";
 import { computeDtype } from "./dtypes.ts";
 import type { Workload } from "./memory.ts";

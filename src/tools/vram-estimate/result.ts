@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../domain/json.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 import { assumptionsOf } from "./assumptions.ts";
 import { kvCacheBytesPerToken } from "./cache.ts";
 import { GPUS } from "./gpu-table.ts";

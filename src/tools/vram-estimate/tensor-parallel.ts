@@ -1,4 +1,4 @@
-import { invalidField } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 import type { Architecture } from "./architecture.ts";
 
 /** NCCL's own buffers on each GPU as measured with vLLM and TensorRT-LLM: 342 MiB between two GPUs, 392 MiB between more (nccl_mem of NVIDIA's aiconfigurator). */

@@ -1,6 +1,6 @@
-import { invalidField } from "../../domain/errors.ts";
-import type { MicroUsd } from "../../domain/money.ts";
-import type { Tool } from "../../domain/tool.ts";
+import { invalidField } from "../../domain/core/errors.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { Tool } from "../../domain/tools/tool.ts";
 import { defineTool } from "../define-tool.ts";
 import { memoryOn, totalOf } from "./memory.ts";
 import { vramParams, type VramParams } from "./params.ts";

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { RpcCode } from "../../domain/errors.ts";
+import type { RpcCode } from "../../domain/core/errors.ts";
 import type { Failure } from "../error-details.ts";
 
 /** Connect error codes by gRPC name (connectrpc.com, protocol reference, "Error Codes"). */

@@ -12,8 +12,8 @@ import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { createErrorBody } from "#httpjson/runtime/index.ts";
-import type { Random } from "../../domain/clock.ts";
-import { ToolgateError } from "../../domain/errors.ts";
+import type { Random } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Authentication, Credentials } from "../authentication.ts";
 import type { Header } from "../header.ts";
 import { BINARY_OPTIONS, messageLimit } from "../message-limits.ts";

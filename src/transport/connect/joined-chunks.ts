@@ -1,4 +1,4 @@
-import { ChunkBuffer } from "../../domain/pieces.ts";
+import { ChunkBuffer } from "../../domain/core/chunk-buffer.ts";
 
 /** Smallest chunk passed on, except the last. */
 const MIN_CHUNK_BYTES = 16 * 1024;

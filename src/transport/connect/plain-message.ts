@@ -1,5 +1,5 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import { KEYLESS_MESSAGE_LIMIT } from "../message-limits.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Header } from "../header.ts";
 
 /** An error that Connect answers without a body, because the protocol is still unknown. */

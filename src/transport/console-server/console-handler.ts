@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Random } from "../../domain/clock.ts";
-import { ToolgateError } from "../../domain/errors.ts";
+import type { Random } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import { send, type HttpResponse } from "../http/response.ts";
 import type { MountedHandler } from "../http/server.ts";
 import { newRequestId } from "../request-context.ts";

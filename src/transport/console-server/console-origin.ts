@@ -1,4 +1,4 @@
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import type { PageRequest } from "../authentication.ts";
 import { OriginPolicy } from "../http/origin-policy.ts";
 import { cookieFormOf, isLoopback, type CookieForm } from "./cookie.ts";

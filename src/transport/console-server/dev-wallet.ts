@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 
 /**

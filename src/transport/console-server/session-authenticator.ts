@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Sessions, SignedIn } from "../../app/session-ports.ts";
-import type { Clock } from "../../domain/clock.ts";
-import { ToolgateError } from "../../domain/errors.ts";
-import { Lru } from "../../domain/lru.ts";
-import type { RateTier } from "../../domain/rate-limit.ts";
+import type { Sessions, SignedIn } from "../../app/accounts/sessions.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { Lru } from "../../domain/core/lru.ts";
+import type { RateTier } from "../../domain/accounts/rate-limit.ts";
 import { RateLimitedError } from "../key-authenticator.ts";
 import { TokenBuckets } from "../token-buckets.ts";
 import type { Authentication, Credentials, RequestAuthenticator, ClientInfo } from "../authentication.ts";

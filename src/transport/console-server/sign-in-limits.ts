@@ -1,6 +1,6 @@
-import type { Clock } from "../../domain/clock.ts";
-import { ToolgateError } from "../../domain/errors.ts";
-import type { RateTier } from "../../domain/rate-limit.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { RateTier } from "../../domain/accounts/rate-limit.ts";
 import { RateLimitedError } from "../key-authenticator.ts";
 import { TokenBuckets } from "../token-buckets.ts";
 import type { ClientInfo } from "../authentication.ts";

@@ -1,8 +1,8 @@
-import type { Catalogue } from "../../app/catalogue.ts";
-import type { JsonObject } from "../../domain/json.ts";
-import { displayUsd } from "../../domain/money.ts";
-import { ASSET, NETWORK } from "../../domain/body-proof.ts";
-import type { ListedTool } from "../../domain/tool.ts";
+import type { Catalogue } from "../../app/calls/catalogue.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import { displayUsd } from "../../domain/core/money.ts";
+import { ASSET, NETWORK } from "../../domain/payments/body-proof.ts";
+import type { ListedTool } from "../../domain/tools/tool.ts";
 import type { ServedDocument } from "./document.ts";
 
 export interface LlmsTextOptions {

@@ -1,4 +1,4 @@
-import { formatUsdc, type MicroUsd } from "../../domain/money.ts";
+import { formatUsdc, type MicroUsd } from "../../domain/core/money.ts";
 
 /** A cell: text, an amount in micro-USD, or empty. */
 export type Cell = string | MicroUsd | undefined;

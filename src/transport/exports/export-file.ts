@@ -1,5 +1,5 @@
-import type { Span } from "../../app/statement-ports.ts";
-import { invalidField } from "../../domain/errors.ts";
+import type { Span } from "../../app/accounts/statements.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 
 /** A file the account holder can download. */
 export interface ExportFile {

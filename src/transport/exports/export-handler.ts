@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Random } from "../../domain/clock.ts";
-import { ToolgateError } from "../../domain/errors.ts";
+import type { Random } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import type { RequestAuthenticator } from "../authentication.ts";
 import { send, type HttpResponse } from "../http/response.ts";
 import { credentialsOf } from "../http/request-head.ts";

@@ -1,7 +1,8 @@
-import type { HistoryFilter, Page, PageQuery, Receipts, Runs } from "../../app/ports.ts";
-import { invalidField } from "../../domain/errors.ts";
-import type { Receipt, ReceiptStatus } from "../../domain/receipt.ts";
-import type { Run, RunStatus } from "../../domain/run.ts";
+import type { HistoryFilter, PageQuery, Receipts, Runs } from "../../app/calls/history.ts";
+import type { Page } from "../../domain/core/page.ts";
+import { invalidField } from "../../domain/core/errors.ts";
+import type { Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
+import type { Run, RunStatus } from "../../domain/calls/run.ts";
 import { keyIdIn } from "../services/key-id.ts";
 import { toolIn } from "../services/tool-name.ts";
 import { csvLine, type Cell } from "./csv.ts";

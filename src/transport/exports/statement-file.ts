@@ -1,4 +1,4 @@
-import type { StatementExport, StatementRow, Statements } from "../../app/statement-ports.ts";
+import type { StatementExport, StatementRow, Statements } from "../../app/accounts/statements.ts";
 import { csvLine, type Cell } from "./csv.ts";
 import { dateOf, spanOf, spanWords, type ExportFile } from "./export-file.ts";
 

@@ -1,6 +1,6 @@
 import type { Metadata, ServerInterceptingCallInterface, StatusObject } from "@grpc/grpc-js";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Authentication, Credentials } from "../authentication.ts";
 import type { Header } from "../header.ts";
 import { KEYLESS_MESSAGE_LIMIT, messageLimit } from "../message-limits.ts";

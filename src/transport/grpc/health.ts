@@ -12,7 +12,7 @@ import {
   type ServerWritableStream,
   status,
 } from "@grpc/grpc-js";
-import type { Health } from "../../app/ports.ts";
+import type { Health } from "../../app/operations/health.ts";
 
 type CheckRequest = MessageShape<typeof HealthCheckRequestSchema>;
 type CheckResponse = MessageShape<typeof HealthCheckResponseSchema>;

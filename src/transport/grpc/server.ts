@@ -3,8 +3,8 @@ import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1Alpha } from "#gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { logVerbosity, Server, ServerCredentials, type ServerOptions, setLogVerbosity } from "@grpc/grpc-js";
-import type * as ports from "../../app/ports.ts";
-import type { Random } from "../../domain/clock.ts";
+import type { Health as HealthCheck } from "../../app/operations/health.ts";
+import type { Random } from "../../domain/core/clock.ts";
 import { MAX_CONNECTIONS } from "../max-connections.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { RequestIds } from "../request-context.ts";
@@ -22,7 +22,7 @@ export interface GrpcDeps {
   readonly pipeline: Pipeline;
   /** Services to serve; the pipeline contains them all. */
   readonly services: readonly DescService[];
-  readonly health: ports.Health;
+  readonly health: HealthCheck;
   readonly random: Random;
   /** Largest request message, bytes. */
   readonly bodyLimit: number;

@@ -1,6 +1,6 @@
 import { fromBinary, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import type { handleUnaryCall, sendUnaryData, ServerUnaryCall } from "@grpc/grpc-js";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import { BINARY_OPTIONS } from "../message-limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { ResponseMetadata } from "./response-metadata.ts";

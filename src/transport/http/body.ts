@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { ToolgateError } from "../../domain/errors.ts";
-import { ChunkBuffer } from "../../domain/pieces.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { ChunkBuffer } from "../../domain/core/chunk-buffer.ts";
 
 const EMPTY = Buffer.alloc(0);
 

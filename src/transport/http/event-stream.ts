@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { writeJson } from "../../domain/json-text.ts";
+import { writeJson } from "../../domain/core/json-cache.ts";
 import type { Header } from "../header.ts";
 
 /** Interval of comments that keep proxies from closing a quiet stream, ms. */

@@ -7,9 +7,9 @@ import {
   type ErrorBinding,
   type Transcoder,
 } from "#httpjson/runtime/index.ts";
-import type { Random } from "../../domain/clock.ts";
-import { ToolgateError } from "../../domain/errors.ts";
-import { isJsonObject } from "../../domain/json.ts";
+import type { Random } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { isJsonObject } from "../../domain/core/json.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
 import { McpExchange } from "../mcp/exchange.ts";

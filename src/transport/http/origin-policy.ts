@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 
 interface OriginPolicyOptions {
   /** HOST: address the servers listen on. */

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Header } from "../header.ts";
 import type { HttpResponse } from "./response.ts";
 

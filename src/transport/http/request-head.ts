@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Credentials } from "../authentication.ts";
 
 // Checks of request headers beyond Node's. Repeated headers arrive joined (`joinDuplicateHeaders`), so

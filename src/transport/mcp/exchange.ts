@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import type { RateDecision } from "../../domain/rate-limit.ts";
+import type { RateDecision } from "../../domain/accounts/rate-limit.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
 import type { HttpResponse } from "../http/response.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../domain/json.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 import type { Result } from "./modern-result.ts";
 import { LEGACY_REVISIONS } from "./revision.ts";
 import { invalidParams } from "./rpc-error.ts";

@@ -1,8 +1,8 @@
-import type { Catalogue } from "../../app/catalogue.ts";
-import { allowsTool, type Caller } from "../../domain/caller.ts";
-import type { JsonObject } from "../../domain/json.ts";
-import { displayUsd } from "../../domain/money.ts";
-import type { Tool } from "../../domain/tool.ts";
+import type { Catalogue } from "../../app/calls/catalogue.ts";
+import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import { displayUsd } from "../../domain/core/money.ts";
+import type { Tool } from "../../domain/tools/tool.ts";
 import type { Result } from "./modern-result.ts";
 import { invalidParams } from "./rpc-error.ts";
 

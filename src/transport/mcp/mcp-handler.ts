@@ -1,4 +1,4 @@
-import type { Catalogue } from "../../app/catalogue.ts";
+import type { Catalogue } from "../../app/calls/catalogue.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { BatchHandler } from "./batch.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import { RPC_ERROR } from "./rpc-error.ts";
 import { UnreadableMessageError } from "./unreadable-message.ts";
 

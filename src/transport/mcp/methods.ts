@@ -1,6 +1,6 @@
 import { isMessage } from "@bufbuild/protobuf";
 import { CallToolResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import type { Catalogue } from "../../app/catalogue.ts";
+import type { Catalogue } from "../../app/calls/catalogue.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { McpExchange } from "./exchange.ts";

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { Message } from "./message.ts";
 import { headerMismatch } from "./revision.ts";
 import { quoted } from "./rpc-error.ts";

@@ -1,5 +1,5 @@
-import type { ErrorCode } from "../../domain/errors.ts";
-import { isJsonObject } from "../../domain/json.ts";
+import type { ErrorCode } from "../../domain/core/errors.ts";
+import { isJsonObject } from "../../domain/core/json.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
 import type { Settlement } from "../x402/settlement.ts";

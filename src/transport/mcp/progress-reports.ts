@@ -1,4 +1,4 @@
-import type { Progress } from "../../domain/tool.ts";
+import type { Progress } from "../../domain/tools/tool.ts";
 import type { McpExchange } from "./exchange.ts";
 import type { ProgressToken } from "./tool-call.ts";
 

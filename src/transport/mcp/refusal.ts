@@ -1,5 +1,5 @@
 import { JsonFieldError } from "#httpjson/runtime/index.ts";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { McpExchange } from "./exchange.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../domain/json.ts";
+import { isJsonObject, type JsonObject } from "../../domain/core/json.ts";
 import type { Message } from "./message.ts";
 import { JsonRpcError, RPC_ERROR, quoted } from "./rpc-error.ts";
 

@@ -4,9 +4,9 @@ import { paymentProofFromJson } from "#gen/toolgate/v1/payment_http.ts";
 import type { PaymentProof } from "#gen/toolgate/v1/payment_pb.ts";
 import { callToolRequestFromJson } from "#gen/toolgate/v1/tool_service_http.ts";
 import type { CallToolRequestSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
-import type { Catalogue } from "../../app/catalogue.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
-import type { Tool } from "../../domain/tool.ts";
+import type { Catalogue } from "../../app/calls/catalogue.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
+import type { Tool } from "../../domain/tools/tool.ts";
 import { invalidParams, JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
 
 /** Token of progress notifications (MCP, Progress). */

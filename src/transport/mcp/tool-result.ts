@@ -1,8 +1,8 @@
 import type { MessageShape } from "@bufbuild/protobuf";
 import { receiptToJson } from "#gen/toolgate/v1/receipt_http.ts";
 import type { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
-import { jsonOf } from "../../domain/json-text.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
+import { jsonOf } from "../../domain/core/json-cache.ts";
 import type { Result } from "./modern-result.ts";
 
 /** Types of content blocks (MCP, tool result). */

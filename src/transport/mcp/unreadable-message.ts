@@ -1,5 +1,5 @@
 import { JsonFieldError, parseBody } from "#httpjson/runtime/index.ts";
-import { ToolgateError } from "../../domain/errors.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import { RPC_ERROR } from "./rpc-error.ts";
 
 /** A body that is neither JSON-RPC nor a tool call: INVALID_REQUEST with a JSON-RPC error code. */

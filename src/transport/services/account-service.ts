@@ -5,7 +5,7 @@ import {
   AccountSchema,
   AccountService,
 } from "#gen/toolgate/v1/account_service_pb.ts";
-import type { Account, Accounts } from "../../app/ports.ts";
+import type { Account, Accounts } from "../../app/accounts/accounts.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 

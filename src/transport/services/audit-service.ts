@@ -1,6 +1,6 @@
 import { AuditService } from "#gen/toolgate/v1/audit_service_pb.ts";
-import type { Audit } from "../../app/audit.ts";
-import { ToolgateError } from "../../domain/errors.ts";
+import type { Audit } from "../../app/operations/audit.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import { auditMessage } from "./audit-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 

@@ -7,10 +7,9 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { recordedAction, type RecordedActionDeps } from "../../app/operator-actions.ts";
-import type { NewAction } from "../../app/operations-ports.ts";
-import type { Caller } from "../../domain/caller.ts";
-import { isJsonObject } from "../../domain/json.ts";
+import { recordedAction, type RecordedActionDeps, type NewAction } from "../../app/operations/operator-actions.ts";
+import type { Caller } from "../../domain/accounts/caller.ts";
+import { isJsonObject } from "../../domain/core/json.ts";
 import type { KeyedContext } from "../request-context.ts";
 import type { AuditedAction, Endpoint, ServiceBinding } from "./service-impl.ts";
 

@@ -8,9 +8,10 @@ import {
   type Usage as UsageMessage,
   UsageSchema,
 } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { MAX_ACTIVE_KEYS } from "../../app/ports.ts";
-import type * as app from "../../app/statement-ports.ts";
-import { invalidField } from "../../domain/errors.ts";
+import { MAX_ACTIVE_KEYS } from "../../app/accounts/api-keys.ts";
+import type * as app from "../../app/accounts/statements.ts";
+import type { Usage, UsageReports } from "../../app/accounts/usage.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 import { keyIdIn } from "./key-id.ts";
 import { dateIn } from "./timestamp.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
@@ -19,7 +20,7 @@ import { toolIn } from "./tool-name.ts";
 
 export interface BalanceDeps {
   readonly statements: app.Statements;
-  readonly usageReports: app.UsageReports;
+  readonly usageReports: UsageReports;
 }
 
 /** The account's balance, statement and usage, for the account holder. */
@@ -120,6 +121,6 @@ function entryMessage({ kind, amount, balance, createdAt, ...entry }: app.Entry)
   });
 }
 
-function usageMessage({ charged, spent, failed }: app.Usage): UsageMessage {
+function usageMessage({ charged, spent, failed }: Usage): UsageMessage {
   return create(UsageSchema, { chargedCalls: charged, spentUsdcMicrousd: spent, failedCalls: failed });
 }

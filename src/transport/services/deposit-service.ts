@@ -6,12 +6,12 @@ import {
   DepositService,
   DepositState,
 } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import type { AccountDeposits } from "../../app/account-deposits.ts";
-import type { TrackedDeposit } from "../../app/deposit-looks.ts";
-import type * as domain from "../../domain/deposit.ts";
-import { depositMemo } from "../../domain/memo.ts";
-import { displayUsd } from "../../domain/money.ts";
-import { solanaPayUrl } from "../../domain/solana-pay.ts";
+import type { AccountDeposits } from "../../app/deposits/account-deposits.ts";
+import type { TrackedDeposit } from "../../app/deposits/deposit-tracker.ts";
+import type * as domain from "../../domain/deposits/deposit.ts";
+import { depositMemo } from "../../domain/payments/memo.ts";
+import { displayUsd } from "../../domain/core/money.ts";
+import { solanaPayUrl } from "../../domain/deposits/solana-pay.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
 const DEFAULT_LIMIT = 20;

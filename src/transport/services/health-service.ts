@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { HealthService, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
-import type { Health } from "../../app/ports.ts";
+import type { Health } from "../../app/operations/health.ts";
 import { DetailedError } from "../error-details.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 

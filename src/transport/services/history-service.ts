@@ -3,9 +3,8 @@ import {
   type HistoryFilter as FilterMessage,
   HistoryService,
 } from "#gen/toolgate/console/v1/history_service_pb.ts";
-import type { HistoryFilter, Receipts, Runs } from "../../app/ports.ts";
-import type { ChainPayment, History } from "../../app/statement-ports.ts";
-import { invalidField } from "../../domain/errors.ts";
+import type { HistoryFilter, Receipts, Runs, ChainPayment, History } from "../../app/calls/history.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 import { keyIdIn } from "./key-id.ts";
 import { dateIn } from "./timestamp.ts";
 import { found, pageQuery } from "./page.ts";

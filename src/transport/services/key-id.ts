@@ -1,5 +1,5 @@
-import { invalidField } from "../../domain/errors.ts";
-import { uuidOf } from "../../domain/ids.ts";
+import { invalidField } from "../../domain/core/errors.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
 
 /**
  * Returns the key id of a filter; undefined when empty.

@@ -1,6 +1,6 @@
 import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
-import type { ApiKeys } from "../../app/ports.ts";
-import { type KeyRules, validateNewKey } from "../../domain/new-key.ts";
+import type { ApiKeys } from "../../app/accounts/api-keys.ts";
+import { type KeyRules, validateNewKey } from "../../domain/accounts/new-key.ts";
 import { keyMessage, requestedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 

@@ -12,8 +12,11 @@ import {
   OperatorActionSchema,
   TreasuryStatusSchema,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
-import type { ExplainedFailure, Operations, ServiceStatus } from "../../app/operations.ts";
-import type * as ports from "../../app/operations-ports.ts";
+import type { ExplainedFailure, Operations, ServiceStatus } from "../../app/operations/operations.ts";
+import type { LastAudit } from "../../app/operations/audit.ts";
+import type { EndpointStatus } from "../../app/operations/chain-monitor.ts";
+import type { FailedPaymentKind as PaymentKind } from "../../app/operations/failed-payments.ts";
+import type { OperatorAction } from "../../app/operations/operator-actions.ts";
 import { auditMessage } from "./audit-message.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
@@ -91,7 +94,7 @@ function feePayerMessage(feePayer: NonNullable<ServiceStatus["feePayer"]>) {
   });
 }
 
-function endpointMessages(endpoints: readonly ports.EndpointStatus[]) {
+function endpointMessages(endpoints: readonly EndpointStatus[]) {
   const foremost = endpoints.reduce((most, { slot = 0n }) => (slot > most ? slot : most), 0n);
   return endpoints.map(({ host, slot, latencyMs, problem = "" }) =>
     create(EndpointStatusSchema, {
@@ -105,11 +108,11 @@ function endpointMessages(endpoints: readonly ports.EndpointStatus[]) {
   );
 }
 
-function lastAuditMessage({ at, findings }: ports.LastAudit) {
+function lastAuditMessage({ at, findings }: LastAudit) {
   return create(LastAuditSchema, { at: timestampFromDate(at), ...auditMessage(findings) });
 }
 
-const KINDS: Readonly<Record<ports.FailedPaymentKind, FailedPaymentKind>> = {
+const KINDS: Readonly<Record<PaymentKind, FailedPaymentKind>> = {
   reversed: FailedPaymentKind.REVERSED,
   unused: FailedPaymentKind.UNUSED,
   relay: FailedPaymentKind.RELAY,
@@ -135,7 +138,7 @@ function failedMessage({
   });
 }
 
-function actionMessage(action: ports.OperatorAction) {
+function actionMessage(action: OperatorAction) {
   const { actionId, at, actor, name, target, details, failure = "", repeatOf = "" } = action;
   return create(OperatorActionSchema, {
     actionId,

@@ -1,5 +1,5 @@
-import type { PageQuery } from "../../app/ports.ts";
-import { invalidField, ToolgateError } from "../../domain/errors.ts";
+import type { PageQuery } from "../../app/calls/history.ts";
+import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 
 export const DEFAULT_LIMIT = 20;
 

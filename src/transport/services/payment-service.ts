@@ -1,7 +1,7 @@
 import { PaymentService } from "#gen/toolgate/v1/payment_service_pb.ts";
-import type { Relay } from "../../app/relay-ports.ts";
-import { invalidField, ToolgateError } from "../../domain/errors.ts";
-import type { Quote, Quotes } from "../../domain/quote.ts";
+import type { Relay } from "../../app/payments/relay-port.ts";
+import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
+import type { Quote, Quotes } from "../../domain/payments/quote.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
 export interface PaymentServiceDeps {

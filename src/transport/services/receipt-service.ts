@@ -1,5 +1,5 @@
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
-import type { Receipts } from "../../app/ports.ts";
+import type { Receipts } from "../../app/calls/history.ts";
 import { found, pageQuery } from "./page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";

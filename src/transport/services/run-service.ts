@@ -1,5 +1,5 @@
 import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
-import type { Runs } from "../../app/ports.ts";
+import type { Runs } from "../../app/calls/history.ts";
 import { found, pageQuery } from "./page.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";

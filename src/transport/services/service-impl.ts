@@ -5,8 +5,8 @@ import type {
   MessageInitShape,
   MessageShape,
 } from "@bufbuild/protobuf";
-import type { ActionName } from "../../app/operations-ports.ts";
-import type { Scope } from "../../domain/scope.ts";
+import type { ActionName } from "../../app/operations/operator-actions.ts";
+import type { Scope } from "../../domain/accounts/scope.ts";
 import type { KeyedContext, RequestContext } from "../request-context.ts";
 
 /** A public method; with `optional`, a key that is sent must be valid. */

@@ -7,11 +7,11 @@ import {
   SessionService,
   type SignInRequest,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import type { Session, Sessions } from "../../app/session-ports.ts";
-import type { SignIn, SignInProof } from "../../app/sign-in.ts";
-import type { Clock } from "../../domain/clock.ts";
-import { ToolgateError } from "../../domain/errors.ts";
-import { SESSION_MS } from "../../domain/sign-in.ts";
+import type { Session, Sessions } from "../../app/accounts/sessions.ts";
+import type { SignIn, SignInProof } from "../../app/accounts/sign-in.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { SESSION_MS } from "../../domain/accounts/sign-in.ts";
 import type { ConsoleOrigin } from "../console-server/console-origin.ts";
 import { setCookieHeader, clearCookieHeader } from "../console-server/cookie.ts";
 import { SignInLimits } from "../console-server/sign-in-limits.ts";

@@ -1,5 +1,5 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { invalidField } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 
 /** Years 1 to 9999, seconds since the Unix epoch (google.protobuf.Timestamp). */
 const [FIRST, LAST] = [-62_135_596_800n, 253_402_300_799n];

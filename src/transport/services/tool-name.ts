@@ -1,4 +1,4 @@
-import { invalidField } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 
 /**
  * Returns the tool name of a filter; undefined when empty. The tool need not exist any more.

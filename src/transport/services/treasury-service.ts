@@ -7,16 +7,18 @@ import {
   TreasuryService,
   TreasuryWatchSchema,
 } from "#gen/toolgate/v1/treasury_service_pb.ts";
-import type * as ports from "../../app/treasury-ports.ts";
-import { invalidField } from "../../domain/errors.ts";
+import type { Refunds } from "../../app/treasury/refunds.ts";
+import type * as app from "../../app/treasury/suspense.ts";
+import type { TreasuryLedger, WatchState } from "../../app/treasury/treasury-ledger.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 import { globalPageQuery } from "./page.ts";
 import { receiptMessage } from "./receipt-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
 export interface TreasuryDeps {
-  readonly suspense: ports.Suspense;
-  readonly refunds: ports.Refunds;
-  readonly books: Pick<ports.TreasuryLedger, "watch" | "suspended">;
+  readonly suspense: app.Suspense;
+  readonly refunds: Refunds;
+  readonly books: Pick<TreasuryLedger, "watch" | "suspended">;
   /** The treasury's token account, base58. */
   readonly tokenAccount: string;
 }
@@ -72,12 +74,12 @@ export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof Treas
   });
 }
 
-const SUSPENSE_STATUS: Readonly<Record<ports.SuspenseStatus, SuspenseStatus>> = {
+const SUSPENSE_STATUS: Readonly<Record<app.SuspenseStatus, SuspenseStatus>> = {
   open: SuspenseStatus.OPEN,
   assigned: SuspenseStatus.ASSIGNED,
 };
 
-function ownerOf(owner: AssignSuspenseRequest["owner"]): ports.SuspenseRecipient {
+function ownerOf(owner: AssignSuspenseRequest["owner"]): app.SuspenseRecipient {
   switch (owner.case) {
     case "accountId":
       return { accountId: owner.value };
@@ -88,7 +90,7 @@ function ownerOf(owner: AssignSuspenseRequest["owner"]): ports.SuspenseRecipient
   }
 }
 
-function transferMessage(transfer: ports.SuspendedTransfer) {
+function transferMessage(transfer: app.SuspendedTransfer) {
   const { txSignature, amount, memos, payer, blockTime, status, assignedTo, reason } = transfer;
   return create(SuspendedTransferSchema, {
     txSignature,
@@ -103,7 +105,7 @@ function transferMessage(transfer: ports.SuspendedTransfer) {
 }
 
 function ownerMember(
-  owner: ports.SuspenseRecipient | undefined,
+  owner: app.SuspenseRecipient | undefined,
 ): NonNullable<MessageInitShape<typeof SuspendedTransferSchema>["owner"]> {
   if (owner === undefined) return { case: undefined };
   return owner === "operator"
@@ -111,7 +113,7 @@ function ownerMember(
     : { case: "accountId", value: owner.accountId };
 }
 
-function watchMessage({ opening, expected, slot, checkedAt }: ports.WatchState) {
+function watchMessage({ opening, expected, slot, checkedAt }: WatchState) {
   return create(TreasuryWatchSchema, {
     openingUsdcMicrousd: opening,
     expectedUsdcMicrousd: expected,

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { uuidOf } from "../../../src/domain/ids.ts";
+import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { query } from "../../support/database-server.ts";
 import { startModelServer, type ModelServer } from "../../support/model-server.ts";
 import type { Agent, World } from "../../support/world.ts";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { readServeConfig } from "../../../src/config/config.ts";
 import { collectSecrets } from "../../../src/config/secrets.ts";
-import { ToolgateError } from "../../../src/domain/errors.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import { startGateway } from "../../../src/gateway.ts";
 import { createLogger } from "../../../src/log.ts";
 import { around } from "../fault-ports.ts";

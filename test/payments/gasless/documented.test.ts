@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { RELAY_REFUSALS } from "../../../src/domain/relay-refusal.ts";
+import { RELAY_REFUSALS } from "../../../src/domain/payments/relay-refusal.ts";
 import {
   feeOf,
   GUARD_UNITS,

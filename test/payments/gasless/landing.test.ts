@@ -28,7 +28,7 @@ import {
   signed,
   transfer,
   type Scene,
-} from "./scene.ts";
+} from "./fixture.ts";
 
 /** Transactions that clients build: the relay signs them, and they land at the fee that it reckoned with. */
 let local: LocalChain;

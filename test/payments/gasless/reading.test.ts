@@ -2,7 +2,7 @@ import { createPrivateKey, sign } from "node:crypto";
 import { TransactionMessage, VersionedMessage, VersionedTransaction } from "@solana/web3.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { expectRefused, limit, makeScene, memo, payment, refusalOf, signed } from "./scene.ts";
+import { expectRefused, limit, makeScene, memo, payment, refusalOf, signed } from "./fixture.ts";
 
 const scene = makeScene();
 const { payer } = scene;

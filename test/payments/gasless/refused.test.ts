@@ -23,7 +23,7 @@ import {
   TransactionInstruction,
 } from "@solana/web3.js";
 import { describe, expect, it } from "vitest";
-import type { RelayRefusal } from "../../../src/domain/relay-refusal.ts";
+import type { RelayRefusal } from "../../../src/domain/payments/relay-refusal.ts";
 import {
   bid,
   expectRefused,
@@ -44,7 +44,7 @@ import {
   transfer,
   usdcOf,
   type Scene,
-} from "./scene.ts";
+} from "./fixture.ts";
 
 const scene = makeScene();
 const { feePayer, payer, treasuryOwner } = scene;

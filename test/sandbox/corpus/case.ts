@@ -1,5 +1,5 @@
-import type { JsonValue } from "../../../src/domain/json.ts";
-import type { SandboxLanguage, SandboxStatus } from "../../../src/domain/sandbox.ts";
+import type { JsonValue } from "../../../src/domain/core/json.ts";
+import type { SandboxLanguage, SandboxStatus } from "../../../src/domain/tools/sandbox.ts";
 
 /** Code that attacks, and what must come of it. */
 export interface Case {

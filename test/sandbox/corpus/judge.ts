@@ -1,4 +1,4 @@
-import type { SandboxOutcome } from "../../../src/domain/sandbox.ts";
+import type { SandboxOutcome } from "../../../src/domain/tools/sandbox.ts";
 import type { Case } from "./case.ts";
 import type { CanaryHost } from "./canary-host.ts";
 

@@ -1,4 +1,4 @@
-import type { SandboxOutcome } from "../../../src/domain/sandbox.ts";
+import type { SandboxOutcome } from "../../../src/domain/tools/sandbox.ts";
 import type { Case } from "./case.ts";
 import { preludeOf, snippetOf } from "./cases.ts";
 

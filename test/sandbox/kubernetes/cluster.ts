@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";
-import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
+import type { SandboxEngine } from "../../../src/domain/tools/sandbox.ts";
 import { type KubernetesSection, kubernetesSchema } from "../../../src/sandbox/kubernetes/config.ts";
 import { openKubernetesEngine } from "../../../src/sandbox/kubernetes/engine.ts";
 import { FakeApiServer, type Rule, TOKEN } from "./api-server.ts";

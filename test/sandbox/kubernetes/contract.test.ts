@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { afterAll } from "vitest";
-import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
+import type { SandboxEngine } from "../../../src/domain/tools/sandbox.ts";
 import { ProcessEngine } from "../../../src/sandbox/process/process-engine.ts";
 import { engineContract } from "../engine-contract.ts";
 import { Cluster } from "./cluster.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/sandbox.ts";
+import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/tools/sandbox.ts";
 import { startedLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
 import { emptyOutcome } from "../../../src/sandbox/kubernetes/outcomes.ts";
 import { job } from "../contract-code.ts";

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
+import type { SandboxEngine } from "../../../src/domain/tools/sandbox.ts";
 import { startedLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
 import { emptyOutcome } from "../../../src/sandbox/kubernetes/outcomes.ts";
 import { reachableTargets } from "../../../src/sandbox/kubernetes/pod/reach.ts";

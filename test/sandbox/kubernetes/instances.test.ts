@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
+import type { SandboxEngine } from "../../../src/domain/tools/sandbox.ts";
 import { startedLine } from "../../../src/sandbox/kubernetes/frames.ts";
 import { nameOf } from "../../../src/sandbox/kubernetes/manifest.ts";
 import { job } from "../contract-code.ts";

@@ -5,7 +5,7 @@ import path from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { V1Pod, V1PodSpec } from "@kubernetes/client-node";
-import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
+import type { SandboxEngine } from "../../../src/domain/tools/sandbox.ts";
 import { readJob } from "../../../src/sandbox/kubernetes/pod/job-file.ts";
 import { serveJob } from "../../../src/sandbox/kubernetes/pod/serve-job.ts";
 import type { FakeApiServer } from "./api-server.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { kubernetesSchema, podMemoryMib } from "../../../src/sandbox/kubernetes/config.ts";
 import { jobManifest, nameOf, secretData, secretManifest } from "../../../src/sandbox/kubernetes/manifest.ts";
-import { newId } from "../../../src/domain/ids.ts";
+import { newId } from "../../../src/domain/core/ids.ts";
 import { job } from "../contract-code.ts";
 import { refusalOf, restrictedProblems } from "./admission.ts";
 import { IMAGE } from "./cluster.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/sandbox.ts";
+import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/tools/sandbox.ts";
 import { startedLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
 import { nameOf } from "../../../src/sandbox/kubernetes/manifest.ts";
 import { emptyOutcome } from "../../../src/sandbox/kubernetes/outcomes.ts";

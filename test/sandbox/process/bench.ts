@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { SandboxJob, SandboxLanguage } from "../../../src/domain/sandbox.ts";
+import type { SandboxJob, SandboxLanguage } from "../../../src/domain/tools/sandbox.ts";
 import { launchLine, type LaunchLine } from "../../../src/sandbox/process/launch-line.ts";
 import { DEFAULT_LIMITS } from "../../../src/sandbox/process/limits.ts";
 import type { Probe } from "../../../src/sandbox/process/probes.ts";

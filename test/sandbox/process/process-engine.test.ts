@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SandboxJob } from "../../../src/domain/sandbox.ts";
+import type { SandboxJob } from "../../../src/domain/tools/sandbox.ts";
 import { ProcessEngine } from "../../../src/sandbox/process/process-engine.ts";
 import { isolations } from "../isolations.ts";
 import { descendants } from "../process-watch.ts";

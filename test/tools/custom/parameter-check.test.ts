@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/domain/json.ts";
+import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { ParameterCheck } from "../../../src/tools/custom/parameter-check.ts";
 import { deliverable } from "../../../src/tools/custom/deliverable.ts";
 import { fromJson, toBinary } from "@bufbuild/protobuf";

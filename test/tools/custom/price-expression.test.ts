@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/domain/json.ts";
+import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { customToolsSchema } from "../../../src/tools/custom/config.ts";
 import { PriceExpression, type PriceBounds } from "../../../src/tools/custom/price-expression.ts";
 

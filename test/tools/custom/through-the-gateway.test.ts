@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import type { JsonObject } from "../../../src/domain/json.ts";
+import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { DOORS, type Call } from "../../interop/doors.ts";
 import { mcpDoor } from "../../interop/mcp-doors.ts";
 import { secret } from "../../support/record.ts";

@@ -6,10 +6,10 @@ import {
   type ChatModels,
   type ChatOptions,
   type ChatRequest,
-} from "../../../src/domain/chat.ts";
-import { ToolgateError } from "../../../src/domain/errors.ts";
-import { parseTokenRate } from "../../../src/domain/token-rate.ts";
-import type { Tool } from "../../../src/domain/tool.ts";
+} from "../../../src/domain/tools/chat.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
+import { parseTokenRate } from "../../../src/domain/tools/token-rate.ts";
+import type { Tool } from "../../../src/domain/tools/tool.ts";
 import { inferenceChat } from "../../../src/tools/inference-chat/tool.ts";
 import { call, refusalOf, toolContext } from "../tool-context.ts";
 

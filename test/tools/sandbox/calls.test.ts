@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { JsonValue } from "../../../src/domain/json.ts";
+import type { JsonValue } from "../../../src/domain/core/json.ts";
 import type { SelfTestStatus } from "../../../src/tools/define-tool.ts";
 import { pricesSchema } from "../../../src/tools/prices.ts";
 import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { ToolgateError } from "../../../src/domain/errors.ts";
-import { newId } from "../../../src/domain/ids.ts";
-import type { JsonObject } from "../../../src/domain/json.ts";
-import { DEFAULT_TIER } from "../../../src/domain/rate-limit.ts";
-import type { Tool } from "../../../src/domain/tool.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
+import { newId } from "../../../src/domain/core/ids.ts";
+import type { JsonObject } from "../../../src/domain/core/json.ts";
+import { DEFAULT_TIER } from "../../../src/domain/accounts/rate-limit.ts";
+import type { Tool } from "../../../src/domain/tools/tool.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 import type { Postgres } from "../../../src/postgres/index.ts";
 import { openPool } from "../../../src/postgres/pool.ts";

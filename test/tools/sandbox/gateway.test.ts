@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import type { JsonObject } from "../../../src/domain/json.ts";
+import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../../support/world.ts";
 import { watch } from "../../contract/mcp-client.ts";
 import { callGrpc, grpcClient } from "../../transport/grpc-client.ts";

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, expect, vi } from "vitest";
-import type { JsonObject } from "../../../src/domain/json.ts";
+import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { request, type Agent, type Answer } from "../../support/world.ts";
-import { figureOf } from "../../treasury/scene.ts";
+import { figureOf } from "../../treasury/fixture.ts";
 
 /** Calls of the sandbox's tools at a gateway whose engine is the real one. */
 

@@ -1,10 +1,10 @@
-import { ToolgateError } from "../../../src/domain/errors.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import {
   cancelledBeforeStart,
   type SandboxEngine,
   type SandboxJob,
   type SandboxOutcome,
-} from "../../../src/domain/sandbox.ts";
+} from "../../../src/domain/tools/sandbox.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 import type { SelfTestStatus } from "../../../src/tools/define-tool.ts";
 import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ToolgateError } from "../../../src/domain/errors.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import { KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
 import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
 import { QUANTIZATIONS } from "../../../src/tools/vram-estimate/quantization.ts";

@@ -1,9 +1,8 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { ToolgateError } from "../../../src/domain/errors.ts";
-import type { ExportFile } from "../../../src/transport/exports/export-file.ts";
-import { dateOf } from "../../../src/transport/exports/export-file.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
+import { type ExportFile, dateOf } from "../../../src/transport/exports/export-file.ts";
 import { serveExports } from "../export-server.ts";
 
 let server: Awaited<ReturnType<typeof serveExports>> | undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { PaymentRequiredError } from "../../../src/app/payment-required.ts";
-import { stepIdOf } from "../../../src/domain/quote.ts";
+import { PaymentRequiredError } from "../../../src/app/calls/payment-required-error.ts";
+import { stepIdOf } from "../../../src/domain/payments/quote.ts";
 import { PaymentRequiredMessages } from "../../../src/transport/services/payment-required-message.ts";
 import { PAYMENT } from "../gateway.ts";
 

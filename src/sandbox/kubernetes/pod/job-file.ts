@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { SANDBOX_LANGUAGES, type SandboxJob } from "../../../domain/sandbox.ts";
+import { SANDBOX_LANGUAGES, type SandboxJob } from "../../../domain/tools/sandbox.ts";
 
 const memoryMb = z.int().min(64);
 

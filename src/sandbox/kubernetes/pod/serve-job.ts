@@ -1,4 +1,4 @@
-import type { SandboxCapabilities, SandboxEngine, SandboxJob } from "../../../domain/sandbox.ts";
+import type { SandboxCapabilities, SandboxEngine, SandboxJob } from "../../../domain/tools/sandbox.ts";
 import { startedLine, resultLines } from "../frames.ts";
 import { emptyOutcome, type PodResult } from "../outcomes.ts";
 import { reachableTargets } from "./reach.ts";

@@ -1,7 +1,7 @@
 import { fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
 import { Metadata, status, type Client } from "@grpc/grpc-js";
-import { invalidField, type ToolgateError } from "../../../domain/errors.ts";
-import { isJsonObject, type JsonObject } from "../../../domain/json.ts";
+import { invalidField, type ToolgateError } from "../../../domain/core/errors.ts";
+import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
 import { callFailed, unavailable, failedAfterWork } from "../failure.ts";

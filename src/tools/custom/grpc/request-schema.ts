@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { field as fieldRules, Ignore, oneof as oneofRules } from "#gen/buf/validate/validate_pb.ts";
-import type { JsonObject } from "../../../domain/json.ts";
+import type { JsonObject } from "../../../domain/core/json.ts";
 import { commentAbove } from "./comments.ts";
 import { keySchema, scalarSchema, sharedName } from "./scalar-schema.ts";
 import { isAny, wellKnownSchema, wrappedScalar } from "./well-known-schema.ts";

@@ -1,5 +1,5 @@
 import { ScalarType } from "@bufbuild/protobuf";
-import type { JsonObject } from "../../../domain/json.ts";
+import type { JsonObject } from "../../../domain/core/json.ts";
 import { integerPattern } from "./decimal-pattern.ts";
 
 const INT32 = [-(2n ** 31n), 2n ** 31n - 1n] as const;

@@ -1,5 +1,5 @@
 import { ScalarType, type DescMessage } from "@bufbuild/protobuf";
-import type { JsonObject } from "../../../domain/json.ts";
+import type { JsonObject } from "../../../domain/core/json.ts";
 import { positiveUpTo } from "./decimal-pattern.ts";
 
 /** RFC 3339, from year 1, up to nanoseconds. */

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 import SwaggerParser from "@apidevtools/swagger-parser";
-import { isJsonObject } from "../../../domain/json.ts";
+import { isJsonObject } from "../../../domain/core/json.ts";
 
 type ApiDocument = Exclude<Parameters<typeof SwaggerParser.validate>[0], string>;
 

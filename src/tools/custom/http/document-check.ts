@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
-import type { JsonObject } from "../../../domain/json.ts";
+import type { JsonObject } from "../../../domain/core/json.ts";
 
 const LIMIT_MS = 20_000;
 

@@ -1,5 +1,5 @@
-import { ToolgateError } from "../../../domain/errors.ts";
-import type { JsonObject } from "../../../domain/json.ts";
+import { ToolgateError } from "../../../domain/core/errors.ts";
+import type { JsonObject } from "../../../domain/core/json.ts";
 import { neverConnected, openGuardedFetch, type OpenFetch } from "../../../outbound/guarded-fetch.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendCall, BackendDescription } from "../backend.ts";

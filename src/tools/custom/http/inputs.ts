@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import { isReserved } from "../headers.ts";
 import type { OpenApiDocument } from "./document.ts";
 import { SchemaWriter } from "./json-schema.ts";

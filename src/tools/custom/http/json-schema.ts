@@ -1,5 +1,5 @@
 import { fromSchema } from "@openapi-contrib/openapi-schema-to-json-schema";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import { resolveReference, type OpenApiDocument } from "./document.ts";
 
 /** Keywords with schemas, and keywords with named schemas (JSON Schema 2020-12, Core 10). */

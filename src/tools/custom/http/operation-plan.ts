@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import { mayConnect, networkFor, type Guard } from "../../../outbound/address-guard.ts";
 import { isUrl, type HttpSection } from "../settings.ts";
 import type { OpenApiDocument } from "./document.ts";

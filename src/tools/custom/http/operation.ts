@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import { resolved, type OpenApiDocument } from "./document.ts";
 
 const METHODS = [

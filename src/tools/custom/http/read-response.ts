@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../domain/json.ts";
+import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import { ResponseTooLongError } from "../../../outbound/guarded-fetch.ts";
 import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
 import { omitted } from "../omitted.ts";

@@ -1,6 +1,6 @@
-import { invalidField } from "../../../domain/errors.ts";
-import { fieldPath } from "../../../domain/field-path.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
+import { invalidField } from "../../../domain/core/errors.ts";
+import { fieldPath } from "../../../domain/core/field-path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import type { Inputs, ParameterInput } from "./inputs.ts";
 import { encoded, headerValue, pairsOf, pathPart, type Pair } from "./parameter-styles.ts";
 

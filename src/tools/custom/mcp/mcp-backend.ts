@@ -1,6 +1,6 @@
 import { ProtocolError, SdkHttpError, type CallToolResult, type Tool } from "@modelcontextprotocol/client";
-import { ToolgateError } from "../../../domain/errors.ts";
-import type { JsonObject } from "../../../domain/json.ts";
+import { ToolgateError } from "../../../domain/core/errors.ts";
+import type { JsonObject } from "../../../domain/core/json.ts";
 import {
   ResponseTooLongError,
   neverConnected,

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import { isJsonObject, type JsonObject } from "../../../domain/json.ts";
+import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 
 /** Returns the structured content if it is an object; else the content blocks and their text. */
 export function resultOf({ structuredContent, content }: CallToolResult): JsonObject {

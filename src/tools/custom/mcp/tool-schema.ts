@@ -1,5 +1,5 @@
 import type { Tool } from "@modelcontextprotocol/client";
-import { isJsonObject, type JsonObject } from "../../../domain/json.ts";
+import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import { outputCheck } from "./output-check.ts";
 
 /**

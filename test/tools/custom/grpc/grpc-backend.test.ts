@@ -5,7 +5,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { ServerCredentials, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import type { JsonObject } from "../../../../src/domain/json.ts";
+import type { JsonObject } from "../../../../src/domain/core/json.ts";
 import type { Guard } from "../../../../src/outbound/address-guard.ts";
 import type { BackendOptions } from "../../../../src/tools/custom/backend-options.ts";
 import { GrpcBackend } from "../../../../src/tools/custom/grpc/grpc-backend.ts";

@@ -16,7 +16,7 @@ import {
   timestampFromMs,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
-import type { JsonValue } from "../../../../src/domain/json.ts";
+import type { JsonValue } from "../../../../src/domain/core/json.ts";
 import fc from "fast-check";
 
 type Value = unknown;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../../src/domain/json.ts";
+import type { JsonObject } from "../../../../src/domain/core/json.ts";
 import { inputsOf } from "../../../../src/tools/custom/http/inputs.ts";
 import { findOperation } from "../../../../src/tools/custom/http/operation.ts";
 import { composeRequest } from "../../../../src/tools/custom/http/request.ts";

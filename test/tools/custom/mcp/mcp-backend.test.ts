@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import type { JsonObject } from "../../../../src/domain/json.ts";
+import type { JsonObject } from "../../../../src/domain/core/json.ts";
 import type { BackendOptions } from "../../../../src/tools/custom/backend-options.ts";
 import { McpBackend } from "../../../../src/tools/custom/mcp/mcp-backend.ts";
 import type { McpSection } from "../../../../src/tools/custom/mcp/section.ts";

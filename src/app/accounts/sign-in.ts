@@ -1,0 +1,139 @@
+import { parseAddress } from "../../domain/core/base58.ts";
+import type { Clock, Random } from "../../domain/core/clock.ts";
+import { isCanonicalKey, isSignedBy } from "../../domain/core/ed25519.ts";
+import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
+import { isTextSigned } from "../../domain/accounts/offchain-message.ts";
+import {
+  isValidChallenge,
+  isNonce,
+  newChallenge,
+  type SignInInput,
+  type SignInOrigin,
+} from "../../domain/accounts/sign-in.ts";
+import type { Accounts } from "./accounts.ts";
+import type { Session, Sessions } from "./sessions.ts";
+import type { SignInChallenges } from "./sign-in-challenges.ts";
+import type { SignInForms } from "./sign-in-forms.ts";
+
+/** What signing in needs. */
+export interface SignInDeps {
+  readonly challenges: SignInChallenges;
+  readonly sessions: Sessions;
+  readonly accounts: Pick<Accounts, "create">;
+  readonly forms: SignInForms;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Where the console is; never what a request says of that. */
+  readonly origin: () => SignInOrigin;
+}
+
+/** What a wallet signed: the text, or a transaction that says it. */
+export type SignInProof =
+  | { readonly kind: "message"; readonly signed: Uint8Array; readonly signature: Uint8Array }
+  | { readonly kind: "transaction"; readonly transaction: Uint8Array };
+
+/** An answered challenge. Of all this only signatures are believed. */
+export interface SignInAttempt {
+  readonly nonce: string;
+  readonly address: string;
+  readonly proof: SignInProof;
+  /** Where it comes from. */
+  readonly from: { readonly address: string; readonly userAgent: string };
+}
+
+/**
+ * Signing in with a Solana wallet. The text that must have been signed is made here, from the challenge that was kept and the address
+ * that is claimed; the signature must be that of the key which is the address. Nothing is read out of what was signed.
+ */
+export class SignIn {
+  readonly #deps: SignInDeps;
+
+  constructor(deps: SignInDeps) {
+    this.#deps = deps;
+  }
+
+  /** Makes a challenge, good once and for five minutes. */
+  async begin(): Promise<SignInInput> {
+    const { challenges, clock, random, origin } = this.#deps;
+    const input = newChallenge(origin(), clock, random);
+    await challenges.add(input);
+    return input;
+  }
+
+  /**
+   * The transaction for wallets that sign no texts.
+   * @throws ToolgateError INVALID_REQUEST for an address that is none, and a challenge that is unknown, used or over
+   */
+  async buildTransaction(nonce: string, address: string): Promise<Uint8Array> {
+    const { challenges, forms } = this.#deps;
+    keyOf(address);
+    const input = isNonce(nonce) ? this.#good(await challenges.find(nonce)) : undefined;
+    if (!input) throw invalidField("nonce", OVER);
+    return forms.transactionOf(await forms.textOf(input, address), address);
+  }
+
+  /**
+   * Begins a session. The challenge is used up, whatever comes of it.
+   * @throws ToolgateError INVALID_REQUEST for an address that is none; UNAUTHORIZED
+   */
+  async signIn({ nonce, address, proof, from }: SignInAttempt): Promise<{ session: Session; token: string }> {
+    const { challenges, sessions, accounts, forms } = this.#deps;
+    const key = keyOf(address);
+    const input = isNonce(nonce) ? this.#good(await challenges.take(nonce)) : undefined;
+    if (!input) throw unauthorized(`nonce: ${OVER}`);
+    const text = await forms.textOf(input, address);
+    if (proof.kind === "message") demandMessage(proof, text, key);
+    else await this.#demandTransaction(proof.transaction, text, address, key);
+    const { accountId } = await accounts.create(address);
+    return sessions.begin({ accountId, ...from });
+  }
+
+  #good(input: SignInInput | undefined): SignInInput | undefined {
+    const { origin, clock } = this.#deps;
+    return input && isValidChallenge(input, origin(), clock) ? input : undefined;
+  }
+
+  async #demandTransaction(
+    transaction: Uint8Array,
+    text: string,
+    address: string,
+    key: Uint8Array,
+  ): Promise<void> {
+    const read = await this.#deps.forms.readTransaction(transaction, address);
+    if (typeof read === "string")
+      throw unauthorized(`transaction: ${read}; sign the one of BuildSignInTransaction`);
+    if (read.text !== text) throw unauthorized("transaction: its memo is not the challenge's text");
+    if (!isSignedBy(key, read.message, read.signature))
+      throw unauthorized("transaction: is not signed by the address");
+  }
+}
+
+const OVER = "the challenge is unknown, was used or is over; begin to sign in anew";
+
+/** @throws ToolgateError UNAUTHORIZED */
+function demandMessage(
+  proof: Extract<SignInProof, { kind: "message" }>,
+  text: string,
+  key: Uint8Array,
+): void {
+  if (!isTextSigned(proof.signed, text, key)) {
+    throw unauthorized(
+      "message.signed_message: is not the challenge's text with the address; sign exactly that",
+    );
+  }
+  if (!isSignedBy(key, proof.signed, proof.signature)) {
+    throw unauthorized("message.signature: is not the address's own over message.signed_message");
+  }
+}
+
+/** @throws ToolgateError INVALID_REQUEST */
+function keyOf(address: string): Uint8Array {
+  const key = parseAddress(address);
+  if (!key || !isCanonicalKey(key))
+    throw invalidField("address", "is not a Solana address (base58, 32 bytes)");
+  return key;
+}
+
+function unauthorized(message: string): ToolgateError {
+  return new ToolgateError("UNAUTHORIZED", message);
+}

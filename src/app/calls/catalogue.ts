@@ -1,0 +1,50 @@
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { ListedTool, Tool } from "../../domain/tools/tool.ts";
+
+/** The tools that this installation offers, in their fixed order. */
+export class Catalogue {
+  readonly tools: readonly Tool[];
+  readonly #byName: ReadonlyMap<string, Tool>;
+  #listed: readonly ListedTool[] = [];
+
+  constructor(tools: readonly Tool[]) {
+    this.tools = tools;
+    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+  }
+
+  /** What anyone may read of the tools: the same array until something in it changes, so that documents can be kept with it. */
+  listed(): readonly ListedTool[] {
+    if (this.tools.some((tool, index) => hasChanged(tool, this.#listed[index])))
+      this.#listed = this.tools.map(listing);
+    return this.#listed;
+  }
+
+  /**
+   * The tool of that name.
+   * @throws ToolgateError TOOL_NOT_FOUND, or TOOL_UNAVAILABLE for one that is announced only
+   */
+  resolve(name: string): Tool {
+    const tool = this.#byName.get(name);
+    if (!tool) {
+      const names = this.tools.filter((one) => one.status === "active").map((one) => one.name);
+      throw new ToolgateError(
+        "TOOL_NOT_FOUND",
+        `tool: there is no tool ${JSON.stringify(name.slice(0, 128))}; there are ${names.join(", ")}`,
+      );
+    }
+    if (tool.status !== "active")
+      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${name} is announced but cannot be called yet`);
+    return tool;
+  }
+}
+
+/** Name, billing and price of a tool never change. */
+function hasChanged({ status, description, inputSchema }: Tool, listed: ListedTool | undefined): boolean {
+  return (
+    listed?.status !== status || listed.description !== description || listed.inputSchema !== inputSchema
+  );
+}
+
+function listing({ name, status, billable, description, inputSchema, fixedPrice }: Tool): ListedTool {
+  return { name, status, billable, description, inputSchema, fixedPrice };
+}

@@ -1,0 +1,135 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Metrics } from "../operations/metrics.ts";
+import type { TreasuryLedger } from "../treasury/treasury-ledger.ts";
+import { JobRunner } from "./job-runner.ts";
+import type { Log } from "../../domain/core/log.ts";
+import type { Job } from "./job.ts";
+
+/** How long the lead lasts unless it is kept, ms. With a beat before and after it, a dead leader is replaced within 15 s. */
+const LEASE_MS = 9_000;
+
+/** How often the lead is taken or kept, ms. */
+const BEAT_MS = 3_000;
+
+/** How long a shutdown waits for rounds that were cut off, and for the lead to be given up, ms. */
+const CLOSING_MS = 1_000;
+
+/** What the keeper works with. */
+export interface BackgroundWorkerOptions {
+  readonly leadership: Pick<TreasuryLedger, "acquireLeadership" | "releaseLeadership">;
+  /** What one instance does at a time: the one that leads. */
+  readonly leaderJobs: readonly Job[];
+  /** What every instance does. */
+  readonly instanceJobs: readonly Job[];
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly leaseMs?: number;
+  readonly heartbeatMs?: number;
+}
+
+/**
+ * Keeps the treasury: runs on every instance, and has the one that leads do the work. The lead is a lease in the database: whoever
+ * cannot keep it stops working before another can take it. Each work goes at its own pace; one that fails or hangs holds up neither
+ * the others nor the lead.
+ */
+export class BackgroundWorker {
+  readonly #options: BackgroundWorkerOptions;
+  readonly #leaseMs: number;
+  readonly #beatMs: number;
+  readonly #rounds: JobRunner;
+  readonly #closing = new AbortController();
+  readonly #loops = new Set<Promise<void>>();
+  #term: AbortController | undefined;
+  #lapse: NodeJS.Timeout | undefined;
+
+  constructor(options: BackgroundWorkerOptions) {
+    this.#options = options;
+    this.#leaseMs = options.leaseMs ?? LEASE_MS;
+    this.#beatMs = options.heartbeatMs ?? BEAT_MS;
+    this.#rounds = new JobRunner(options);
+    const names = [
+      "lead" as const,
+      ...[...options.leaderJobs, ...options.instanceJobs].map(({ name }) => name),
+    ];
+    for (const work of names) options.metrics.count("toolgate_keeper_failures_total", 0, { work });
+  }
+
+  /** Begins to take part. */
+  start(): void {
+    if (this.#loops.size > 0) return;
+    this.#loop(() => this.#beat(), { afterMs: 0, everyMs: this.#beatMs }, this.#closing.signal);
+    for (const work of this.#options.instanceJobs) this.#doWork(work, this.#closing.signal);
+  }
+
+  /** Ends all work and gives the lead up. Resolves soon, whatever hangs. */
+  async close(): Promise<void> {
+    const started = this.#loops.size > 0;
+    this.#closing.abort(new Error("the keeper is closing"));
+    this.#endTerm();
+    await Promise.all(this.#loops);
+    await Promise.race([this.#rounds.settled(), delay(CLOSING_MS, undefined, { ref: false })]);
+    if (!started) return;
+    const resign = {
+      name: "lead" as const,
+      limitMs: CLOSING_MS,
+      run: () => this.#options.leadership.releaseLeadership(),
+    };
+    await this.#rounds.run(resign, new AbortController().signal);
+  }
+
+  /** Takes or keeps the lead. When that fails, the last success counts for as long as its lease. */
+  async #beat(): Promise<void> {
+    // Counted from before the asking, so that it ends here before it ends in the database.
+    const lapse = setTimeout(() => this.#endTerm(), this.#leaseMs).unref();
+    const ask = {
+      name: "lead" as const,
+      limitMs: this.#beatMs,
+      run: () => this.#options.leadership.acquireLeadership(this.#leaseMs),
+    };
+    const leads = await this.#rounds.run(ask, this.#closing.signal);
+    if (leads === undefined || this.#closing.signal.aborted) {
+      clearTimeout(lapse);
+      return;
+    }
+    clearTimeout(this.#lapse);
+    this.#lapse = lapse;
+    if (leads) this.#beginTerm();
+    else this.#endTerm();
+  }
+
+  #beginTerm(): void {
+    if (this.#term) return;
+    this.#term = new AbortController();
+    this.#options.metrics.set("toolgate_keeper_leading", 1);
+    this.#options.log.info({}, "this instance watches the treasury from now on");
+    for (const work of this.#options.leaderJobs) this.#doWork(work, this.#term.signal);
+  }
+
+  #endTerm(): void {
+    clearTimeout(this.#lapse);
+    if (!this.#term) return;
+    this.#term.abort(new Error("this instance leads no longer"));
+    this.#term = undefined;
+    this.#options.metrics.set("toolgate_keeper_leading", 0);
+    this.#options.log.info({}, "this instance watches the treasury no longer");
+    for (const work of this.#options.leaderJobs) work.onLeadershipLost?.();
+  }
+
+  #doWork(work: Job, stop: AbortSignal): void {
+    this.#loop(() => this.#rounds.run(work, stop), work, stop);
+  }
+
+  #loop(round: () => Promise<unknown>, pace: Pick<Job, "afterMs" | "everyMs">, stop: AbortSignal): void {
+    const loop = (async () => {
+      for (let pauseMs = pace.afterMs; await pause(pauseMs, stop); pauseMs = pace.everyMs) await round();
+    })();
+    this.#loops.add(loop);
+    void loop.finally(() => this.#loops.delete(loop));
+  }
+}
+
+/** @returns false when it was stopped */
+async function pause(ms: number, stop: AbortSignal): Promise<boolean> {
+  if (ms > 0) await delay(ms, undefined, { signal: stop, ref: false }).catch(() => {});
+  return !stop.aborted;
+}

@@ -1,0 +1,53 @@
+import type { Metrics } from "../operations/metrics.ts";
+import type { RelayClaims } from "../payments/relay-claims.ts";
+import type { RelayChain } from "../payments/relay-chain.ts";
+import type { Log } from "../../domain/core/log.ts";
+
+/** What the watch needs. */
+export interface FeePayerMonitorDeps {
+  /** Whose `feePayer` it is. */
+  readonly relay: { readonly feePayer: string };
+  readonly claims: Pick<RelayClaims, "spentToday">;
+  readonly chain: Pick<RelayChain, "balance">;
+  /** GASLESS_LOW_LAMPORTS */
+  readonly lowLamports: bigint;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Tells what the relay has spent today and what is left to spend, and warns once when that becomes little. */
+export class FeePayerMonitor {
+  readonly #deps: FeePayerMonitorDeps;
+  #low = false;
+
+  constructor(deps: FeePayerMonitorDeps) {
+    this.#deps = deps;
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    const { relay, claims, chain, metrics } = this.#deps;
+    metrics.set("toolgate_relay_lamports_today", Number(await claims.spentToday()));
+    const lamports = await chain.balance(relay.feePayer, signal);
+    signal.throwIfAborted();
+    metrics.set("toolgate_fee_payer_lamports", Number(lamports));
+    this.#tell(lamports);
+  }
+
+  #tell(lamports: bigint): void {
+    const { relay, lowLamports, log } = this.#deps;
+    const low = lamports < lowLamports;
+    if (low === this.#low) return;
+    this.#low = low;
+    const details = {
+      fee_payer: relay.feePayer,
+      lamports: Number(lamports),
+      low_lamports: Number(lowLamports),
+    };
+    if (low)
+      log.warn(
+        details,
+        "the fee payer holds little SOL: send it some, or payments will not be relayed any more",
+      );
+    else log.info(details, "the fee payer holds enough SOL again");
+  }
+}

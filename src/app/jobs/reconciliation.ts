@@ -1,0 +1,81 @@
+import { formatUsdc, type MicroUsd } from "../../domain/core/money.ts";
+import type { TreasuryChain } from "../treasury/treasury-chain.ts";
+import type { WatchState } from "../treasury/treasury-ledger.ts";
+import { newSettledTransactions } from "./record-history.ts";
+import { rescanHistory, type RescanDeps } from "./rescan-history.ts";
+import { watchTreasury } from "./watch-treasury.ts";
+
+/** In how many rounds one after the other a difference is seen before it is told: a node may lag behind another. */
+const IN_A_ROW = 3;
+
+/** Shortest time between two readings of the whole history, ms. */
+const WHOLE_HISTORY_MS = 3_600_000;
+
+/** What reconciling needs. */
+export interface ReconcileDeps extends RescanDeps {
+  readonly chain: RescanDeps["chain"] & Pick<TreasuryChain, "balance">;
+}
+
+/** Compares what the treasury holds on the chain with what the books say it must hold. */
+export class Reconciliation {
+  readonly #deps: ReconcileDeps;
+  #seen = 0;
+  #told: MicroUsd = 0n;
+  #readWholeAt = Number.NEGATIVE_INFINITY;
+  #turn = 0;
+
+  constructor(deps: ReconcileDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Compares once. A difference that stays is told, and all history is read again from another node, once an hour at most.
+   * @returns chain less books, micro-USD; undefined when money moved meanwhile, so that nothing can be said
+   */
+  async run(signal: AbortSignal): Promise<MicroUsd | undefined> {
+    const difference = await this.#difference(signal);
+    signal.throwIfAborted();
+    if (difference === undefined) return undefined;
+    this.#deps.metrics.set("toolgate_treasury_difference_microusd", Number(difference));
+    this.#seen = difference === 0n ? 0 : this.#seen + 1;
+    if (difference === 0n || this.#seen >= IN_A_ROW) this.#tell(difference);
+    if (this.#seen >= IN_A_ROW) await this.#readWhole(signal);
+    return difference;
+  }
+
+  async #difference(signal: AbortSignal): Promise<MicroUsd | undefined> {
+    const { ledger, chain } = this.#deps;
+    const before = await ledger.watch(chain.tokenAccount);
+    const balance = await chain.balance(signal);
+    const news = await watchTreasury(this.#deps, signal);
+    const after = await ledger.watch(chain.tokenAccount);
+    if (!before || !after || news.length > 0 || moved(before, after)) return undefined;
+    return balance - after.expected;
+  }
+
+  #tell(difference: MicroUsd): void {
+    if (difference === this.#told) return;
+    const { log } = this.#deps;
+    this.#told = difference;
+    const details = { difference_usdc: formatUsdc(difference) };
+    if (difference === 0n) log.info(details, "the treasury holds what the books say again");
+    else log.error(details, "the treasury holds another amount on the chain than the books say");
+  }
+
+  async #readWhole(signal: AbortSignal): Promise<void> {
+    const now = this.#deps.clock.now();
+    if (now - this.#readWholeAt < WHOLE_HISTORY_MS) return;
+    this.#readWholeAt = now;
+    this.#turn += 1;
+    // Believes nothing that was settled before.
+    await rescanHistory(
+      { ...this.#deps, settled: newSettledTransactions() },
+      { firstEndpoint: this.#turn },
+      signal,
+    );
+  }
+}
+
+function moved(before: WatchState, after: WatchState): boolean {
+  return before.slot !== after.slot || before.expected !== after.expected;
+}

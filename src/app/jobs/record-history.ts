@@ -1,0 +1,162 @@
+import { Lru } from "../../domain/core/lru.ts";
+import { parseMemo } from "../../domain/payments/memo.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { Quotes } from "../../domain/payments/quote.ts";
+import type { DepositAccounts } from "../deposits/deposits.ts";
+import type { Metrics } from "../operations/metrics.ts";
+import type { HistoryEntry, Movement, TreasuryChain } from "../treasury/treasury-chain.ts";
+import type { AttributedMovement, RecordResult, TreasuryLedger } from "../treasury/treasury-ledger.ts";
+import { reportRecorded } from "./report-recorded.ts";
+import type { Log } from "../../domain/core/log.ts";
+
+/** Transactions that are fetched at once. */
+const AT_ONCE = 8;
+
+/** Signatures that one question to the books names at most. */
+const BATCH = 1_000;
+
+/** How many signatures are remembered as settled. */
+const REMEMBERED = 50_000;
+
+/** What recording needs. */
+export interface RecordDeps {
+  readonly chain: Pick<TreasuryChain, "tokenAccount" | "movement">;
+  readonly ledger: Pick<TreasuryLedger, "unrecorded" | "record">;
+  readonly quotes: Pick<Quotes, "open">;
+  readonly deposits: DepositAccounts;
+  readonly memoPrefix: string;
+  /** Transactions that need no second look: recorded, or without effect on the treasury. */
+  readonly settled: SettledTransactions;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** A bounded memory of signatures, so that transactions that merely name the treasury are fetched once and not at every look. */
+export type SettledTransactions = Lru<string, true>;
+
+export function newSettledTransactions(): SettledTransactions {
+  return new Lru(REMEMBERED);
+}
+
+/** A movement that was not recorded before, and what recording it came to. */
+export interface NewRecord {
+  readonly entry: HistoryEntry;
+  readonly recorded: RecordResult;
+}
+
+/**
+ * Records what these transactions, oldest first, did to the treasury. Doing it twice, or twice at once, is the same as once. What
+ * cannot be read or recorded now keeps none of the others from it.
+ * @returns what was new
+ * @throws when something could not be recorded, after all the rest was
+ */
+export async function recordHistory(
+  deps: RecordDeps,
+  entries: readonly HistoryEntry[],
+  signal: AbortSignal,
+): Promise<NewRecord[]> {
+  const records: NewRecord[] = [];
+  const failures: unknown[] = [];
+  const missing = await missingOf(deps, entries, signal);
+  for (let at = 0; at < missing.length; at += AT_ONCE) {
+    const some = missing.slice(at, at + AT_ONCE);
+    const movements = await Promise.allSettled(some.map((each) => movementOf(deps, each, signal)));
+    for (const [index, { entry }] of some.entries()) {
+      signal.throwIfAborted();
+      try {
+        const recorded = await recordOne(deps, valueOf(movements[index]));
+        if (recorded !== undefined && recorded !== "known") records.push({ entry, recorded });
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  }
+  if (failures.length > 0) {
+    throw new AggregateError(
+      failures,
+      `${failures.length} of ${missing.length} new transactions could not be recorded`,
+    );
+  }
+  return records;
+}
+
+/**
+ * Records one finalized transaction that someone waits for, as the watch will when it comes to it.
+ * @throws when it cannot be recorded now
+ */
+export async function recordTransaction(
+  deps: RecordDeps,
+  txSignature: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await recordHistory(deps, [{ txSignature, slot: 0n, blockTime: undefined, failed: false }], signal);
+}
+
+interface Missing {
+  readonly entry: HistoryEntry;
+  readonly credited: MicroUsd | undefined;
+}
+
+async function missingOf(
+  deps: RecordDeps,
+  entries: readonly HistoryEntry[],
+  signal: AbortSignal,
+): Promise<Missing[]> {
+  const { ledger, chain, settled } = deps;
+  const open = entries.filter(({ failed, txSignature }) => !failed && settled.get(txSignature) === undefined);
+  const missing: Missing[] = [];
+  for (let at = 0; at < open.length; at += BATCH) {
+    signal.throwIfAborted();
+    const some = open.slice(at, at + BATCH);
+    const signatures = some.map(({ txSignature }) => txSignature);
+    const unrecorded = await ledger.unrecorded(chain.tokenAccount, signatures);
+    const amounts = new Map(unrecorded.map(({ txSignature, credited }) => [txSignature, credited]));
+    for (const entry of some) {
+      if (amounts.has(entry.txSignature)) missing.push({ entry, credited: amounts.get(entry.txSignature) });
+      else settled.set(entry.txSignature, true);
+    }
+  }
+  return missing;
+}
+
+/** A payment that was proved is known already: nothing needs to be fetched. */
+async function movementOf(
+  deps: RecordDeps,
+  { entry, credited }: Missing,
+  signal: AbortSignal,
+): Promise<AttributedMovement> {
+  const { txSignature, slot, blockTime } = entry;
+  if (credited !== undefined && blockTime !== undefined) {
+    const untold = { memo: undefined, memos: undefined, payer: undefined, attribution: undefined };
+    return { txSignature, slot, blockTime, change: credited, ...untold };
+  }
+  const movement = await deps.chain.movement(txSignature, signal);
+  return { ...movement, attribution: await ownerOf(deps, movement) };
+}
+
+/** Whose quote or deposit the memo names, expired or not: money that names what is ours is its account's, also a blocked one's. */
+async function ownerOf(
+  { quotes, deposits, memoPrefix }: RecordDeps,
+  { memo }: Movement,
+): Promise<AttributedMovement["attribution"]> {
+  const named = memo === undefined ? undefined : parseMemo(memo, memoPrefix);
+  if (named?.form === "deposit") {
+    const accountId = await deposits.accountOf(named.depositId);
+    return accountId === undefined ? undefined : { accountId, quoteId: named.depositId };
+  }
+  const quote = named && quotes.open(named.quoteId);
+  return quote && { accountId: quote.accountId, quoteId: quote.quoteId };
+}
+
+async function recordOne(deps: RecordDeps, movement: AttributedMovement): Promise<RecordResult | undefined> {
+  const recorded =
+    movement.change === 0n ? undefined : await deps.ledger.record(deps.chain.tokenAccount, movement);
+  deps.settled.set(movement.txSignature, true);
+  if (recorded !== undefined) reportRecorded(deps, movement, recorded);
+  return recorded;
+}
+
+function valueOf(outcome: PromiseSettledResult<AttributedMovement> | undefined): AttributedMovement {
+  if (outcome?.status === "fulfilled") return outcome.value;
+  throw outcome?.reason;
+}

@@ -1,0 +1,47 @@
+import { formatUsdc } from "../../domain/core/money.ts";
+import type { Metrics } from "../operations/metrics.ts";
+import type { AttributedMovement, RecordResult } from "../treasury/treasury-ledger.ts";
+import type { Log } from "../../domain/core/log.ts";
+
+/** Counts what was recorded, and tells the log what an operator may want to know or has to look at. */
+export function reportRecorded(
+  { metrics, log }: { metrics: Metrics; log: Log },
+  movement: AttributedMovement,
+  recorded: RecordResult,
+): void {
+  const { txSignature, change, attribution, memos } = movement;
+  const details = { tx_signature: txSignature, amount_usdc: formatUsdc(change) };
+  switch (recorded) {
+    case "known":
+      return;
+    case "finalized":
+      metrics.count("toolgate_payments_finalized_total");
+      return;
+    case "credited":
+      metrics.count("toolgate_payments_credited_total");
+      log.info(
+        { ...details, account: attribution?.accountId },
+        attribution?.quoteId.startsWith("dep_")
+          ? "credited a deposit"
+          : "credited a payment that nobody has proved",
+      );
+      return;
+    case "suspended":
+      metrics.count("toolgate_payments_suspended_total");
+      log.warn({ ...details, memos }, "a transfer names no quote of ours and is kept in suspense");
+      return;
+    case "withdrawn":
+      log.info(details, "the treasury's owner took money out");
+      return;
+    case "reinstated":
+      metrics.count("toolgate_payments_reinstated_total");
+      log.warn(details, "a payment that had been taken back is finalized after all and was given back");
+      return;
+    case "mismatch":
+      metrics.count("toolgate_payments_mismatched_total");
+      log.error(
+        details,
+        "a payment was credited with another amount than the chain tells; nothing was changed",
+      );
+  }
+}

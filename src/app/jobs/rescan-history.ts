@@ -1,0 +1,59 @@
+import type { Clock } from "../../domain/core/clock.ts";
+import type { HistoryQuery, TreasuryChain } from "../treasury/treasury-chain.ts";
+import { recordHistory, type NewRecord } from "./record-history.ts";
+import { watchStartTime, type WatchDeps } from "./watch-treasury.ts";
+
+/** How far one node may be behind another, ms. */
+const LAG_MS = 30_000;
+
+/** What a rescan needs. */
+export interface RescanDeps extends WatchDeps {
+  readonly chain: WatchDeps["chain"] & Pick<TreasuryChain, "endpoints">;
+  readonly clock: Clock;
+}
+
+/** Which history is read again. */
+export interface RescanRange extends Pick<HistoryQuery, "firstEndpoint"> {
+  /** How far back, ms; all of it when left out. */
+  readonly windowMs?: number;
+}
+
+/**
+ * Reads history again that was read before, from another node: nodes have been seen to leave entries out without a word. Records
+ * what is missing. Tells the log when the watch had passed it by, or should have seen it long ago.
+ * @returns what was new
+ */
+export async function rescanHistory(
+  deps: RescanDeps,
+  rescan: RescanRange,
+  signal: AbortSignal,
+): Promise<NewRecord[]> {
+  const { ledger, chain, clock } = deps;
+  const watch = await ledger.watch(chain.tokenAccount);
+  if (!watch) return [];
+  const since = await watchStartTime(ledger);
+  const { windowMs = Number.POSITIVE_INFINITY, firstEndpoint } = rescan;
+  const fromTime = new Date(Math.max(since.getTime(), clock.now() - windowMs));
+  const { entries } = await chain.history({ fromSlot: 0n, fromTime, firstEndpoint, signal });
+  const records = await recordHistory(deps, entries, signal);
+  const overdue = clock.now() - LAG_MS;
+  const missed = records.filter(
+    ({ entry: { slot, blockTime } }) =>
+      slot < watch.slot || (blockTime !== undefined && blockTime.getTime() < overdue),
+  );
+  if (missed.length > 0) tellMissed(deps, missed, firstEndpoint);
+  return records;
+}
+
+function tellMissed({ chain, log }: RescanDeps, missed: readonly NewRecord[], turn: number): void {
+  const endpoints = chain.endpoints;
+  log.warn(
+    {
+      tx_signatures: missed.slice(0, 10).map(({ entry }) => entry.txSignature),
+      count: missed.length,
+      found_at_endpoint: (turn % endpoints) + 1,
+      endpoints,
+    },
+    "the history that the first of SOLANA_RPC_URLS tells leaves transactions of the treasury out; they were recorded from another endpoint: replace it if this happens again",
+  );
+}

@@ -1,0 +1,121 @@
+import type { Clock } from "../../domain/core/clock.ts";
+import type { Quotes } from "../../domain/payments/quote.ts";
+import type { Audit } from "../operations/audit.ts";
+import type { DepositAccounts } from "../deposits/deposits.ts";
+import type { Metrics } from "../operations/metrics.ts";
+import type { TreasuryLedger } from "../treasury/treasury-ledger.ts";
+import type { TreasuryChain } from "../treasury/treasury-chain.ts";
+import { runAudit } from "./run-audit.ts";
+import { reportTreasuryMetrics } from "./treasury-metrics.ts";
+import { FinalityTracker } from "./finality-tracker.ts";
+import { Reconciliation } from "./reconciliation.ts";
+import { newSettledTransactions } from "./record-history.ts";
+import { rescanHistory } from "./rescan-history.ts";
+import { watchTreasury } from "./watch-treasury.ts";
+import type { Log } from "../../domain/core/log.ts";
+import type { Job } from "./job.ts";
+
+const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
+
+/** What the works need. */
+export interface TreasuryJobsOptions {
+  readonly chain: TreasuryChain;
+  readonly ledger: TreasuryLedger;
+  readonly quotes: Pick<Quotes, "open">;
+  readonly deposits: DepositAccounts;
+  readonly audit: Audit;
+  readonly memoPrefix: string;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** WATCH_INTERVAL_MS: the pause between two looks at the treasury; the paces of all works but the audit follow it. */
+  readonly watchIntervalMs: number;
+  /** AUDIT_INTERVAL_SECONDS; 0: no audit. */
+  readonly auditIntervalSeconds: number;
+}
+
+/** All that is done for the treasury, and how often. */
+export function treasuryJobs(options: TreasuryJobsOptions): { works: Job[]; everywhere: Job[] } {
+  const audit = options.auditIntervalSeconds > 0 ? [auditWork(options)] : [];
+  return {
+    works: [
+      ...historyWorks({ ...options, settled: newSettledTransactions() }),
+      finalityWork(options),
+      ...audit,
+    ],
+    everywhere: [figuresWork(options)],
+  };
+}
+
+function historyWorks(
+  deps: TreasuryJobsOptions & { settled: ReturnType<typeof newSettledTransactions> },
+): Job[] {
+  const { chain, metrics, watchIntervalMs } = deps;
+  const reconciliation = new Reconciliation(deps);
+  const rescan = every(watchIntervalMs, 24, MINUTE_MS);
+  const windowMs = Math.max(HOUR_MS, 2 * rescan.everyMs);
+  let rescans = 0;
+  return [
+    {
+      name: "watch",
+      afterMs: 0,
+      everyMs: watchIntervalMs,
+      limitMs: 10 * MINUTE_MS,
+      run: (signal) => watchTreasury(deps, signal),
+    },
+    {
+      name: "rescan",
+      ...rescan,
+      limitMs: 10 * MINUTE_MS,
+      // Each time another node, but not the one that the watch asks first, unless there is no other.
+      run: (signal) =>
+        rescanHistory(
+          deps,
+          { windowMs, firstEndpoint: 1 + (rescans++ % Math.max(1, chain.endpoints - 1)) },
+          signal,
+        ),
+    },
+    {
+      name: "reconcile",
+      ...every(watchIntervalMs, 12, MINUTE_MS / 2),
+      limitMs: HOUR_MS,
+      run: (signal) => reconciliation.run(signal),
+      onLeadershipLost: () => metrics.set("toolgate_treasury_difference_microusd", 0),
+    },
+  ];
+}
+
+function finalityWork(deps: TreasuryJobsOptions): Job {
+  const finality = new FinalityTracker(deps);
+  const pace = every(deps.watchIntervalMs, 2, 5_000);
+  return { name: "finality", ...pace, limitMs: 5 * MINUTE_MS, run: (signal) => finality.run(signal) };
+}
+
+function auditWork(deps: TreasuryJobsOptions): Job {
+  const everyMs = deps.auditIntervalSeconds * 1_000;
+  return {
+    name: "audit",
+    // Soon after the lead is taken, so that instances which never live for an interval audit too.
+    afterMs: Math.min(MINUTE_MS, everyMs),
+    everyMs,
+    limitMs: 24 * HOUR_MS,
+    run: (signal) => runAudit(deps, signal),
+  };
+}
+
+function figuresWork(deps: TreasuryJobsOptions): Job {
+  const { everyMs } = every(deps.watchIntervalMs, 2, 5_000);
+  return {
+    name: "figures",
+    afterMs: 0,
+    everyMs,
+    limitMs: MINUTE_MS,
+    run: (signal) => reportTreasuryMetrics(deps, signal),
+  };
+}
+
+/** After so many looks, but not later than `mostMs` while looks come more often than that. */
+function every(watchIntervalMs: number, looks: number, mostMs: number): Pick<Job, "afterMs" | "everyMs"> {
+  const everyMs = Math.max(watchIntervalMs, Math.min(looks * watchIntervalMs, mostMs));
+  return { afterMs: everyMs, everyMs };
+}

@@ -1,0 +1,93 @@
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { HistoryEntry, TreasuryChain } from "../treasury/treasury-chain.ts";
+import type { TreasuryLedger, WatchState } from "../treasury/treasury-ledger.ts";
+import { recordHistory, type NewRecord, type RecordDeps } from "./record-history.ts";
+
+/** How much earlier than the installation's first minute a payment may be stamped, ms: the cluster's clock drifts. */
+const DRIFT_MS = 300_000;
+
+/** After so many entries the watch moves on: what it has done of a backlog that is too long for one round is not done again. */
+const PART = 1_000;
+
+/** What the watch needs. */
+export interface WatchDeps extends RecordDeps {
+  readonly chain: Pick<TreasuryChain, "tokenAccount" | "movement" | "history">;
+  readonly ledger: Pick<
+    TreasuryLedger,
+    "unrecorded" | "record" | "installedAt" | "watch" | "startWatch" | "advanceWatch"
+  >;
+}
+
+/**
+ * One look at the treasury's finalized history: everything since the last look is recorded, then the watch moves on. What fails or
+ * dies in between is done again by the next look, here or elsewhere.
+ * @returns what was new
+ */
+export async function watchTreasury(deps: WatchDeps, signal: AbortSignal): Promise<NewRecord[]> {
+  const { ledger, chain } = deps;
+  const fromTime = await watchStartTime(ledger);
+  const { slot } = (await ledger.watch(chain.tokenAccount)) ?? (await begin(deps, fromTime, signal));
+  // From the last look's slot on, and not after it: a node may have told a slot in part.
+  const { entries } = await chain.history({ fromSlot: slot, fromTime, firstEndpoint: 0, signal });
+  const records = await recordParts(deps, entries, signal);
+  signal.throwIfAborted();
+  await ledger.advanceWatch(chain.tokenAccount, entries.at(-1)?.slot ?? slot);
+  return records;
+}
+
+/** Records one part after the other, and moves the watch on after each but the last, until something could not be recorded. */
+async function recordParts(
+  deps: WatchDeps,
+  entries: readonly HistoryEntry[],
+  signal: AbortSignal,
+): Promise<NewRecord[]> {
+  const records: NewRecord[] = [];
+  const failures: unknown[] = [];
+  for (let at = 0; at < entries.length; at += PART) {
+    const [part, more] = [entries.slice(at, at + PART), at + PART < entries.length];
+    try {
+      records.push(...(await recordHistory(deps, part, signal)));
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(error);
+    }
+    const last = part.at(-1);
+    if (last && more && failures.length === 0)
+      await deps.ledger.advanceWatch(deps.chain.tokenAccount, last.slot, false);
+  }
+  if (failures.length === 0) return records;
+  throw failures.length === 1
+    ? failures[0]
+    : new AggregateError(failures, `${failures.length} parts of the history could not be recorded`);
+}
+
+/** From when on the treasury's history is ours: no quote is older, whatever reached the treasury before is the operator's. */
+export async function watchStartTime(books: Pick<TreasuryLedger, "installedAt">): Promise<Date> {
+  return new Date((await books.installedAt()).getTime() - DRIFT_MS);
+}
+
+async function begin(
+  deps: WatchDeps,
+  fromTime: Date,
+  signal: AbortSignal,
+): Promise<Pick<WatchState, "slot">> {
+  const { ledger, chain } = deps;
+  const { entries, before } = await chain.history({ fromSlot: 0n, fromTime, firstEndpoint: 0, signal });
+  const amount = before
+    ? (await chain.movement(before.txSignature, signal)).balanceAfter
+    : await heldBefore(chain, entries[0], signal);
+  const opening = { amount, slot: before?.slot ?? 0n };
+  await ledger.startWatch(chain.tokenAccount, opening);
+  return opening;
+}
+
+/** What the account held before the first entry known: nothing where that opened it, but a node may keep no older ones. */
+async function heldBefore(
+  chain: WatchDeps["chain"],
+  first: HistoryEntry | undefined,
+  signal: AbortSignal,
+): Promise<MicroUsd> {
+  if (!first) return 0n;
+  const { balanceAfter, change } = await chain.movement(first.txSignature, signal);
+  return balanceAfter - change;
+}

@@ -1,0 +1,153 @@
+import type { Clock } from "../../domain/core/clock.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { Quotes } from "../../domain/payments/quote.ts";
+import { failureReason, type FailedPayment } from "./failed-payments.ts";
+import type { ChainStatus, ChainMonitor } from "./chain-monitor.ts";
+import type { LastAudit } from "./audit.ts";
+import type { CallMinute, OperationsQueries } from "./operations-queries.ts";
+import type { OperatorAction, OperatorActionLog } from "./operator-actions.ts";
+import type { Page } from "../../domain/core/page.ts";
+import type { RelayClaims } from "../payments/relay-claims.ts";
+import { TreasuryCheck } from "../treasury/treasury-check.ts";
+import type { TreasuryLedger, WatchState } from "../treasury/treasury-ledger.ts";
+
+/** What the operator's look at the service is made of. */
+export interface OperationsDeps {
+  readonly chain: ChainMonitor;
+  readonly queries: OperationsQueries;
+  readonly treasuryLedger: Pick<TreasuryLedger, "watch" | "suspended">;
+  readonly treasury: { readonly owner: string; readonly tokenAccount: string };
+  /** Undefined while gasless is off. */
+  readonly feePayer: FeePayerRules | undefined;
+  readonly relays: Pick<RelayClaims, "spentToday">;
+  readonly actions: Pick<OperatorActionLog, "list">;
+  readonly lastAudit: () => LastAudit | undefined;
+  readonly quotes: Pick<Quotes, "open">;
+  readonly clock: Clock;
+  /** WATCH_INTERVAL_MS: how often the treasury is looked at. */
+  readonly watchIntervalMs: number;
+}
+
+/** The relay's fee payer, and what it may do. */
+export interface FeePayerRules {
+  readonly address: string;
+  /** GASLESS_LOW_LAMPORTS: below this it is low. */
+  readonly lowLamports: bigint;
+  /** GASLESS_DAILY_LAMPORTS */
+  readonly dailyLamports: bigint;
+}
+
+/** How the service is. */
+export interface ServiceStatus {
+  treasury: {
+    owner: string;
+    tokenAccount: string;
+    held: MicroUsd | undefined;
+    watch: WatchState | undefined;
+    /** Undefined when nothing is wrong. */
+    problem: string | undefined;
+  };
+  feePayer: (FeePayerRules & { lamports: bigint | undefined; spentToday: bigint }) | undefined;
+  endpoints: ChainStatus["endpoints"];
+  minutes: CallMinute[];
+  activeRuns: number;
+  liabilities: MicroUsd;
+  revenue: MicroUsd | undefined;
+  suspense: { count: number; amount: MicroUsd };
+  audit: LastAudit | undefined;
+}
+
+/** A failed payment, and why it failed. */
+export type ExplainedFailure = FailedPayment & { reason: string };
+
+/** How long a status is told again, ms: pages ask for it all the time, and several of them. */
+const FRESH_MS = 2_000;
+
+/** What is counted from many rows is counted again after so many times as long as it took: it never takes more of the database. */
+const REST = 20;
+
+/** The operator's look at the running service. */
+export class Operations {
+  readonly #deps: OperationsDeps;
+  readonly #problem: TreasuryCheck;
+  readonly #status: () => Promise<ServiceStatus>;
+  readonly #minutes: () => Promise<CallMinute[]>;
+  readonly #revenue: () => Promise<MicroUsd | undefined>;
+  readonly #figures: () => ReturnType<OperationsQueries["figures"]>;
+
+  constructor(deps: OperationsDeps) {
+    const { queries, clock } = deps;
+    this.#deps = deps;
+    this.#problem = new TreasuryCheck(deps);
+    this.#status = shared(clock, 0, () => this.#look());
+    this.#minutes = shared(clock, REST, () => queries.minutes());
+    this.#revenue = shared(clock, REST, () => queries.revenue());
+    this.#figures = shared(clock, REST, () => queries.figures());
+  }
+
+  /** How the service is, at most two seconds ago. What the chain cannot tell is a problem of it, and no failure. */
+  status(): Promise<ServiceStatus> {
+    return this.#status();
+  }
+
+  /** Payments that did not buy what they were for, newest first. @throws ToolgateError INVALID_REQUEST for a foreign cursor */
+  async failedPayments(query: {
+    limit: number;
+    cursor: string | undefined;
+  }): Promise<Page<ExplainedFailure>> {
+    const { items, nextCursor } = await this.#deps.queries.failedPayments(query);
+    return {
+      items: items.map((item) => ({ ...item, reason: failureReason(item, this.#deps.quotes) })),
+      nextCursor,
+    };
+  }
+
+  /** What operators did, newest first. @throws ToolgateError INVALID_REQUEST for a foreign cursor */
+  actions(query: { limit: number; cursor: string | undefined }): Promise<Page<OperatorAction>> {
+    return this.#deps.actions.list(query);
+  }
+
+  async #look(): Promise<ServiceStatus> {
+    const { chain, treasuryLedger, treasury, feePayer, relays, lastAudit } = this.#deps;
+    // The chain before the books: what the books say was looked at later than what the chain says.
+    const looking = chain.check(feePayer?.address);
+    const [look, figures, minutes, revenue, suspense, spentToday] = await Promise.all([
+      looking,
+      this.#figures(),
+      this.#minutes(),
+      this.#revenue(),
+      treasuryLedger.suspended(),
+      feePayer ? relays.spentToday() : 0n,
+    ]);
+    const watch = await treasuryLedger.watch(treasury.tokenAccount);
+    return {
+      treasury: { ...treasury, held: look.held, watch, problem: this.#problem.problem(look.held, watch) },
+      feePayer: feePayer && { ...feePayer, lamports: look.lamports, spentToday },
+      endpoints: look.endpoints,
+      minutes,
+      ...figures,
+      revenue,
+      suspense,
+      audit: lastAudit(),
+    };
+  }
+}
+
+/** Tells the same to all who ask at once, and for a while after: two seconds, or `rest` times as long as it took. A failure is told to those alone. */
+function shared<Told>(clock: Clock, rest: number, ask: () => Promise<Told>): () => Promise<Told> {
+  let asked: Promise<Told> | undefined;
+  let told: { what: Told; at: number; forMs: number } | undefined;
+  const askNow = async () => {
+    const since = clock.now();
+    const what = await ask();
+    const at = clock.now();
+    told = { what, at, forMs: Math.max(FRESH_MS, rest * (at - since)) };
+    return what;
+  };
+  return async () => {
+    // A clock that was set back makes nothing fresh for longer.
+    if (told && Math.abs(clock.now() - told.at) < told.forMs) return told.what;
+    asked ??= askNow().finally(() => (asked = undefined));
+    return asked;
+  };
+}

@@ -1,0 +1,94 @@
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
+import type { RelayBudget, RelayQuota, RelayVerdict } from "./relay-claims.ts";
+
+/** What a relayed payment ends with, when it does not end with a payment. Each says whether anything was sent and what to do. */
+
+const AGAIN =
+  "sign a new transaction for the same quote, or repeat the call without a payment if the quote has expired";
+
+/** Why a claim failed, as the book keeps it. */
+export type FailureKind = "simulation_failed" | "failed_on_chain" | "never_landed";
+
+const FAILURES: Readonly<Record<FailureKind, (detail: string) => string>> = {
+  simulation_failed: (detail) =>
+    `the transaction would fail on the chain: ${detail}; nothing was sent and no USDC moved; ${AGAIN}`,
+  failed_on_chain: (detail) => `the transaction failed on the chain: ${detail}; no USDC moved; ${AGAIN}`,
+  never_landed: () =>
+    `the network did not take the transaction before its blockhash expired; no USDC moved; ${AGAIN}`,
+};
+
+/** Writes a reason for the book. */
+export function reasonOf(kind: FailureKind, detail = ""): string {
+  return detail === "" ? kind : `${kind}: ${detail}`;
+}
+
+/** INVALID_PAYMENT for a claim that failed. @param reason as the book has it */
+export function paymentFailed(reason: string): ToolgateError {
+  const [, kind = "", detail = ""] = /^(\w+)(?:: (.*))?$/su.exec(reason) ?? [];
+  if (isFailureKind(kind)) return relayRefused(kind, FAILURES[kind](detail));
+  return relayRefused(RELAY_REFUSALS.FAILED_ON_CHAIN, FAILURES.failed_on_chain(reason));
+}
+
+function isFailureKind(kind: string): kind is FailureKind {
+  return Object.hasOwn(FAILURES, kind);
+}
+
+/** INVALID_PAYMENT for what was told as confirmed and is not on the chain. Its quote stays taken. */
+export function paymentLost(): ToolgateError {
+  return relayRefused(
+    RELAY_REFUSALS.NEVER_LANDED,
+    "the network told the transaction as confirmed and does not have it; no USDC moved, repeat the call without a payment",
+  );
+}
+
+/** PAYMENT_PENDING: it is, or may be, on its way. Never a new quote: who pays twice because of our silence has paid twice. */
+export function paymentPending(cause?: unknown): ToolgateError {
+  return new ToolgateError(
+    "PAYMENT_PENDING",
+    "the payment is on its way and not confirmed yet; repeat the call with the same payment, and do not pay again",
+    { retryAfterSeconds: 2, cause },
+  );
+}
+
+/** QUOTE_EXPIRED before anything was sent. */
+export function quoteExpired(): ToolgateError {
+  return new ToolgateError(
+    "QUOTE_EXPIRED",
+    "the quote has expired; nothing was sent, repeat the call without a payment",
+  );
+}
+
+/** INVALID_PAYMENT for a price that the fee would eat. */
+export function quoteTooCheap(price: MicroUsd, minimum: MicroUsd): ToolgateError {
+  return relayRefused(
+    RELAY_REFUSALS.QUOTE_TOO_CHEAP,
+    `payments below ${displayUsd(minimum)} are not relayed, and this one is of ${displayUsd(price)}; send the transfer yourself and prove it with its signature, or pay from the balance`,
+  );
+}
+
+/** What a claim that was not granted is answered with. Says nothing of the other transaction: its signature may not be out yet. */
+export function claimRefused(verdict: Exclude<RelayVerdict, { kind: "claimed" | "known" }>): ToolgateError {
+  if (verdict.kind === "quote_taken") {
+    return relayRefused(
+      RELAY_REFUSALS.QUOTE_TAKEN,
+      "another transaction pays this quote or has paid it; this one was not sent, repeat the call with the one that you sent first",
+    );
+  }
+  const { kind, of, retryAfterSeconds } = verdict;
+  const message = `${LIMITS[of]}; nothing was sent, wait or pay the fee yourself (payment method wallet)`;
+  return new ToolgateError(kind === "budget" ? "UNAVAILABLE" : "RATE_LIMITED", message, {
+    retryAfterSeconds,
+  });
+}
+
+const LIMITS: Readonly<Record<RelayQuota | RelayBudget, string>> = {
+  transactions: "this account had as many payments relayed within the hour as it may",
+  failures: "too many payments of this account failed within the hour",
+  open: "as many payments of this account or wallet are under way as it may have at once; each one that is confirmed allows one more",
+  unproven:
+    "payments of this account or wallet failed on the chain within 24 hours; each one that is confirmed allows one more failure",
+  budget: "what the gateway pays for fees today is spent",
+  reserve: "what the gateway pays today for accounts without a settled payment is spent",
+};

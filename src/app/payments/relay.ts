@@ -1,0 +1,225 @@
+import type { Clock } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { Quote } from "../../domain/payments/quote.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
+import type { Log } from "../../domain/core/log.ts";
+import type { ChainLookupLimit } from "./chain-lookup-limit.ts";
+import { RecentBlockhashes } from "./recent-blockhashes.ts";
+import {
+  claimRefused,
+  paymentFailed,
+  paymentLost,
+  paymentPending,
+  quoteExpired,
+  quoteTooCheap,
+} from "./relay-errors.ts";
+import { TransactionSubmission, type SubmissionState } from "./transaction-submission.ts";
+import type { RecentBlockhash, RelayChain } from "./relay-chain.ts";
+import type { Relay, RelayRequest } from "./relay-port.ts";
+import type { RelayClaims, RelayClaim, RelayLimits, RelayState } from "./relay-claims.ts";
+import type { RelayedTransaction, Sponsor, UnsignedTransaction } from "./sponsor.ts";
+import { unlessAborted } from "../../domain/core/unless-aborted.ts";
+
+/** Blocks for which a blockhash is valid. */
+const BLOCKHASH_BLOCKS = 150n;
+/** Blocks that one of ours must have left: with fewer the transaction might not land in time, and its payer would have to sign again. */
+const BLOCKS_LEFT = 30n;
+/** How long a payment is looked after at least, ms, however short the wait for it is: what was begun should be sent. */
+const LEAST_FOLLOW_MS = 5_000;
+
+/** From when on a payment that was confirmed, and still not credited, is looked for once more, ms: by then every honest node tells it. */
+const LOST_AFTER_MS = 300_000;
+
+/** What the relay is made of. */
+export interface RelayDeps {
+  readonly sponsor: Sponsor;
+  readonly claims: RelayClaims;
+  readonly chain: RelayChain;
+  readonly clock: Clock;
+  readonly limits: RelayLimits;
+  /** GASLESS_MINIMUM_MICROUSD. */
+  readonly minimum: MicroUsd;
+  /** PAYMENT_WAIT_MS: how long a caller waits before it is told to ask again. */
+  readonly waitMs: number;
+  /** Bounds what claims that are refused ask of the chain. */
+  readonly lookupLimit: Pick<ChainLookupLimit, "run">;
+  readonly log: Log;
+  /** Aborts at the end of a shutdown's grace period: what is under way then is left to the other instances. */
+  readonly stopping: AbortSignal;
+}
+
+/** Signs, sends and looks after payments whose fee the gateway pays. docs/gasless.md draws the states. */
+export class GaslessRelay implements Relay {
+  readonly feePayer: string;
+  readonly #deps: RelayDeps;
+  readonly #blockhashes: RecentBlockhashes;
+  readonly #passage: TransactionSubmission;
+  /** Claims that this instance looks after right now, by message hash: however many calls wait for one, one loop runs. */
+  readonly #underway = new Map<string, Promise<SubmissionState>>();
+
+  constructor(deps: RelayDeps) {
+    this.feePayer = deps.sponsor.feePayer;
+    this.#deps = deps;
+    this.#blockhashes = new RecentBlockhashes(deps.chain, deps.clock);
+    this.#passage = new TransactionSubmission(deps);
+  }
+
+  async identify(bytes: Uint8Array): Promise<RelayedTransaction> {
+    const decoded = this.#deps.sponsor.decode(bytes);
+    const txSignature =
+      decoded.txSignature ?? (await this.#deps.claims.find(decoded.messageHash))?.txSignature;
+    if (txSignature !== undefined) return { ...decoded, txSignature };
+    throw relayRefused(
+      RELAY_REFUSALS.FEE_PAYER,
+      `the fee payer must be ${this.feePayer}; build the transaction anew, with the fee_payer of the 402 answer`,
+    );
+  }
+
+  async relay(order: RelayRequest): Promise<{ claimedAt: number }> {
+    const known = await this.#deps.claims.find(order.transaction.messageHash);
+    const claim =
+      known ??
+      (await this.#deps.lookupLimit.run(
+        order.accountId,
+        () => this.#claim(order),
+        () => "something",
+      ));
+    // From here on the payment is the gateway's to see through, whether its caller waits or not.
+    const { state, reason } = await this.#waitFor(claim, order.signal);
+    if (state === "confirmed") {
+      if (await this.#isLost(claim, order.signal)) throw paymentLost();
+      return { claimedAt: claim.claimedAt };
+    }
+    throw state === "failed" ? paymentFailed(reason ?? "") : paymentPending();
+  }
+
+  recentBlockhash(): Promise<RecentBlockhash | undefined> {
+    return this.#blockhashes.get();
+  }
+
+  async build({
+    quote,
+    payer,
+    signal,
+  }: {
+    quote: Quote;
+    payer: string;
+    signal: AbortSignal;
+  }): Promise<UnsignedTransaction> {
+    this.#demandRelayable(quote, this.#deps.clock.now());
+    const recent = await unlessAborted(this.#blockhashes.get(), signal);
+    if (recent) return this.#deps.sponsor.build({ quote, payer, recent });
+    throw new ToolgateError("UNAVAILABLE", "the Solana network does not answer; repeat the call", {
+      retryAfterSeconds: 2,
+    });
+  }
+
+  /**
+   * One step for a claim that nobody seems to look after: its instance may be gone, or its callers were told to ask again.
+   * @returns the state that it has come to
+   * @throws ToolgateError UNAVAILABLE when the network cannot be asked
+   */
+  async advance(claim: RelayClaim, signal: AbortSignal): Promise<RelayState> {
+    if (this.#underway.has(claim.messageHash.toString("hex"))) return claim.state;
+    return (await this.#passage.step(claim, { resend: true, signal })).state;
+  }
+
+  /** Resolves when nothing is looked after any more: soon after `stopping`, with what was sent noted for the others. Never rejects. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#underway.values());
+  }
+
+  async #claim({
+    transaction,
+    quote,
+    accountId,
+    keyId,
+    receivedAt,
+    signal,
+  }: RelayRequest): Promise<RelayClaim> {
+    const { sponsor, claims, limits } = this.#deps;
+    this.#demandRelayable(quote, receivedAt);
+    const { signedTransaction, feeLamports } = sponsor.sign(transaction, quote);
+    const lastValidBlockHeight = await this.#lastValidBlockHeight(transaction.blockhash, signal);
+    const { messageHash, txSignature } = transaction;
+    const { quoteId } = quote;
+    const claim = {
+      messageHash,
+      quoteId,
+      accountId,
+      keyId,
+      txSignature,
+      signedTransaction,
+      feeLamports,
+      lastValidBlockHeight,
+    };
+    const verdict = await claims.claim(claim, limits).catch((error: unknown) => {
+      // It may be stored all the same, and is sent then.
+      throw error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
+    });
+    if (verdict.kind === "claimed" || verdict.kind === "known") return verdict.claim;
+    throw claimRefused(verdict);
+  }
+
+  #demandRelayable(quote: Quote, at: number): void {
+    if (at > quote.expiresAt) throw quoteExpired();
+    if (quote.price < this.#deps.minimum) throw quoteTooCheap(quote.price, this.#deps.minimum);
+  }
+
+  /** Until when a transaction on that blockhash can land. Of a blockhash that others handed out only the latest end is known. */
+  async #lastValidBlockHeight(blockhash: string, signal: AbortSignal): Promise<bigint> {
+    const { valid, blockHeight } = await this.#deps.chain.blockhashStatus(blockhash, signal);
+    if (!valid) {
+      throw relayRefused(
+        RELAY_REFUSALS.BLOCKHASH_EXPIRED,
+        "the network does not take the transaction's blockhash any more; nothing was sent, sign a new transaction on a recent one",
+      );
+    }
+    const end = this.#blockhashes.lastValidBlockHeight(blockhash);
+    if (end === undefined) return blockHeight + BLOCKHASH_BLOCKS;
+    if (end - blockHeight >= BLOCKS_LEFT) return end;
+    throw relayRefused(
+      RELAY_REFUSALS.BLOCKHASH_TOO_OLD,
+      `the transaction's blockhash ends in ${end - blockHeight} blocks, which is too soon to land; nothing was sent, sign a new one on a recent blockhash`,
+    );
+  }
+
+  /** Whether an endpoint was wrong to call it confirmed, or its block was dropped: else its caller would wait for it for ever. */
+  async #isLost(
+    { txSignature, lastValidBlockHeight, claimedAt }: RelayClaim,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (this.#deps.clock.now() - claimedAt < LOST_AFTER_MS) return false;
+    try {
+      const outcome = await this.#deps.chain.outcome({ txSignature, lastValidBlockHeight, signal });
+      return outcome.kind === "absent" && outcome.expired;
+    } catch (error) {
+      if (error instanceof ToolgateError) throw paymentPending(error);
+      throw error;
+    }
+  }
+
+  async #waitFor(claim: RelayClaim, signal: AbortSignal): Promise<SubmissionState> {
+    const late = AbortSignal.timeout(this.#deps.waitMs);
+    try {
+      return await unlessAborted(this.#follow(claim), AbortSignal.any([signal, late]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (late.aborted) return claim;
+      throw error;
+    }
+  }
+
+  #follow(claim: RelayClaim): Promise<SubmissionState> {
+    const name = claim.messageHash.toString("hex");
+    const underway = this.#underway.get(name);
+    if (underway) return underway;
+    const patience = AbortSignal.timeout(Math.max(this.#deps.waitMs, LEAST_FOLLOW_MS));
+    const following = this.#passage
+      .waitForOutcome(claim, AbortSignal.any([patience, this.#deps.stopping]))
+      .finally(() => this.#underway.delete(name));
+    this.#underway.set(name, following);
+    return following;
+  }
+}

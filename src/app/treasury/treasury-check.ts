@@ -1,0 +1,54 @@
+import type { Clock } from "../../domain/core/clock.ts";
+import { formatUsdc, type MicroUsd } from "../../domain/core/money.ts";
+import type { WatchState } from "./treasury-ledger.ts";
+
+/** What judging needs. */
+export interface TreasuryCheckDeps {
+  readonly clock: Clock;
+  /** WATCH_INTERVAL_MS: how often the treasury is looked at. */
+  readonly watchIntervalMs: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** For how long the watch has to have looked on, ms, before a difference is no payment that it has yet to come to. */
+const SETTLED_MS = 10_000;
+
+/** Says what is wrong with the treasury. It remembers differences: one that the watch explains a moment later is none. */
+export class TreasuryCheck {
+  readonly #deps: TreasuryCheckDeps;
+  #seen: { held: MicroUsd; expected: MicroUsd; lookedAt: number } | undefined;
+
+  constructor(deps: TreasuryCheckDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * @param held what the chain says, finalized, micro-USD; undefined when no endpoint tells
+   * @param watch what the books say, read after it; undefined while the watch has not begun
+   * @returns undefined when nothing is wrong
+   */
+  problem(held: MicroUsd | undefined, watch: WatchState | undefined): string | undefined {
+    if (!watch) return "The treasury is not watched yet: no instance has been able to read its history.";
+    const { clock, watchIntervalMs } = this.#deps;
+    const idleMs = clock.now() - watch.checkedAt.getTime();
+    if (idleMs > Math.max(2 * MINUTE_MS, 3 * watchIntervalMs)) {
+      return `The treasury's history was last looked at ${Math.floor(idleMs / MINUTE_MS)} minutes ago: payments since then are not found.`;
+    }
+    if (held === undefined) return "No endpoint of the chain tells what the treasury holds.";
+    return this.#difference(held, watch);
+  }
+
+  #difference(held: MicroUsd, { expected, checkedAt }: WatchState): string | undefined {
+    const difference = held - expected;
+    if (difference === 0n) this.#seen = undefined;
+    if (difference === 0n) return undefined;
+    if (this.#seen?.held !== held || this.#seen.expected !== expected) {
+      this.#seen = { held, expected, lookedAt: checkedAt.getTime() };
+    }
+    if (checkedAt.getTime() - this.#seen.lookedAt < SETTLED_MS) return undefined;
+    return difference > 0n
+      ? `The treasury holds ${formatUsdc(difference)} USDC more than the books say.`
+      : `The treasury holds ${formatUsdc(-difference)} USDC less than the books say.`;
+  }
+}

@@ -1,0 +1,76 @@
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
+import { decodeBase58, encodeBase58 } from "../core/base58.ts";
+import type { Random } from "../core/clock.ts";
+
+/** What every API key begins with (specification 5). */
+export const KEY_PREFIX = "sk-agent-";
+
+/** The whole form of a key, for secret scanners and validators. */
+export const KEY_PATTERN = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
+
+/** Characters of a key. */
+export const KEY_LENGTH = KEY_PREFIX.length + 50;
+
+/** How many of a key's characters are kept for recognition; at least 131 random bits stay unknown. */
+export const SHOWN_LENGTH = KEY_PREFIX.length + 5;
+
+/** Layout in bytes: format, random, version of the secret, cell, HMAC. The leading format byte makes all texts equally long. */
+const FORMAT = 1;
+const [RANDOM, MAC] = [20, 12];
+const VERSION = 1 + RANDOM;
+const CELL = VERSION + 2;
+const SIGNED = CELL + 2;
+const LENGTH = SIGNED + MAC;
+
+/** The secrets as HMAC wants them: importing one costs eight times as much as using it. */
+const imported = new WeakMap<Buffer, KeyObject>();
+
+/** A secret of the deployment that signs API keys. */
+export interface KeySecret {
+  readonly version: number;
+  readonly secret: Buffer;
+}
+
+/** An API key that has the right form; whether it is genuine is not known yet. */
+export interface ParsedKey {
+  /** Version of the secret that signed it. */
+  readonly version: number;
+  readonly cell: number;
+  readonly signed: Buffer;
+  readonly mac: Buffer;
+}
+
+/** Returns a new API key, signed with the secret. */
+export function newApiKey({ version, secret }: KeySecret, random: Random, cell = 0): string {
+  const key = Buffer.alloc(LENGTH);
+  key[0] = FORMAT;
+  key.set(random.bytes(RANDOM), 1);
+  key.writeUInt16BE(version, VERSION);
+  key.writeUInt16BE(cell, CELL);
+  macOf(key.subarray(0, SIGNED), secret).copy(key, SIGNED);
+  return KEY_PREFIX + encodeBase58(key);
+}
+
+/** Reads the parts of an API key; undefined for anything of another form. */
+export function parseApiKey(text: string): ParsedKey | undefined {
+  if (text.length !== KEY_LENGTH || !text.startsWith(KEY_PREFIX)) return undefined;
+  const key = decodeBase58(text.slice(KEY_PREFIX.length));
+  if (key?.length !== LENGTH || key[0] !== FORMAT) return undefined;
+  return {
+    version: key.readUInt16BE(VERSION),
+    cell: key.readUInt16BE(CELL),
+    signed: key.subarray(0, SIGNED),
+    mac: key.subarray(SIGNED),
+  };
+}
+
+/** Whether the secret signed the key; compares in constant time. */
+export function isSignedWith({ signed, mac }: ParsedKey, secret: Buffer): boolean {
+  return timingSafeEqual(macOf(signed, secret), mac);
+}
+
+function macOf(signed: Buffer, secret: Buffer): Buffer {
+  let key = imported.get(secret);
+  if (!key) imported.set(secret, (key = createSecretKey(secret)));
+  return createHmac("sha256", key).update(signed).digest().subarray(0, MAC);
+}

@@ -1,0 +1,25 @@
+import type { ErrorCode } from "../core/errors.ts";
+import type { MicroUsd } from "../core/money.ts";
+
+/** active -> completed | failed | cancelled; nothing leaves a last state. */
+export type RunStatus = "active" | "completed" | "failed" | "cancelled";
+
+/** Why a run failed. */
+export interface RunError {
+  code: ErrorCode;
+  message: string;
+}
+
+/** One execution of a tool (specification 2.6). */
+export interface Run {
+  runId: string;
+  tool: string;
+  status: RunStatus;
+  stepId: string | undefined;
+  spent: MicroUsd;
+  receiptId: string | undefined;
+  error: RunError | undefined;
+  createdAt: Date;
+  startedAt: Date | undefined;
+  endedAt: Date | undefined;
+}

@@ -1,0 +1,5 @@
+/** One page of a list, newest first. */
+export interface Page<Item> {
+  items: Item[];
+  nextCursor: string | undefined;
+}

@@ -1,0 +1,92 @@
+import { parseSignature } from "../core/base58.ts";
+import { malformedProof } from "../core/errors.ts";
+import { isQuoteId, parseMemo, type Memo } from "./memo.ts";
+import { parseUsdc, type MicroUsd } from "../core/money.ts";
+
+/** The one network payments are made on (specification 8). */
+export const NETWORK = "solana-mainnet";
+/** The one asset payments are made in (specification 8). */
+export const ASSET = "USDC";
+
+/** What a proof says of its payment besides; undefined: it does not say. */
+export interface StatedPayment {
+  amount: MicroUsd | undefined;
+  memo: string | undefined;
+  stepId: string | undefined;
+}
+
+/** A transfer that the caller has sent. */
+export interface TransferProof {
+  kind: "transfer";
+  /** Transaction signature in base58, 64 bytes, canonical. */
+  txSignature: string;
+  quoteId: string;
+  stated: StatedPayment;
+}
+
+/** The body form (specification 2.4). */
+export interface BodyProof {
+  txRef: string;
+  network: string;
+  amountUsdc?: string | undefined;
+  memo?: string | undefined;
+  quoteId?: string | undefined;
+  stepId?: string | undefined;
+}
+
+/**
+ * Reads the body form.
+ * @throws ToolgateError INVALID_PAYMENT 400
+ */
+export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferProof {
+  if (body.network !== NETWORK) throw malformedProof(`payment_proof.network: must be ${NETWORK}`);
+  const memo = body.memo === undefined ? undefined : parseProofMemo(body.memo, memoPrefix);
+  const quoteId = body.quoteId ?? memo?.quoteId;
+  if (quoteId === undefined)
+    throw malformedProof("payment_proof.quote_id: is missing, and no memo names the quote");
+  if (memo && memo.quoteId !== quoteId)
+    throw malformedProof("payment_proof.memo: names another quote than payment_proof.quote_id");
+  if (memo?.form === "step" && body.stepId !== undefined && memo.stepId !== body.stepId) {
+    throw malformedProof("payment_proof.memo: names another step than payment_proof.step_id");
+  }
+  const amount = body.amountUsdc === undefined ? undefined : parseUsdc(body.amountUsdc);
+  if (body.amountUsdc !== undefined && amount === undefined) {
+    throw malformedProof(
+      'payment_proof.amount_usdc: must be decimal USDC with at most six places, e.g. "0.01"',
+    );
+  }
+  const stepId = body.stepId ?? (memo?.form === "step" ? memo.stepId : undefined);
+  return {
+    kind: "transfer",
+    txSignature: requireSignature(body.txRef, "payment_proof.tx_ref"),
+    quoteId: requireQuoteId(quoteId, "payment_proof.quote_id"),
+    stated: { amount, memo: body.memo, stepId },
+  };
+}
+
+/** What is told of a deposit that is sent as the proof of a call. */
+export const DEPOSIT_PAYS_NO_CALL =
+  "names a deposit, which pays no call by itself: it is credited to the balance of its account once it is finalized. Wait for that, then repeat the call without a proof";
+
+function parseProofMemo(text: string, memoPrefix: string): Memo {
+  const memo = parseMemo(text, memoPrefix);
+  if (memo?.form === "deposit") throw malformedProof(`payment_proof.memo: ${DEPOSIT_PAYS_NO_CALL}`);
+  if (memo) return memo;
+  throw malformedProof(
+    `payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on the chain`,
+  );
+}
+
+/** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text has the form of a quote identifier */
+export function requireQuoteId(text: string, field: string): string {
+  if (text.startsWith("dep_")) throw malformedProof(`${field}: ${DEPOSIT_PAYS_NO_CALL}`);
+  if (!isQuoteId(text)) throw malformedProof(`${field}: must be the quote_id of a 402 answer, unchanged`);
+  return text;
+}
+
+/** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text is a transaction signature */
+export function requireSignature(text: string, field: string): string {
+  if (!parseSignature(text))
+    throw malformedProof(`${field}: must be a transaction signature (base58 of 64 bytes)`);
+  return text;
+}

@@ -1,0 +1,141 @@
+import {
+  parseBodyProof,
+  requireQuoteId,
+  requireSignature,
+  type BodyProof,
+  type TransferProof,
+} from "./body-proof.ts";
+import { decodeObject } from "./encoded-object.ts";
+import { malformedProof } from "../core/errors.ts";
+import { isJsonObject } from "../core/json.ts";
+import { parseXPayment } from "./x-payment.ts";
+import { parseX402Payload, type X402Payload } from "./x402-payload.ts";
+import { META_PAYMENT, PAYMENT_SIGNATURE, type X402Terms } from "./x402.ts";
+
+const META_CARRIER = `_meta["${META_PAYMENT}"]`;
+
+/** A claim that a transaction pays a quote. What it says is compared with quote and chain, and is evidence of nothing. */
+export type Proof = TransferProof | GaslessProof;
+
+/** A transaction that the caller has signed, and that we are to send. */
+export interface GaslessProof {
+  kind: "gasless";
+  /** Where it came in, as the caller knows it. */
+  carrier: string;
+  /** Wire bytes; ours is the first signature, and is missing. */
+  transaction: Uint8Array;
+  /** Undefined: its memo alone names the quote. */
+  quoteId: string | undefined;
+  /** What an x402 payload repeats of our offer. */
+  accepted: Partial<X402Terms> | undefined;
+  /** The idempotency key that an x402 payload brings. */
+  paymentId: string | undefined;
+}
+
+/** Where a call can carry its proof, each as sent. */
+export interface ProofCarriers {
+  /** The X-Payment header. */
+  readonly xPayment: string | undefined;
+  /** The PAYMENT-SIGNATURE header (x402 v2, HTTP transport). */
+  readonly paymentSignature?: string | undefined;
+  /** `_meta["x402/payment"]` (x402 v2, MCP transport). */
+  readonly metaPayment?: unknown;
+  /** The body's payment_proof. */
+  readonly paymentProof: BodyProof | undefined;
+}
+
+/**
+ * Reads the proof of a call from where it can be; from several places when they say the same.
+ * @throws ToolgateError INVALID_PAYMENT 400: nothing was looked up, nothing was consumed
+ */
+export function parseProof(carriers: ProofCarriers, memoPrefix: string): Proof | undefined {
+  const { xPayment, paymentSignature, metaPayment, paymentProof } = carriers;
+  const found = [
+    paymentProof && parseBodyProof(paymentProof, memoPrefix),
+    paymentSignature === undefined ? undefined : parsePaymentSignature(paymentSignature),
+    metaPayment === undefined ? undefined : parseMetaPayment(metaPayment),
+    xPayment === undefined ? undefined : parseHeader(xPayment),
+  ].filter((proof) => proof !== undefined);
+  const [first, ...others] = found;
+  if (first && others.some((other) => !isSame(first, other)))
+    throw malformedProof(`${carriersOf(carriers)} name different payments; send one of them`);
+  return first;
+}
+
+/**
+ * Which version of x402 a call is paid by, also when the payload cannot be read; undefined: by none. It decides in which words the
+ * settlement is told.
+ */
+export function x402VersionOf({ xPayment, paymentSignature, metaPayment }: ProofCarriers): 1 | 2 | undefined {
+  if (paymentSignature !== undefined || metaPayment !== undefined) return 2;
+  if (xPayment === undefined) return undefined;
+  try {
+    return parseXPayment(xPayment).form === "x402" ? 1 : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(one: Proof, other: Proof): boolean {
+  if (one.kind === "transfer")
+    return (
+      other.kind === "transfer" && one.txSignature === other.txSignature && one.quoteId === other.quoteId
+    );
+  if (other.kind === "transfer") return false;
+  const [mine, its] = [one, other].map(({ quoteId, paymentId, accepted }) => [quoteId, paymentId, accepted]);
+  return (
+    Buffer.compare(one.transaction, other.transaction) === 0 && JSON.stringify(mine) === JSON.stringify(its)
+  );
+}
+
+function carriersOf({ xPayment, paymentSignature, metaPayment, paymentProof }: ProofCarriers): string {
+  const sent = [
+    xPayment !== undefined && "X-Payment",
+    paymentSignature !== undefined && PAYMENT_SIGNATURE,
+    metaPayment !== undefined && META_CARRIER,
+    paymentProof !== undefined && "payment_proof",
+  ];
+  return sent.filter((name) => name !== false).join(" and ");
+}
+
+function parseHeader(header: string): Proof {
+  const sent = parseXPayment(header);
+  switch (sent.form) {
+    case "transfer":
+      return {
+        kind: "transfer",
+        txSignature: requireSignature(sent.txRef, "X-Payment: tx"),
+        quoteId: requireQuoteId(sent.quoteId, "X-Payment: quote_id"),
+        stated: { amount: undefined, memo: undefined, stepId: undefined },
+      };
+    case "transaction": {
+      const quoteId = requireQuoteId(sent.quoteId, "X-Payment: quote_id");
+      const { transaction } = sent;
+      return {
+        kind: "gasless",
+        carrier: "X-Payment",
+        transaction,
+        quoteId,
+        accepted: undefined,
+        paymentId: undefined,
+      };
+    }
+    case "x402":
+      return gasless(sent.payload, "X-Payment");
+  }
+}
+
+function parsePaymentSignature(header: string): Proof {
+  const members = decodeObject(PAYMENT_SIGNATURE, header, ["base64"]);
+  return gasless(parseX402Payload(members, PAYMENT_SIGNATURE), PAYMENT_SIGNATURE);
+}
+
+function parseMetaPayment(value: unknown): Proof {
+  if (!isJsonObject(value))
+    throw malformedProof(`${META_CARRIER}: must be a JSON object, an x402 payload of version 2`);
+  return gasless(parseX402Payload(value, META_CARRIER), META_CARRIER);
+}
+
+function gasless({ transaction, accepted, paymentId }: X402Payload, carrier: string): GaslessProof {
+  return { kind: "gasless", carrier, transaction, quoteId: undefined, accepted, paymentId };
+}

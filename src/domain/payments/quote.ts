@@ -1,0 +1,128 @@
+import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject } from "node:crypto";
+import { decodeBase58, encodeBase58 } from "../core/base58.ts";
+import type { Clock, Random } from "../core/clock.ts";
+import { idOf, uuidOf } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
+
+/** The price offered for one call. It is stored nowhere: its identifier holds it, sealed. */
+export interface Quote {
+  quoteId: string;
+  accountId: string;
+  price: MicroUsd;
+  /** Milliseconds since the Unix epoch. */
+  issuedAt: number;
+  /** Milliseconds since the Unix epoch; a proof that arrives later is late. */
+  expiresAt: number;
+  /** The fingerprint of the call that was quoted, 32 bytes. */
+  fingerprint: Buffer;
+}
+
+/** One secret that quotes are sealed with. */
+export interface SealingKey {
+  /** 1..65535; a quote names the version it was sealed with, so that keys can rotate while quotes are open. */
+  version: number;
+  /** 32 bytes. */
+  secret: Buffer;
+}
+
+/** The secrets that this installation has. */
+export interface SealingKeys {
+  /** The one that new quotes are sealed with. */
+  current(): SealingKey;
+  /** One by its version; undefined when unknown or retired. */
+  version(version: number): SealingKey | undefined;
+}
+
+const FORMAT = 2;
+const CIPHER = "aes-256-gcm";
+const [HEADER, NONCE, RECORD, TAG] = [3, 12, 66, 16];
+const SEALED = HEADER + NONCE + RECORD + TAG;
+const PREFIX = "qt_";
+
+/** Issues and opens sealed quotes: AES-256-GCM over account, price, times and binding, with the key version authenticated beside them. */
+export class Quotes {
+  readonly #keys: SealingKeys;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #ttlMs: number;
+  /** The secrets as the cipher wants them: making this of bytes costs more than sealing. */
+  readonly #imported = new WeakMap<Buffer, KeyObject>();
+
+  constructor(keys: SealingKeys, clock: Clock, random: Random, ttlSeconds: number) {
+    this.#keys = keys;
+    this.#clock = clock;
+    this.#random = random;
+    this.#ttlMs = ttlSeconds * 1000;
+  }
+
+  /** Offers `price` to the account for the call with that fingerprint. Writes nothing anywhere. */
+  issue(accountId: string, price: MicroUsd, fingerprint: Buffer): Quote {
+    const issuedAt = this.#clock.now();
+    const expiresAt = issuedAt + this.#ttlMs;
+    const record = Buffer.alloc(RECORD);
+    record.write(uuidOf("acct", accountId) ?? "", 0, 16, "hex");
+    record.writeBigUInt64BE(price, 16);
+    record.writeUIntBE(issuedAt, 24, 6);
+    record.writeUInt32BE(this.#ttlMs, 30);
+    fingerprint.copy(record, 34);
+    const quoteId = PREFIX + encodeBase58(this.#seal(record));
+    return { quoteId, accountId, price, issuedAt, expiresAt, fingerprint: fingerprint };
+  }
+
+  /** Opens a quote identifier; undefined when it was not sealed by this installation, or was changed in any way. Says nothing of expiry. */
+  open(quoteId: string): Quote | undefined {
+    const record = this.#unseal(quoteId);
+    if (!record) return undefined;
+    const issuedAt = record.readUIntBE(24, 6);
+    return {
+      quoteId,
+      accountId: idOf("acct", record.subarray(0, 16)),
+      price: record.readBigUInt64BE(16),
+      issuedAt,
+      expiresAt: issuedAt + record.readUInt32BE(30),
+      fingerprint: record.subarray(34),
+    };
+  }
+
+  #seal(record: Buffer): Buffer {
+    const { version, secret } = this.#keys.current();
+    const header = Buffer.from([FORMAT, version >> 8, version & 0xff]);
+    const nonce = this.#random.bytes(NONCE);
+    const cipher = createCipheriv(CIPHER, this.#import(secret), nonce).setAAD(header);
+    return Buffer.concat([header, nonce, cipher.update(record), cipher.final(), cipher.getAuthTag()]);
+  }
+
+  #unseal(quoteId: string): Buffer | undefined {
+    if (!quoteId.startsWith(PREFIX) || quoteId.length > 200) return undefined;
+    try {
+      const sealed = decodeBase58(quoteId.slice(PREFIX.length));
+      if (sealed?.length !== SEALED || sealed[0] !== FORMAT) return undefined;
+      const key = this.#keys.version(sealed.readUInt16BE(1));
+      if (!key) return undefined;
+      const decipher = createDecipheriv(
+        CIPHER,
+        this.#import(key.secret),
+        sealed.subarray(HEADER, HEADER + NONCE),
+      )
+        .setAAD(sealed.subarray(0, HEADER))
+        .setAuthTag(sealed.subarray(-TAG));
+      return Buffer.concat([decipher.update(sealed.subarray(HEADER + NONCE, -TAG)), decipher.final()]);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #import(secret: Buffer): KeyObject {
+    let key = this.#imported.get(secret);
+    if (!key) {
+      key = createSecretKey(secret);
+      this.#imported.set(secret, key);
+    }
+    return key;
+  }
+}
+
+/** The payment step of a quote: `step_` and 32 hex digits, derived from the quote so that it need not be stored either. */
+export function stepIdOf(quoteId: string): string {
+  return `step_${hash("sha256", `step:${quoteId}`).slice(0, 32)}`;
+}

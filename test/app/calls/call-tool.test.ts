@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { beforeEach, describe, expect, it } from "vitest";
+import { callTool, type CallToolDeps } from "../../../src/app/calls/call-tool.ts";
+import { Catalogue } from "../../../src/app/calls/catalogue.ts";
+import type { CallContext } from "../../../src/app/calls/call-context.ts";
+import type { PaymentVerdict } from "../../../src/app/payments/payment-verifier.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
+import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
+import type { JsonObject } from "../../../src/domain/core/json.ts";
+import { cacheJson } from "../../../src/domain/core/json-cache.ts";
+import { Quotes } from "../../../src/domain/payments/quote.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { MemoryLedger } from "../../transport/memory-ledger.ts";
+import { TestTools } from "../../transport/test-tools.ts";
+import { newContext, unlimitedWork } from "../context.ts";
+
+const PRICE = 10_000n;
+
+let ledger: MemoryLedger;
+let verdict: (memo: string) => PaymentVerdict;
+let memo: string;
+let context: CallContext;
+let deps: CallToolDeps;
+
+beforeEach(() => {
+  const secret = randomBytes(32);
+  const keys = { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) };
+  ledger = new MemoryLedger();
+  verdict = (text) => ({
+    kind: "paid",
+    amount: PRICE,
+    memo: text,
+    payer: undefined,
+    slot: 1n,
+    blockTime: new Date(),
+    finalized: true,
+  });
+  context = newContext();
+  deps = {
+    unpaidWork: unlimitedWork,
+    catalogue: new Catalogue(new TestTools().list()),
+    ledger,
+    chain: { verify: async () => verdict(memo) },
+    quotes: new Quotes(keys, systemClock, systemRandom, 300),
+    clock: systemClock,
+    random: systemRandom,
+    relay: undefined,
+    claims: { find: async () => undefined },
+    treasury: { owner: "owner", mint: "mint" },
+    memoPrefix: "svc",
+    finalizedAbove: 50_000_000n,
+    stopping: new AbortController().signal,
+  };
+});
+
+const balance = () => ledger.balance(context.caller.accountId);
+
+/** Calls `paid` under the key `k` with a fresh payment of a fresh quote. */
+function callPaid() {
+  const { quoteId } = deps.quotes.issue(context.caller.accountId, PRICE, fingerprint("paid", {}));
+  memo = `svc:${quoteId}`;
+  const paymentProof = { txRef: base58.encode(randomBytes(64)), network: "solana-mainnet", memo };
+  return callTool(
+    deps,
+    { tool: "paid", params: {}, xPayment: undefined, paymentProof, idempotencyKey: "k" },
+    context,
+  );
+}
+
+describe("a second payment for a call that was charged", () => {
+  it("gets the first one's answer and is credited", async () => {
+    const first = await callPaid();
+    expect(await balance()).toBe(0n);
+    expect(await callPaid()).toEqual(first);
+    expect(await balance()).toBe(PRICE);
+  });
+
+  it.each<PaymentVerdict>([
+    { kind: "not_found" },
+    { kind: "not_finalized" },
+    { kind: "refused", reason: "it failed" },
+  ])("gets the answer also when the chain says $kind", async (other) => {
+    const first = await callPaid();
+    verdict = () => other;
+    ledger.findPrior = async () => ({ kind: "replay", ...first });
+    expect(await callPaid()).toEqual(first);
+    expect(await balance()).toBe(0n);
+  });
+
+  it("that was known before it was looked up is credited as well", async () => {
+    const first = await callPaid();
+    ledger.findPrior = async () => ({ kind: "replay", ...first });
+    expect(await callPaid()).toEqual(first);
+    expect(await balance()).toBe(PRICE);
+  });
+});
+
+describe("a tool that gives one object again and again, and changes it", () => {
+  it.each([
+    ["without a key", undefined, undefined],
+    ["with a key", "one", "two"],
+  ])("has each call %s written as it was", async (_, ...keys) => {
+    const result: JsonObject = {};
+    const run = async () => Object.assign(result, { turn: Number(result["turn"] ?? 0) + 1 });
+    const [free] = new TestTools().list();
+    const catalogue = new Catalogue([{ ...free!, prepare: () => ({ price: 0n, run }) }]);
+    const texts: string[] = [];
+    for (const idempotencyKey of keys) {
+      const call = {
+        tool: free!.name,
+        params: {},
+        xPayment: undefined,
+        paymentProof: undefined,
+        idempotencyKey,
+      };
+      texts.push(cacheJson((await callTool({ ...deps, catalogue }, call, context)).result));
+    }
+    expect(texts).toEqual(['{"turn":1}', '{"turn":2}']);
+  });
+});
+
+describe("a tool that fails while the ledger cannot be reached", () => {
+  it("is UNAVAILABLE, and its own failure stays to be seen", async () => {
+    ledger.finish = () => Promise.reject(new ToolgateError("UNAVAILABLE", "the database is away"));
+    const call = {
+      tool: "break",
+      params: {},
+      xPayment: undefined,
+      paymentProof: undefined,
+      idempotencyKey: "k",
+    };
+    await expect(callTool(deps, call, context)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryAfterSeconds: 2,
+      cause: {
+        message: expect.stringContaining("the database is away"),
+        cause: { code: "TOOL_FAILED", cause: { message: "postgres://user:secret@db/ is down" } },
+      },
+    });
+  });
+});

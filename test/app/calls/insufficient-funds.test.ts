@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { PaymentRequiredError } from "../../../src/app/calls/payment-required-error.ts";
+import { insufficientFunds } from "../../../src/app/calls/refusals.ts";
+
+const quote = {
+  quoteId: "qt_1",
+  accountId: "acct_1",
+  price: 10n,
+  issuedAt: 0,
+  expiresAt: 1,
+  fingerprint: Buffer.alloc(16),
+};
+const short = (balance: bigint, proved: boolean) =>
+  insufficientFunds({ tool: "paid", price: 10n, balance, proved }, () => quote);
+
+describe("a call that the balance does not cover", () => {
+  it("is offered a quote when it came without a proof", () => {
+    expect(short(9n, false)).toBeInstanceOf(PaymentRequiredError);
+  });
+
+  it("is offered none when it came with one: a client that pays every quote must not pay twice", () => {
+    const told = short(9n, true);
+    expect(told).not.toBeInstanceOf(PaymentRequiredError);
+    expect(told).toMatchObject({ code: "INVALID_PAYMENT" });
+  });
+
+  it.each([true, false])("is offered none while the account owes, proved: %s", (proved) => {
+    const told = short(-1n, proved);
+    expect(told).not.toBeInstanceOf(PaymentRequiredError);
+    expect(told).toMatchObject({ code: "FORBIDDEN" });
+  });
+});

@@ -1,0 +1,194 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { beforeEach, describe, expect, it } from "vitest";
+import { callTool, type CallToolDeps } from "../../../src/app/calls/call-tool.ts";
+import { Catalogue } from "../../../src/app/calls/catalogue.ts";
+import type { CallContext } from "../../../src/app/calls/call-context.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
+import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
+import { newId } from "../../../src/domain/core/ids.ts";
+import type { JsonObject } from "../../../src/domain/core/json.ts";
+import { Quotes } from "../../../src/domain/payments/quote.ts";
+import { DEFAULT_TIER } from "../../../src/domain/accounts/rate-limit.ts";
+import type { Tool } from "../../../src/domain/tools/tool.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { MemoryLedger } from "../../transport/memory-ledger.ts";
+import { unlimitedWork } from "../context.ts";
+
+const PRICE = 10_000n;
+const TTL_MS = 300_000;
+
+let now: number;
+let memo: string;
+let work: (signal: AbortSignal) => Promise<JsonObject>;
+let gone: AbortController;
+let stopping: AbortController;
+let ledger: MemoryLedger;
+let context: CallContext;
+let deps: CallToolDeps;
+
+/** A paid tool whose work the test decides. */
+const paid: Tool = {
+  name: "paid",
+  status: "active",
+  billable: true,
+  description: "",
+  scope: "compute:run",
+  inputSchema: {},
+  fixedPrice: PRICE,
+  prepare: () => ({ price: PRICE, run: ({ signal }) => work(signal) }),
+};
+
+beforeEach(() => {
+  now = Date.now();
+  const clock = { ...systemClock, now: () => now };
+  const secret = randomBytes(32);
+  const keys = { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) };
+  ledger = new MemoryLedger();
+  [gone, stopping] = [new AbortController(), new AbortController()];
+  work = async () => ({ done: true });
+  context = {
+    caller: {
+      keyId: newId("key", clock, systemRandom),
+      accountId: newId("acct", clock, systemRandom),
+      scopes: new Set(["compute:run"]),
+      tier: DEFAULT_TIER,
+      accountTier: DEFAULT_TIER,
+      operator: false,
+      limits: undefined,
+      budgetId: undefined,
+      blockedReason: undefined,
+    },
+    requestId: "req_1",
+    signal: gone.signal,
+  };
+  const payment = { amount: PRICE, payer: undefined, slot: 1n, blockTime: new Date(now), finalized: true };
+  deps = {
+    unpaidWork: unlimitedWork,
+    catalogue: new Catalogue([paid]),
+    ledger,
+    chain: { verify: async () => ({ kind: "paid", memo, ...payment }) },
+    quotes: new Quotes(keys, clock, systemRandom, TTL_MS / 1000),
+    clock,
+    random: systemRandom,
+    relay: undefined,
+    claims: { find: async () => undefined },
+    treasury: { owner: "owner", mint: "mint" },
+    memoPrefix: "svc",
+    finalizedAbove: 50_000_000n,
+    stopping: stopping.signal,
+  };
+  ledger.balances.set(context.caller.accountId, PRICE);
+});
+
+const balance = () => ledger.balance(context.caller.accountId);
+const statuses = () => ledger.entries.map(({ run }) => run.status);
+const call = (proof: { paymentProof?: { txRef: string; network: string; memo: string } } = {}) =>
+  callTool(
+    deps,
+    {
+      tool: "paid",
+      params: {},
+      xPayment: undefined,
+      paymentProof: undefined,
+      idempotencyKey: undefined,
+      ...proof,
+    },
+    context,
+  );
+
+/** A proof of a fresh payment of a fresh quote. */
+function proof() {
+  memo = `svc:${deps.quotes.issue(context.caller.accountId, PRICE, fingerprint("paid", {})).quoteId}`;
+  return { paymentProof: { txRef: base58.encode(randomBytes(64)), network: "solana-mainnet", memo } };
+}
+
+/** Work that ends with its signal, or when it is let go. */
+function longWork() {
+  const started = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<JsonObject>();
+  work = (signal) => {
+    signal.addEventListener("abort", () =>
+      end.reject(new ToolgateError("UNAVAILABLE", "the work was aborted")),
+    );
+    started.resolve();
+    return end.promise;
+  };
+  return { started: started.promise, letGo: () => end.resolve({ done: true }) };
+}
+
+describe("a caller that goes away", () => {
+  it("while its hold is made is charged nothing, and nothing runs", async () => {
+    const begin = ledger.authorize.bind(ledger);
+    ledger.authorize = async (wanted) => {
+      const begun = await begin(wanted);
+      gone.abort();
+      return begun;
+    };
+    let ran = false;
+    work = async () => {
+      ran = true;
+      return {};
+    };
+    await expect(call()).rejects.toMatchObject({ name: "AbortError" });
+    expect(ran).toBe(false);
+    expect(statuses()).toEqual(["cancelled"]);
+    expect(await balance()).toBe(PRICE);
+  });
+
+  it("while the tool runs is charged: the run goes on, and its result is stored", async () => {
+    const { started, letGo } = longWork();
+    const answer = call();
+    await started;
+    gone.abort();
+    letGo();
+    await expect(answer).resolves.toMatchObject({ result: { done: true } });
+    expect(statuses()).toEqual(["completed"]);
+    expect(await balance()).toBe(0n);
+  });
+});
+
+describe("a tool", () => {
+  it("that runs when the service stops is told to end, and charges nothing", async () => {
+    const { started, letGo } = longWork();
+    const answer = call();
+    await started;
+    stopping.abort();
+    letGo();
+    await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(statuses()).toEqual(["failed"]);
+    expect(await balance()).toBe(PRICE);
+  });
+
+  it("that fails charges nothing", async () => {
+    work = () => Promise.reject(new Error("it broke"));
+    await expect(call()).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    expect(statuses()).toEqual(["failed"]);
+    expect(await balance()).toBe(PRICE);
+  });
+
+  it("whose run was released meanwhile gives no result away", async () => {
+    ledger.finish = async () => ({ kind: "lost" });
+    await expect(call()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  it("is not run for a key without its scope", async () => {
+    context = { ...context, caller: { ...context.caller, scopes: new Set(["compute:read"]) } };
+    await expect(call()).rejects.toMatchObject({ code: "FORBIDDEN" });
+    expect(await balance()).toBe(PRICE);
+  });
+});
+
+describe("a proof that was answered", () => {
+  it("is answered again when its quote has long expired and the chain is out of reach", async () => {
+    const payment = proof();
+    const first = await call(payment);
+    now += 100 * TTL_MS;
+    deps = {
+      ...deps,
+      chain: { verify: () => Promise.reject(new ToolgateError("UNAVAILABLE", "no endpoint")) },
+    };
+    await expect(call(payment)).resolves.toEqual(first);
+    expect(await balance()).toBe(PRICE);
+  });
+});

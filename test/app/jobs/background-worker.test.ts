@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { BackgroundWorker } from "../../../src/app/jobs/background-worker.ts";
+import type { Job, JobName } from "../../../src/app/jobs/job.ts";
+import { MemoryLog, MemoryMetrics } from "./fixture.ts";
+
+const LEASE_MS = 300;
+const BEAT_MS = 50;
+
+/** The lease as the database keeps it. */
+class Leadership {
+  owner: string | undefined;
+  until = 0;
+
+  /** One instance's view of it; `answer` may stand in its way. */
+  of(instance: string, answer: () => Promise<void> = async () => {}) {
+    return {
+      acquireLeadership: async (leaseMs: number) => {
+        await answer();
+        const now = performance.now();
+        if (this.owner !== instance && now < this.until) return false;
+        [this.owner, this.until] = [instance, now + leaseMs];
+        return true;
+      },
+      releaseLeadership: async () => {
+        await answer();
+        if (this.owner === instance) [this.owner, this.until] = [undefined, 0];
+      },
+    };
+  }
+}
+
+const keepers: BackgroundWorker[] = [];
+let leadership: Leadership;
+beforeEach(() => {
+  leadership = new Leadership();
+});
+afterEach(async () => {
+  for (const keeper of keepers.splice(0)) await keeper.close();
+});
+
+function start(
+  instance: string,
+  works: readonly Job[],
+  answer?: () => Promise<void>,
+  everywhere: readonly Job[] = [],
+) {
+  const [metrics, log] = [new MemoryMetrics(), new MemoryLog()];
+  const view = leadership.of(instance, answer);
+  const keeper = new BackgroundWorker({
+    leadership: view,
+    leaderJobs: works,
+    instanceJobs: everywhere,
+    metrics,
+    log,
+    leaseMs: LEASE_MS,
+    heartbeatMs: BEAT_MS,
+  });
+  keepers.push(keeper);
+  keeper.start();
+  return { keeper, metrics, log, leads: () => metrics.values.get("keeper_leading") === 1 };
+}
+
+/** Work that counts its rounds. */
+function counted(name: JobName = "watch", round: (signal: AbortSignal) => Promise<unknown> = async () => {}) {
+  const count = { rounds: 0, ended: 0 };
+  const run = (signal: AbortSignal) => {
+    count.rounds += 1;
+    return round(signal);
+  };
+  return {
+    ...count,
+    count,
+    name,
+    afterMs: 0,
+    everyMs: 5,
+    limitMs: 10_000,
+    run,
+    ended: () => void (count.ended += 1),
+  };
+}
+
+const hang = () => new Promise<never>(() => {});
+const soon = { interval: 5 };
+
+describe("one instance", () => {
+  it("leads, does each work round after round, and gives the lead up when it closes", async () => {
+    const [watch, audit] = [counted("watch"), counted("audit")];
+    const { keeper, leads } = start("a", [watch, audit]);
+    await expect.poll(() => Math.min(watch.count.rounds, audit.count.rounds), soon).toBeGreaterThan(5);
+    expect(leads()).toBe(true);
+    await keeper.close();
+    expect(leadership.owner).toBeUndefined();
+    expect(leads()).toBe(false);
+    expect(watch.count.ended).toBe(1);
+    const { rounds } = watch.count;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(watch.count.rounds).toBe(rounds);
+  });
+
+  it("keeps the lead and does its other works while one of them hangs", async () => {
+    const [stuck, watch] = [counted("rescan", hang), counted("watch")];
+    const { metrics } = start("a", [stuck, watch]);
+    await expect.poll(() => leadership.until - LEASE_MS > performance.now() - 2 * BEAT_MS, soon).toBe(true);
+    const since = performance.now();
+    await expect.poll(() => performance.now() - since, soon).toBeGreaterThan(2 * LEASE_MS);
+    expect(leadership.until).toBeGreaterThan(performance.now());
+    expect(stuck.count.rounds).toBe(1);
+    expect(watch.count.rounds).toBeGreaterThan(20);
+    expect(metrics.values.get("keeper_failures_total rescan")).toBe(0);
+  });
+
+  it("gives up a round that hangs for too long, and begins another", async () => {
+    const stuck = { ...counted("rescan", hang), limitMs: 20 };
+    const { metrics, log } = start("a", [stuck]);
+    await expect.poll(() => stuck.count.rounds, soon).toBeGreaterThan(3);
+    expect(metrics.values.get("keeper_failures_total rescan")).toBeGreaterThan(2);
+    expect(log.lines.filter(({ level }) => level === "warn").map(({ details }) => details)).toEqual([
+      {
+        work: "rescan",
+        err: expect.objectContaining({ message: expect.stringContaining("longer than 20 ms") }),
+      },
+    ]);
+  });
+
+  it("tells a failure once, and once that it is over; it counts each", async () => {
+    let broken = true;
+    const watch = counted("watch", async () => {
+      if (broken) throw new Error("no endpoint answers");
+    });
+    const { metrics, log } = start("a", [watch]);
+    await expect.poll(() => watch.count.rounds, soon).toBeGreaterThan(5);
+    expect(log.of("warn")).toHaveLength(1);
+    expect(metrics.values.get("keeper_failures_total watch")).toBeGreaterThan(4);
+    broken = false;
+    await expect.poll(() => log.of("info"), soon).toContain("the treasury's work succeeds again");
+    broken = true;
+    await expect.poll(() => log.of("warn").length, soon).toBe(2);
+  });
+
+  it("closes at once, whatever hangs", async () => {
+    let stuck = false;
+    const { keeper, leads } = start("a", [counted("watch", hang)], () =>
+      stuck ? hang() : Promise.resolve(),
+    );
+    await expect.poll(leads, soon).toBe(true);
+    stuck = true;
+    const since = performance.now();
+    await keeper.close();
+    expect(performance.now() - since).toBeLessThan(5_000);
+  });
+
+  it("closes also when it was never started", async () => {
+    const view = leadership.of("a");
+    await new BackgroundWorker({
+      leadership: view,
+      leaderJobs: [],
+      instanceJobs: [],
+      metrics: new MemoryMetrics(),
+      log: new MemoryLog(),
+    }).close();
+    expect(leadership.owner).toBeUndefined();
+  });
+});
+
+describe("several instances", () => {
+  it("have one leader; another leads as soon as it resigns", async () => {
+    const works = [counted(), counted(), counted()];
+    const instances = works.map((work, n) => start(`i${n}`, [work]));
+    const leading = () => instances.findIndex(({ leads }) => leads());
+    await expect.poll(leading, soon).not.toBe(-1);
+    const first = leading();
+    expect(works.filter(({ count }) => count.rounds > 0)).toHaveLength(1);
+    await instances[first]?.keeper.close();
+    await expect.poll(leading, soon).not.toBe(-1);
+    expect(leading()).not.toBe(first);
+  });
+
+  it("do everywhere what is to be done everywhere", async () => {
+    const figures = [counted("figures"), counted("figures")];
+    for (const [n, work] of figures.entries()) start(`i${n}`, [], undefined, [work]);
+    await expect.poll(() => figures.every(({ count }) => count.rounds > 1), soon).toBe(true);
+  });
+
+  it.each(["fails", "hangs"])(
+    "stop working before another can lead, when keeping the lead %s",
+    async (how) => {
+      let cut = false;
+      const answer = () => {
+        if (!cut) return Promise.resolve();
+        return how === "hangs" ? hang() : Promise.reject(new Error("the database is away"));
+      };
+      const stopped: number[] = [];
+      const old = counted("watch", (signal) => {
+        signal.addEventListener("abort", () => stopped.push(performance.now()));
+        return hang();
+      });
+      const { leads, metrics } = start("old", [old], answer);
+      await expect.poll(leads, soon).toBe(true);
+      cut = true;
+      const next = start("new", [counted()]);
+      await expect.poll(next.leads, soon).toBe(true);
+      const took = leadership.until - LEASE_MS;
+      expect(leads()).toBe(false);
+      expect(stopped).toHaveLength(1);
+      expect(stopped[0]).toBeLessThanOrEqual(took);
+      expect(metrics.values.get("keeper_failures_total lead")).toBeGreaterThan(0);
+      cut = false;
+      await next.keeper.close();
+      await expect.poll(leads, soon).toBe(true);
+    },
+  );
+});

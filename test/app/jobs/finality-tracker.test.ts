@@ -1,0 +1,126 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { runAudit } from "../../../src/app/jobs/run-audit.ts";
+import { reportTreasuryMetrics } from "../../../src/app/jobs/treasury-metrics.ts";
+import { FinalityTracker } from "../../../src/app/jobs/finality-tracker.ts";
+import type { FinalityStatus } from "../../../src/app/treasury/treasury-chain.ts";
+import { GENESIS } from "./memory-treasury.ts";
+import { setScene, type Scene } from "./fixture.ts";
+
+let scene: Scene;
+let finality: FinalityTracker;
+beforeEach(() => {
+  scene = setScene();
+  finality = new FinalityTracker(scene);
+});
+
+const run = () => finality.run(scene.signal);
+const balance = () => scene.ledger.balances.get(scene.accountId);
+function credit(txSignature: string, amount: bigint, standing: FinalityStatus): void {
+  scene.ledger.credit(scene.accountId, { txSignature, slot: 1n, amount });
+  scene.chain.standing.set(txSignature, standing);
+}
+
+describe("payments that were credited before they were finalized", () => {
+  it("are finalized when the chain says so", async () => {
+    credit("a", 10n, "finalized");
+    credit("b", 20n, "finalized");
+    await run();
+    expect(await scene.ledger.unfinalized({ limit: 9 })).toEqual([]);
+    expect(balance()).toBe(30n);
+    expect(scene.metrics.values.get("payments_finalized_total")).toBe(2);
+    expect(scene.log.lines).toEqual([]);
+  });
+
+  it.each(["vanished", "failed"] as const)(
+    "are taken back, with an alert, when they %s",
+    async (standing) => {
+      credit("kept", 10n, "finalized");
+      credit("gone", 25n, standing);
+      scene.ledger.balances.set(scene.accountId, 5n); // the rest is spent
+      await run();
+      await run();
+      expect(balance()).toBe(-20n);
+      expect(scene.metrics.values.get("payments_reversed_total")).toBe(1);
+      expect(scene.log.lines).toEqual([
+        {
+          level: "error",
+          message: expect.stringContaining("taken back"),
+          details: {
+            tx_signature: "gone",
+            account: scene.accountId,
+            amount_usdc: "0.000025",
+            balance_usdc: "-0.000020",
+          },
+        },
+      ]);
+    },
+  );
+
+  it("of another amount are told once, and left as they are", async () => {
+    credit("odd", 25n, "different");
+    await run();
+    await run();
+    expect(balance()).toBe(25n);
+    expect(scene.metrics.values.get("payments_mismatched_total")).toBe(1);
+    expect(scene.log.of("error")).toHaveLength(1);
+  });
+
+  it("that cannot be judged do not keep the others from it", async () => {
+    for (let n = 0; n < 600; n++) credit(`pending${n}`, 1n, "pending");
+    credit("gone", 25n, "vanished");
+    await run();
+    expect(balance()).toBe(600n);
+    for (let n = 0; n < 600; n++) scene.chain.standing.set(`pending${n}`, "finalized");
+    await run();
+    expect(scene.metrics.values.get("payments_finalized_total")).toBe(600);
+  });
+});
+
+describe("the audit", () => {
+  it("is measured by invariant, and a violation is an error in the log", async () => {
+    const finding = (name: string, violations: bigint) => ({
+      name,
+      description: `${name} holds`,
+      checked: 9n,
+      violations,
+    });
+    const findings = [finding("balances", 2n), finding("receipts", 0n)];
+    await runAudit({ ...scene, audit: async () => findings }, scene.signal);
+    expect(Object.fromEntries(scene.metrics.values)).toEqual({
+      "audit_violations balances": 2,
+      "audit_violations receipts": 0,
+      audit_timestamp_seconds: (GENESIS + 2_000_000) / 1_000,
+    });
+    expect(scene.log.lines).toEqual([
+      {
+        level: "error",
+        message: "the audit found a violation: balances holds",
+        details: { invariant: "balances", violations: 2 },
+      },
+    ]);
+  });
+});
+
+describe("the figures", () => {
+  it("tell the age of the watch, from the installation on, and what is in suspense", async () => {
+    await reportTreasuryMetrics(scene, scene.signal);
+    expect(scene.metrics.values.get("watch_age_seconds")).toBe(1_000);
+    await scene.ledger.startWatch("treasury", { amount: 0n, slot: 0n });
+    await scene.ledger.record("treasury", {
+      txSignature: "a",
+      slot: 1n,
+      blockTime: new Date(),
+      change: 7n,
+      memo: undefined,
+      memos: undefined,
+      payer: undefined,
+      attribution: undefined,
+    });
+    await reportTreasuryMetrics(scene, scene.signal);
+    expect(Object.fromEntries(scene.metrics.values)).toEqual({
+      watch_age_seconds: 1_000,
+      suspense_transfers: 1,
+      suspense_microusd: 7,
+    });
+  });
+});

@@ -1,0 +1,76 @@
+import { randomBytes } from "node:crypto";
+import type { Metrics } from "../../../src/app/operations/metrics.ts";
+import { newSettledTransactions } from "../../../src/app/jobs/record-history.ts";
+import { newId } from "../../../src/domain/core/ids.ts";
+import { Quotes } from "../../../src/domain/payments/quote.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { GENESIS, MemoryLedger, MemoryChain, Steps } from "./memory-treasury.ts";
+
+/** What was counted and set, by name and label. */
+export class MemoryMetrics implements Metrics {
+  readonly values = new Map<string, number>();
+
+  count: Metrics["count"] = (name, by = 1, labels = {}) => {
+    const key = keyOf(name, labels);
+    this.values.set(key, (this.values.get(key) ?? 0) + by);
+  };
+
+  set: Metrics["set"] = (name, value, labels = {}) => void this.values.set(keyOf(name, labels), value);
+}
+
+function keyOf(name: string, labels: Readonly<Record<string, string>>): string {
+  return [name.replace(/^toolgate_/, ""), ...Object.values(labels)].join(" ");
+}
+
+/** A log that is kept: level, message, details. */
+export class MemoryLog {
+  readonly lines: { level: string; message: string; details: object }[] = [];
+
+  info = (details: object, message: string) => this.#add("info", details, message);
+  warn = (details: object, message: string) => this.#add("warn", details, message);
+  error = (details: object, message: string) => this.#add("error", details, message);
+
+  /** The messages of one level. */
+  of(level: string): string[] {
+    return this.lines.filter((line) => line.level === level).map(({ message }) => message);
+  }
+
+  #add(level: string, details: object, message: string): void {
+    this.lines.push({ level, message, details });
+  }
+}
+
+export type Scene = ReturnType<typeof setScene>;
+
+/** A treasury in memory, and an account that has quotes. */
+export function setScene() {
+  const steps = new Steps();
+  const secret = randomBytes(32);
+  const keys = { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) };
+  const quotes = new Quotes(keys, systemClock, systemRandom, 300);
+  const accountId = newId("acct", systemClock, systemRandom);
+  const deposits = new Map<string, string>();
+  const clock = { at: GENESIS + 2_000_000, now: () => clock.at };
+  return {
+    steps,
+    chain: new MemoryChain(steps),
+    ledger: new MemoryLedger(steps),
+    quotes,
+    deposits: { accountOf: async (depositId: string) => deposits.get(depositId) },
+    memoPrefix: "svc",
+    settled: newSettledTransactions(),
+    metrics: new MemoryMetrics(),
+    log: new MemoryLog(),
+    clock,
+    accountId,
+    /** The memo of a fresh deposit of the account. */
+    depositMemo: () => {
+      const depositId = newId("dep", systemClock, systemRandom);
+      deposits.set(depositId, accountId);
+      return `svc:${depositId}`;
+    },
+    /** The memo of a fresh quote of the account. */
+    memo: () => `svc:${quotes.issue(accountId, 1_000n, Buffer.alloc(32)).quoteId}`,
+    signal: new AbortController().signal,
+  };
+}

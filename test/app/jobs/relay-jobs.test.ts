@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { relayJobs, type RelayJobsOptions } from "../../../src/app/jobs/relay-jobs.ts";
+import type { Job } from "../../../src/app/jobs/job.ts";
+import type { RelayClaim } from "../../../src/app/payments/relay-claims.ts";
+import { PrometheusMetrics } from "../../../src/metrics/index.ts";
+
+/** What the keeper does for the gasless relay. */
+
+const SIGNAL = new AbortController().signal;
+const LOW = 20_000_000n;
+
+function claimOf(quoteId: string): RelayClaim {
+  return {
+    messageHash: Buffer.from(quoteId),
+    quoteId,
+    txSignature: quoteId,
+    signedTransaction: Buffer.alloc(0),
+    state: "broadcast",
+    reason: undefined,
+    lastValidBlockHeight: 1n,
+    claimedAt: 0,
+  };
+}
+
+/** The works, what they advanced, what they said, and what they are told. */
+function scene(change: Partial<RelayJobsOptions> = {}) {
+  const advanced: string[] = [];
+  const said: [level: string, details: object][] = [];
+  const told = { lamports: 1_000_000_000n, unfinished: [] as RelayClaim[], broken: new Set<string>() };
+  const say = (level: string) => (details: object) => void said.push([level, details]);
+  const metrics = new PrometheusMetrics();
+  const { works, everywhere } = relayJobs({
+    relay: {
+      feePayer: "fees",
+      advance: async (claim) => {
+        if (told.broken.has(claim.quoteId)) throw new Error(`${claim.quoteId} cannot be asked`);
+        advanced.push(claim.quoteId);
+        return "confirmed";
+      },
+    },
+    claims: { unfinished: async () => told.unfinished, spentToday: async () => 30_000n },
+    chain: { balance: async () => told.lamports },
+    lowLamports: LOW,
+    metrics,
+    log: { info: say("info"), warn: say("warn"), error: say("error") },
+    watchIntervalMs: 2_500,
+    ...change,
+  });
+  return { works, everywhere, advanced, said, told, metrics };
+}
+
+const only = ([work]: readonly Job[]): Job => {
+  if (!work) throw new Error("there is a work");
+  return work;
+};
+
+describe("payments that nobody looks after", () => {
+  it("are each taken a step further, and one that cannot be keeps none of the others from it", async () => {
+    const { works, advanced, told } = scene();
+    told.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
+    told.broken.add("q3");
+    await expect(only(works).run(SIGNAL)).rejects.toThrow(
+      "1 of 20 relayed payments could not be looked after",
+    );
+    expect(advanced).toHaveLength(19);
+    told.broken.clear();
+    await only(works).run(SIGNAL);
+    expect(advanced).toHaveLength(39);
+  });
+
+  it("are left to the next when the lead is lost", async () => {
+    const { works, advanced, told } = scene();
+    told.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
+    await expect(only(works).run(AbortSignal.abort(new Error("leads no longer")))).rejects.toThrow(
+      "leads no longer",
+    );
+    expect(advanced.length).toBeLessThan(20);
+  });
+
+  it("are looked for no more often than the treasury", () => {
+    expect(only(scene().works).everyMs).toBe(2_500);
+    expect(only(scene({ watchIntervalMs: 600_000 }).works).everyMs).toBe(600_000);
+  });
+});
+
+describe("the fee payer", () => {
+  it("is warned of once when it holds little, and again only after it was well", async () => {
+    const { everywhere, said, told, metrics } = scene();
+    const look = async (lamports: bigint) => {
+      told.lamports = lamports;
+      await only(everywhere).run(SIGNAL);
+    };
+    await look(LOW);
+    expect(said).toEqual([]);
+    for (const lamports of [LOW - 1n, 5n, 5n]) await look(lamports);
+    expect(said).toEqual([
+      ["warn", { fee_payer: "fees", lamports: Number(LOW - 1n), low_lamports: Number(LOW) }],
+    ]);
+    await look(LOW);
+    await look(0n);
+    expect(said.map(([level]) => level)).toEqual(["warn", "info", "warn"]);
+    const { text } = await metrics.exposition();
+    expect(text).toContain("toolgate_fee_payer_lamports 0");
+    expect(text).toContain("toolgate_relay_lamports_today 30000");
+  });
+
+  it("is looked at as an instance starts", () => {
+    expect(only(scene().everywhere).afterMs).toBe(0);
+  });
+});

@@ -1,0 +1,149 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { Reconciliation } from "../../../src/app/jobs/reconciliation.ts";
+import { rescanHistory } from "../../../src/app/jobs/rescan-history.ts";
+import { watchTreasury } from "../../../src/app/jobs/watch-treasury.ts";
+import { GENESIS } from "./memory-treasury.ts";
+import { setScene, type Scene } from "./fixture.ts";
+
+const HOUR_MS = 3_600_000;
+let scene: Scene;
+beforeEach(async () => {
+  scene = setScene();
+  scene.chain.endpoints = 2;
+  scene.chain.land("start", 5n, { slot: 1_000n });
+  await watchTreasury(scene, scene.signal);
+});
+
+/** Has the first endpoint leave transactions out. */
+const leaveOut = (...signatures: string[]) => scene.chain.leftOut.set(0, new Set(signatures));
+const rescan = () => rescanHistory(scene, { firstEndpoint: 1, windowMs: HOUR_MS }, scene.signal);
+const lines = (level: string) => scene.log.lines.filter((line) => line.level === level);
+
+describe("a rescan", () => {
+  it("records what the first endpoint left out, and says which endpoint had it", async () => {
+    leaveOut("lost");
+    scene.chain.land("lost", 100n, { memo: scene.memo(), slot: 1_500n });
+    scene.chain.land("told", 10n, { slot: 1_501n });
+    await watchTreasury(scene, scene.signal);
+    expect(scene.ledger.balances.get(scene.accountId)).toBeUndefined();
+    expect((await rescan()).map(({ entry, recorded }) => [entry.txSignature, recorded])).toEqual([
+      ["lost", "credited"],
+    ]);
+    const [warned] = lines("warn").slice(-1);
+    expect(warned?.message).toMatch(/first of SOLANA_RPC_URLS .* leaves transactions of the treasury out/);
+    expect(warned?.details).toMatchObject({
+      tx_signatures: ["lost"],
+      count: 1,
+      found_at_endpoint: 2,
+      endpoints: 2,
+    });
+    expect(scene.ledger.state?.expected).toBe(115n);
+    scene.log.lines.length = 0;
+    expect(await rescan()).toEqual([]);
+    expect(scene.log.lines).toEqual([]);
+  });
+
+  it("says nothing of what is so young that the watch may not have seen it; it says it of older ones", async () => {
+    leaveOut("young", "old");
+    scene.chain.land("young", 100n, { memo: scene.memo(), slot: 1_990n });
+    expect(await rescan()).toHaveLength(1);
+    expect(lines("warn")).toHaveLength(1); // of the first transaction, in suspense
+    scene.chain.land("old", 100n, { memo: scene.memo(), slot: 1_991n });
+    scene.clock.at = GENESIS + 1_991_000 + 30_001;
+    expect(await rescan()).toHaveLength(1);
+    expect(lines("warn").at(-1)?.details).toMatchObject({ tx_signatures: ["old"] });
+  });
+
+  it("reads its window and no more, and nothing before the watch began", async () => {
+    scene.clock.at = GENESIS + 2 * HOUR_MS;
+    await rescan();
+    expect(scene.chain.asked.at(-1)?.fromTime.getTime()).toBe(GENESIS + HOUR_MS);
+    await rescanHistory(scene, { firstEndpoint: 1 }, scene.signal);
+    expect(scene.chain.asked.at(-1)?.fromTime.getTime()).toBe(GENESIS + 700_000);
+  });
+
+  it("waits for the watch to begin", async () => {
+    const fresh = setScene();
+    fresh.chain.land("a", 1n);
+    expect(await rescanHistory(fresh, { firstEndpoint: 1 }, fresh.signal)).toEqual([]);
+    expect(fresh.chain.asked).toEqual([]);
+  });
+});
+
+describe("reconciling", () => {
+  let reconciliation: Reconciliation;
+  beforeEach(() => {
+    reconciliation = new Reconciliation(scene);
+  });
+  const run = () => reconciliation.run(scene.signal);
+  const gauge = () => scene.metrics.values.get("treasury_difference_microusd");
+  /** Money that no endpoint tells of. */
+  const hide = (signature: string, change: bigint) => {
+    for (const endpoint of [0, 1]) {
+      scene.chain.leftOut.set(endpoint, (scene.chain.leftOut.get(endpoint) ?? new Set()).add(signature));
+    }
+    scene.chain.land(signature, change, { slot: 1_001n });
+  };
+
+  it("finds nothing where the chain and the books agree", async () => {
+    expect(await run()).toBe(0n);
+    expect(gauge()).toBe(0);
+    expect(scene.log.lines.filter(({ message }) => message.includes("books"))).toEqual([]);
+  });
+
+  it("says nothing while money moves", async () => {
+    scene.chain.land("b", 1n);
+    expect(await run()).toBeUndefined();
+    expect(await run()).toBe(0n);
+  });
+
+  it("tells a difference that stays, once, again when it changes, and when it is gone", async () => {
+    hide("hidden", 70n);
+    expect(await run()).toBe(70n);
+    expect(gauge()).toBe(70);
+    await run();
+    expect(lines("error")).toEqual([]);
+    for (let n = 0; n < 4; n++) await run();
+    expect(lines("error").map(({ details }) => details)).toEqual([{ difference_usdc: "0.000070" }]);
+    hide("more", -20n);
+    await run();
+    expect(lines("error").at(-1)?.details).toEqual({ difference_usdc: "0.000050" });
+    scene.chain.leftOut.clear();
+    expect(await run()).toBeUndefined();
+    expect(await run()).toBe(0n);
+    expect(gauge()).toBe(0);
+    expect(lines("info").at(-1)?.message).toBe("the treasury holds what the books say again");
+  });
+
+  it("says nothing of a difference that does not stay", async () => {
+    for (let n = 0; n < 4; n++) {
+      hide(`hidden${n}`, 70n);
+      await run();
+      await run();
+      scene.chain.leftOut.clear();
+      await run();
+      await run();
+    }
+    expect(lines("error")).toEqual([]);
+  });
+
+  it("reads all history again from another endpoint, and finds what the first one leaves out; once an hour", async () => {
+    const whole = () =>
+      scene.chain.asked.filter(({ fromSlot, firstEndpoint }) => fromSlot === 0n && firstEndpoint > 0);
+    leaveOut("lost");
+    scene.chain.land("lost", 100n, { memo: scene.memo(), slot: 1_001n });
+    // It was believed to be settled, or there would have been no difference for long.
+    scene.settled.set("lost", true);
+    for (let n = 0; n < 3; n++) expect(await run()).toBe(100n);
+    expect(whole()).toHaveLength(1);
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(100n);
+    expect(await run()).toBe(0n);
+
+    hide("hidden", 70n);
+    for (let n = 0; n < 5; n++) await run();
+    expect(whole()).toHaveLength(1);
+    scene.clock.at += HOUR_MS;
+    for (let n = 0; n < 5; n++) await run();
+    expect(whole().map(({ firstEndpoint }) => firstEndpoint)).toEqual([1, 2]);
+  });
+});

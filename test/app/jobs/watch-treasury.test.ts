@@ -1,0 +1,202 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { watchTreasury } from "../../../src/app/jobs/watch-treasury.ts";
+import { INSTALLED, LOOKED } from "./memory-treasury.ts";
+import { setScene, type Scene } from "./fixture.ts";
+
+let scene: Scene;
+beforeEach(() => {
+  scene = setScene();
+});
+
+const look = () => watchTreasury(scene, scene.signal);
+
+describe("the first look", () => {
+  it("takes what the account held before the installation for the operator's, and records everything since", async () => {
+    scene.chain.land("old", 700n, { slot: 100n });
+    scene.chain.land("older than the drift of clocks", 5n, { slot: 699n });
+    scene.chain.land("within it", 20n, { slot: 700n });
+    scene.chain.land("later", 300n, { memo: scene.memo() });
+    const news = await look();
+    expect(scene.chain.asked[0]?.fromTime).toEqual(new Date(INSTALLED.getTime() - 300_000));
+    expect(scene.ledger.state).toMatchObject({ opening: 705n, expected: 1_025n, slot: 1_001n });
+    expect(news.map(({ entry, recorded }) => [entry.txSignature, recorded])).toEqual([
+      ["within it", "suspended"],
+      ["later", "credited"],
+    ]);
+  });
+
+  it("begins with nothing where the account is younger than the installation", async () => {
+    scene.chain.land("first", 300n);
+    await look();
+    expect(scene.ledger.state).toMatchObject({ opening: 0n, expected: 300n });
+  });
+
+  it("finds what the account held also where the node keeps nothing from before the installation", async () => {
+    scene.chain.land("old", 700n, { slot: 100n });
+    scene.chain.leftOut.set(0, new Set(["old"]));
+    scene.chain.land("first", 300n, { memo: scene.memo() });
+    await look();
+    expect(scene.ledger.state).toMatchObject({ opening: 700n, expected: 1_000n });
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(300n);
+  });
+
+  it("begins also when nothing has ever happened", async () => {
+    expect(await look()).toEqual([]);
+    expect(scene.ledger.state).toMatchObject({ opening: 0n, expected: 0n, slot: 0n });
+  });
+});
+
+describe("what a transaction means", () => {
+  it.each([
+    ["a payment that names a quote", () => ({ change: 1_000n, memo: scene.memo() }), "credited", 1_000n],
+    [
+      "a payment with the quote's step",
+      () => ({ change: 9n, memo: `step_${"0".repeat(32)}:${scene.memo().slice(4)}:n` }),
+      "credited",
+      9n,
+    ],
+    ["a deposit", () => ({ change: 70n, memo: scene.depositMemo() }), "credited", 70n],
+    [
+      "a deposit that nobody began",
+      () => ({ change: 70n, memo: `svc:dep_${"0".repeat(32)}` }),
+      "suspended",
+      undefined,
+    ],
+    ["a payment without a memo", () => ({ change: 1_000n }), "suspended", undefined],
+    [
+      "a payment with a memo that is no quote",
+      () => ({ change: 1_000n, memo: "svc:qt_2NEpo7TZRRrLZSi2U" }),
+      "suspended",
+      undefined,
+    ],
+    ["money that leaves", () => ({ change: -1_000n, memo: scene.memo() }), "withdrawn", undefined],
+  ] as const)("%s", async (_what, make, recorded, balance) => {
+    scene.chain.land("before", 5_000n, { slot: 100n });
+    const { change, ...more } = make();
+    scene.chain.land("tx", change, more);
+    expect((await look()).map((news) => news.recorded)).toEqual([recorded]);
+    expect(scene.ledger.recorded.get("tx")?.change).toBe(change);
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(recorded === "credited" ? balance : undefined);
+  });
+
+  it("credits a payment whose quote has expired", async () => {
+    const memo = scene.memo();
+    scene.chain.land("late", 1_000n, { memo, slot: 100_000n });
+    expect((await look())[0]?.recorded).toBe("credited");
+  });
+
+  it("fetches nothing for a payment that was credited when it was proved, and counts it as finalized", async () => {
+    await look();
+    scene.ledger.credit(scene.accountId, { txSignature: "proved", slot: 1_001n, amount: 400n });
+    scene.chain.land("proved", 400n);
+    expect((await look())[0]?.recorded).toBe("finalized");
+    expect(scene.chain.fetched).toEqual([]);
+    expect(scene.metrics.values.get("payments_finalized_total")).toBe(1);
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(400n);
+  });
+
+  it("gives back a payment that had been taken back", async () => {
+    scene.ledger.credit(scene.accountId, { txSignature: "back", slot: 1_001n, amount: 400n });
+    await scene.ledger.reverse("back");
+    scene.chain.land("back", 400n);
+    expect((await look())[0]?.recorded).toBe("reinstated");
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(400n);
+    expect(scene.metrics.values.get("payments_reinstated_total")).toBe(1);
+  });
+});
+
+describe("one look after the other", () => {
+  it("records each movement once, oldest first, also those that join a slot that was seen", async () => {
+    scene.chain.land("a", 1n, { slot: 2_000n });
+    scene.chain.land("b", 2n, { slot: 2_001n });
+    await look();
+    scene.chain.land("c", 4n, { slot: 2_001n });
+    scene.chain.land("d", 8n, { slot: 2_005n });
+    await look();
+    await look();
+    expect(scene.ledger.told).toEqual(["a", "b", "c", "d"].map((tx) => [tx, "suspended"]));
+    expect(scene.ledger.state).toMatchObject({ slot: 2_005n, expected: 15n });
+  });
+
+  it("fetches eight transactions at once at most", async () => {
+    for (let n = 0; n < 50; n++) scene.chain.land(`tx${n}`, 1n);
+    await look();
+    expect(scene.chain.atOnce).toBe(8);
+    expect(scene.ledger.told.map(([tx]) => tx)).toEqual(Array.from({ length: 50 }, (_, n) => `tx${n}`));
+  });
+
+  it("fetches a transaction that only names the treasury once, a failed one never, and asks for neither again", async () => {
+    await look();
+    scene.chain.land("failed", 0n, { slot: 2_000n, failed: true });
+    for (let n = 0; n < 20; n++) scene.chain.land(`dust${n}`, 0n, { slot: 2_000n });
+    await look();
+    expect(scene.chain.fetched).toHaveLength(20);
+    const { questions } = scene.ledger;
+    for (let n = 0; n < 5; n++) await look();
+    expect(scene.chain.fetched).toHaveLength(20);
+    expect(scene.ledger.questions).toBe(questions);
+    expect(scene.ledger.told).toEqual([]);
+  });
+
+  it("forgets what only names the treasury in a new process, and loses nothing by it", async () => {
+    await look();
+    scene.chain.land("dust", 0n);
+    await look();
+    await watchTreasury({ ...scene, settled: setScene().settled }, scene.signal);
+    expect(scene.chain.fetched).toEqual(["dust", "dust"]);
+    expect(scene.ledger.told).toEqual([]);
+  });
+
+  it("asks the books once what they have recorded", async () => {
+    scene.chain.land("a", 1n);
+    await look();
+    const process = { ...scene, settled: setScene().settled };
+    const { questions } = scene.ledger;
+    for (let n = 0; n < 5; n++) await watchTreasury(process, scene.signal);
+    expect(scene.ledger.questions).toBe(questions + 1);
+  });
+});
+
+describe("what cannot be read or recorded", () => {
+  it.each(["unreadable", "broken"] as const)(
+    "keeps the watch where it is, and nobody from their money: %s",
+    async (how) => {
+      scene.chain.land("start", 1n, { slot: 2_000n });
+      await look();
+      scene.chain.land("poison", 2n);
+      scene.chain.land("good", 4n, { memo: scene.memo() });
+      (how === "broken" ? scene.ledger.broken : scene.chain.unreadable).add("poison");
+      await expect(look()).rejects.toThrow("1 of 2 new transactions could not be recorded");
+      await expect(look()).rejects.toThrow("1 of 1 new transactions could not be recorded");
+      expect(scene.ledger.balances.get(scene.accountId)).toBe(4n);
+      expect(scene.ledger.state?.slot).toBe(2_000n);
+      scene.ledger.broken.clear();
+      scene.chain.unreadable.clear();
+      expect((await look()).map(({ entry }) => entry.txSignature)).toEqual(["poison"]);
+      expect(scene.ledger.state).toMatchObject({ slot: 2_002n, expected: 7n });
+    },
+  );
+
+  it("in a long backlog keeps the watch only from going further: what is done before it is not done again", async () => {
+    scene.chain.land("start", 1n, { slot: 1_001n });
+    for (let n = 0; n < 2_500; n++) scene.chain.land(`spam${n}`, 0n, { slot: 2_000n + BigInt(n) });
+    scene.chain.land("good", 4n, { memo: scene.memo() });
+    scene.chain.unreadable.add("spam2200");
+    await expect(look()).rejects.toThrow("1 of 502 new transactions could not be recorded");
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(4n);
+    // The last of the second thousand; and the head of the history was not reached.
+    expect(scene.ledger.state).toMatchObject({ slot: 3_998n, lookedAt: INSTALLED });
+    scene.chain.unreadable.clear();
+    await look();
+    expect(scene.ledger.state).toMatchObject({ slot: 4_500n, lookedAt: LOOKED });
+  });
+
+  it("stops when it is told to, and moves nothing on", async () => {
+    scene.chain.land("a", 1n);
+    const stop = new AbortController();
+    const stopped = watchTreasury(scene, stop.signal);
+    stop.abort(new Error("stopped"));
+    await expect(stopped).rejects.toThrow("stopped");
+    expect(scene.ledger.state?.slot ?? 0n).toBe(0n);
+  });
+});

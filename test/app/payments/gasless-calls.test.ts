@@ -1,0 +1,313 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { beforeEach, describe, expect, it } from "vitest";
+import { callTool, type CallToolDeps, type ToolCall } from "../../../src/app/calls/call-tool.ts";
+import { Catalogue } from "../../../src/app/calls/catalogue.ts";
+import type { CallContext } from "../../../src/app/calls/call-context.ts";
+import type { PaymentVerdict } from "../../../src/app/payments/payment-verifier.ts";
+import type { Relay, RelayRequest } from "../../../src/app/payments/relay-port.ts";
+import type { RelayClaim } from "../../../src/app/payments/relay-claims.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
+import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
+import { newId } from "../../../src/domain/core/ids.ts";
+import { stepIdOf, Quotes } from "../../../src/domain/payments/quote.ts";
+import { X402_NETWORK, x402Terms } from "../../../src/domain/payments/x402.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { settlementOfFailure } from "../../../src/transport/x402/settlement.ts";
+import { MemoryLedger } from "../../transport/memory-ledger.ts";
+import { TestTools } from "../../transport/test-tools.ts";
+import { newContext, unlimitedWork } from "../context.ts";
+
+/** A paid call whose transaction is left to the gateway to send, from the call's side of the relay. */
+
+const PRICE = 10_000n;
+const TREASURY = { owner: "owner", mint: "mint" };
+const FEE_PAYER = "feePayer";
+
+let ledger: MemoryLedger;
+let verdict: PaymentVerdict["kind"];
+let blockTime: Date;
+let sent: RelayRequest[];
+let claimedAt: number;
+let context: CallContext;
+let deps: CallToolDeps;
+
+/** Reads "transactions" that are their memo, and knows them by it. */
+const relay: Relay = {
+  feePayer: FEE_PAYER,
+  async identify(bytes) {
+    const memo = Buffer.from(bytes).toString();
+    const txSignature = base58.encode(Buffer.alloc(64, memo || "?"));
+    return { bytes, messageHash: Buffer.from(bytes), txSignature, memo, payer: "payer", blockhash: "" };
+  },
+  async relay(order) {
+    sent.push(order);
+    return { claimedAt };
+  },
+  recentBlockhash: async () => undefined,
+  build: () => Promise.reject(new Error("is not asked for")),
+};
+
+beforeEach(() => {
+  const secret = randomBytes(32);
+  const keys = { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) };
+  ledger = new MemoryLedger();
+  verdict = "paid";
+  blockTime = new Date();
+  sent = [];
+  claimedAt = Date.now();
+  context = newContext();
+  deps = {
+    unpaidWork: unlimitedWork,
+    catalogue: new Catalogue(new TestTools().list()),
+    ledger,
+    chain: {
+      verify: async () => {
+        if (verdict !== "paid")
+          return verdict === "refused" ? { kind: verdict, reason: "it failed" } : { kind: verdict };
+        const memo = sent.at(-1)?.transaction.memo ?? "";
+        return { kind: "paid", amount: PRICE, memo, payer: undefined, slot: 1n, blockTime, finalized: true };
+      },
+    },
+    quotes: new Quotes(keys, systemClock, systemRandom, 300),
+    clock: systemClock,
+    random: systemRandom,
+    relay,
+    claims: { find: async () => undefined },
+    treasury: TREASURY,
+    memoPrefix: "svc",
+    finalizedAbove: 50_000_000n,
+    stopping: new AbortController().signal,
+  };
+});
+
+const quoteFor = (tool = "paid", accountId = context.caller.accountId, quotes = deps.quotes) =>
+  quotes.issue(accountId, PRICE, fingerprint(tool, {}));
+const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64");
+const transactionWith = (memo: string) => Buffer.from(memo).toString("base64");
+
+/** A call with our own form of a gasless proof. */
+const own = (memo: string, quoteId: string) =>
+  call({ xPayment: encoded({ transaction: transactionWith(memo), quote_id: quoteId }) });
+/** A call with an x402 payload that takes the offer of the quote, or another. */
+const x402 = (
+  quote: { quoteId: string; price: bigint },
+  change: object = {},
+  more: Partial<ToolCall> = {},
+  members: object = {},
+) => {
+  const { feePayer, memo, ...terms } = x402Terms(TREASURY, FEE_PAYER, "svc", quote);
+  const accepted = { ...terms, extra: { feePayer, memo }, ...change };
+  const payload = { x402Version: 2, payload: { transaction: transactionWith(memo) }, accepted, ...members };
+  return call({ paymentSignature: encoded(payload), ...more });
+};
+const call = (more: Partial<ToolCall>): ToolCall => ({
+  tool: "paid",
+  params: {},
+  xPayment: undefined,
+  paymentProof: undefined,
+  idempotencyKey: undefined,
+  ...more,
+});
+
+/** What the book has of a payment that was sent. */
+const claimFor = (quoteId: string, state: RelayClaim["state"] = "broadcast"): RelayClaim => ({
+  messageHash: Buffer.alloc(32),
+  quoteId,
+  txSignature: base58.encode(Buffer.alloc(64, quoteId)),
+  signedTransaction: Buffer.alloc(0),
+  state,
+  reason: state === "failed" ? "never_landed" : undefined,
+  lastValidBlockHeight: 1n,
+  claimedAt,
+});
+
+const outcomeOf = (asked: ToolCall) =>
+  callTool(deps, asked, context).then(
+    ({ receipt }) => `paid by ${receipt?.paidBy}`,
+    (error: unknown) => {
+      if (!(error instanceof ToolgateError)) throw error;
+      return `${error.code} ${error.status}: ${error.message}`;
+    },
+  );
+
+describe("a payment that the gateway is to send", () => {
+  it("is sent for its quote and its caller, and buys the call, once", async () => {
+    const quote = quoteFor();
+    const first = await callTool(deps, x402(quote), context);
+    expect(first.receipt).toMatchObject({ paidBy: "gasless", quoteId: quote.quoteId, debited: PRICE });
+    expect(sent).toMatchObject([{ quote: { quoteId: quote.quoteId }, keyId: context.caller.keyId }]);
+    expect(await callTool(deps, x402(quote), context)).toEqual(first);
+    expect(await callTool(deps, own(`svc:${quote.quoteId}`, quote.quoteId), context)).toEqual(first);
+    expect(sent).toHaveLength(1);
+  });
+
+  it("is not sent for a quote of another account, of another call, or of nobody", async () => {
+    const foreign = quoteFor("paid", newId("acct", systemClock, systemRandom));
+    expect(await outcomeOf(x402(foreign))).toMatch(/^INVALID_PAYMENT 402: .*issued to another account/);
+    expect(await outcomeOf(x402(quoteFor("wait")))).toMatch(/^INVALID_PAYMENT 402: .*another tool/);
+    expect(await outcomeOf(x402({ quoteId: `qt_${"3".repeat(110)}`, price: PRICE }))).toMatch(
+      /not one of ours/,
+    );
+    expect(sent).toEqual([]);
+  });
+
+  it("names its quote in a memo of the short form, which a quote_id beside it repeats", async () => {
+    const { quoteId } = quoteFor();
+    for (const memo of ["hello", `abc:${quoteId}`, `${stepIdOf(quoteId)}:${quoteId}:n1`])
+      expect(await outcomeOf(own(memo, quoteId))).toMatch(
+        /^INVALID_PAYMENT 400: X-Payment: .* one memo, svc:<quote_id>/,
+      );
+    const other = quoteFor().quoteId;
+    expect(await outcomeOf(own(`svc:${other}`, quoteId))).toMatch(
+      /^INVALID_PAYMENT 400: X-Payment: quote_id is not/,
+    );
+    expect(sent).toEqual([]);
+  });
+
+  it("takes the offer that was made, in every member", async () => {
+    const quote = quoteFor();
+    const { feePayer, memo } = x402Terms(TREASURY, FEE_PAYER, "svc", quote);
+    for (const [path, change] of [
+      ["amount", { amount: "1" }],
+      ["payTo", { payTo: "other" }],
+      ["extra.feePayer", { extra: { feePayer: "other", memo } }],
+      ["extra.memo", { extra: { feePayer, memo: "other" } }],
+    ] as const) {
+      expect(await outcomeOf(x402(quote, change))).toMatch(
+        /^INVALID_PAYMENT 402: .*PAYMENT-SIGNATURE: accepted\./,
+      );
+      expect(await outcomeOf(x402(quote, change))).toContain(`accepted.${path} is not what was offered`);
+    }
+    expect(sent).toEqual([]);
+    expect(await outcomeOf(x402(quote, { extra: {} }))).toBe("paid by gasless");
+  });
+
+  it("took the offer of its time, where it was claimed before the fee payer changed", async () => {
+    const quote = quoteFor();
+    const { memo } = x402Terms(TREASURY, FEE_PAYER, "svc", quote);
+    const taken = claimFor(quote.quoteId);
+    deps = { ...deps, claims: { find: async () => taken } };
+    expect(await outcomeOf(x402(quote, { extra: { feePayer: "former", memo } }))).toBe("paid by gasless");
+  });
+
+  it("is in time when it was claimed in time, however late the chain and the repeated call are", async () => {
+    const earlier = Date.now() - 3_600_000;
+    const past = new Quotes(
+      {
+        current: () => ({ version: 1, secret: Buffer.alloc(32) }),
+        version: () => ({ version: 1, secret: Buffer.alloc(32) }),
+      },
+      { now: () => earlier },
+      systemRandom,
+      300,
+    );
+    deps = { ...deps, quotes: past };
+    claimedAt = earlier + 299_000;
+    blockTime = new Date(earlier + 390_000);
+    expect(await outcomeOf(x402(quoteFor()))).toBe("paid by gasless");
+    claimedAt = earlier + 301_000;
+    expect(await outcomeOf(x402(quoteFor()))).toMatch(/^QUOTE_EXPIRED 402: .*was credited to your balance/);
+  });
+
+  it("is pending, and neither missing nor to be paid again, while the chain does not tell it everywhere", async () => {
+    const quote = quoteFor();
+    verdict = "not_found";
+    expect(await outcomeOf(x402(quote))).toMatch(/^PAYMENT_PENDING 503: .*do not pay again/);
+    verdict = "paid";
+    expect(await outcomeOf(x402(quote))).toBe("paid by gasless");
+  });
+
+  it("is pending, and not said to have cost nothing, while the chain cannot be asked what it paid", async () => {
+    const outage = new ToolgateError("UNAVAILABLE", "nothing was consumed");
+    deps = { ...deps, chain: { verify: () => Promise.reject(outage) } };
+    expect(await outcomeOf(x402(quoteFor()))).toMatch(/^PAYMENT_PENDING 503: .*do not pay again/);
+    expect(sent).toHaveLength(1);
+  });
+
+  it("is not sent beside a call that was charged otherwise", async () => {
+    const idempotencyKey = "k";
+    const first = await callTool(deps, x402(quoteFor(), {}, { idempotencyKey }), context);
+    ledger.findPrior = async () => ({ kind: "replay", ...first });
+    expect(await callTool(deps, x402(quoteFor(), {}, { idempotencyKey }), context)).toEqual(first);
+    expect(sent).toHaveLength(1);
+    expect(await ledger.balance(context.caller.accountId)).toBe(0n);
+  });
+
+  it("brings the idempotency key of its call, if no other one is sent", async () => {
+    const id = "pay_0123456789abcdef";
+    const extensions = { "payment-identifier": { info: { required: false, id } } };
+    const first = await callTool(deps, x402(quoteFor(), {}, {}, { extensions }), context);
+    expect(ledger.entries.map(({ call }) => call.idempotencyKey)).toEqual([id]);
+    expect(
+      await callTool(deps, x402(quoteFor(), {}, { idempotencyKey: id }, { extensions }), context),
+    ).toEqual(first);
+    const other = x402(quoteFor(), {}, { idempotencyKey: "other" }, { extensions });
+    expect(await outcomeOf(other)).toMatch(
+      /^INVALID_REQUEST 400: idempotency_key: differs from the payment-identifier/,
+    );
+  });
+
+  it("stays on the balance when the tool fails, and the failure says which payment that is", async () => {
+    const [paid] = deps.catalogue.tools.filter(({ name }) => name === "paid");
+    if (!paid) throw new Error("there is no paid tool");
+    const prepare = () => ({ price: PRICE, run: () => Promise.reject(new Error("it broke")) });
+    deps = { ...deps, catalogue: new Catalogue([{ ...paid, prepare }]) };
+    const quote = quoteFor();
+    const asked = x402(quote);
+    const failure: unknown = await callTool(deps, asked, context).catch((error: unknown) => error);
+    const txSignature = base58.encode(Buffer.alloc(64, `svc:${quote.quoteId}`));
+    expect(failure).toMatchObject({ code: "TOOL_FAILED", txSignature });
+    expect(await ledger.balance(context.caller.accountId)).toBe(PRICE);
+    expect(settlementOfFailure(asked, failure)?.settlement).toEqual({
+      success: true,
+      transaction: txSignature,
+      network: X402_NETWORK,
+    });
+  });
+
+  it("is not looked at by a free tool", async () => {
+    const free = call({ tool: "echo", params: { message: "" }, paymentSignature: "no payload at all" });
+    expect(await outcomeOf(free)).toBe("paid by undefined");
+  });
+
+  it("is refused while the relay is off", async () => {
+    deps = { ...deps, relay: undefined };
+    const { quoteId } = quoteFor();
+    expect(await outcomeOf(own(`svc:${quoteId}`, quoteId))).toBe(
+      "INVALID_PAYMENT 400: X-Payment: the gasless relay is off: send the transaction yourself and prove it with {tx, quote_id}",
+    );
+  });
+
+  it("has failed for certain, or is still told by the chain, while the relay is off", async () => {
+    const { quoteId } = quoteFor();
+    const transaction = Buffer.concat([Buffer.of(2), Buffer.alloc(128), Buffer.from("message")]).toString(
+      "base64",
+    );
+    const ask = (named = quoteId) => outcomeOf(call({ xPayment: encoded({ transaction, quote_id: named }) }));
+    let claim = claimFor(quoteId);
+    deps = { ...deps, relay: undefined, claims: { find: async () => claim } };
+    verdict = "not_found";
+    expect(await ask()).toMatch(/^PAYMENT_PENDING 503: .*do not pay again/);
+    expect(await ask(quoteFor().quoteId)).toMatch(/^INVALID_PAYMENT 400: X-Payment: quote_id is not/);
+    claim = claimFor(quoteId, "failed");
+    expect(await ask()).toMatch(/^INVALID_PAYMENT 402: .*never_landed/);
+  });
+
+  it("is told as the relay tells it, and nothing is credited", async () => {
+    for (const code of [
+      "INVALID_PAYMENT",
+      "QUOTE_EXPIRED",
+      "RATE_LIMITED",
+      "PAYMENT_PENDING",
+      "UNAVAILABLE",
+    ] as const) {
+      deps = {
+        ...deps,
+        relay: { ...relay, relay: () => Promise.reject(new ToolgateError(code, "so it is")) },
+      };
+      expect(await outcomeOf(x402(quoteFor()))).toMatch(new RegExp(`^${code} \\d+: so it is$`));
+    }
+    expect(await ledger.balance(context.caller.accountId)).toBe(0n);
+  });
+});
