@@ -1,6 +1,6 @@
-import { invalidField } from "../../domain/errors.ts";
-import { fieldPath } from "../../domain/field-path.ts";
-import type { JsonObject } from "../../domain/json.ts";
+import { invalidField } from "../../domain/core/errors.ts";
+import { fieldPath } from "../../domain/core/field-path.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 import { MAX_RESULT_BYTES, sizeOf } from "./result-check.ts";
 
 /** Below the limit of results, so that a server can echo the parameters. */

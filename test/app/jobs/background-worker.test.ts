@@ -75,7 +75,7 @@ function counted(name: JobName = "watch", round: (signal: AbortSignal) => Promis
     everyMs: 5,
     limitMs: 10_000,
     run,
-    ended: () => void (count.ended += 1),
+    onLeadershipLost: () => void (count.ended += 1),
   };
 }
 

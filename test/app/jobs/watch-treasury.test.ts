@@ -185,10 +185,10 @@ describe("what cannot be read or recorded", () => {
     await expect(look()).rejects.toThrow("1 of 502 new transactions could not be recorded");
     expect(scene.ledger.balances.get(scene.accountId)).toBe(4n);
     // The last of the second thousand; and the head of the history was not reached.
-    expect(scene.ledger.state).toMatchObject({ slot: 3_998n, lookedAt: INSTALLED });
+    expect(scene.ledger.state).toMatchObject({ slot: 3_998n, checkedAt: INSTALLED });
     scene.chain.unreadable.clear();
     await look();
-    expect(scene.ledger.state).toMatchObject({ slot: 4_500n, lookedAt: LOOKED });
+    expect(scene.ledger.state).toMatchObject({ slot: 4_500n, checkedAt: LOOKED });
   });
 
   it("stops when it is told to, and moves nothing on", async () => {

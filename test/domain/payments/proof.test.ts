@@ -161,7 +161,7 @@ describe("the proof of a call", () => {
     expect(
       parseProof({ xPayment: value, paymentProof: { ...body, amountUsdc: "0.01" } }, "svc"),
     ).toMatchObject({
-      claimed: { amount: 10_000n },
+      stated: { amount: 10_000n },
     });
   });
 
@@ -170,7 +170,7 @@ describe("the proof of a call", () => {
       const paymentProof = { txRef: tx, network: "solana-mainnet", memo: form };
       expect(parseProof({ xPayment: undefined, paymentProof }, "svc")).toMatchObject({
         quoteId,
-        claimed: { memo: form },
+        stated: { memo: form },
       });
     }
   });

@@ -43,7 +43,7 @@ describe("the check of a cluster", () => {
     await healthy();
     expect(await engine.capabilities()).toEqual({
       languages: ["javascript", "python"],
-      walls: ["pod", "runtime class gvisor", "network policy", "rlimits", "deno"],
+      isolationLayers: ["pod", "runtime class gvisor", "network policy", "rlimits", "deno"],
       packages: ["six 1.17.0"],
     });
     await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);

@@ -72,7 +72,7 @@ describe("inference_chat", () => {
     expect(shop.asked).toEqual([
       [
         { model: "small", messages: conversation, maxTokens: 7, temperature: 0.3 },
-        { signal, accountId: "acct_1", idempotencyKey: "claim_1", heard: undefined },
+        { signal, accountId: "acct_1", idempotencyKey: "claim_1", onChunk: undefined },
       ],
     ]);
   });
