@@ -29,7 +29,7 @@ export const GASLESS: readonly Mutant[] = [
   {
     name: "gasless-two-signers",
     guard: "The fee payer pays for two signatures.",
-    file: `${RULES}/rules-of-form.ts`,
+    file: `${RULES}/account-rules.ts`,
     find: "signatures.length !== 2",
     replace: "signatures.length < 2",
     tests: REFUSED,
@@ -37,7 +37,7 @@ export const GASLESS: readonly Mutant[] = [
   {
     name: "gasless-fee-payer-idle",
     guard: "The fee payer takes part in no instruction.",
-    file: `${RULES}/rules-of-form.ts`,
+    file: `${RULES}/account-rules.ts`,
     find: "if (!accounts.includes(0)) return;",
     replace: "return;",
     tests: REFUSED,
