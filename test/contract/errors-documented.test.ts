@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { ERRORS } from "../../src/domain/errors.ts";
+import { ERRORS } from "../../src/domain/core/errors.ts";
 
 const page = await readFile(path.join(import.meta.dirname, "../../docs/reference/errors.md"), "utf8");
 const rows = [...page.matchAll(/^\| `([A-Z_]+)` \| (\d+) \| ([A-Z_]+) \| (.+) \| (.+) \|$/gm)];
