@@ -1,4 +1,10 @@
-import type { ChatCompletion, ChatModel, ChatModels, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
+import type {
+  ChatCompletion,
+  ChatModel,
+  ChatModels,
+  ChatOptions,
+  ChatRequest,
+} from "../domain/tools/chat.ts";
 import type { Clock } from "../domain/core/clock.ts";
 import type { Logger } from "../log.ts";
 import { ModelServer } from "./model-server.ts";

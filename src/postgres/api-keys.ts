@@ -1,6 +1,13 @@
 import type { InferEntity } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import { type ApiKey, type ApiKeys, type KeyUsage, type ListedKey, MAX_ACTIVE_KEYS, type Rotation } from "../app/accounts/api-keys.ts";
+import {
+  type ApiKey,
+  type ApiKeys,
+  type KeyUsage,
+  type ListedKey,
+  MAX_ACTIVE_KEYS,
+  type Rotation,
+} from "../app/accounts/api-keys.ts";
 import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../domain/accounts/api-key.ts";
 import type { Clock, Random } from "../domain/core/clock.ts";
 import { invalidField, ToolgateError } from "../domain/core/errors.ts";

@@ -1,4 +1,12 @@
-import type { AuthorizeResult, CallAuthorization, RunEnd, RunEndResult, KeyBudget, PriorOutcome, PriorQuery } from "../app/calls/ledger.ts";
+import type {
+  AuthorizeResult,
+  CallAuthorization,
+  RunEnd,
+  RunEndResult,
+  KeyBudget,
+  PriorOutcome,
+  PriorQuery,
+} from "../app/calls/ledger.ts";
 import { uuidOf } from "../domain/core/ids.ts";
 import type { JsonObject } from "../domain/core/json.ts";
 import { cacheJson } from "../domain/core/json-cache.ts";

@@ -1,5 +1,14 @@
 import type { Pool } from "pg";
-import type { AuthorizeResult, CallAuthorization, VerifiedTransfer, RunEnd, RunEndResult, Ledger, PriorOutcome, PriorQuery } from "../app/calls/ledger.ts";
+import type {
+  AuthorizeResult,
+  CallAuthorization,
+  VerifiedTransfer,
+  RunEnd,
+  RunEndResult,
+  Ledger,
+  PriorOutcome,
+  PriorQuery,
+} from "../app/calls/ledger.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import { Lru } from "../domain/core/lru.ts";
 import type { MicroUsd } from "../domain/core/money.ts";

@@ -1,6 +1,15 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type { NewRelayClaim, RelayClaims, RelayBudget, RelayClaim, RelayLimits, RelayQuota, RelayState, RelayVerdict } from "../app/payments/relay-claims.ts";
+import type {
+  NewRelayClaim,
+  RelayClaims,
+  RelayBudget,
+  RelayClaim,
+  RelayLimits,
+  RelayQuota,
+  RelayState,
+  RelayVerdict,
+} from "../app/payments/relay-claims.ts";
 import { queryWithRetry } from "./retry.ts";
 import { signatureFrom, uuidFromId } from "./row-mapping.ts";
 

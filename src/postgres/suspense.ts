@@ -1,7 +1,12 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import type { Page } from "../domain/core/page.ts";
-import type { Suspense, SuspenseRecipient, SuspenseStatus, SuspendedTransfer } from "../app/treasury/suspense.ts";
+import type {
+  Suspense,
+  SuspenseRecipient,
+  SuspenseStatus,
+  SuspendedTransfer,
+} from "../app/treasury/suspense.ts";
 import { parseSignature } from "../domain/core/base58.ts";
 import { invalidField, ToolgateError } from "../domain/core/errors.ts";
 import { uuidOf } from "../domain/core/ids.ts";

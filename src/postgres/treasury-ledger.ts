@@ -1,6 +1,11 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type { AttributedMovement, RecordResult, TreasuryLedger, WatchState } from "../app/treasury/treasury-ledger.ts";
+import type {
+  AttributedMovement,
+  RecordResult,
+  TreasuryLedger,
+  WatchState,
+} from "../app/treasury/treasury-ledger.ts";
 import type { UnfinalizedPayment } from "../app/treasury/treasury-chain.ts";
 import { parseAddress } from "../domain/core/base58.ts";
 import type { MicroUsd } from "../domain/core/money.ts";

@@ -1,4 +1,11 @@
-import type { HistoryEntry, HistoryQuery, Movement, FinalityStatus, TreasuryChain, UnfinalizedPayment } from "../app/treasury/treasury-chain.ts";
+import type {
+  HistoryEntry,
+  HistoryQuery,
+  Movement,
+  FinalityStatus,
+  TreasuryChain,
+  UnfinalizedPayment,
+} from "../app/treasury/treasury-chain.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import { confirmMovement } from "./large-movement.ts";
 import type { Log } from "./log.ts";

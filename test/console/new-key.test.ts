@@ -5,7 +5,10 @@ import { CreateKeyRequestSchema, KeyWithUseSchema } from "#gen/toolgate/console/
 import { remainingToday, keyState } from "../../src/console/pages/keys/key-state.ts";
 import { emptyForm, validate, toRequest } from "../../src/console/pages/keys/new-key.ts";
 import { SCOPES, DEFAULT_SCOPES } from "../../src/console/pages/keys/scopes.ts";
-import { SCOPES as ALL_SCOPES, DEFAULT_SCOPES as SERVER_DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
+import {
+  SCOPES as ALL_SCOPES,
+  DEFAULT_SCOPES as SERVER_DEFAULT_SCOPES,
+} from "../../src/domain/accounts/scope.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const GOOD = { ...emptyForm(DEFAULT_SCOPES), name: " agent " };

@@ -1,4 +1,12 @@
-import type { AuthorizeResult, CallAuthorization, CallPayment, VerifiedTransfer, RunEnd, RunEndResult, KeyBudget } from "../../src/app/calls/ledger.ts";
+import type {
+  AuthorizeResult,
+  CallAuthorization,
+  CallPayment,
+  VerifiedTransfer,
+  RunEnd,
+  RunEndResult,
+  KeyBudget,
+} from "../../src/app/calls/ledger.ts";
 import type { AttributedMovement, RecordResult } from "../../src/app/treasury/treasury-ledger.ts";
 
 interface Claim {

@@ -1,7 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { NewRelayClaim, RelayLimits, RelayState, RelayVerdict } from "../../src/app/payments/relay-claims.ts";
+import type {
+  NewRelayClaim,
+  RelayLimits,
+  RelayState,
+  RelayVerdict,
+} from "../../src/app/payments/relay-claims.ts";
 import { idFromUuid, uuidFromId } from "../../src/postgres/row-mapping.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
 import { createTestDatabase, servingUrl, type TestDatabase } from "../support/postgres.ts";

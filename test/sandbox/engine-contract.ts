@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SandboxEngine, SandboxJob, SandboxLanguage, SandboxOutcome } from "../../src/domain/tools/sandbox.ts";
+import type {
+  SandboxEngine,
+  SandboxJob,
+  SandboxLanguage,
+  SandboxOutcome,
+} from "../../src/domain/tools/sandbox.ts";
 import { ToolgateError } from "../../src/domain/core/errors.ts";
 import { ANSWERS_42, ENDLESS, job } from "./contract-code.ts";
 import { codeContract } from "./code-contract.ts";

@@ -1,4 +1,13 @@
-import type { CallAuthorization, AuthorizeResult, VerifiedTransfer, RunEnd, RunEndResult, Ledger, PriorOutcome, PriorQuery } from "../../src/app/calls/ledger.ts";
+import type {
+  CallAuthorization,
+  AuthorizeResult,
+  VerifiedTransfer,
+  RunEnd,
+  RunEndResult,
+  Ledger,
+  PriorOutcome,
+  PriorQuery,
+} from "../../src/app/calls/ledger.ts";
 import type { JsonObject } from "../../src/domain/core/json.ts";
 import type { MicroUsd } from "../../src/domain/core/money.ts";
 import type { Receipt } from "../../src/domain/calls/receipt.ts";

@@ -20,7 +20,12 @@ import {
 import { PaymentCreditedError } from "./payment-credited-error.ts";
 import type { CallAuthorization, AuthorizeResult, CallPayment, RunEnd, Ledger } from "./ledger.ts";
 import type { CallContext } from "./call-context.ts";
-import { creditExtraPayment, requireQuote, settlePayment, type SettleDeps } from "../payments/settle-payment.ts";
+import {
+  creditExtraPayment,
+  requireQuote,
+  settlePayment,
+  type SettleDeps,
+} from "../payments/settle-payment.ts";
 import type { UnpaidWork } from "./unpaid-work.ts";
 import { priorCallError, insufficientFunds } from "./refusals.ts";
 

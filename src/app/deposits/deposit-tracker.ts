@@ -1,5 +1,10 @@
 import type { Clock } from "../../domain/core/clock.ts";
-import { depositStatus, type Deposit, type DepositStatus, type DepositMatch } from "../../domain/deposits/deposit.ts";
+import {
+  depositStatus,
+  type Deposit,
+  type DepositStatus,
+  type DepositMatch,
+} from "../../domain/deposits/deposit.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import type { Deposits } from "./deposits.ts";

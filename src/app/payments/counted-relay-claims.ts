@@ -1,5 +1,12 @@
 import type { Metrics } from "../operations/metrics.ts";
-import type { NewRelayClaim, RelayClaims, RelayClaim, RelayLimits, RelayState, RelayVerdict } from "./relay-claims.ts";
+import type {
+  NewRelayClaim,
+  RelayClaims,
+  RelayClaim,
+  RelayLimits,
+  RelayState,
+  RelayVerdict,
+} from "./relay-claims.ts";
 
 /** The relay's claims, with each that is made or moved counted. */
 export class CountedRelayClaims implements RelayClaims {

@@ -1,6 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { SANDBOX_LANGUAGES, type SandboxCapabilities, type SandboxOutcome } from "../../domain/tools/sandbox.ts";
+import {
+  SANDBOX_LANGUAGES,
+  type SandboxCapabilities,
+  type SandboxOutcome,
+} from "../../domain/tools/sandbox.ts";
 import { Execution, type ExecutionParts } from "./execution.ts";
 import { abortedError } from "./failures.ts";
 

@@ -7,7 +7,11 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { recordedAction, type RecordedActionDeps, type NewAction } from "../../app/operations/operator-actions.ts";
+import {
+  recordedAction,
+  type RecordedActionDeps,
+  type NewAction,
+} from "../../app/operations/operator-actions.ts";
 import type { Caller } from "../../domain/accounts/caller.ts";
 import { isJsonObject } from "../../domain/core/json.ts";
 import type { KeyedContext } from "../request-context.ts";

@@ -1,7 +1,19 @@
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import type { MicroUsd } from "../../../src/domain/core/money.ts";
-import type { HistoryEntry, HistoryQuery, Movement, FinalityStatus, TreasuryChain, UnfinalizedPayment } from "../../../src/app/treasury/treasury-chain.ts";
-import type { AttributedMovement, RecordResult, TreasuryLedger, WatchState } from "../../../src/app/treasury/treasury-ledger.ts";
+import type {
+  HistoryEntry,
+  HistoryQuery,
+  Movement,
+  FinalityStatus,
+  TreasuryChain,
+  UnfinalizedPayment,
+} from "../../../src/app/treasury/treasury-chain.ts";
+import type {
+  AttributedMovement,
+  RecordResult,
+  TreasuryLedger,
+  WatchState,
+} from "../../../src/app/treasury/treasury-ledger.ts";
 
 /** When the chain of these tests makes its first slot; slots go by in seconds. */
 export const GENESIS = Date.UTC(2026, 0, 1);

@@ -1,7 +1,13 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSignedWith, KEY_LENGTH, KEY_PATTERN, newApiKey, parseApiKey } from "../../../src/domain/accounts/api-key.ts";
+import {
+  isSignedWith,
+  KEY_LENGTH,
+  KEY_PATTERN,
+  newApiKey,
+  parseApiKey,
+} from "../../../src/domain/accounts/api-key.ts";
 import { mistyped } from "../../support/api-keys.ts";
 
 const secret = randomBytes(32);
