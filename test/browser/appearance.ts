@@ -8,7 +8,7 @@ import { testWallet } from "./wallet.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const PAGES: readonly ((filled: SeededAccount) => string)[] = [
+const PAGES: readonly ((seeded: SeededAccount) => string)[] = [
   () => "",
   () => "activity",
   ({ receiptId }) => `receipts/${receiptId}`,
@@ -105,19 +105,19 @@ async function checkDialogs(page: Page, { accountId }: SeededAccount): Promise<s
 export function appearanceTests(getWorld: () => ConsoleWorld): void {
   test("passes axe on every page in light and dark themes and fits a phone", async () => {
     const world = getWorld();
-    const filled = await seedAccount(world);
-    const options = { wallets: [testWallet(filled.wallet)] };
-    const stranger = await world.browserFor(options);
-    await stranger.page.goto("");
-    const violations = await checkPage(stranger.page);
-    await stranger.closeBrowser();
-    const { page, closeBrowser } = await world.signedInBrowser(filled.wallet, options);
+    const seeded = await seedAccount(world);
+    const options = { wallets: [testWallet(seeded.wallet)] };
+    const signedOut = await world.browserFor(options);
+    await signedOut.page.goto("");
+    const violations = await checkPage(signedOut.page);
+    await signedOut.closeBrowser();
+    const { page, closeBrowser } = await world.signedInBrowser(seeded.wallet, options);
     await page.goto("");
     for (const at of PAGES) {
-      await navigate(page, at(filled));
+      await navigate(page, at(seeded));
       violations.push(...(await checkPage(page)));
     }
-    violations.push(...(await checkDialogs(page, filled)));
+    violations.push(...(await checkDialogs(page, seeded)));
     expect(violations).toEqual([]);
     // Control: axe reports a violation that no page has.
     await page.locator("main").evaluate((main) => {

@@ -66,10 +66,10 @@ export async function startConsoleWorld(settings: Record<string, string> = {}): 
 
 /** Test files may build at the same time: the one that finishes second finds the console built. */
 async function buildConsole(): Promise<void> {
-  let said = "";
-  const tell = (line: string) => {
-    said = line;
+  let output = "";
+  const log = (line: string) => {
+    output = line;
   };
-  for (let attempt = 0; attempt < 3; attempt++) if (await buildConsoleIfOlder(tell)) return;
-  throw new Error(said);
+  for (let attempt = 0; attempt < 3; attempt++) if (await buildConsoleIfOlder(log)) return;
+  throw new Error(output);
 }

@@ -19,7 +19,7 @@ const NARROW = { width: 390, height: 844 };
 interface Screenshot {
   readonly name: string;
   /** Path below the console. */
-  readonly at: (filled: SeededAccount) => string;
+  readonly at: (seeded: SeededAccount) => string;
   /** Steps before the capture. */
   readonly first?: (page: Page) => Promise<void>;
   /** Also captured at phone width. */
@@ -74,10 +74,10 @@ const SCREENSHOTS: readonly Screenshot[] = [
 ];
 
 let world: ConsoleWorld;
-let filled: SeededAccount;
+let seeded: SeededAccount;
 beforeAll(async () => {
   world = await startConsoleWorld();
-  filled = await seedAccount(world);
+  seeded = await seedAccount(world);
   if (ONLY === "" && process.env["SCREENSHOTS"] === undefined)
     await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
@@ -86,30 +86,31 @@ afterAll(() => world?.close());
 
 for (const colorScheme of ["light", "dark"] as const) {
   test(`the pages, ${colorScheme}`, async () => {
-    const wallets = [testWallet(filled.wallet)];
-    const stranger = await world.browserFor({ colorScheme, wallets, viewport: WIDE });
-    if ("sign-in".startsWith(ONLY)) await take(stranger.page, { name: "sign-in", at: () => "" }, colorScheme);
-    await stranger.context.close();
+    const wallets = [testWallet(seeded.wallet)];
+    const signedOut = await world.browserFor({ colorScheme, wallets, viewport: WIDE });
+    if ("sign-in".startsWith(ONLY))
+      await take(signedOut.page, { name: "sign-in", at: () => "" }, colorScheme);
+    await signedOut.context.close();
     for (const viewport of [WIDE, NARROW]) {
       const look = viewport === NARROW ? `${colorScheme}-narrow` : colorScheme;
-      const sights = SCREENSHOTS.filter(
+      const screenshots = SCREENSHOTS.filter(
         ({ name, narrow }) => name.startsWith(ONLY) && (viewport === WIDE || narrow),
       );
-      for (const penniless of [false, true]) {
-        const wallet = penniless ? (await world.agent()).wallet : filled.wallet;
+      for (const emptyAccount of [false, true]) {
+        const wallet = emptyAccount ? (await world.agent()).wallet : seeded.wallet;
         const options = { wallets: [testWallet(wallet)], expected: [/status of 402/] };
-        const somebody = await world.signedInBrowser(wallet, { colorScheme, viewport, ...options });
-        for (const sight of sights)
-          if ((sight.emptyAccount ?? false) === penniless) await take(somebody.page, sight, look);
-        expect(somebody.problems).toEqual([]);
-        await somebody.context.close();
+        const user = await world.signedInBrowser(wallet, { colorScheme, viewport, ...options });
+        for (const screenshot of screenshots)
+          if ((screenshot.emptyAccount ?? false) === emptyAccount) await take(user.page, screenshot, look);
+        expect(user.problems).toEqual([]);
+        await user.context.close();
       }
     }
   });
 }
 
 async function take(page: Page, { name, at, first }: Screenshot, look: string): Promise<void> {
-  await page.goto(at(filled));
+  await page.goto(at(seeded));
   await page.getByRole("heading", { level: 1 }).waitFor();
   await first?.(page);
   // Loading placeholders have this label.

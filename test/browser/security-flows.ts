@@ -39,7 +39,7 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
     const agent = await getWorld().agent();
     const { page, closeBrowser } = await getWorld().signedInBrowser(agent.wallet, { expected: [/trusted/i] });
     await page.goto("");
-    const told = await page.evaluate(() => {
+    const results = await page.evaluate(() => {
       const attempt = (work: () => unknown) => {
         try {
           work();
@@ -58,7 +58,7 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
         attempt(() => (page.body.innerHTML = "<img src=x onerror=alert(1)>")),
       ];
     });
-    expect(told).toEqual(["TypeError", "TypeError", "TypeError"]);
+    expect(results).toEqual(["TypeError", "TypeError", "TypeError"]);
     await closeBrowser();
   });
 
@@ -77,7 +77,7 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
     try {
       // Same site, so the browser sends the cookie: only the gateway's own check remains.
       await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
-      const told = await page.evaluate(async (url) => {
+      const results = await page.evaluate(async (url) => {
         const attempts = ["text/plain", "application/json"].map((type) =>
           fetch(url, {
             method: "POST",
@@ -92,7 +92,7 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
         );
         return Promise.all(attempts);
       }, target);
-      expect(told).toEqual(["opaque false", "refused"]);
+      expect(results).toEqual(["opaque false", "refused"]);
       const answered = page.waitForResponse(target);
       await page.getByRole("button", { name: "go" }).click();
       expect((await answered).status()).toBeGreaterThanOrEqual(400);

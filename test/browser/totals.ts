@@ -135,8 +135,11 @@ export function totalsTests(getWorld: () => ConsoleWorld): void {
     const keys = page.getByRole("table", { name: "API keys" });
     for (const [name, count, spent] of await sums.charged(undefined, "api_key.name")) {
       const row = keys.getByRole("row").filter({ has: page.getByText(name, { exact: true }) });
-      const [told = "", made = ""] = (await row.getByRole("cell").nth(3).innerText()).split("\n");
-      expect([parseMicroUsd(told), BigInt(made.replaceAll(/\D/g, ""))], name).toEqual([spent, count]);
+      const [spentText = "", callsText = ""] = (await row.getByRole("cell").nth(3).innerText()).split("\n");
+      expect([parseMicroUsd(spentText), BigInt(callsText.replaceAll(/\D/g, ""))], name).toEqual([
+        spent,
+        count,
+      ]);
     }
 
     await navigate(page, "activity?tab=statement");

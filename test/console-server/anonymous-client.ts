@@ -25,11 +25,11 @@ export async function newChallenge(gateway: { consoleUrl: string }): Promise<Sig
   return challenge;
 }
 
-/** Returns the code and message of a failed call, or "no refusal". */
+/** Returns the code and message of a failed call, or "no error". */
 export async function errorOf(call: Promise<unknown>): Promise<string> {
   const error = await call.then(
     () => undefined,
     (thrown: unknown) => ConnectError.from(thrown),
   );
-  return error ? `${Code[error.code]}: ${error.rawMessage}` : "no refusal";
+  return error ? `${Code[error.code]}: ${error.rawMessage}` : "no error";
 }

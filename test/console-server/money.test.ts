@@ -18,30 +18,30 @@ let person: SignedInPerson;
 let balance: Client<typeof BalanceService>;
 let history: Client<typeof HistoryService>;
 /** Belongs to another account. */
-let strangers: { receiptId: string; runId: string };
+let otherAccounts: { receiptId: string; runId: string };
 
 const yesterday = () => timestampFromDate(new Date(Date.now() - 86_400_000));
 
 beforeAll(async () => {
   world = await startWorld({});
-  const [own, stranger] = await Promise.all([world.agent({ balance: GIFT }), world.agent({ balance: GIFT })]);
+  const [own, other] = await Promise.all([world.agent({ balance: GIFT }), world.agent({ balance: GIFT })]);
   agent = own;
-  for (const buyer of [own, own, stranger]) {
+  for (const buyer of [own, own, other]) {
     const answer = await world.call(buyer, "vram_estimate", { model: "llama-3.1-8b" });
     expect(answer.status).toBe(200);
   }
   person = await signIn(world, agent.wallet);
   [balance, history] = [person.client(BalanceService), person.client(HistoryService)];
-  const theirs = (await signIn(world, stranger.wallet)).client(HistoryService);
+  const theirs = (await signIn(world, other.wallet)).client(HistoryService);
   const [receipt] = (await theirs.listReceipts({})).items;
-  strangers = { receiptId: receipt?.receiptId ?? "", runId: receipt?.runId ?? "" };
+  otherAccounts = { receiptId: receipt?.receiptId ?? "", runId: receipt?.runId ?? "" };
 });
 afterAll(() => world.close());
 
 describe("account holder", () => {
   it("sees consistent balance, entries, usage and CSV", async () => {
-    const told = await balance.getBalance({});
-    expect(told).toMatchObject({
+    const response = await balance.getBalance({});
+    expect(response).toMatchObject({
       balanceUsdcMicrousd: GIFT - 2n * PRICE,
       heldUsdcMicrousd: 0n,
       spentTodayUsdcMicrousd: 2n * PRICE,
@@ -51,7 +51,7 @@ describe("account holder", () => {
       burst: expect.any(Number),
       keyLimit: 100,
     });
-    expect(told.lowBalanceUsdcMicrousd).toBeUndefined();
+    expect(response.lowBalanceUsdcMicrousd).toBeUndefined();
     const { items, nextCursor } = await balance.listEntries({});
     expect(nextCursor).toBeUndefined();
     expect(
@@ -145,17 +145,19 @@ describe("account holder", () => {
       const all = Array.from({ length: 20 }, () => ask().catch(() => {}));
       await expect(ask()).rejects.toMatchObject({
         code: "UNAVAILABLE",
-        message: expect.stringMatching(/too often/),
+        message: expect.stringMatching(/too many of these requests/),
       });
       await Promise.all(all);
     }
   });
 
   it("cannot read receipts and runs of other accounts", async () => {
-    await expect(history.getReceipt({ receiptId: strangers.receiptId })).rejects.toThrow(
+    await expect(history.getReceipt({ receiptId: otherAccounts.receiptId })).rejects.toThrow(
       /not_found.*no receipt of yours/,
     );
-    await expect(history.getRun({ runId: strangers.runId })).rejects.toThrow(/not_found.*no run of yours/);
+    await expect(history.getRun({ runId: otherAccounts.runId })).rejects.toThrow(
+      /not_found.*no run of yours/,
+    );
     await expect(history.getRun({ runId: "run_x" })).rejects.toThrow(/not_found/);
   });
 

@@ -105,23 +105,23 @@ describe("session", () => {
     expect(cookie).toBe("toolgate_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict");
     expect(await isIn(person)).toBe(false);
     // Signing out twice succeeds.
-    expect(await errorOf(page.signOut({}))).toBe("no refusal");
+    expect(await errorOf(page.signOut({}))).toBe("no error");
   });
 
   it("ends with all sessions of its account, and no others", async () => {
     const wallet = Keypair.generate();
-    const [one, two, stranger] = [
+    const [one, two, other] = [
       await signIn(world, wallet),
       await signIn(world, wallet),
       await signIn(world, Keypair.generate()),
     ];
     expect((await one.client(SessionService).signOutEverywhere({})).ended).toBe(2);
-    expect([await isIn(one), await isIn(two), await isIn(stranger)]).toEqual([false, false, true]);
+    expect([await isIn(one), await isIn(two), await isIn(other)]).toEqual([false, false, true]);
   });
 
   it("is listed and revoked by its own account only", async () => {
     const wallet = Keypair.generate();
-    const [one, two, stranger] = [
+    const [one, two, other] = [
       await signIn(world, wallet),
       await signIn(world, wallet),
       await signIn(world, Keypair.generate()),
@@ -133,7 +133,7 @@ describe("session", () => {
     ]);
     const { sessionId } = one.session;
     for (const id of [sessionId, "ses_nonsense", "acct_1"]) {
-      expect(await errorOf(stranger.client(SessionService).revokeSession({ sessionId: id }))).toMatch(
+      expect(await errorOf(other.client(SessionService).revokeSession({ sessionId: id }))).toMatch(
         /^NotFound/,
       );
     }
@@ -183,7 +183,7 @@ describe("session cookie", () => {
   it.each([
     ["without a value", "toolgate_session="],
     ["of another form", "toolgate_session=abc"],
-    ["of nobody", `toolgate_session=${"A".repeat(43)}`],
+    ["of no session", `toolgate_session=${"A".repeat(43)}`],
     ["of https", `__Host-toolgate_session=${"A".repeat(43)}`],
   ])("%s has no session", async (_name, cookie) => {
     const page = pageClient(world.gateway, SessionService, { cookie });

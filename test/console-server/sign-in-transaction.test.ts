@@ -106,7 +106,7 @@ describe("sign-in by transaction", () => {
   });
 
   it("accepts additions by wallets: compute budgets, assertions, another blockhash, a memo signer", async () => {
-    const refusal = await signInError((text) =>
+    const error = await signInError((text) =>
       signedBy(person, [
         ComputeBudgetProgram.setComputeUnitLimit({ units: 10_000 }),
         ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1 }),
@@ -114,7 +114,7 @@ describe("sign-in by transaction", () => {
         new TransactionInstruction({ programId: LIGHTHOUSE, keys: [], data: Buffer.from([9, 0]) }),
       ]),
     );
-    expect(refusal).toBe("no refusal");
+    expect(error).toBe("no error");
   });
 
   it.each<[string, (text: string, challenge: SignInChallenge) => Uint8Array]>([
@@ -186,7 +186,7 @@ describe("sign-in by transaction", () => {
     const unknown = page.buildSignInTransaction({ nonce: "1111111111111111111111", address });
     expect(await errorOf(unknown)).toMatch(/^InvalidArgument: nonce:/);
     const { nonce } = await newChallenge(world.gateway);
-    const nobody = page.buildSignInTransaction({ nonce, address: "0".repeat(40) });
-    expect(await errorOf(nobody)).toMatch(/^InvalidArgument: address:/);
+    const invalidAddress = page.buildSignInTransaction({ nonce, address: "0".repeat(40) });
+    expect(await errorOf(invalidAddress)).toMatch(/^InvalidArgument: address:/);
   });
 });

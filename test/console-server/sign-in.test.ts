@@ -105,7 +105,7 @@ describe("sign-in by message", () => {
       );
       return answer(challenge, { address: victim, text, signer: victim });
     };
-    expect(await signInError((challenge) => inMessage(challenge, victim))).toBe("no refusal");
+    expect(await signInError((challenge) => inMessage(challenge, victim))).toBe("no error");
     expect(await signInError((challenge) => inMessage(challenge, attacker))).toMatch(
       /^Unauthenticated: message\.signed_message/,
     );
@@ -125,8 +125,8 @@ describe("sign-in by message", () => {
     const late = answerOf(victim, await newChallenge(world.gateway));
     expect((await page.signIn(late)).session?.wallet).toBe(addressOf(victim));
     // Another console on the same database has its own challenges.
-    const stranger = await world.startAnother();
-    const foreign = answerOf(victim, await newChallenge(stranger));
+    const otherConsole = await world.startAnother();
+    const foreign = answerOf(victim, await newChallenge(otherConsole));
     expect(await errorOf(page.signIn(foreign))).toMatch(/^Unauthenticated: nonce:/);
   });
 });
@@ -236,8 +236,8 @@ describe("rejected sign-in", () => {
       { issuedAt: at(120_000), expirationTime: at(420_000) },
     ]) {
       const challenge = await changeChallenge(await newChallenge(world.gateway), changed);
-      const refusal = await errorOf(anonymousClient(world.gateway).signIn(answerOf(victim, challenge)));
-      expect(refusal).toMatch(/^Unauthenticated: nonce: the challenge is unknown, was used or is over/);
+      const error = await errorOf(anonymousClient(world.gateway).signIn(answerOf(victim, challenge)));
+      expect(error).toMatch(/^Unauthenticated: nonce: the challenge is unknown, was used or is over/);
     }
   });
 
@@ -285,21 +285,21 @@ describe("verifySignIn of the library", () => {
 
 describe("sign-in rate limit", () => {
   /** Repeats a request until it is rate limited and returns the number of requests before. */
-  async function timesUntilLimited(ask: () => Promise<unknown>, refusal: RegExp): Promise<number> {
+  async function timesUntilLimited(ask: () => Promise<unknown>, expected: RegExp): Promise<number> {
     for (let times = 0; times < 1_000; times++) {
-      const told = await errorOf(ask());
-      if (told.startsWith("ResourceExhausted: too many")) return times;
-      expect(told).toMatch(refusal);
+      const error = await errorOf(ask());
+      if (error.startsWith("ResourceExhausted: too many")) return times;
+      expect(error).toMatch(expected);
     }
     return Number.POSITIVE_INFINITY;
   }
 
   it("limits challenges per address", async () => {
     const page = pageClient(world.gateway, SessionService, uniqueAddress());
-    const times = await timesUntilLimited(() => page.beginSignIn({}), /^no refusal$/);
+    const times = await timesUntilLimited(() => page.beginSignIn({}), /^no error$/);
     expect(times).toBeGreaterThanOrEqual(CHALLENGE_RATE.burst);
     expect(times).toBeLessThan(CHALLENGE_RATE.burst * 3);
-    expect(await errorOf(anonymousClient(world.gateway).beginSignIn({}))).toBe("no refusal");
+    expect(await errorOf(anonymousClient(world.gateway).beginSignIn({}))).toBe("no error");
   });
 
   it("limits failed sign-ins per address", async () => {

@@ -48,8 +48,8 @@ describe.each(["legacy", "v0"] as const)("addSignature to a %s transaction", (fo
   });
 
   it("throws when the address is not a signer", async () => {
-    const [payer, stranger] = [signer(), signer()];
+    const [payer, other] = [signer(), signer()];
     const wire = transactionOf([payer], form).serialize();
-    await expect(addSignature(wire, stranger.bytes, stranger.sign)).rejects.toThrow("not a signer");
+    await expect(addSignature(wire, other.bytes, other.sign)).rejects.toThrow("not a signer");
   });
 });
