@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ROOT } from "./command.ts";
 
-/** What is PostgreSQL's own in the project's SQL, by the name of its row in docs/explanation/scaling.md, and how it is known. */
+/** PostgreSQL's own features: row in docs/reference/databases.md to a pattern of the SQL that uses it. */
 const FEATURES: Readonly<Record<string, RegExp>> = {
   "PL/pgSQL functions": /language plpgsql/,
   "functions that return tables": /returns table/,
@@ -58,9 +58,11 @@ const FEATURES: Readonly<Record<string, RegExp>> = {
 };
 
 let page: string;
+let databases: string;
 let source: string;
 beforeAll(async () => {
   page = await readFile(path.join(ROOT, "docs/explanation/scaling.md"), "utf8");
+  databases = await readFile(path.join(ROOT, "docs/reference/databases.md"), "utf8");
   const folder = path.join(ROOT, "src/postgres");
   const names = (await readdir(folder, { recursive: true })).filter((name) => /\.(?:ts|sql)$/.test(name));
   const files = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
@@ -68,32 +70,34 @@ beforeAll(async () => {
 });
 
 describe("docs/explanation/scaling.md", () => {
-  it("tells of everything PostgreSQL's own that the project uses, and of nothing else", () => {
+  it("leaves no PostgreSQL feature in use out of databases.md", () => {
     const used = Object.entries(FEATURES).filter(([, mark]) => mark.test(source));
-    expect(rowsUnder("Other databases").sort()).toEqual(used.map(([name]) => name).sort());
+    expect(rowsUnder(databases, "Features in use").sort()).toEqual(used.map(([name]) => name).sort());
   });
 
-  it("says of every table what of it crosses accounts", () => {
+  it("lists every table under sharding", () => {
     const tables = Array.from(
       source.matchAll(/^create (?:unlogged )?table (\w+)/gm),
       ([, name = ""]) => name,
     );
-    const told = rowsUnder("A shard for each part of the accounts").flatMap((row) => row.match(/\w+/g) ?? []);
+    const told = rowsUnder(page, "A shard for each part of the accounts").flatMap(
+      (row) => row.match(/\w+/g) ?? [],
+    );
     expect(tables.length).toBeGreaterThan(15);
     expect(told.sort()).toEqual([...new Set(tables)].sort());
   });
 
-  it("counts the connections that an instance opens", () => {
-    const constant = (file: RegExp) => Number(file.exec(source)?.[1]);
-    const console = constant(/Calls have none of them[^\n]*\nconst CONNECTIONS = (\d+);/);
-    const operators = constant(/Connections at most\. \*\/\nconst CONNECTIONS = (\d+);/);
-    const audit = constant(/openPool\(url, \{ max: (\d+), applicationName: "toolgate audit"/);
+  it("counts the connections of an instance", async () => {
+    const count = /const CONNECTIONS = (\d+);/;
+    const console = Number(count.exec(await postgresFile("account-queries.ts"))?.[1]);
+    const operators = Number(count.exec(await postgresFile("lazy-operator-stores.ts"))?.[1]);
+    const audit = Number(/max: (\d+), applicationName: "toolgate audit"/.exec(source)?.[1]);
     expect([console, operators, audit]).toEqual([5, 2, 2]);
-    // And one each for the health, for notifications and for the session lock.
+    // One more each for health, notifications and the session lock.
     expect(page).toContain(`(\`DATABASE_POOL\` + ${console + operators + audit + 3})`);
   });
 
-  it("tells of bytes as they were measured last", async () => {
+  it("names bytes close to the last measurement", async () => {
     const measured = await readCost();
     if (!measured) return;
     for (const [text, mark] of [
@@ -102,12 +106,14 @@ describe("docs/explanation/scaling.md", () => {
     ] as const) {
       const told = Number(new RegExp(`([\\d,]+) ${text}`).exec(page)?.[1]?.replace(",", ""));
       const bytes = Number(/^\d+/.exec(measured.find((line) => mark.test(line.measure))?.gateway ?? "")?.[0]);
-      expect(Math.abs(told / bytes - 1), `${text}: ${told} told, ${bytes} measured`).toBeLessThan(0.25);
+      expect(Math.abs(told / bytes - 1), `${text}: ${told} on the page, ${bytes} measured`).toBeLessThan(
+        0.25,
+      );
     }
   });
 });
 
-/** The lines of the part "cost", if they were kept. */
+/** Returns the lines of the part "cost", if they were stored. */
 async function readCost() {
   const line = z.object({ measure: z.string(), gateway: z.string() });
   const results = z.object({ parts: z.object({ cost: z.object({ lines: z.array(line) }).optional() }) });
@@ -115,9 +121,13 @@ async function readCost() {
   return results.parse(JSON.parse(file)).parts.cost?.lines;
 }
 
-/** The first cells of the first table of a section. */
-function rowsUnder(title: string): string[] {
-  const section = page.split(`\n## ${title}\n`)[1]?.split("\n## ")[0] ?? "";
-  const rows = section.split("\n").filter((text) => text.startsWith("|"));
+function postgresFile(name: string): Promise<string> {
+  return readFile(path.join(ROOT, "src/postgres", name), "utf8");
+}
+
+/** Returns the first cells of the first table of a section. */
+function rowsUnder(text: string, title: string): string[] {
+  const section = text.split(`\n## ${title}\n`)[1]?.split("\n## ")[0] ?? "";
+  const rows = section.split("\n").filter((line) => line.startsWith("|"));
   return rows.slice(2).map((row) => row.split("|")[1]?.trim() ?? "");
 }
