@@ -45,3 +45,21 @@ it("every relative link of a Markdown page leads to a file and a heading", () =>
   }
   expect(broken).toEqual([]);
 });
+
+it("CONTRIBUTING.md names only paths that exist", () => {
+  const named = read("CONTRIBUTING.md").matchAll(/`((?:src|test|docs|proto|gen)\/[\w./-]*)`/g);
+  const paths = Array.from(named, ([, name = ""]) => name).filter((name) => !name.endsWith("/NAME"));
+  expect(paths.filter((name) => !existsSync(path.join(ROOT, name)))).toEqual([]);
+});
+
+it("test/README.md names every folder of test", () => {
+  const folders = readdirSync(path.join(ROOT, "test"), { withFileTypes: true });
+  const names = folders.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const page = read("test/README.md");
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  const mirrors = /^`app`[\s\S]*?:/m.exec(page)?.[0] ?? "";
+  const rows = page.matchAll(/^\| (`.*?) \|/gm);
+  const listed = [mirrors, ...Array.from(rows, ([, cell = ""]) => cell)].join(" ");
+  const unknown = Array.from(listed.matchAll(/`([\w/-]+)`/g), ([, name = ""]) => name);
+  expect(unknown.filter((name) => !existsSync(path.join(ROOT, "test", name)))).toEqual([]);
+});
