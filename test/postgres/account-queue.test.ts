@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AccountQueue } from "../../src/postgres/account-queue.ts";
 
-/** Work that ends when it is told to. */
+/** A task that ends on request. */
 function work() {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let begun = false;
@@ -14,8 +14,8 @@ function work() {
 
 const soon = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("the turns of accounts", () => {
-  it("let one of each account work at a time, in the order in which they came", async () => {
+describe("account queue", () => {
+  it("runs the tasks of an account one at a time, in order of arrival", async () => {
     const turns = new AccountQueue();
     const [first, second, other] = [work(), work(), work()];
     const answers = [turns.run("a", first.begin), turns.run("a", second.begin), turns.run("b", other.begin)];
@@ -29,7 +29,7 @@ describe("the turns of accounts", () => {
     expect(await Promise.all(answers)).toEqual(["first", "second", "other"]);
   });
 
-  it("go on after work that failed, which only who asked for it hears of", async () => {
+  it("continues after a failed task and reports the error to its caller only", async () => {
     const turns = new AccountQueue();
     const [bad, good] = [work(), work()];
     const failed = turns.run("a", bad.begin).catch((error: unknown) => error);
@@ -40,7 +40,7 @@ describe("the turns of accounts", () => {
     expect(await answer).toBe("yes");
   });
 
-  it("send away whoever has too many that wait, and nobody else", async () => {
+  it("rejects tasks of an account with a full queue, and of no other account", async () => {
     const turns = new AccountQueue();
     const { begin, end } = work();
     const waiting = Array.from({ length: 20 }, () => turns.run("a", begin));

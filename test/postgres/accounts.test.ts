@@ -27,8 +27,8 @@ afterEach(async () => {
 
 const wallet = () => base58.encode(randomBytes(32));
 
-describe("an account", () => {
-  it("is one for each wallet, however many ask at once", async () => {
+describe("accounts", () => {
+  it("creates one account per wallet for concurrent requests", async () => {
     const same = wallet();
     const accounts = await Promise.all(Array.from({ length: 8 }, () => one.accounts.create(same)));
     expect(new Set(accounts.map(({ accountId }) => accountId)).size).toBe(1);
@@ -43,7 +43,7 @@ describe("an account", () => {
     await expect(one.accounts.create("0x1234")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
   });
 
-  it("is adjusted once per key, up and down, never below zero", async () => {
+  it("adjusts a balance once per idempotency key, up and down, never below zero", async () => {
     const { accountId } = await one.accounts.create(wallet());
     const adjust = (amount: bigint, idempotencyKey: string) =>
       one.accounts.adjust({ accountId, amount, reason: "why", idempotencyKey });
@@ -56,7 +56,7 @@ describe("an account", () => {
     expect(await one.ledger.balance(accountId)).toBe(3_000_000n);
   });
 
-  it("is adjusted, blocked and read also when the answer that tells it is lost", async () => {
+  it("adjusts, blocks and reads an account although a response is lost", async () => {
     const { accountId } = await one.accounts.create(wallet());
     const proxy = await openCuttingProxy(database.url);
     const { accounts, close } = lazyOperatorStores({
@@ -86,7 +86,7 @@ describe("an account", () => {
     }
   });
 
-  it("is adjusted by no more, and to no more, than an exact number in JSON can tell", async () => {
+  it("rejects adjustments and balances beyond the exact integers of JSON", async () => {
     const { accountId } = await one.accounts.create(wallet());
     const adjust = (amount: bigint, idempotencyKey: string) =>
       one.accounts.adjust({ accountId, amount, reason: "why", idempotencyKey });
@@ -108,7 +108,7 @@ describe("an account", () => {
     await expect(adjust(-1n, "more than all")).rejects.toEqual(refused);
   });
 
-  it("has a tier and a role that can be set", async () => {
+  it("changes tier and operator role", async () => {
     const { accountId } = await one.accounts.create(wallet());
     expect(await one.accounts.setTier(accountId, { ratePerMinute: 6000, burst: 100 })).toMatchObject({
       tier: { ratePerMinute: 6000, burst: 100 },
@@ -131,7 +131,7 @@ describe("an account", () => {
     }
   });
 
-  it("has a rate over all keys: ten keys' worth, unless one of its own is set", async () => {
+  it("gives an account ten times the key rate unless it has its own", async () => {
     const { accountId } = await one.accounts.create(wallet());
     const set = async (change: TierChange) => (await one.accounts.setTier(accountId, change)).accountTier;
     expect(await set({ ratePerMinute: 120 })).toEqual({ ratePerMinute: 1200, burst: 100 });
@@ -148,7 +148,7 @@ describe("an account", () => {
       await expect(set(wrong)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
   });
 
-  it("that does not exist is NOT_FOUND", async () => {
+  it("rejects an unknown account with NOT_FOUND", async () => {
     for (const accountId of [`acct_${"0".repeat(32)}`, "nonsense"]) {
       for (const ask of [
         () => one.accounts.get(accountId),
@@ -161,7 +161,7 @@ describe("an account", () => {
     }
   });
 
-  it("is blocked with a reason, and let in again", async () => {
+  it("blocks an account with a reason and unblocks it", async () => {
     const { accountId, blockedReason } = await one.accounts.create(wallet());
     expect(blockedReason).toBeUndefined();
     expect(await one.accounts.setBlocked(accountId, { blocked: true, reason: "chargeback\0" })).toMatchObject(
@@ -181,11 +181,11 @@ describe("an account", () => {
   });
 });
 
-describe("a search for accounts", () => {
+describe("account search", () => {
   const ids = async (query: string, limit = 100) =>
     (await one.accounts.list({ query, limit, cursor: undefined })).items.map(({ accountId }) => accountId);
 
-  it("finds by the beginning of account, wallet, key or key prefix, newest first", async () => {
+  it("finds accounts by prefix of account, wallet, key or key prefix, newest first", async () => {
     const [first, second] = [await one.accounts.create(wallet()), await one.accounts.create(wallet())];
     const made = await one.apiKeys.create({ accountId: first.accountId, name: "", scopes: [] });
     await one.accounts.setBlocked(first.accountId, { blocked: true, reason: "late" });
@@ -202,7 +202,7 @@ describe("a search for accounts", () => {
     expect((await ids("")).slice(0, 2)).toEqual([second.accountId, first.accountId]);
   });
 
-  it("takes every character as itself", async () => {
+  it("treats no character of a search as a pattern", async () => {
     const { accountId, wallet: address } = await one.accounts.create(wallet());
     expect(await ids(address)).toEqual([accountId]);
     const odd = [
@@ -227,7 +227,7 @@ describe("a search for accounts", () => {
     expect(await ids(`${address.slice(0, 5)}_${address.slice(6)}`)).toEqual([]);
   });
 
-  it("goes on from page to page, without a gap or a repeat, whatever is made meanwhile", async () => {
+  it("pages through accounts without gap or repeat while others are created", async () => {
     const all = await ids("");
     expect(all.length).toBeGreaterThan(4);
     const seen: string[] = [];

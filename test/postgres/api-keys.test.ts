@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const create = () => one.apiKeys.create({ accountId, name: "test", scopes: DEFAULT_SCOPES });
 
-/** How long it takes until the answer is as wanted, ms. */
+/** Time until the condition holds, ms. */
 async function settles(
   authenticator: Authenticator,
   secret: string,
@@ -46,8 +46,8 @@ async function settles(
   return performance.now() - since;
 }
 
-describe("an API key", () => {
-  it("is shown once and stored as its hash", async () => {
+describe("API keys", () => {
+  it("shows a key once and stores its hash", async () => {
     const { key, secret } = await create();
     expect(secret).toMatch(KEY_PATTERN);
     expect(key).toMatchObject({
@@ -61,7 +61,7 @@ describe("an API key", () => {
     expect(JSON.stringify(rows)).not.toContain(secret.slice(14));
   });
 
-  it("stands for its account, on every instance", async () => {
+  it("authenticates a key as its account on every instance", async () => {
     const { key, secret } = await create();
     const caller = {
       keyId: key.keyId,
@@ -78,7 +78,7 @@ describe("an API key", () => {
       expect(await instance.authenticator.authenticate(secret)).toEqual(caller);
   });
 
-  it("that is unknown, malformed or endless is nobody's", async () => {
+  it("rejects unknown, malformed and overlong keys", async () => {
     const { secret } = await create();
     for (const wrong of [
       `${secret}1`,
@@ -93,7 +93,7 @@ describe("an API key", () => {
     }
   });
 
-  it("that is created after it was tried works at once", async () => {
+  it("accepts a key that was rejected before it was created", async () => {
     const { key, secret } = await create();
     await query(database.url, `delete from api_key where id = '${key.keyId.slice(4)}'`);
     expect(await two.authenticator.authenticate(secret)).toBeUndefined();
@@ -105,7 +105,7 @@ describe("an API key", () => {
     expect(await settles(two.authenticator, secret, (caller) => caller !== undefined)).toBeLessThan(1_000);
   });
 
-  it("stops working within a second of its revocation, also where it is remembered", async () => {
+  it("rejects a cached key within a second of its revocation", async () => {
     const { key, secret } = await create();
     await two.authenticator.authenticate(secret);
     await two.authenticator.authenticate(secret);
@@ -115,7 +115,7 @@ describe("an API key", () => {
     expect(await one.apiKeys.revoke(key.keyId)).toEqual(revoked);
   });
 
-  it("stops working within a second also when the listening connection is lost", async () => {
+  it("rejects a revoked key within a second when the notification connection is lost", async () => {
     const { key, secret } = await create();
     await two.authenticator.authenticate(secret);
     await query(
@@ -126,7 +126,7 @@ describe("an API key", () => {
     expect(await settles(two.authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
   });
 
-  it("stops working within a second also when the listening connection has gone silent", async () => {
+  it("rejects a revoked key within a second when the notification connection is silent", async () => {
     const { key, secret } = await create();
     const proxy = await openCuttingProxy(database.url);
     const pool = openPool(database.url, { max: 2, applicationName: "test" });
@@ -158,7 +158,7 @@ describe("an API key", () => {
     }
   });
 
-  it("is remembered: most calls ask no database", async () => {
+  it("caches keys, so that most calls need no query", async () => {
     const { secret } = await create();
     await settles(two.authenticator, secret, (caller) => caller !== undefined);
     const scans =
@@ -170,7 +170,7 @@ describe("an API key", () => {
     expect(Number((await query(database.url, scans)).rows[0]?.n) - before).toBeLessThan(100);
   });
 
-  it("changes its tier and role with its account, everywhere", async () => {
+  it("applies a changed tier and role of the account on every instance", async () => {
     const { secret } = await create();
     await two.authenticator.authenticate(secret);
     await one.accounts.setTier(accountId, { ratePerMinute: 600, burst: 50, accountBurst: 70 });
@@ -184,7 +184,7 @@ describe("an API key", () => {
     ).toBeLessThan(1_000);
   });
 
-  it("is listed, newest first, with the revoked ones", async () => {
+  it("lists keys newest first, including revoked ones", async () => {
     const other = await one.accounts.create(base58.encode(randomBytes(32)));
     const keys = [];
     for (const name of ["a", "b", "c"])
@@ -200,7 +200,7 @@ describe("an API key", () => {
     expect(await one.apiKeys.list("acct_nonsense")).toEqual([]);
   });
 
-  it("needs an account, and an existing key to revoke", async () => {
+  it("requires an existing account to create and an existing key to revoke", async () => {
     const ghost = "0".repeat(32);
     await expect(
       one.apiKeys.create({ accountId: `acct_${ghost}`, name: "", scopes: [] }),

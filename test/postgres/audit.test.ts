@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, chargeOf, completed, depositOf, failed, makeAccount, paymentOf, PRICE } from "./fixture.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
 
-/** For each check, what someone with the superuser's password and no scruples could do to the tables. */
+/** For each check, a violation that only a superuser can create. */
 const PLANTS: Record<string, string> = {
   balances: "update account set available = available + 1 where id = (select id from account limit 1)",
   transfer_amounts:
@@ -94,7 +94,7 @@ beforeAll(async () => {
   for (const movement of nobodys) await instance.books.record(token, movement);
   const quoteId = await begunDeposit(instance, account);
   await instance.books.record(token, movementOf({ attribution: { accountId: account, quoteId } }));
-  // The watch stands in a slot that the node has told in part: a payment of that slot has no movement yet.
+  // The watch stands in a partly reported slot: a payment of that slot has no movement yet.
   await instance.books.advanceWatch(token, 2n);
   await instance.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
   await payRelayed(instance, account);
@@ -110,7 +110,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A key that may spend no more than one call's price a day. */
+/** A key whose daily limit is the price of one call. */
 async function limitedKey(
   { pool }: Treasurer,
   accountId: string,
@@ -124,7 +124,7 @@ async function limitedKey(
   return { keyId, budget: { id: keyId, perDay: PRICE } };
 }
 
-/** A deposit that waits for its transfer. */
+/** A pending deposit. */
 async function begunDeposit({ pool }: Treasurer, accountId: string): Promise<string> {
   const [depositId, createdAt] = [newId("dep", systemClock, systemRandom), new Date()];
   const deposit = {
@@ -138,7 +138,7 @@ async function begunDeposit({ pool }: Treasurer, accountId: string): Promise<str
   return depositId;
 }
 
-/** A payment whose fee was paid for it. */
+/** A relayed payment. */
 async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promise<void> {
   const relayed = depositOf({ slot: 2n });
   const claim = {
@@ -159,21 +159,21 @@ async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promi
   await ledger.credit(accountId, relayed);
 }
 
-describe("the audit", () => {
-  it("finds nothing wrong with a ledger that only the ledger wrote to, and looks at something in every check", async () => {
+describe("ledger audit", () => {
+  it("finds no violation in a ledger written by the ledger functions, and examines rows in every check", async () => {
     for (const line of await audit(instance.pool)) {
       expect(line, line.name).toMatchObject({ violations: 0n });
       expect(line.checked, line.name).toBeGreaterThan(0n);
     }
   });
 
-  it("is proven check by check", () => {
+  it("has a planted violation for every check", () => {
     expect(Object.keys(PLANTS).toSorted()).toEqual(CHECKS.map(({ name }) => name).toSorted());
   });
 });
 
-describe("what is append-only", () => {
-  it("is guarded as long as its trigger is there, whole and enabled", async () => {
+describe("append-only tables", () => {
+  it("reports an append-only table whose trigger is missing, changed or disabled", async () => {
     const { sql = "" } = CHECKS.find(({ name }) => name === "append_only") ?? {};
     for (const change of [
       "alter table receipt disable trigger append_only",
@@ -204,7 +204,7 @@ describe("the audit finds a planted violation of", () => {
       const client = await instance.pool.connect();
       try {
         await client.query("begin");
-        // What the database itself refuses is let through, so that the check stands alone.
+        // Constraints are dropped, so that the check is tested alone.
         await client.query(UNGUARD);
         await client.query(PLANTS[name] ?? "");
         const { rows } = await client.query<{ violations: bigint }>(

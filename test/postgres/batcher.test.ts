@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { RETRY, Batcher } from "../../src/postgres/batcher.ts";
 import { DatabaseUnavailableError, DatabaseBusyError } from "../../src/postgres/database-errors.ts";
 
-/** A batcher that writes down its batches and answers each item with itself. */
+/** A batcher that records its batches and returns each item as its result. */
 function recording(
   options: {
     max?: number;
@@ -31,8 +31,8 @@ function recording(
 const all = (batcher: Batcher<string, string>, items: string) =>
   Promise.all([...items].map((item) => batcher.submit(item)));
 
-describe("a batcher", () => {
-  it("sends a lone item at once, and what arrives meanwhile together", async () => {
+describe("batcher", () => {
+  it("runs a single item at once, and items that arrive meanwhile together", async () => {
     const { batches, batcher } = recording();
     const first = batcher.submit("a");
     await turn();
@@ -41,10 +41,10 @@ describe("a batcher", () => {
     expect(batches).toEqual([["a"], ["b", "c", "d"]]);
   });
 
-  it("lets a batch grow while each turn of the event loop brings more, but not for ever", async () => {
+  it("gathers items while event loop turns bring more, up to a limit", async () => {
     const { batches, batcher } = recording();
     const answers: Promise<string>[] = [];
-    // Asked for first, a turn comes before the batcher looks again, as what comes from sockets does.
+    // Scheduled first, so it runs before the batcher's next turn, like socket events.
     let next = turn();
     for (const item of "abcdefghijkl") {
       answers.push(batcher.submit(item));
@@ -56,19 +56,19 @@ describe("a batcher", () => {
     expect(batches.flat().join("")).toBe("abcdefghijkl");
   });
 
-  it("fills batches up to their size, in order of arrival", async () => {
+  it("fills batches up to the maximum, in order of arrival", async () => {
     const { batches, batcher } = recording({ max: 2 });
     await all(batcher, "abcde");
     expect(batches).toEqual([["a", "b"], ["c", "d"], ["e"]]);
   });
 
-  it("keeps items that share a key apart and in order, and lets others pass", async () => {
+  it("keeps items that share a key apart and in order, while others pass", async () => {
     const { batches, batcher } = recording({ keys: (item) => [item.toLowerCase()] });
     await all(batcher, "aAbaB");
     expect(batches).toEqual([["a", "b"], ["A", "B"], ["a"]]);
   });
 
-  it("tries each item alone when a batch fails, so that one bad item fails alone", async () => {
+  it("retries the items of a failed batch alone, so that one bad item fails alone", async () => {
     const { batcher } = recording({
       run: (items) => (items.includes("x") ? Promise.reject(new Error("bad")) : Promise.resolve([...items])),
     });
@@ -76,7 +76,7 @@ describe("a batcher", () => {
     expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   });
 
-  it("takes an item along again until it is answered, but not for ever", async () => {
+  it("retries an item in later batches, up to a limit", async () => {
     let turns = 0;
     const { batcher } = recording({
       run: (items) => Promise.resolve(items.map((item) => (item === "n" || ++turns < 4 ? RETRY : item))),
@@ -87,7 +87,7 @@ describe("a batcher", () => {
     expect(await batcher.submit("b")).toBe("b");
   });
 
-  it("that finds the database away turns away all that wait too, and serves what comes later", async () => {
+  it("rejects all waiting items while the database is unreachable, and serves later ones", async () => {
     let away = true;
     const { batches, batcher } = recording({
       max: 1,
@@ -101,7 +101,7 @@ describe("a batcher", () => {
     expect(await batcher.submit("d")).toBe("d");
   });
 
-  it("that finds the database away turns away what has waited for as long as it may, and keeps what came later", async () => {
+  it("rejects items past their deadline while the database is unreachable, and keeps newer ones", async () => {
     let away = true;
     const limits: number[] = [];
     const batcher = new Batcher<string, string>({
@@ -125,7 +125,7 @@ describe("a batcher", () => {
     expect(second).toBeLessThan(0.8 * first);
   });
 
-  it("tries an item alone that found the database busy among others, and tells so when it stays busy", async () => {
+  it("retries an item alone after a busy error, and rejects it if the error persists", async () => {
     let busy = 0;
     const { batcher } = recording({
       run: (items) => {
@@ -140,7 +140,7 @@ describe("a batcher", () => {
     expect(x).toMatchObject({ status: "rejected", reason: { code: "UNAVAILABLE", retryAfterSeconds: 1 } });
   });
 
-  it("turns away what comes when 10,000 wait", async () => {
+  it("rejects items when 10,000 are waiting", async () => {
     const { batcher } = recording({ max: 20_000 });
     const waiting = Array.from({ length: 10_000 }, () => batcher.submit("a"));
     await expect(batcher.submit("b")).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
@@ -149,8 +149,8 @@ describe("a batcher", () => {
   });
 });
 
-describe("a batcher with several lanes", () => {
-  /** Batches that end when they are told to, in the order of their beginning. */
+describe("batcher with several lanes", () => {
+  /** Batches that end on request, in order of their start. */
   function held(lanes: number) {
     const begun: string[] = [];
     const ends: PromiseWithResolvers<void>[] = [];
@@ -169,7 +169,7 @@ describe("a batcher with several lanes", () => {
     return {
       batcher,
       begun: (...batches: string[]) => expect.poll(() => begun).toEqual(batches),
-      /** Hears each item as often as it is answered, with `!` when that was an error. */
+      /** Called with each answered item; errors are marked with `!`. */
       answered,
       submit: (items: string) => {
         for (const item of items)
@@ -183,7 +183,7 @@ describe("a batcher with several lanes", () => {
     };
   }
 
-  it("begins one while another is under way, as many as there are lanes", async () => {
+  it("runs as many batches at once as there are lanes", async () => {
     const { batcher, begun, end } = held(2);
     const answers = [batcher.submit("a")];
     await begun("a");
@@ -199,7 +199,7 @@ describe("a batcher with several lanes", () => {
     expect(await Promise.all(answers)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("shares many that wait among the lanes that are free, in order, and few not", async () => {
+  it("shares many waiting items among free lanes in order, but not few", async () => {
     const items = (first: number, count: number) =>
       Array.from({ length: count }, (_, n) => String.fromCharCode(first + n)).join("");
     const [many, more, few] = [items(0x4e00, 33), items(0x5000, 40), items(0x6000, 31)];
@@ -220,7 +220,7 @@ describe("a batcher with several lanes", () => {
     await expect.poll(() => answered.length).toBe(104);
   });
 
-  it("leaves what has to do with a batch under way for the lane that has it, and lets others pass", async () => {
+  it("keeps items of a running lane for that lane while others pass", async () => {
     const { batcher, begun, end } = held(2);
     const answers = [batcher.submit("a")];
     await begun("a");
@@ -235,7 +235,7 @@ describe("a batcher with several lanes", () => {
     expect(await Promise.all(answers)).toEqual(["a", "A", "b", "a"]);
   });
 
-  it("passes over what waits for a lane, with whatever keys: there may be thousands of it", async () => {
+  it("skips thousands of items that wait for a lane, whatever their keys", async () => {
     const end = Promise.withResolvers<void>();
     const { batches, batcher } = recording({
       lanes: 2,
@@ -255,7 +255,7 @@ describe("a batcher with several lanes", () => {
     expect(batches).toEqual([["a1"], ["b2"], ["c2"], ["a2"]]);
   });
 
-  it("tries alone what was in a batch that failed, and leaves the one beside it as it is", async () => {
+  it("retries the items of a failed batch alone and leaves the other batch unaffected", async () => {
     const { submit, begun, end, fail, answered } = held(2);
     submit("ab");
     await begun("ab");
@@ -273,7 +273,7 @@ describe("a batcher with several lanes", () => {
     await expect.poll(() => answered.length).toBe(8);
   });
 
-  it("keeps what has to do with an item apart while that is tried alone, whichever lane's it was", async () => {
+  it("keeps items of a lane apart while one of them is retried alone", async () => {
     const { submit, begun, end, fail, answered } = held(2);
     submit("ax");
     await begun("ax");
@@ -282,7 +282,7 @@ describe("a batcher with several lanes", () => {
     submit("AG");
     fail(1);
     await begun("ax", "bcdefg", "b", "c", "d", "e");
-    // Of two lanes that try theirs alone at once, the one that is done must not end the other's.
+    // Two lanes retry alone: the one that ends first must not free the other's lane keys.
     fail(0);
     await begun("ax", "bcdefg", "b", "c", "d", "e", "a", "x");
     end(6);
@@ -300,7 +300,7 @@ describe("a batcher with several lanes", () => {
     await expect.poll(() => answered.toSorted().join("")).toBe("AGabcdefgx");
   });
 
-  it("that finds the database away turns away what waits, and leaves what is under way to find out for itself", async () => {
+  it("rejects waiting items while the database is unreachable, but not running batches", async () => {
     const { submit, begun, end, fail, answered } = held(2);
     submit("ax");
     await begun("ax");

@@ -25,20 +25,20 @@ import { fillLedger } from "./large-ledger.ts";
 const INSTANCE = randomUUID();
 
 let database: TestDatabase;
-/** The one connection of a gateway, which tells the plans of what it runs. */
+/** The gateway's only connection, which logs its plans. */
 let pool: Pool;
-/** For what the test itself does. */
+/** For the test's own statements. */
 let outside: Pool;
 let ledger: PostgresLedger;
-/** The columns of each index in which nothing is twice. */
+/** Columns of each unique index. */
 let keys: Map<string, string[]>;
-/** Of statements, also within functions. */
+/** Plans of statements, including those in functions. */
 const plans: string[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
   outside = openPool(database.url, { max: 1, applicationName: "outside" });
-  // Autovacuum would make the plans those of some other moment.
+  // Autovacuum would change the plans at random times.
   await outside.query(
     `do $$ declare name text; begin
        for name in select tablename from pg_tables where schemaname = 'public' loop
@@ -59,9 +59,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A gateway that starts now. */
+/** Opens a new gateway instance. */
 async function open(): Promise<void> {
-  pool = openPool(database.url, { max: 1, applicationName: "kept plans" });
+  pool = openPool(database.url, { max: 1, applicationName: "cached plans" });
   await pool.query(
     `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
      set auto_explain.log_level = notice`,
@@ -83,13 +83,13 @@ const begin = async (calls: readonly CallAuthorization[]) =>
   (await Promise.all(calls.map((call) => ledger.authorize(call)))).map(({ kind }) => kind);
 const finish = (endings: readonly RunEnd[]) => Promise.all(endings.map((ending) => ledger.finish(ending)));
 
-/** A statement of its own, whose plan is not the function's to keep. */
+/** A separate statement, so the function does not cache its plan. */
 const ASIDE = /Query Text: select available from account/;
 
 const SCAN =
   /\b(?:Seq|Index|Index Only|Bitmap Index) Scan\b(?: using (\w+))?[^\n]* on (\w+)[^\n]*\n?([^\n]*)/g;
 
-/** What is read otherwise than by all columns of a key, and for which statement. */
+/** Scans that use no unique index, with their statement. */
 function otherReads(): string[] {
   return plans
     .filter((plan) => !ASIDE.test(plan))
@@ -98,7 +98,7 @@ function otherReads(): string[] {
     .map(({ scan, plan }) => `${scan[0]} for ${plan.slice(0, 300)}`);
 }
 
-/** Whether one row is found for each value; runs whose lease has expired are few. */
+/** Whether the scan finds one row per value. Runs with an expired lease are few. */
 function isByKey(index: string, condition: string): boolean {
   if (index === "run_lease_index") return condition.includes("Index Cond: (lease_until < ");
   const columns = keys.get(index);
@@ -109,18 +109,18 @@ function isByKey(index: string, condition: string): boolean {
   );
 }
 
-/** What grows. */
+/** Growing tables. */
 const GROWING =
   "account, api_key, hold, idempotency, key_budget, payment, rate_bucket, receipt, relay, relay_budget, run, transfer";
 
-/** Takes all rows away, also of what only grows otherwise. */
+/** Truncates all tables, including the append-only ones. */
 async function empty(): Promise<void> {
   await outside.query("set session_replication_role = replica");
   await outside.query(`truncate ${GROWING} cascade`);
   await outside.query("reset session_replication_role");
 }
 
-/** One of each. */
+/** One of each kind of row. */
 async function begun(): Promise<void> {
   const { ledger: first, ...instance } = openInstance(database.url);
   const accountId = await makeAccount(outside, 1_000_000n);
@@ -135,11 +135,11 @@ async function begun(): Promise<void> {
   await instance.close();
 }
 
-/** In this order, each from what the one before has left. */
+/** Order matters: each state builds on the one before. */
 const STATES: readonly [string, () => Promise<unknown>][] = [
-  ["there was nothing", () => outside.query("analyze")],
+  ["the tables were empty", () => outside.query("analyze")],
   [
-    "there was one of each",
+    "each table had one row",
     async () => {
       await empty();
       await begun();
@@ -147,7 +147,7 @@ const STATES: readonly [string, () => Promise<unknown>][] = [
     },
   ],
   [
-    "there were a few, one of them under way",
+    "each table had a few rows",
     async () => {
       await empty();
       const { ledger: first, ...instance } = openInstance(database.url);
@@ -163,16 +163,16 @@ const STATES: readonly [string, () => Promise<unknown>][] = [
     },
   ],
   [
-    "nobody knew how much there is",
+    "the tables had no statistics",
     async () => {
       await empty();
       await fillLedger(database.url, 20_000, 5000);
       await outside.query("insert into rate_bucket (bucket_id, tat) select id, 0 from api_key");
     },
   ],
-  ["all there is was known", () => outside.query("analyze")],
+  ["the statistics were current", () => outside.query("analyze")],
   [
-    "all that was known had gone",
+    "the tables had been emptied",
     async () => {
       await empty();
       await outside.query(`vacuum ${GROWING}`);
@@ -194,21 +194,21 @@ const KINDS: readonly [string, (accountId: string) => CallAuthorization][] = [
   ],
 ];
 
-describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
+describe.each(STATES)("plans cached when %s", (_state, prepare) => {
   beforeAll(async () => {
     await prepare();
     await open();
   });
   afterAll(() => pool.end());
 
-  it("read the runs of a heartbeat by their key", async () => {
+  it("renews leases by primary key", async () => {
     plans.length = 0;
     await pool.query("select ledger_beat($1, $2, interval '1 minute')", [[newRunId().slice(4)], INSTANCE]);
     expect(plans.length).toBeGreaterThan(0);
     expect(otherReads()).toEqual([]);
   });
 
-  it.each(KINDS)("read a call %s, its end and its repetition by keys alone", async (_kind, make) => {
+  it.each(KINDS)("authorizes, ends and replays a call %s by unique keys only", async (_kind, make) => {
     const accountId = await makeAccount(outside, 1_000_000_000n);
     plans.length = 0;
     for (const end of [completed, failed]) {
@@ -227,7 +227,7 @@ describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
     expect(otherReads()).toEqual([]);
   });
 
-  it("read a call that is refused, one whose payment was credited before, and what is swept by keys alone", async () => {
+  it("reads refused calls, credited payments and swept runs by unique keys only", async () => {
     const poor = await makeAccount(outside, 0n);
     const accountId = await makeAccount(outside, 1_000_000_000n);
     plans.length = 0;
@@ -251,7 +251,7 @@ describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
     expect(otherReads()).toEqual([]);
   });
 
-  it("read the buckets of rate limits by keys alone", async () => {
+  it("reads rate limit buckets by primary key only", async () => {
     plans.length = 0;
     const rates = new PostgresRateLimiter({ pool, clock: systemClock });
     const [accountId, tier] = [newId("acct", systemClock, systemRandom), { ratePerMinute: 60, burst: 10 }];

@@ -13,7 +13,7 @@ import {
   type Instance,
 } from "./fixture.ts";
 
-// What the tables refuse by themselves, were the ledger's functions ever to forget it. Each test writes to them directly.
+// Constraints that hold even if the ledger functions fail. Each test writes to the tables directly.
 let database: TestDatabase;
 let instance: Instance;
 let account: string;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A paid call that was charged: a row in every table. */
+/** A charged call with payment: one row per table. */
 beforeEach(async () => {
   const accountId = await makeAccount(instance.pool, 0n);
   const deposit = depositOf();
@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 const refusal = (constraint: string) => expect.objectContaining({ constraint });
 
-/** Writes a copy of a row, with some columns changed. */
+/** Inserts a copy of a row with changed columns. */
 async function copy(
   table: string,
   where: string,
@@ -63,20 +63,20 @@ async function copy(
 const anySignature = () => `'\\x${randomBytes(64).toString("hex")}'`;
 const anyId = () => `'${randomUUID()}'`;
 
-describe("the tables refuse", () => {
-  it("a second payment of one transaction", async () => {
+describe("table constraints", () => {
+  it("reject a second payment for one transaction", async () => {
     const again = copy("payment", "tx_signature", signature, { quote_id: "'qt_other'" });
     await expect(again).rejects.toEqual(refusal("payment_pkey"));
   });
 
-  it("a second payment that settles a quote, but not one that does not", async () => {
+  it("reject a second settled payment for a quote, but not an unsettled one", async () => {
     const second = copy("payment", "tx_signature", signature, { tx_signature: anySignature() });
     await expect(second).rejects.toEqual(refusal("payment_settled_quote_unique"));
     const unsettled = { tx_signature: anySignature(), settled: "false" };
     await expect(copy("payment", "tx_signature", signature, unsettled)).resolves.toBeUndefined();
   });
 
-  it("a payment that is both taken back and finalized", async () => {
+  it("reject a payment that is both reversed and finalized", async () => {
     const both = instance.pool.query(
       "update payment set reversed = true, finalized = true where tx_signature = $1",
       [signature],
@@ -84,14 +84,14 @@ describe("the tables refuse", () => {
     await expect(both).rejects.toEqual(refusal("payment_reversed_check"));
   });
 
-  it("a payment of an account that somebody is given", async () => {
+  it("reject assigning a payment that has an account", async () => {
     const given = instance.pool.query("update payment set assigned_to = account_id where tx_signature = $1", [
       signature,
     ]);
     await expect(given).rejects.toEqual(refusal("payment_assigned_check"));
   });
 
-  it("a settled payment of no call", async () => {
+  it("reject a settled payment without a call", async () => {
     for (const column of ["fingerprint", "claim_key"]) {
       const change = `update payment set ${column} = null where tx_signature = $1`;
       await expect(instance.pool.query(change, [signature])).rejects.toEqual(
@@ -100,7 +100,7 @@ describe("the tables refuse", () => {
     }
   });
 
-  it("a second transfer for the same reason", async () => {
+  it("reject a second transfer with the same kind and reference", async () => {
     for (const reason of [signature, Buffer.from(run.replaceAll("-", ""), "hex")]) {
       const id = "nextval('transfer_id_seq')";
       await expect(copy("transfer", "ref", reason, { id })).rejects.toEqual(
@@ -109,7 +109,7 @@ describe("the tables refuse", () => {
     }
   });
 
-  it("a second receipt of a run, and of a charge", async () => {
+  it("reject a second receipt for a run or a charge", async () => {
     const sameRun = { id: anyId(), transfer_id: "transfer_id + 1000000" };
     await expect(copy("receipt", "run_id", run, sameRun)).rejects.toEqual(refusal("receipt_run_id_unique"));
     const sameCharge = { id: anyId(), run_id: anyId() };
@@ -118,23 +118,23 @@ describe("the tables refuse", () => {
     );
   });
 
-  it("a second hold of a run", async () => {
+  it("reject a second hold for a run", async () => {
     await expect(copy("hold", "run_id", run)).rejects.toEqual(refusal("hold_pkey"));
   });
 
-  it("a second claim of a key by its account", async () => {
+  it("reject a second claim with the same key and account", async () => {
     const again = copy("idempotency", "account_id", account, { run_id: anyId() });
     await expect(again).rejects.toEqual(refusal("idempotency_pkey"));
   });
 
-  it("a claim that is done without a result, or has one before", async () => {
+  it("reject a finished claim without a result, and a result before the end", async () => {
     for (const change of ["result = null", "state = 'retryable'"]) {
       const update = instance.pool.query(`update idempotency set ${change} where account_id = $1`, [account]);
       await expect(update).rejects.toEqual(refusal("idempotency_result_check"));
     }
   });
 
-  it("a second movement by one transaction, and any change to one", async () => {
+  it("reject a second movement for a transaction, and any change of a movement", async () => {
     const [token, movement] = [randomBytes(32), randomBytes(64)];
     const write = () =>
       instance.pool.query(
@@ -147,7 +147,7 @@ describe("the tables refuse", () => {
       await expect(instance.pool.query(change)).rejects.toThrow("treasury_movement is append-only");
   });
 
-  it("an account of somebody that is one of the ledger's own", async () => {
+  it("reject a customer account with a system account's identifier", async () => {
     for (const id of Object.values(SYSTEM_ACCOUNTS)) {
       const wallet = randomUUID();
       const made = copy("account", "id", account, { id: `'${id}'`, wallet: `'${wallet}'` });
@@ -155,7 +155,7 @@ describe("the tables refuse", () => {
     }
   });
 
-  it("one API key for two accounts", async () => {
+  it("reject one API key for two accounts", async () => {
     const key =
       "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, $3, '', '', '{}')";
     const sha256 = randomBytes(32);
@@ -166,8 +166,8 @@ describe("the tables refuse", () => {
   });
 });
 
-describe("a role that was given nothing", () => {
-  it("may call no function that writes", async () => {
+describe("a role without grants", () => {
+  it("cannot call any function that writes", async () => {
     const client = await instance.pool.connect();
     try {
       await client.query("begin; create role stranger; set local role stranger");

@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 afterEach(() => expectCleanAudit(one.pool));
 
-/** A call that was paid, answered and charged, with its receipt. */
+/** A paid and charged call with its receipt. */
 async function paidCall(account: string, change: Parameters<typeof callOf>[1] = {}) {
   const deposit = depositOf();
   const call = callOf(account, { payment: paymentOf(deposit), ...change });
@@ -49,7 +49,7 @@ async function paidCall(account: string, change: Parameters<typeof callOf>[1] = 
   return { deposit, call, receiptId: await chargeOf(one.ledger, completed(call)) };
 }
 
-/** What the transfers of a kind come to. */
+/** Sum of the transfers of a kind. */
 async function sumOf(kind: string, accounts: readonly string[]) {
   const { rows } = await one.pool.query<{ count: bigint; amount: bigint }>(
     `select count(*) as count, coalesce(sum(amount), 0)::bigint as amount from transfer
@@ -59,8 +59,8 @@ async function sumOf(kind: string, accounts: readonly string[]) {
   return rows[0];
 }
 
-describe("a receipt", () => {
-  it("is refunded once: what it debited goes back to its account", async () => {
+describe("refunds", () => {
+  it("refunds a receipt once: the debit returns to its account", async () => {
     const account = await makeAccount(one.pool, 0n);
     const { receiptId } = await paidCall(account);
     expect(await one.refunds.refund({ receiptId, reason: "wrong answer" })).toMatchObject({
@@ -74,7 +74,7 @@ describe("a receipt", () => {
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
-  it("that nobody has is not refunded", async () => {
+  it("rejects the refund of an unknown receipt", async () => {
     for (const receiptId of ["rcpt_nonsense", `rcpt_${"0".repeat(32)}`, `run_${"0".repeat(32)}`]) {
       await expect(one.refunds.refund({ receiptId, reason: "r" })).rejects.toMatchObject({
         code: "NOT_FOUND",
@@ -82,7 +82,7 @@ describe("a receipt", () => {
     }
   });
 
-  it("of 500, each refunded twice at once, is refunded 500 times", async () => {
+  it("refunds each of 500 receipts once under two concurrent requests each", async () => {
     const accounts = await Promise.all(Array.from({ length: 20 }, () => makeAccount(one.pool, 25n * PRICE)));
     const calls = Array.from({ length: 500 }, (_, n) => callOf(accounts[n % 20]!));
     await Promise.all(calls.map((call) => one.ledger.authorize(call)));
@@ -102,8 +102,8 @@ describe("a receipt", () => {
   });
 });
 
-describe("a payment that vanished", () => {
-  it("is taken back once, below zero when it was spent, and nothing is bought until that is made good", async () => {
+describe("reversals", () => {
+  it("reverses a payment once, below zero if spent, and blocks calls until the balance is covered", async () => {
     const account = await makeAccount(one.pool, 0n);
     const { deposit, receiptId } = await paidCall(account);
     expect(await one.books.reverse(deposit.txSignature)).toEqual({
@@ -122,7 +122,7 @@ describe("a payment that vanished", () => {
     expect((await receipts.list({ ...query, status: "final" })).items).toEqual([]);
   });
 
-  it("is not taken back when nobody knows it, or when it is finalized", async () => {
+  it("reverses no unknown and no finalized payment", async () => {
     const account = await makeAccount(one.pool, 0n);
     const [finalized, marked] = [depositOf({ finalized: true }), depositOf()];
     for (const deposit of [finalized, marked]) await one.ledger.credit(account, deposit);
@@ -134,7 +134,7 @@ describe("a payment that vanished", () => {
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
   });
 
-  it("still answers the call that it bought, and buys nothing else, for nobody", async () => {
+  it("replays the call of a reversed payment, which buys nothing else", async () => {
     const account = await makeAccount(one.pool, 10n * PRICE);
     const { deposit, call } = await paidCall(account, { idempotencyKey: "k" });
     await one.books.reverse(deposit.txSignature);
@@ -157,7 +157,7 @@ describe("a payment that vanished", () => {
     expect(await one.ledger.balance(other)).toBe(10n * PRICE);
   });
 
-  it("buys no call, whether it was credited alone or its call had failed, with its deposit or without", async () => {
+  it("rejects a reversed payment whether it was only credited or its call had failed", async () => {
     const account = await makeAccount(one.pool, 10n * PRICE);
     const credited = depositOf();
     await one.ledger.credit(account, credited);
@@ -185,7 +185,7 @@ describe("a payment that vanished", () => {
     expect(await one.ledger.balance(account)).toBe(10n * PRICE);
   });
 
-  it("and is there after all is given back once, and its receipt is final again", async () => {
+  it("reinstates a payment that reappears once, and its receipt becomes final again", async () => {
     const account = await makeAccount(one.pool, 0n);
     const { deposit, call, receiptId } = await paidCall(account);
     await one.books.reverse(deposit.txSignature);
@@ -204,7 +204,7 @@ describe("a payment that vanished", () => {
     });
   });
 
-  it("and is there after all buys its call again", async () => {
+  it("lets a reinstated payment buy its call again", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
@@ -216,7 +216,7 @@ describe("a payment that vanished", () => {
     });
   });
 
-  it("of 500, each taken back twice at once, is taken back 500 times, to nothing", async () => {
+  it("reverses each of 500 payments once under two concurrent requests each", async () => {
     const accounts = await Promise.all(Array.from({ length: 20 }, () => makeAccount(one.pool, 0n)));
     const deposits = Array.from({ length: 500 }, () => depositOf());
     await Promise.all(deposits.map((deposit, n) => one.ledger.credit(accounts[n % 20]!, deposit)));
@@ -232,7 +232,7 @@ describe("a payment that vanished", () => {
     expect(await sumOf("deposit", accounts)).toEqual(await sumOf("reversal", accounts));
   });
 
-  it("at the moment its call begins is spent or taken back, and the books know which", async () => {
+  it("books a payment consistently when its call and its reversal race", async () => {
     const account = await makeAccount(one.pool, 0n);
     const kinds = new Set<string>();
     for (let round = 0; round < 300 && (round < 30 || kinds.size < 2); round++) {
@@ -244,9 +244,9 @@ describe("a payment that vanished", () => {
         const tried = callOf(account, { payment });
         if ((await one.ledger.authorize(tried)).kind === "started") await one.ledger.finish(failed(tried));
       }
-      // Under a key of its own, so that the payment is claimed anew.
+      // With a key of its own, so that the payment is claimed again.
       const call = callOf(account, { payment, idempotencyKey: `key ${round}` });
-      // Now the one has a head start, now the other: neither is to win each time.
+      // Each side gets a head start in turn, so that both can win.
       const [begun, reversal] = await Promise.all([
         sleep(round % 2 === 0 ? (round % 8) / 2 : 0).then(() => one.ledger.authorize(call)),
         sleep(round % 2 === 1 ? (round % 8) / 2 : 0).then(() => two.books.reverse(deposit.txSignature)),
@@ -264,7 +264,7 @@ describe("a payment that vanished", () => {
     expect(kinds.size).toBe(2);
   });
 
-  it("out of suspense is taken from where it lies by now", async () => {
+  it("reverses an assigned payment from the account that holds it now", async () => {
     const account = await makeAccount(one.pool, 0n);
     const [lying, given, operators] = [movementOf(), movementOf(), movementOf()];
     for (const movement of [lying, given, operators]) await one.books.record(token, movement);
@@ -273,7 +273,7 @@ describe("a payment that vanished", () => {
     const { amount } = await one.books.suspended();
     const client = await one.pool.connect();
     try {
-      // As if they had been accepted before they were finalized, which the watch never does.
+      // As if accepted before finality, which the watch never does.
       await client.query("begin");
       await client.query("update payment set finalized = false where account_id = $1", [
         SYSTEM_ACCOUNTS.suspense,

@@ -1,14 +1,17 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 
-/** A way to the database that can be cut at the worst moment: after the server has done its work, before the client hears of it. */
+/**
+ * A database proxy that cuts the connection after the server has committed, before the client gets the
+ * response.
+ */
 export interface CuttingProxy {
   url: string;
-  /** Cuts the connection that the next answer comes on, and swallows that answer. */
+  /** Drops the next response and closes its connection. */
   cutNextAnswer(): void;
-  /** Lets nothing through any more, and closes nothing: a network that has gone silent. */
+  /** Forwards nothing and closes nothing: a silent network. */
   freeze(): void;
-  /** How many answers were swallowed. */
+  /** Number of dropped responses. */
   readonly cuts: number;
   close(): Promise<void>;
 }

@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A key that may take as many calls a day from the balance. */
+/** Creates a key with a daily limit of that many calls. */
 function keyFor(calls: number): { keyId: string; budget: KeyBudget } {
   const keyId = newId("key", systemClock, systemRandom);
   return { keyId, budget: { id: keyId, perDay: BigInt(calls) * PRICE } };
@@ -50,15 +50,15 @@ async function begun(...calls: CallAuthorization[]): Promise<string[]> {
   return (await Promise.all(calls.map((call) => one.ledger.authorize(call)))).map(({ kind }) => kind);
 }
 
-/** What was counted so far becomes yesterday's. */
+/** Moves the counted spend to yesterday. */
 async function letADayPass({ id }: KeyBudget): Promise<void> {
   const key = [uuidOf("key", id)];
   await one.pool.query("update key_budget set day = day - 1 where budget_id = $1", key);
   await one.pool.query("update run set started_at = started_at - interval '1 day' where budget_id = $1", key);
 }
 
-describe("a key's limit per day", () => {
-  it("is filled exactly and never passed by 200 calls at once over three instances", async () => {
+describe("daily limits of API keys", () => {
+  it("fills a daily limit exactly under 200 concurrent calls on three instances", async () => {
     const account = await makeAccount(one.pool, 1_000n * PRICE);
     const key = keyFor(7);
     const calls = Array.from({ length: 200 }, (_, n) =>
@@ -73,7 +73,7 @@ describe("a key's limit per day", () => {
     await expectCleanAudit(one.pool);
   });
 
-  it("lets a smaller call pass that still fits", async () => {
+  it("allows a smaller call that still fits the daily limit", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(3);
     const priced = (price: bigint) => callOf(account, { ...key, price });
@@ -85,7 +85,7 @@ describe("a key's limit per day", () => {
     ]);
   });
 
-  it("counts as others left it whom a call had to wait for", async () => {
+  it("counts the spend of concurrent calls that it waited for", async () => {
     const [account, key] = [await makeAccount(one.pool, 100n * PRICE), keyFor(1)];
     const two = instances[1]!;
     const other = await two.pool.connect();
@@ -105,7 +105,7 @@ describe("a key's limit per day", () => {
     }
   });
 
-  it("has back what a failed, a cancelled and a swept call held, and keeps what a completed one cost, refunded or not", async () => {
+  it("frees the daily limit of failed, cancelled and swept calls, and keeps that of completed and refunded ones", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(4);
     const calls = [0, 1, 2, 3].map(() => callOf(account, key)) as [
@@ -123,7 +123,7 @@ describe("a key's limit per day", () => {
     await expireLeases(one.pool, calls[3]);
     await instances[1]!.sweeper.sweep();
     expect(await spent(key.budget)).toEqual([PRICE]);
-    // Told again, nothing is given back twice.
+    // A repeated end frees nothing twice.
     await one.ledger.finish(failed(calls[1]));
     await one.pool.query("select ledger_refund(receipt.id, 'r') from receipt where run_id = $1", [
       uuidOf("run", calls[0].runId),
@@ -138,7 +138,7 @@ describe("a key's limit per day", () => {
     await expectCleanAudit(one.pool);
   });
 
-  it("starts anew on another day, and a call of the day before gives back to that day", async () => {
+  it("resets daily limits at midnight UTC; calls of the day before free that day's budget", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(2);
     const [late, done] = [callOf(account, key), callOf(account, key)];
@@ -155,7 +155,7 @@ describe("a key's limit per day", () => {
     await expectCleanAudit(one.pool);
   });
 
-  it("is one for keys that replaced each other", async () => {
+  it("shares a daily limit between a key and its replacements", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const { keyId, budget } = keyFor(5);
     const keys = [keyId, newId("key", systemClock, systemRandom), newId("key", systemClock, systemRandom)];
@@ -169,7 +169,7 @@ describe("a key's limit per day", () => {
     await expectCleanAudit(one.pool);
   });
 
-  it("does not bind calls that bring their payment, free calls and other keys, and does not count them", async () => {
+  it("does not count calls with their own payment, free calls and other keys", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(1);
     expect(
@@ -186,7 +186,7 @@ describe("a key's limit per day", () => {
     await expectCleanAudit(one.pool);
   });
 
-  it("harms no neighbour in the batch, whatever account it is of", async () => {
+  it("refuses one call without affecting other calls of the batch", async () => {
     const [account, other] = [await makeAccount(one.pool, 2n * PRICE), await makeAccount(one.pool, PRICE)];
     const key = keyFor(1);
     const first = one.ledger.authorize(callOf(await makeAccount(one.pool, PRICE)));
@@ -199,12 +199,12 @@ describe("a key's limit per day", () => {
     );
     await first;
     expect(await batch).toEqual(["capped", "started", "started", "capped", "started"]);
-    // What was refused claimed nothing.
+    // The refused call claimed nothing.
     expect(await begun(callOf(account, { idempotencyKey: "too much", price: 0n }))).toEqual(["started"]);
     await expectCleanAudit(one.pool);
   });
 
-  it("lets stored answers be told again, and running calls be asked for", async () => {
+  it("replays stored results and reports running calls although the daily limit is reached", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(2);
     const [done, running] = ["done", "running"].map((idempotencyKey) =>
@@ -218,7 +218,7 @@ describe("a key's limit per day", () => {
     ).toEqual(["replay", "in_progress", "mismatch"]);
   });
 
-  it("comes before the balance, also for an account that was short before", async () => {
+  it("checks the daily limit before the balance, also after insufficient funds", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const key = keyFor(1);
     expect(await begun(callOf(account, key))).toEqual(["started"]);
@@ -230,7 +230,7 @@ describe("a key's limit per day", () => {
     });
   });
 
-  it("counts a call whose payment failed it before once it comes with its key alone", async () => {
+  it("counts a retry by key alone after its paid call failed", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(1);
     const paid = callOf(account, { ...key, idempotencyKey: "paid", payment: paymentOf(depositOf()) });
@@ -244,7 +244,7 @@ describe("a key's limit per day", () => {
     await expectCleanAudit(one.pool);
   });
 
-  it("is kept with the run, whose key is always", async () => {
+  it("stores the key and its budget with the run", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const [key, plain] = [keyFor(1), callOf(account)];
     const payment = paymentOf(depositOf());
@@ -263,7 +263,7 @@ describe("a key's limit per day", () => {
     ]);
   });
 
-  it("blocks nobody for good when calls begin, end and are swept all at once", async () => {
+  it("blocks no call permanently when calls start, end and are swept concurrently", async () => {
     const accounts = await Promise.all([0, 1, 2].map(() => makeAccount(one.pool, 40n * PRICE)));
     const keys = accounts.map(() => [keyFor(9), keyFor(4), undefined]);
     await Promise.all(

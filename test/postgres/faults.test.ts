@@ -38,8 +38,8 @@ afterAll(async () => {
 });
 afterEach(() => expectCleanAudit(two.pool));
 
-describe("an instance that dies between begin and finish", () => {
-  it("leaves a run that another one releases, and the retry is charged once", async () => {
+describe("an instance that dies during a call", () => {
+  it("leaves a run that another instance releases, and the retry is charged once", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account, { idempotencyKey: "crash" });
     await one.ledger.authorize(call);
@@ -53,7 +53,7 @@ describe("an instance that dies between begin and finish", () => {
     expect(await two.ledger.balance(account)).toBe(0n);
   });
 
-  it("leaves a payment that the retry uses, without a second one", async () => {
+  it("leaves a payment that the retry uses, without a second payment", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     const call = callOf(account, { payment: paymentOf(deposit) });
@@ -69,7 +69,7 @@ describe("an instance that dies between begin and finish", () => {
     expect(await two.ledger.balance(account)).toBe(0n);
   });
 
-  it("has each of its runs released once, by however many sweeps at once", async () => {
+  it("has each run released once by concurrent sweeps", async () => {
     const account = await makeAccount(one.pool, 250n * PRICE);
     const calls = Array.from({ length: 250 }, () => callOf(account));
     await Promise.all(calls.map((call) => one.ledger.authorize(call)));
@@ -81,7 +81,7 @@ describe("an instance that dies between begin and finish", () => {
 });
 
 describe("an instance that stalls past its lease", () => {
-  it("has lost the run when it comes back: nothing is charged, and the retry is charged once", async () => {
+  it("cannot charge the released run, and the retry is charged once", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const call = callOf(account, { idempotencyKey: "stall" });
     await one.ledger.authorize(call);
@@ -97,7 +97,7 @@ describe("an instance that stalls past its lease", () => {
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
-  it("cannot finish the run of another", async () => {
+  it("cannot end the run of another instance", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account);
     await one.ledger.authorize(call);
@@ -105,7 +105,7 @@ describe("an instance that stalls past its lease", () => {
     expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
   });
 
-  it("that only slept within its lease keeps the run by its heartbeat", async () => {
+  it("keeps a run by heartbeat when it stalls for less than its lease", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const [kept, ended] = [callOf(account), callOf(account)];
     await one.ledger.authorize(kept);
@@ -117,7 +117,7 @@ describe("an instance that stalls past its lease", () => {
     expect(await one.ledger.finish(completed(kept))).toMatchObject({ kind: "captured" });
   });
 
-  it("races the sweep, and either of them ends the run", async () => {
+  it("either ends or loses a run when it races the sweep", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const calls = Array.from({ length: 60 }, () => callOf(account));
     await Promise.all(calls.map((call) => one.ledger.authorize(call)));
@@ -132,7 +132,7 @@ describe("an instance that stalls past its lease", () => {
   });
 });
 
-describe("an answer that is lost after the database has committed", () => {
+describe("a response lost after the commit", () => {
   let proxy: CuttingProxy;
   let behind: Instance;
   beforeAll(async () => {
@@ -153,7 +153,7 @@ describe("an answer that is lost after the database has committed", () => {
     return result;
   }
 
-  it("is asked for again: a call begins once", async () => {
+  it("is recovered by a retry that authorizes the call once", async () => {
     const account = await makeAccount(one.pool, 9n * PRICE);
     for (const call of [
       callOf(account),
@@ -167,7 +167,7 @@ describe("an answer that is lost after the database has committed", () => {
     }
   });
 
-  it("is asked for again: a run ends once, the same way", async () => {
+  it("is recovered by a retry that ends the run once, with the same result", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const [good, bad] = [callOf(account, { idempotencyKey: "good" }), callOf(account)];
     await behind.ledger.authorize(good);
@@ -181,7 +181,7 @@ describe("an answer that is lost after the database has committed", () => {
     );
   });
 
-  it("is asked for again: receipts and runs are read", async () => {
+  it("is recovered by a retry that reads receipts and runs", async () => {
     const page = {
       accountId: await makeAccount(one.pool, 0n),
       limit: 5,
@@ -195,14 +195,14 @@ describe("an answer that is lost after the database has committed", () => {
     expect(await withCut(() => runs.find(page.accountId, `run_${"0".repeat(32)}`))).toBeUndefined();
   });
 
-  it("is asked for again: a deposit is credited once", async () => {
+  it("is recovered by a retry that credits the deposit once", async () => {
     const account = await makeAccount(one.pool, 0n);
     expect(await withCut(() => behind.ledger.credit(account, depositOf({ amount: 5n })))).toMatchObject({
       balance: 5n,
     });
   });
 
-  it("is asked for again: a payment is taken back once, and whoever did it hears so", async () => {
+  it("is recovered by a retry that reverses the payment once and reports it", async () => {
     const account = await makeAccount(one.pool, 5n);
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
@@ -214,8 +214,8 @@ describe("an answer that is lost after the database has committed", () => {
   });
 });
 
-describe("an account that somebody holds locked", () => {
-  it("fails neither the beginnings nor the ends of other accounts' calls", async () => {
+describe("a locked account", () => {
+  it("delays neither the starts nor the ends of other accounts' calls", async () => {
     const [held, free] = [await makeAccount(one.pool, 9n * PRICE), await makeAccount(one.pool, 9n * PRICE)];
     const [blocked, ended] = [callOf(held), callOf(free)];
     await one.ledger.authorize(blocked);
@@ -243,8 +243,8 @@ describe("an account that somebody holds locked", () => {
   });
 });
 
-describe("a database that is away", () => {
-  it("is told to all who wait at once, however many they are", async () => {
+describe("an unreachable database", () => {
+  it("is reported to all waiting calls at once", async () => {
     const pool = openPool("postgres://nobody@127.0.0.1:1/none", { max: 4, applicationName: "test away" });
     const { instanceId, leases } = one;
     const ledger = new PostgresLedger({ pool, instanceId, leaseMs: 15_000, leases });
@@ -256,13 +256,13 @@ describe("a database that is away", () => {
       }),
     );
     await pool.end();
-    // A fourth batch that waited for itself would be told seconds after the first.
+    // A fourth batch with its own wait would fail seconds after the first.
     expect(Math.max(...times) - Math.min(...times)).toBeLessThan(2_000);
   });
 });
 
-describe("connections that are killed in the middle of everything", () => {
-  it("lose no money and double none", async () => {
+describe("killed connections", () => {
+  it("neither lose nor duplicate money", async () => {
     const account = await makeAccount(one.pool, 1_000n * PRICE);
     const over = new AbortController();
     const killer = (async () => {
@@ -271,7 +271,7 @@ describe("connections that are killed in the middle of everything", () => {
           "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
           [`test ${one.instanceId}`],
         );
-        // Long enough for a new connection to get some work done, on a busy machine too.
+        // Enough time for a new connection to work, even on a busy machine.
         await sleep(100 + Math.random() * 200);
       }
     })();
@@ -300,7 +300,7 @@ describe("connections that are killed in the middle of everything", () => {
   });
 });
 
-describe("expired keys", () => {
+describe("expired claims", () => {
   const expire = (account: string) =>
     one.pool.query(
       "update idempotency set expires_at = now() - interval '1 hour' where account_id = $1 and expires_at < 'infinity'",
@@ -311,7 +311,7 @@ describe("expired keys", () => {
     await one.ledger.finish(ending(call));
   };
 
-  it("are forgotten, except those that a payment points to", async () => {
+  it("are deleted, except those of a payment", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const payment = paymentOf(depositOf());
     await end(callOf(account, { idempotencyKey: "old" }), completed);
@@ -331,7 +331,7 @@ describe("expired keys", () => {
     });
   });
 
-  it("are not those that a payment came to later, nor those that ran again without it", async () => {
+  it("are kept when a payment came later or the call ran again without it", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     for (const idempotencyKey of ["first", "again"]) {
       await end(callOf(account, { idempotencyKey }), failed);
@@ -342,7 +342,7 @@ describe("expired keys", () => {
     expect(await one.sweeper.deleteExpiredClaims()).toBe(0);
   });
 
-  it("are not those whose payment did not cover the call", async () => {
+  it("are kept when their payment did not cover the call", async () => {
     const account = await makeAccount(one.pool, PRICE);
     await end(callOf(account, { idempotencyKey: "short" }), failed);
     await one.ledger.authorize(callOf(account));
@@ -352,7 +352,7 @@ describe("expired keys", () => {
     expect(await one.sweeper.deleteExpiredClaims()).toBe(0);
   });
 
-  it("are forgotten all at once, however many", async () => {
+  it("are all deleted in one run", async () => {
     const account = await makeAccount(one.pool, 0n);
     await one.pool.query(
       `insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)

@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A run of the first instance on a balance that is spent with it. */
+/** A run of the first instance that spends the whole balance. */
 async function begin() {
   const account = await makeAccount(one.pool, PRICE);
   const call = callOf(account, { idempotencyKey: "k" });
@@ -33,15 +33,15 @@ async function begin() {
   return { account, call };
 }
 
-describe("a run that has ended", () => {
-  it("stays released, whatever its instance says later", async () => {
+describe("an ended run", () => {
+  it("stays released whatever its instance reports later", async () => {
     const { account, call } = await begin();
     expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
     await expect(one.ledger.finish(completed(call))).resolves.toEqual({ kind: "lost" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
-  it("stays charged, whatever its instance says later", async () => {
+  it("stays charged whatever its instance reports later", async () => {
     const { account, call } = await begin();
     expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
     await expect(one.ledger.finish(failed(call))).resolves.toEqual({ kind: "lost" });
@@ -53,7 +53,7 @@ describe("a run that has ended", () => {
 });
 
 describe("a run of another instance", () => {
-  it("is not touched by what this one says of it", async () => {
+  it("cannot be ended by this instance", async () => {
     const { account, call } = await begin();
     for (const ending of [failed(call), completed(call, { answer: 1 })]) {
       expect(await two.ledger.finish(ending)).toEqual({ kind: "lost" });
@@ -66,7 +66,7 @@ describe("a run of another instance", () => {
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
-  it("is not kept alive by the heartbeat of this one", async () => {
+  it("is not renewed by this instance's heartbeat", async () => {
     const { account, call } = await begin();
     two.leases.add(uuidFromId("run", call.runId));
     await expireLeases(one.pool, call);

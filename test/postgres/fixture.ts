@@ -14,7 +14,7 @@ import { systemClock, systemRandom } from "../../src/system.ts";
 
 export const PRICE = 10_000n;
 
-/** One gateway instance as far as the ledger goes, with nothing running in the background. */
+/** The ledger part of a gateway instance, without background work. */
 export interface Instance {
   instanceId: string;
   pool: Pool;
@@ -35,7 +35,7 @@ export function openInstance(url: string, leaseMs = 15_000): Instance {
   return { instanceId, pool, ledger, leases, sweeper, close: () => pool.end() };
 }
 
-/** An account with that balance, given by an adjustment so that the books balance. */
+/** Creates an account with that balance, funded by an adjustment. */
 export async function makeAccount(pool: Pool, balance: bigint): Promise<string> {
   const accountId = newId("acct", systemClock, systemRandom);
   await pool.query("insert into account (id, wallet, rate_per_minute, burst) values ($1, $2, 60, 10)", [
@@ -63,7 +63,7 @@ export function fingerprintOf(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** A paid call from the balance without a key, unless told otherwise. */
+/** A paid call from the balance without an idempotency key. */
 export function callOf(accountId: string, change: Partial<CallAuthorization> = {}): CallAuthorization {
   return {
     accountId,
@@ -102,19 +102,22 @@ export function paymentOf(deposit: VerifiedTransfer): CallPayment {
   };
 }
 
-/** Ends the call's run well. */
+/** A successful end of the call's run. */
 export function completed(call: CallAuthorization, result = { answer: 42 }) {
   return { runId: call.runId, outcome: "completed", receiptId: newReceiptId(), result } as const;
 }
 
-/** Ends a call's run well. @returns the identifier of its receipt, which has the ledger's time */
+/**
+ * Ends a run successfully.
+ * @returns its receipt's identifier, which carries the ledger's time
+ */
 export async function chargeOf(ledger: PostgresLedger, end: ReturnType<typeof completed>): Promise<string> {
   const finished = await ledger.finish(end);
   if (finished.kind !== "captured" || !finished.receipt) throw new Error(`the run was ${finished.kind}`);
   return finished.receipt.receiptId;
 }
 
-/** Ends the call's run badly. */
+/** A failed end of the call's run. */
 export function failed(call: CallAuthorization) {
   return {
     runId: call.runId,
@@ -123,20 +126,20 @@ export function failed(call: CallAuthorization) {
   } as const;
 }
 
-/** Whether the books balance, by every check of the audit. */
+/** Asserts that every audit check passes. */
 export async function expectCleanAudit(pool: Pool): Promise<void> {
   const lines = await audit(pool);
   expect(lines.filter(({ violations }) => violations > 0n)).toEqual([]);
 }
 
-/** As if the leases of these runs had run out. */
+/** Expires the leases of these runs. */
 export async function expireLeases(pool: Pool, ...calls: readonly CallAuthorization[]): Promise<void> {
   await pool.query("update run set lease_until = now() - interval '1 second' where id = any ($1::uuid[])", [
     calls.map(({ runId }) => uuidOf("run", runId)),
   ]);
 }
 
-/** Until the instance has a statement that waits for a lock; the pool is another's, to look from outside. */
+/** Waits until the instance has a statement that waits for a lock. The pool belongs to another instance. */
 export async function untilWaiting(pool: Instance["pool"], { instanceId }: Instance): Promise<void> {
   await expect
     .poll(async () => {

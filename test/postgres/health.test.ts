@@ -35,26 +35,26 @@ async function connections(): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-describe("the health of the database", () => {
-  it("is asked for once, over one connection, by however many at once", async () => {
+describe("database health", () => {
+  it("shares one query and one connection between concurrent checks", async () => {
     expect(new Set(await Promise.all(Array.from({ length: 2_000 }, check)))).toEqual(new Set([true]));
     expect(await connections()).toBe(1);
   });
 
-  it("is remembered for a moment", async () => {
+  it("caches a result briefly", async () => {
     expect(await check()).toBe(true);
     proxy.freeze();
     expect(await check()).toBe(true);
   });
 
-  it("is bad when the database answers nothing, also for a caller without a deadline", async () => {
+  it("reports an unresponsive database as unhealthy, also without a deadline", async () => {
     expect(await check()).toBe(true);
     proxy.freeze();
     await outdated();
     expect(await check()).toBe(false);
   });
 
-  it("is good again after a lost connection", async () => {
+  it("recovers after a lost connection", async () => {
     expect(await check()).toBe(true);
     await outdated();
     proxy.cutNextAnswer();

@@ -38,8 +38,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe("a run with all that belongs to it", () => {
-  it("has its answer, its key, and the key of its call, and nobody else finds it", async () => {
+describe("run details", () => {
+  it("returns the result, the API key and the idempotency key of a run to its account only", async () => {
     const keyId = newId("key", systemClock, systemRandom);
     await instance.pool.query(
       "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, sha256('x'), 'sk', 'mine', '{}')",
@@ -69,7 +69,7 @@ describe("a run with all that belongs to it", () => {
     expect(await history.ofReceipt(accountId, call.runId)).toBeUndefined();
   });
 
-  it("has no answer of a later run of its claim, and none that was not kept", async () => {
+  it("returns no result of a later run with the same claim, and none that was not stored", async () => {
     const first = callOf(accountId, { idempotencyKey: "again" });
     await instance.ledger.authorize(first);
     await instance.ledger.finish(failed(first));
@@ -93,7 +93,7 @@ describe("a run with all that belongs to it", () => {
     });
   });
 
-  it("has the payment that bought it as the ledger has it, also once it has vanished from the chain", async () => {
+  it("returns the payment of a run as in the ledger, also after its reversal", async () => {
     const deposit = depositOf({ payer: "the payer", slot: 77n });
     const call = callOf(accountId, { payment: paymentOf(deposit) });
     await instance.ledger.authorize(call);

@@ -22,12 +22,12 @@ afterAll(async () => {
 });
 
 describe("sealing keys", () => {
-  it("are the same on all instances, also when they start on an empty database at once", () => {
+  it("shares one sealing key between instances that start on an empty database at once", () => {
     const keys = instances.map(({ sealingKeys }) => sealingKeys.current());
     for (const key of keys) expect(key).toMatchObject({ version: 1, secret: keys[0]?.secret });
   });
 
-  it("rotate: a new one is known everywhere before it seals, and old quotes still open", async () => {
+  it("activates a new sealing key after every instance knows it, and old quotes still open", async () => {
     const [one, two] = [instances[0]!, instances[1]!];
     const issue = (postgres: Postgres, atMs = 0) =>
       new Quotes(postgres.sealingKeys, { now: () => Date.now() + atMs }, systemRandom, 300);
@@ -55,12 +55,12 @@ describe("sealing keys", () => {
 });
 
 describe("an instance", () => {
-  it("is healthy while its database answers, and does not wait for ever", async () => {
+  it("reports healthy while the database responds, without waiting forever", async () => {
     expect(await instances[0]!.health.check(AbortSignal.timeout(5_000))).toBe(true);
     expect(await instances[0]!.health.check(AbortSignal.abort())).toBe(false);
   });
 
-  it("keeps a running call's lease, and releases the calls of one that stopped beating", async () => {
+  it("renews leases of running calls, and releases the calls of a stopped instance", async () => {
     const { pool, close } = openInstance(database.url);
     const account = await makeAccount(pool, 2n * PRICE);
     const call = callOf(account);

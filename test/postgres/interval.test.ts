@@ -6,7 +6,7 @@ import { Sweeper } from "../../src/postgres/sweeper.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 
-/** Beats and sweeps come every 10 ms, and what hangs is given up after 300 ms. */
+/** Heartbeats and sweeps run every 10 ms; hanging queries time out after 300 ms. */
 const [LEASE_MS, HANGS_MS] = [30, 300];
 
 let database: TestDatabase;
@@ -36,7 +36,7 @@ const PARTS = [
   { name: "sweep", Part: Sweeper },
 ] as const;
 
-it.each(PARTS)("what the $name missed while the database hung is not made up for", async ({ Part }) => {
+it.each(PARTS)("the $name skips the runs it missed while the database hung", async ({ Part }) => {
   let failures = 0;
   const log = { warn: () => failures++, error: () => {} };
   const part = new Part({ pool, instanceId: randomUUID(), leases: { runIds: [] }, leaseMs: LEASE_MS, log });

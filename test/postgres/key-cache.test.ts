@@ -20,9 +20,9 @@ let pool: Pool;
 let authenticator: PostgresAuthenticator;
 let notifications: Notifications;
 let secrets: PostgresSealingKeys;
-/** Ahead of the machine's clock by as much as a test wants. */
+/** A clock with an adjustable offset. */
 const clock = { aheadMs: 0, now: () => systemClock.now() + clock.aheadMs };
-/** How often the authenticator asked the database. */
+/** Number of key lookups in the database. */
 let asked = 0;
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A key that the authenticator answers from memory. */
+/** A key that the authenticator has cached. */
 async function rememberedKey() {
   const { accountId } = await operator.accounts.create(base58.encode(randomBytes(32)));
   const { key, secret } = await operator.apiKeys.create({ accountId, name: "test", scopes: DEFAULT_SCOPES });
@@ -60,7 +60,7 @@ async function rememberedKey() {
   return { key, secret };
 }
 
-it("a key that is remembered stands for its account", async () => {
+it("authenticates a cached key as its account", async () => {
   const { key, secret } = await rememberedKey();
   expect(await authenticator.authenticate(secret)).toMatchObject({
     keyId: key.keyId,
@@ -68,7 +68,7 @@ it("a key that is remembered stands for its account", async () => {
   });
 });
 
-it("a key that is remembered is forgotten within a second of its revocation", async () => {
+it("rejects a cached key within a second of its revocation", async () => {
   const { key, secret } = await rememberedKey();
   await operator.apiKeys.revoke(key.keyId);
   await expect
@@ -76,7 +76,7 @@ it("a key that is remembered is forgotten within a second of its revocation", as
     .toBeUndefined();
 });
 
-/** What authenticating each of these found, and how often the database was asked for them. */
+/** The result of each authentication and the number of database lookups. */
 async function tryAll(keys: readonly string[]) {
   const before = asked;
   let good = 0;
@@ -89,8 +89,8 @@ async function tryAll(keys: readonly string[]) {
   return { good, asked: asked - before };
 }
 
-describe("a bad key", () => {
-  it("that is forged or mistyped is refused without the database, however many come", async () => {
+describe("an invalid key", () => {
+  it("is rejected without a query when forged or mistyped", async () => {
     const { accountId } = await operator.accounts.create(base58.encode(randomBytes(32)));
     const { secret } = await operator.apiKeys.create({ accountId, name: "test", scopes: DEFAULT_SCOPES });
     const forged = Array.from({ length: 10_000 }, () => forgedKey());
@@ -99,7 +99,7 @@ describe("a bad key", () => {
     expect(await tryAll([secret])).toEqual({ good: 1, asked: 1 });
   });
 
-  it("that is signed and begins like a good one is unknown", async () => {
+  it("is unknown when correctly signed but with another body", async () => {
     const { secret } = await rememberedKey();
     const bytes = parseApiKey(secret)?.signed.subarray(1, 21) ?? Buffer.alloc(0);
     bytes[19] = (bytes[19] ?? 0) ^ 1;
@@ -109,7 +109,7 @@ describe("a bad key", () => {
     expect(await tryAll([secret])).toEqual({ good: 1, asked: 0 });
   });
 
-  it("that names unknown versions has the secrets read once a second at most, by one statement at a time", async () => {
+  it("reloads secrets at most once a second for unknown versions, one query at a time", async () => {
     clock.aheadMs += 2_000;
     const forge = () =>
       Array.from({ length: 1_000 }, (_, n) =>
@@ -121,7 +121,7 @@ describe("a bad key", () => {
     expect(await tryAll(forge())).toEqual({ good: 0, asked: 1 });
   });
 
-  it("that was revoked, or is signed and unknown, asks the database once in some seconds", async () => {
+  it("is looked up once in a few seconds when revoked or signed but unknown", async () => {
     const { key, secret } = await rememberedKey();
     await operator.apiKeys.revoke(key.keyId);
     await expect
@@ -139,8 +139,8 @@ describe("a bad key", () => {
   });
 });
 
-describe("a new secret", () => {
-  it("signs keys a minute later; those work on an instance that has not read it yet, and older keys go on", async () => {
+describe("a new signing secret", () => {
+  it("signs keys after a minute; its keys work on instances that have not loaded it, and older keys stay valid", async () => {
     const { secret: old } = await rememberedKey();
     const { accountId } = await operator.accounts.create(base58.encode(randomBytes(32)));
     const next = await secrets.rotate();
@@ -156,7 +156,7 @@ describe("a new secret", () => {
       accountId.slice(5),
     ]);
     expect(rows).toEqual([{ secret_version: next }]);
-    // It may have read the secrets within the last second, and then waits for the next one.
+    // It may have reloaded within the last second, and then waits for the next reload.
     await expect.poll(async () => operator.authenticator.authenticate(secret)).toMatchObject({ accountId });
     expect(await authenticator.authenticate(old)).toBeDefined();
     await maker.close();

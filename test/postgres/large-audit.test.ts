@@ -18,8 +18,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe("the audit of a ledger that grew faster than it was analysed", () => {
-  it("looks at all of it, and ends", async () => {
+describe("audit of a large ledger without statistics", () => {
+  it("checks the whole ledger and ends", async () => {
     const lines = await audit(instance.pool);
     for (const line of lines) {
       expect(line, line.name).toMatchObject({ violations: 0n });
@@ -28,9 +28,9 @@ describe("the audit of a ledger that grew faster than it was analysed", () => {
     expect(lines.find(({ name }) => name === "transfer_amounts")?.checked).toBeGreaterThanOrEqual(40_000n);
   });
 
-  it("ends in the database when it is called off, and does not wait long for a lock", async () => {
-    // Without a limit of its own, so that nothing else ends it.
-    const pool = new pg.Pool({ connectionString: database.url, application_name: "called off" });
+  it("stops in the database when cancelled, and waits only briefly for a lock", async () => {
+    // No timeout of its own, so that nothing else ends it.
+    const pool = new pg.Pool({ connectionString: database.url, application_name: "cancelled" });
     const locker = new pg.Client({ connectionString: database.url });
     await locker.connect();
     await locker.query("begin; lock table hold in access exclusive mode");
@@ -39,7 +39,7 @@ describe("the audit of a ledger that grew faster than it was analysed", () => {
         "select from pg_stat_activity where application_name = 'called off' and wait_event_type = 'Lock'";
       return (await instance.pool.query(text)).rowCount;
     };
-    const reason = new Error("the caller is gone");
+    const reason = new Error("caller gone");
     const caller = new AbortController();
     const called = audit(pool, caller.signal).catch((error: unknown) => error);
     await expect.poll(underWay).toBe(1);

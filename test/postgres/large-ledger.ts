@@ -5,7 +5,7 @@ import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 const { treasury, revenue, suspense, adjustments, operator } = SYSTEM_ACCOUNTS;
 
 /**
- * How a session fills: it waits for no disk, checks no foreign key and fires no trigger, and joins whole tables, of which there are no
+ * Session settings for filling: no disk sync, foreign keys or triggers, and join plans that need no
  * statistics.
  */
 const FILLING = `
@@ -16,10 +16,10 @@ const FILLING = `
   set maintenance_work_mem = '512MB'`;
 
 /**
- * Fills an empty database with a ledger of about that many transfers, in which every check of the audit holds. It is not analysed.
- * Every fourth call is of the first account. As superuser.
- * @param accounts how many there are; by default one for a thousand transfers. If there are more than a quarter as many as transfers, only
- *   so many of them, at even distances, have money and calls.
+ * Fills an empty database with a ledger of about that many transfers that passes every audit check. Leaves
+ * statistics empty. Every fourth call belongs to the first account. Needs a superuser.
+ * @param accounts number of accounts; default: one per thousand transfers. At more than a quarter of the
+ * transfers, only that many, evenly spaced, have money and calls.
  */
 export async function fillLedger(url: string, transfers: number, accounts?: number): Promise<void> {
   const shares = sharesOf(transfers, accounts);
@@ -34,11 +34,11 @@ export async function fillLedger(url: string, transfers: number, accounts?: numb
   }
 }
 
-/** The large tables: their indexes are made afterwards, all at once, which takes a tenth of the time. */
+/** The large tables. Their indexes are created afterwards, which takes a tenth of the time. */
 const LARGE =
   "array['payment', 'treasury_movement', 'run', 'idempotency', 'hold', 'transfer', 'receipt']::regclass[]";
 
-/** @returns the statements that make them again */
+/** @returns the statements that recreate them */
 async function dropIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ gone: string; again: string }>(`
     select format('alter table %s drop constraint %I', conrelid::regclass, conname) as gone,
@@ -51,14 +51,15 @@ async function dropIndexes(client: pg.Client): Promise<string[]> {
   return rows.map(({ again }) => again);
 }
 
-/** How many of each there are. */
+/** Row counts. */
 type Shares = ReturnType<typeof sharesOf>;
 
 function sharesOf(transfers: number, wanted: number | undefined) {
   const share = (part: number) => Math.max(4, Math.floor(transfers * part));
   const accounts = wanted ?? share(0.001);
   const holders = holdersOf(transfers, accounts);
-  // Half of the deposits pay a call; the last ones lie in suspense, those before them were taken back, the others were credited only.
+  // Half of the deposits pay a call. The last ones are in suspense, those before them reversed, the rest only
+  // credited.
   const [deposits, suspended, reversed, withdrawals] = [
     share(0.2),
     share(0.002),
@@ -81,20 +82,20 @@ function sharesOf(transfers: number, wanted: number | undefined) {
   };
 }
 
-/** Requests per minute and at once. */
+/** Requests per minute, burst. */
 const UNLIMITED = 10_000_000;
 
-/** The number of an account, of its identifier. */
+/** The account's number, from its identifier. */
 export function filledNumber(uuid: string): number {
   return Number.parseInt(uuid.slice(-12), 16);
 }
 
-/** How many accounts have money and calls. */
+/** Number of accounts with money and calls. */
 function holdersOf(transfers: number, accounts: number): number {
   return Math.min(accounts, Math.floor(transfers / 4));
 }
 
-/** Accounts that have money, at even distances, by their numbers; the first one is the one with every fourth call. */
+/** Numbers of the accounts with money, evenly spaced. The first one owns every fourth call. */
 export function filledHolders(transfers: number, accounts: number, most: number): number[] {
   const holders = holdersOf(transfers, accounts);
   const count = Math.min(holders, most);
@@ -102,14 +103,14 @@ export function filledHolders(transfers: number, accounts: number, most: number)
   return Array.from({ length: count }, (_, n) => 1 + n * step);
 }
 
-/** What accounts with money have got to begin with, micro-USD: more than all calls cost. */
+/** Initial balance of these accounts, micro-USD: more than all calls cost. */
 const FUNDS = "1000000000000";
 
-/** The number of the account that is the n-th with money, from 0. */
+/** The number of the n-th account with money, from 0. */
 const holder = (n: string, { accounts, holders }: Pick<Shares, "accounts" | "holders">) =>
   `(1 + (${n}) * ${Math.floor(accounts / holders)})`;
 
-/** Identifiers that grow, as those that are made do. */
+/** Ascending identifiers, like real ones. */
 const id = (kind: number, n: string) =>
   `(lpad(to_hex(${kind}), 8, '0') || lpad(to_hex(${n}), 24, '0'))::uuid`;
 const run = id(2, "n");
@@ -121,12 +122,15 @@ const key = "'key:' || n";
 const price = "(1000 + n % 1000)";
 const at = "timestamptz '2026-01-01' + n * interval '20 seconds'";
 const token = "sha256('the token account')";
-/** Every account has a key of the same identifier; every third one may spend a million USD a day. */
+/** Every account has a key with the same identifier; every third has a daily limit of a million USD. */
 const limited = (uuid: string) => `case when get_byte(uuid_send(${uuid}), 15) % 3 = 0 then 1000000000000 end`;
-/** An answer as long as that of a real call. */
+/** As long as a real result. */
 const result = "json_build_object('model', 'meta-llama/Llama-3.1-8B', 'note', repeat('x', 700))";
 
-/** What calls and the watch of the treasury write, but for the transfers. In sets, as a million calls would take an hour. */
+/**
+ * Everything that calls and the treasury watch write, except transfers. Set-based, as a million calls would
+ * take an hour.
+ */
 function rows({
   accounts,
   holders,
@@ -142,13 +146,14 @@ function rows({
     `case when n % 4 = 0 then 1 else ${holder(`n::bigint * 7919 % ${holders}`, { accounts, holders })} end`,
   );
   const paid = `n <= ${settled}`;
-  // Every fourth of what was paid for was relayed.
+  // Every fourth payment was relayed.
   const relayed = `(${paid} and n % 4 = 0)`;
   const nobodys = `n > ${deposits - suspended}`;
   const back = `n > ${deposits - suspended - reversed} and not ${nobodys}`;
-  // Every third of what was credited only names a deposit.
+  // Every third of the credited ones names a deposit.
   const named = `(n > ${settled} and n <= ${deposits - suspended - reversed} and n % 3 = 0)`;
-  // Charged calls first, then failed, free and running ones. What was paid for has a claim, and every third other call has a key.
+  // Charged calls first, then failed, free and running ones. Paid calls have a claim; every third other call
+  // has a key.
   const [failed, free] = [Math.floor(charges * 1.05), Math.floor(charges * 1.1)];
   const status = `case when n <= ${charges} then 'completed' when n <= ${failed} then 'failed' when n <= ${free} then 'completed' else 'active' end`;
   const claimed = `(${paid} or n % 3 = 0)`;
@@ -191,7 +196,7 @@ function rows({
   ];
 }
 
-/** The transfers, in the order of their making, and what follows from them. */
+/** The transfers in order of creation, and what follows from them. */
 function books({ refunds, ...shares }: Shares): string[] {
   const transfer = (rest: string) =>
     `insert into transfer (debit, credit, amount, kind, ref, created_at) ${rest}`;

@@ -34,7 +34,7 @@ afterAll(async () => {
 afterEach(() => expectCleanAudit(one.pool));
 
 describe("a call from the balance", () => {
-  it("holds its price, and captures it when it completes", async () => {
+  it("holds its price and captures it on completion", async () => {
     const account = await makeAccount(one.pool, 25_000n);
     const call = callOf(account);
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
@@ -56,7 +56,7 @@ describe("a call from the balance", () => {
     expect(await one.ledger.balance(account)).toBe(15_000n);
   });
 
-  it("is told the balance when that does not cover it, and leaves nothing behind", async () => {
+  it("returns the balance and stores nothing when funds are insufficient", async () => {
     const account = await makeAccount(one.pool, 9_999n);
     const call = callOf(account, { idempotencyKey: "k" });
     expect(await one.ledger.authorize(call)).toEqual({ kind: "insufficient", balance: 9_999n });
@@ -70,14 +70,14 @@ describe("a call from the balance", () => {
     ).toEqual({ kind: "started" });
   });
 
-  it("starts as soon as the balance covers it, however short that was the last time", async () => {
+  it("starts as soon as the balance covers it, also after insufficient funds", async () => {
     const account = await makeAccount(one.pool, 0n);
     expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "insufficient", balance: 0n });
     await two.ledger.credit(account, depositOf());
     expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "started" });
   });
 
-  it("gives the price back when it fails", async () => {
+  it("releases its hold when it fails", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account);
     await one.ledger.authorize(call);
@@ -85,7 +85,7 @@ describe("a call from the balance", () => {
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
-  it("ends whatever characters its error is made of, and so do those that end with it", async () => {
+  it("ends with any characters in its error message, also next to other calls", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const [odd, plain] = [callOf(account), callOf(account)];
     await Promise.all([odd, plain].map((call) => one.ledger.authorize(call)));
@@ -101,7 +101,7 @@ describe("a call from the balance", () => {
     expect(rows).toEqual([{ error_message: "ab \ufffd c" }]);
   });
 
-  it("of 200 at once on a balance for 7, exactly 7 start", async () => {
+  it("starts exactly 7 of 200 concurrent calls on a balance for 7", async () => {
     const account = await makeAccount(one.pool, 7n * PRICE + 9_999n);
     const begun = await Promise.all(
       Array.from({ length: 200 }, (_, n) => [one, two, three][n % 3]!.ledger.authorize(callOf(account))),
@@ -110,7 +110,7 @@ describe("a call from the balance", () => {
     expect(await one.ledger.balance(account)).toBe(9_999n);
   });
 
-  it("within one batch, a smaller call still fits where a larger one did not, in order of arrival", async () => {
+  it("within a batch, authorizes a smaller call where a larger one did not fit, in order of arrival", async () => {
     const account = await makeAccount(one.pool, 10n);
     const prices = [6n, 5n, 3n, 2n, 1n];
     const begun = await Promise.all(prices.map((price) => one.ledger.authorize(callOf(account, { price }))));
@@ -125,7 +125,7 @@ describe("a call from the balance", () => {
 });
 
 describe("an idempotency key", () => {
-  it("replays a completed call with its result and receipt, once charged", async () => {
+  it("replays a completed call with its result and receipt, charged once", async () => {
     const account = await makeAccount(one.pool, 3n * PRICE);
     const call = callOf(account, { idempotencyKey: "a" });
     await one.ledger.authorize(call);
@@ -139,7 +139,7 @@ describe("an idempotency key", () => {
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
   });
 
-  it("keeps every character of a stored result", async () => {
+  it("preserves every character of a stored result", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account, { idempotencyKey: "odd" });
     const result = {
@@ -156,7 +156,7 @@ describe("an idempotency key", () => {
     });
   });
 
-  it("is in progress while its call runs, on every instance", async () => {
+  it("reports a running call as in progress on every instance", async () => {
     const account = await makeAccount(one.pool, 3n * PRICE);
     await one.ledger.authorize(callOf(account, { idempotencyKey: "b" }));
     expect(await two.ledger.authorize(callOf(account, { idempotencyKey: "b" }))).toEqual({
@@ -165,7 +165,7 @@ describe("an idempotency key", () => {
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
   });
 
-  it("is a mismatch with another call, and belongs to one account", async () => {
+  it("rejects another call as a mismatch, and belongs to one account", async () => {
     const account = await makeAccount(one.pool, 3n * PRICE);
     const other = await makeAccount(one.pool, PRICE);
     await one.ledger.authorize(callOf(account, { idempotencyKey: "c" }));
@@ -177,7 +177,7 @@ describe("an idempotency key", () => {
     expect(await one.ledger.authorize(callOf(other, { idempotencyKey: "c" }))).toEqual({ kind: "started" });
   });
 
-  it("runs again after a failure, and is charged once", async () => {
+  it("runs again after a failure and is charged once", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const first = callOf(account, { idempotencyKey: "d" });
     await one.ledger.authorize(first);
@@ -191,7 +191,7 @@ describe("an idempotency key", () => {
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
-  it("that looks like the claim of a payment is a key like any other", async () => {
+  it("may look like the claim of a payment", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const deposit = depositOf();
     await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
@@ -207,7 +207,7 @@ describe("an idempotency key", () => {
     });
   });
 
-  it("of 60 calls with one key over three instances, one starts", async () => {
+  it("starts one of 60 concurrent calls on three instances", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const begun = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
@@ -219,7 +219,7 @@ describe("an idempotency key", () => {
     expect(await one.ledger.balance(account)).toBe(99n * PRICE);
   });
 
-  it("of 60 retries of a failed call over three instances, one starts", async () => {
+  it("starts one of 60 retries of a failed call on three instances", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     for (let round = 0; round < 6; round++) {
       const first = callOf(account, { idempotencyKey: `retry ${round}` });
@@ -235,7 +235,7 @@ describe("an idempotency key", () => {
     expect(await one.ledger.balance(account)).toBe(94n * PRICE);
   });
 
-  it("lets a free call begin on a balance below zero", async () => {
+  it("starts a free call on a negative balance", async () => {
     const account = await makeAccount(one.pool, 0n);
     await one.pool.query("update account set available = -5 where id = $1", [account.slice(5)]);
     try {
@@ -250,7 +250,7 @@ describe("an idempotency key", () => {
     }
   });
 
-  it("stores the answer of a free call, which has no hold and no receipt", async () => {
+  it("stores the result of a free call, without hold or receipt", async () => {
     const account = await makeAccount(one.pool, 0n);
     const call = callOf(account, { idempotencyKey: "free", price: 0n, tool: "echo" });
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
@@ -264,7 +264,7 @@ describe("an idempotency key", () => {
 });
 
 describe("runs that end together", () => {
-  it("lock their keys in one order, whether they completed or failed", async () => {
+  it("lock their claims in one order, whether completed or failed", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const [first, last] = [
       callOf(account, { idempotencyKey: "a" }),
@@ -278,7 +278,7 @@ describe("runs that end together", () => {
       await holder.query(lock, [account.slice(5), "key:a"]);
       const ended = Promise.all([one.ledger.finish(failed(first)), one.ledger.finish(completed(last))]);
       await untilWaiting(two.pool, one);
-      // Who waits for the first key does not hold the last one yet.
+      // Waiting for the first claim, it does not hold the last one yet.
       await holder.query(lock, [account.slice(5), "key:b"]);
       await holder.query("commit");
       expect((await ended).map(({ kind }) => kind)).toEqual(["released", "captured"]);

@@ -61,8 +61,8 @@ const stopsWorking = (secret: string) =>
   expect.poll(() => works(secret), { timeout: 5_000, interval: 20 }).toBe(false);
 const refused = (problem: RegExp) => ({ code: "INVALID_REQUEST", message: expect.stringMatching(problem) });
 
-describe("a key with limits", () => {
-  it("stands for a caller that has them", async () => {
+describe("a limited key", () => {
+  it("authenticates a caller with its limits", async () => {
     const { key, secret } = await newKey(TIGHT);
     expect(key.limits).toEqual(TIGHT);
     expect(await two.authenticator.authenticate(secret)).toMatchObject({
@@ -72,7 +72,7 @@ describe("a key with limits", () => {
     expect((await one.apiKeys.list(key.accountId)).map(({ limits }) => limits)).toEqual([TIGHT]);
   });
 
-  it("counts nothing when it has none for the day, and has none when none is set", async () => {
+  it("has no budget without a daily limit, and no limits when none are set", async () => {
     const capped = await newKey({ ...NONE, perCall: 1n });
     expect(await one.authenticator.authenticate(capped.secret)).toMatchObject({
       limits: { perCall: 1n, perDay: undefined, tools: undefined },
@@ -86,7 +86,7 @@ describe("a key with limits", () => {
     });
   });
 
-  it("stops working when it expires, also where it is remembered", async () => {
+  it("expires, also when cached", async () => {
     const clock = { at: Date.now(), now: () => clock.at };
     const notifications = new Notifications({ url: database.url, log: silent });
     const authenticator = new PostgresAuthenticator({
@@ -111,8 +111,8 @@ describe("a key with limits", () => {
   });
 });
 
-describe("an account", () => {
-  it("that is blocked has keys which say so where they are remembered, until it is unblocked", async () => {
+describe("accounts and their keys", () => {
+  it("reports a blocked account for cached keys until it is unblocked", async () => {
     const { key, secret } = await newKey();
     expect(await works(secret)).toBe(true);
     const reason = () =>
@@ -126,7 +126,7 @@ describe("an account", () => {
     await reason().toBeUndefined();
   });
 
-  it(`has ${MAX_ACTIVE_KEYS} keys that work at most, however many are made at once; those that do not work take no room`, async () => {
+  it(`allows at most ${MAX_ACTIVE_KEYS} active keys under concurrency; inactive keys do not count`, async () => {
     const accountId = await newAccount();
     await query(
       database.url,
@@ -143,7 +143,7 @@ describe("an account", () => {
     expect(problems).toHaveLength(6);
     for (const { reason } of problems)
       expect(reason).toMatchObject(refused(/has 100 keys that work.*revoke one/));
-    // There is room for a successor only where its predecessor makes it.
+    // A replacement needs the slot of its predecessor.
     const [key] = await one.apiKeys.list(accountId);
     const rotation = { keyId: key!.keyId, accountId };
     await expect(one.apiKeys.rotate({ ...rotation, overlapSeconds: 60 })).rejects.toMatchObject(
@@ -154,8 +154,8 @@ describe("an account", () => {
   });
 });
 
-describe("an account that makes and revokes keys without end", () => {
-  it("may make a thousand a day, and is told of the working ones and the newest others", async () => {
+describe("an account that creates and revokes keys in a loop", () => {
+  it("creates at most a thousand keys a day; lists return active and the newest inactive keys", async () => {
     const accountId = await newAccount();
     const made = (from: number, to: number, when: string) =>
       query(
@@ -173,7 +173,7 @@ describe("an account that makes and revokes keys without end", () => {
     }
     const { key } = await one.apiKeys.create({ accountId, name: "", scopes: [] });
     await made(3_001, 3_999, "now() - interval '23 hours'");
-    const refusal = refused(/has made 1000 keys within a day/);
+    const refusal = refused(/created 1000 keys within a day/);
     await expect(one.apiKeys.create({ accountId, name: "", scopes: [] })).rejects.toMatchObject(refusal);
     await expect(
       one.apiKeys.rotate({ keyId: key.keyId, accountId, overlapSeconds: 0 }),
@@ -182,8 +182,8 @@ describe("an account that makes and revokes keys without end", () => {
   });
 });
 
-describe("a key that is replaced", () => {
-  it("works until its time is up, and its successor is like it and shares what it may spend on a day", async () => {
+describe("key rotation", () => {
+  it("keeps the old key until the overlap ends; the new one has its limits and shares its daily budget", async () => {
     const old = await newKey(TIGHT);
     expect(await works(old.secret)).toBe(true);
     const rotated = await two.apiKeys.rotate({
@@ -204,7 +204,7 @@ describe("a key that is replaced", () => {
       expect(await one.authenticator.authenticate(secret)).toMatchObject({ budgetId: old.key.keyId });
   });
 
-  it("is revoked at once without an overlap, and keeps an end that comes sooner", async () => {
+  it("revokes the old key at once without overlap, and keeps an earlier expiry", async () => {
     const { key, secret } = await newKey();
     expect(await works(secret)).toBe(true);
     const next = await one.apiKeys.rotate({ keyId: key.keyId, accountId: key.accountId, overlapSeconds: 0 });
@@ -222,7 +222,7 @@ describe("a key that is replaced", () => {
     expect(oldKey.limits?.expiresAt).toEqual(soon);
   });
 
-  it("is replaced once, whoever tries at once, and not when it no longer works or is another's", async () => {
+  it("rotates a key once under concurrency, and no inactive or foreign key", async () => {
     const { key } = await newKey();
     const { keyId, accountId } = key;
     const attempts = await Promise.allSettled(
@@ -255,8 +255,8 @@ describe("a key that is replaced", () => {
   });
 });
 
-describe("what keys do", () => {
-  it("is told with them: their last use, their day, and what they have cost", async () => {
+describe("key usage", () => {
+  it("lists keys with their last use, daily spend and total cost", async () => {
     const accountId = await newAccount();
     await one.accounts.adjust({ accountId, amount: 10n * PRICE, reason: "test", idempotencyKey: "k" });
     const [plain, limited] = [await newKey(undefined, accountId), await newKey(TIGHT, accountId)];
@@ -284,7 +284,7 @@ describe("what keys do", () => {
     expect(await one.apiKeys.listWithUsage("acct_nonsense")).toEqual([]);
   });
 
-  it("never goes back to an earlier use, and is kept while it cannot be written", async () => {
+  it("keeps the latest use, and pending uses while the database fails", async () => {
     const { key } = await newKey();
     const clock = { at: 2_000, now: () => clock.at };
     const lastUsed = async () => (await one.apiKeys.list(key.accountId))[0]?.lastUsedAt?.getTime();

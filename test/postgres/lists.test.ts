@@ -24,7 +24,7 @@ let receipts: PostgresReceipts;
 let runs: PostgresRuns;
 let accountId: string;
 let otherId: string;
-/** In order of time. */
+/** In time order. */
 const runIds: string[] = [];
 const receiptIds: string[] = [];
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
         runIds.push(call.runId);
         if (finished.kind === "captured" && finished.receipt) receiptIds.push(finished.receipt.receiptId);
       }
-      // Identifiers made in one millisecond have no order.
+      // Identifiers of the same millisecond have no defined order.
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
   }
@@ -71,14 +71,14 @@ async function all<Item>(
   }
 }
 
-describe("a list", () => {
-  it("of receipts comes in pages, newest first, each receipt once", async () => {
+describe("lists", () => {
+  it("page through receipts newest first, each once", async () => {
     const pages = await all((cursor) => receipts.list({ ...page, accountId, limit: 4, cursor }));
     expect(pages.map((items) => items.length)).toEqual([4, 4, 1]);
     expect(pages.flat().map(({ receiptId }) => receiptId)).toEqual(receiptIds.toReversed());
   });
 
-  it("of runs comes in pages, newest first, each run once", async () => {
+  it("page through runs newest first, each once", async () => {
     const pages = await all((cursor) => runs.list({ ...page, accountId, cursor }));
     expect(pages.flat().map(({ runId }) => runId)).toEqual(runIds.toReversed());
     expect(pages[0]?.[0]).toMatchObject({
@@ -97,7 +97,7 @@ describe("a list", () => {
     expect(pages[0]?.[2]).toMatchObject({ status: "completed", spent: PRICE, receiptId: receiptIds.at(-1) });
   });
 
-  it("whose last page is full ends there", async () => {
+  it("end after a full last page", async () => {
     expect(await receipts.list({ ...page, accountId, limit: 9 })).toMatchObject({ nextCursor: undefined });
     expect(await receipts.list({ ...page, accountId: await makeAccount(instance.pool, 0n) })).toEqual({
       items: [],
@@ -105,7 +105,7 @@ describe("a list", () => {
     });
   });
 
-  it("is filtered by status", async () => {
+  it("filter by status", async () => {
     const failures = await all((cursor) =>
       runs.list({ ...page, accountId, limit: 2, cursor, status: "failed" }),
     );
@@ -117,7 +117,7 @@ describe("a list", () => {
     expect((await receipts.list({ ...page, accountId, status: "final" })).items).toHaveLength(5);
   });
 
-  it("is narrowed to a tool, a key and a span of time, by their half-open ends", async () => {
+  it("filter by tool, key and half-open time span", async () => {
     const keyId = newId("key", systemClock, systemRandom);
     const [first, second, third] = [runIds[0]!, runIds[1]!, runIds[2]!];
     await instance.pool.query("update run set key_id = $1, tool = 'other' where id = any ($2::uuid[])", [
@@ -159,7 +159,7 @@ describe("a list", () => {
     });
   });
 
-  it("that finds nothing among many goes on where it stopped looking", async () => {
+  it("continue after the last scanned row when a filter matches nothing", async () => {
     const account = await makeAccount(instance.pool, 0n);
     await instance.pool.query(
       `insert into run (id, account_id, tool, status, lease_until, price, paid_by)
@@ -178,7 +178,7 @@ describe("a list", () => {
     expect(new Set(many.flat().map(({ runId }) => runId)).size).toBe(4_099);
   });
 
-  it("shows a receipt as refunded once a transfer says so, the receipt itself unchanged", async () => {
+  it("show a receipt as refunded once a transfer refunds it, with the receipt row unchanged", async () => {
     const call = callOf(accountId);
     await instance.ledger.authorize(call);
     const receiptId = await chargeOf(instance.ledger, completed(call));
@@ -195,7 +195,7 @@ describe("a list", () => {
     expect((await receipts.list({ ...page, accountId, status: "refunded" })).items).toHaveLength(1);
   });
 
-  it("refuses a cursor that is not its own, naming it", async () => {
+  it("reject a cursor of another list and name the field", async () => {
     const { nextCursor = "" } = await receipts.list({ ...page, accountId });
     for (const cursor of [
       "",
@@ -217,12 +217,12 @@ describe("a list", () => {
   });
 });
 
-it("lists the times of runs and receipts in order, whatever the clocks of the instances that made them", async () => {
+it("order runs and receipts by time despite differing instance clocks", async () => {
   const account = await makeAccount(instance.pool, 100n * PRICE);
   const made = (skewMs: number) => newId("run", { now: () => Date.now() + skewMs }, systemRandom);
   const calls = [0, -600_000, 600_000, -7, 7, 0].map((skewMs) => callOf(account, { runId: made(skewMs) }));
   for (const call of calls) await instance.ledger.authorize(call);
-  // Identifiers of receipts by clocks that go apart.
+  // Receipt identifiers by clocks that differ.
   for (const [n, call] of calls.entries()) {
     const receiptId = newId(
       "rcpt",
@@ -243,8 +243,8 @@ it("lists the times of runs and receipts in order, whatever the clocks of the in
   expect(run?.createdAt).toEqual(new Date(Number.parseInt(run?.runId.slice(4, 16) ?? "", 16)));
 });
 
-describe("one receipt or run", () => {
-  it("is found by its owner alone", async () => {
+describe("a receipt or run", () => {
+  it("is found by its account only", async () => {
     expect(await receipts.find(accountId, receiptIds[0]!)).toMatchObject({
       receiptId: receiptIds[0],
       runId: runIds[0],

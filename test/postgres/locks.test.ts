@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Does something while another transaction has done its own and not committed yet, which it does once these wait for it. */
+/** Runs `work` while another transaction holds its locks, which commits once `work` waits for it. */
 async function during<Result>(
   statement: string,
   values: unknown[],
@@ -59,7 +59,7 @@ const beginDuring = (call: CallAuthorization, statement: string, values: unknown
   during(statement, values, () => one.ledger.authorize(call));
 
 describe("a token bucket", () => {
-  it("gives what others left in it for whom it had to wait", async () => {
+  it("grants what concurrent takers left in it", async () => {
     const account = randomUUID();
     const take = `select granted from rate_take($1, '{${account}}', $2, '{1000000}', '{10}', '{1000000}', '{100}')`;
     const granted = async (key: string, wanted: number) => {
@@ -72,8 +72,8 @@ describe("a token bucket", () => {
   });
 });
 
-describe("a call that begins", () => {
-  it("judges the balance as others left it whom it had to wait for", async () => {
+describe("call authorization", () => {
+  it("sees the balance that a concurrent call left", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const take = "select ledger_adjust($1, $2, 'taken by another', 'test')";
     const begun = await beginDuring(callOf(account), take, [uuidFromId("acct", account), -PRICE]);
@@ -82,13 +82,13 @@ describe("a call that begins", () => {
     await expectCleanAudit(one.pool);
   });
 
-  it("starts a failed call once, whoever else has found it failed at the same time", async () => {
+  it("starts a retried call once when several calls saw it fail", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const retry = () => callOf(account, { idempotencyKey: "taken over" });
     const first = retry();
     await one.ledger.authorize(first);
     await one.ledger.finish(failed(first));
-    // Held up before anything is decided: both have seen by then how the call stands.
+    // Blocked before the decision: both have seen the call's state by then.
     const both = () => Promise.all([one.ledger.authorize(retry()), three.ledger.authorize(retry())]);
     const row = [uuidFromId("acct", account)];
     const begun = await during("select from account where id = $1 for update", row, both, [one, three]);
@@ -102,7 +102,7 @@ describe("a call that begins", () => {
     ...[uuidFromId("acct", accountId), `key:${key}`, fingerprint, uuidFromId("run", runId)],
   ];
 
-  it("is a repeat of the call that made its claim while it waited for that", async () => {
+  it("reports a repeat when its claim is created while it waits", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const call = callOf(account, { idempotencyKey: "claimed meanwhile" });
     const begun = await beginDuring(call, claim, claimOf(callOf(account), "claimed meanwhile"));
@@ -111,7 +111,7 @@ describe("a call that begins", () => {
     await one.pool.query("delete from idempotency where account_id = $1", [uuidFromId("acct", account)]);
   });
 
-  it("is known by its run, when it is sent a second time", async () => {
+  it("is idempotent by run when sent twice", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const call = callOf(account);
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
@@ -122,14 +122,14 @@ describe("a call that begins", () => {
 
   const send = `select from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, '1 minute')`;
   const records = (...calls: CallAuthorization[]) => JSON.stringify(calls.map(callRecord));
-  /** The calls are sent, and sent again by the same instance before that is committed, as when an answer is lost. */
+  /** Sends the calls, and again from the same instance before the first commits, as after a lost response. */
   const sendTwice = (...calls: CallAuthorization[]) =>
     during(send, [records(...calls), one.instanceId], () =>
       Promise.all(calls.map((call) => one.ledger.authorize(call))),
     );
 
   it.each(["a balance", "a limit"])(
-    "is known by its run, when it was sent before with %s for one",
+    "is idempotent by run when sent twice, with %s for one call",
     async (what) => {
       const account = await makeAccount(one.pool, what === "a balance" ? PRICE : 2n * PRICE);
       const budget =
@@ -145,7 +145,7 @@ describe("a call that begins", () => {
   );
 
   it.each(["a balance", "a limit", "plenty"])(
-    "is known by its run, when it was sent before without a key, with %s for one",
+    "is idempotent by run without a key when sent twice, with %s for one call",
     async (what) => {
       const account = await makeAccount(one.pool, what === "a balance" ? PRICE : 2n * PRICE);
       const budget =
@@ -158,21 +158,21 @@ describe("a call that begins", () => {
     },
   );
 
-  it("is known by its run, when it was sent before in a batch with a call without a key", async () => {
+  it("is idempotent by run when sent twice in a batch with a call without a key", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const calls = [callOf(account, { idempotencyKey: "sent twice" }), callOf(account)];
     expect(await sendTwice(...calls)).toEqual([{ kind: "started" }, { kind: "started" }]);
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
-  it("is a repeat of the call that another instance has begun since it was looked at, and not short of what that holds", async () => {
+  it("reports a repeat, not insufficient funds, when another instance starts the call meanwhile", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const [first, second] = [0, 1].map(() => callOf(account, { idempotencyKey: "at once" }));
     const other = await two.pool.connect();
     try {
       await other.query("begin");
       await other.query(send, [records(first!), two.instanceId]);
-      // Holds up whoever reads a balance until it is committed.
+      // Blocks reads of balances until the commit.
       await other.query("lock table account in access exclusive mode");
       const begun = one.ledger.authorize(second!);
       await untilWaiting(two.pool, one);
@@ -184,7 +184,7 @@ describe("a call that begins", () => {
     }
   });
 
-  it("is told as a repeat while somebody else has its claim locked", async () => {
+  it("reports a repeat while another transaction has the claim locked", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account, { idempotencyKey: "answered" });
     await one.ledger.authorize(call);
@@ -196,7 +196,7 @@ describe("a call that begins", () => {
 
   const reverse = "select * from treasury_reverse($1)";
 
-  it("buys nothing with a payment that was credited before and is taken back meanwhile", async () => {
+  it("rejects a credited payment that is reversed meanwhile", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
@@ -204,7 +204,7 @@ describe("a call that begins", () => {
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
   });
 
-  it("buys nothing again with a payment that is taken back meanwhile", async () => {
+  it("rejects a retry with a payment that is reversed meanwhile", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const payment = paymentOf(depositOf());
     const tried = callOf(account, { payment });

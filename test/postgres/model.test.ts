@@ -33,7 +33,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Trials; more of them with MODEL_RUNS. */
+/** Trials; set MODEL_RUNS for more. */
 const RUNS = Number(process.env["MODEL_RUNS"] ?? 30);
 
 const small = (max: number) => fc.nat({ max: max - 1 });
@@ -104,7 +104,7 @@ type Steps = Parameters<typeof steps.map>[0] extends (trial: infer Trial) => unk
 type Step = Steps extends readonly (infer Step)[] ? Step : never;
 type Trial = Awaited<ReturnType<typeof newTrial>>;
 
-/** The few accounts, keys, transactions and quotes of one trial, so that its steps meet each other. */
+/** Few accounts, keys, transactions and quotes per trial, so that steps interact. */
 async function newTrial() {
   const accounts = [
     await makeAccount(instances[0]!.pool, 2n * PRICE),
@@ -137,7 +137,7 @@ async function newTrial() {
 }
 
 describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
-  it("does what the reference does, step by step", async () => {
+  it("matches the reference ledger step by step", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (trial) => {
         const names = await newTrial();
@@ -182,7 +182,7 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
     await expectCleanAudit(instances[0]!.pool);
   });
 
-  it("never charges a key or a payment twice when everything happens at once", async () => {
+  it("charges no key or payment twice under full concurrency", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(begin, { minLength: 40, maxLength: 80 }), async (storm) => {
         const { accounts, call } = await newTrial();
@@ -215,7 +215,7 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
   });
 });
 
-/** A step of the treasury's work or the operator's, done by both and compared. */
+/** A treasury or operator step, run on both and compared. */
 async function treasuryStep(
   step: Step,
   { books, suspense, refunds }: Treasurer,
@@ -247,13 +247,13 @@ async function treasuryStep(
   }
 }
 
-/** What the operator is told is no failure of the test. */
+/** Errors returned to the operator do not fail the test. */
 function toldError(error: unknown): undefined {
   if (!(error instanceof ToolgateError)) throw error;
   return undefined;
 }
 
-/** A free call's replay names no run, because it has no receipt. */
+/** A free call's replay has no receipt and so no run. */
 function withoutRunOfFree(
   expected: { kind: string; run?: string },
   begun: AuthorizeResult,

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 afterEach(() => expectCleanAudit(one.pool));
 
-/** A call, its payment, and what the watch sees of it. */
+/** A call, its payment and the payment's movement. */
 function paidCall(account: string): {
   call: CallAuthorization;
   movement: AttributedMovement;
@@ -48,8 +48,8 @@ function paidCall(account: string): {
   };
 }
 
-describe("a payment that the watch and its call see", () => {
-  it("counts once, whoever comes first", async () => {
+describe("a payment seen by the watch and by its call", () => {
+  it("counts once in either order", async () => {
     const account = await makeAccount(one.pool, 0n);
     const [proved, watched] = [paidCall(account), paidCall(account)];
     expect(await one.ledger.authorize(proved.call)).toEqual({ kind: "started" });
@@ -61,7 +61,7 @@ describe("a payment that the watch and its call see", () => {
       expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
   });
 
-  it("counts once and buys its call when both see it at the same moment", async () => {
+  it("counts once and buys its call when both see it at the same time", async () => {
     const account = await makeAccount(one.pool, 0n);
     for (let round = 0; round < 60; round++) {
       const { call, movement } = paidCall(account);
@@ -77,7 +77,7 @@ describe("a payment that the watch and its call see", () => {
     }
   });
 
-  it("is there in the end when it is seen at the moment that it is given up for lost", async () => {
+  it("is not lost when its movement races its reversal", async () => {
     const account = await makeAccount(one.pool, 0n);
     for (let round = 1n; round <= 40n; round++) {
       const { call, movement, txSignature } = paidCall(account);
@@ -91,7 +91,7 @@ describe("a payment that the watch and its call see", () => {
     }
   });
 
-  it("stands still while its movement is booked, so that nobody takes it back meanwhile", async () => {
+  it("is locked while its movement is booked, so that it cannot be reversed", async () => {
     const account = await makeAccount(one.pool, 0n);
     const { call, movement, txSignature } = paidCall(account);
     await one.ledger.credit(account, call.payment!.transfer!);
@@ -106,12 +106,12 @@ describe("a payment that the watch and its call see", () => {
       await holder.query("rollback");
       expect(await Promise.all([recorded, reversal])).toEqual(["finalized", undefined]);
     } finally {
-      // Whatever it still holds ends with its connection, which waiting in vain may have ended already.
+      // Locks end with the connection, which a timeout may have closed already.
       holder.release(true);
     }
   });
 
-  it("counts once in a storm of proofs, credits, ends, movements and marks on few accounts", async () => {
+  it("counts once among concurrent proofs, credits, ends, movements and reversals on few accounts", async () => {
     const accounts = await Promise.all(Array.from({ length: 3 }, () => makeAccount(one.pool, 0n)));
     const calls = Array.from({ length: 60 }, (_, n) => paidCall(accounts[n % 3]!));
     let charged = 0;
@@ -134,7 +134,7 @@ describe("a payment that the watch and its call see", () => {
         ];
       }),
     );
-    // Whatever was taken back was recorded at last, or is now.
+    // Record the movement of every reversed payment.
     for (const { movement } of calls) await one.books.record(token, movement);
     const balances = await Promise.all(accounts.map((account) => one.ledger.balance(account)));
     expect(balances.reduce((sum, balance) => sum + balance, 0n)).toBe(BigInt(60 - charged) * PRICE);

@@ -5,7 +5,7 @@ import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { PostgresSealingKeys } from "../../src/postgres/sealing-keys.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 
-/** A whole instance with its work in the background. */
+/** A full instance with background work. */
 export async function openStarted(url: string, leaseMs = 15_000): Promise<Postgres> {
   const postgres = await openPostgres({
     url,
@@ -20,7 +20,7 @@ export async function openStarted(url: string, leaseMs = 15_000): Promise<Postgr
   return postgres;
 }
 
-/** The secrets that API keys of this database are signed with. */
+/** The secrets that sign API keys of this database. */
 export function openKeySecrets(pool: Pool, clock: Clock = systemClock): Promise<PostgresSealingKeys> {
   const log = { warn: () => {}, error: () => {} };
   return PostgresSealingKeys.open({ pool, clock, random: systemRandom, log, table: "api_key_secret" });

@@ -23,7 +23,7 @@ import {
   type Instance,
 } from "./fixture.ts";
 
-/** What the database tells the operator of the service. */
+/** Operator figures from the database. */
 
 let database: TestDatabase;
 let instance: Instance;
@@ -46,8 +46,8 @@ async function buy(accountId: string) {
   return chargeOf(instance.ledger, completed(call));
 }
 
-describe("the figures", () => {
-  it("are what is charged less refunds, what accounts have and hold, and what runs", async () => {
+describe("operator figures", () => {
+  it("return revenue less refunds, liabilities and active runs", async () => {
     expect(await operations.revenue()).toBe(0n);
     expect(await operations.figures()).toEqual({ activeRuns: 0, liabilities: 0n });
     const accountId = await makeAccount(instance.pool, 10n * PRICE);
@@ -63,7 +63,7 @@ describe("the figures", () => {
     await expectCleanAudit(instance.pool);
   });
 
-  it("count each transfer once, however far the mark has come, and none that may still be joined by an earlier one", async () => {
+  it("count each transfer once at any mark position, and none that an earlier one may still precede", async () => {
     const { pool } = instance;
     const mark = async () => (await pool.query("select counted_to, amount from revenue_mark")).rows[0];
     const revenue = await operations.revenue();
@@ -72,7 +72,7 @@ describe("the figures", () => {
     await pool.query("update transfer set created_at = now() - interval '2 minutes'");
     await pool.query("alter table transfer enable trigger append_only");
     const { rows } = await pool.query<{ last: bigint }>("select max(id) as last from transfer");
-    // In small steps: asked again until nothing is left.
+    // In small steps, until complete.
     const steps: unknown[] = [];
     for (let complete = false; !complete;) {
       const step = await pool.query("select * from operations_revenue(3)");
@@ -89,8 +89,8 @@ describe("the figures", () => {
   });
 });
 
-describe("the minutes", () => {
-  it("are sixty, whatever happened in them, and have the calls of all of them", async () => {
+describe("calls per minute", () => {
+  it("cover sixty minutes with all their calls", async () => {
     const { pool } = instance;
     await pool.query("truncate run");
     await pool.query(
@@ -121,7 +121,7 @@ describe("the minutes", () => {
     await add(59 * MINUTE_MS + 1, "completed", 13n);
     const minutes = await operations.minutes();
     expect(minutes).toHaveLength(60);
-    // The clock may have gone into the next minute meanwhile.
+    // The clock may have reached the next minute.
     const first = minutes[0]?.start.getTime() ?? 0;
     expect([now, now + MINUTE_MS]).toContain(first + 59 * MINUTE_MS);
     expect(minutes.map(({ start }) => start.getTime())).toEqual(
@@ -139,7 +139,7 @@ describe("the minutes", () => {
 });
 
 describe("failed payments", () => {
-  it("are those that were taken back, that bought nothing for a minute, and that the relay gave up; newest first", async () => {
+  it("list reversed, unused and failed relay payments, newest first", async () => {
     const { pool, ledger } = instance;
     const accountId = await makeAccount(pool, 0n);
     const credit = async (change = {}) => {
@@ -191,7 +191,7 @@ describe("failed payments", () => {
     ]);
     expect(items.map(({ txSignature }) => txSignature)).not.toContain(forDeposit.txSignature);
 
-    // All at once, so that the signature decides.
+    // All at the same time, so that the signature decides.
     await pool.query(
       "update payment set created_at = (select moved_at from relay limit 1) - interval '1 hour'",
     );
@@ -209,7 +209,7 @@ describe("failed payments", () => {
     await expect(list(1, "nonsense")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
   });
 
-  it("that were in suspense and were taken back have no account until somebody got them", async () => {
+  it("have no account while in suspense", async () => {
     const { pool } = instance;
     const tx = randomBytes(64);
     await pool.query(
@@ -228,17 +228,17 @@ describe("failed payments", () => {
   });
 });
 
-describe("with a hundred thousand accounts, and many of all else", () => {
+describe("a database with a hundred thousand accounts", () => {
   const [ACCOUNTS, ROWS] = [100_000, 20_000];
 
-  it("every list and search reads no more than what it shows", async () => {
+  it("serves every list and search without reading more rows than it returns", async () => {
     const { pool } = instance;
     await pool.query(
       `insert into account (id, wallet, rate_per_minute, burst)
        select lpad(to_hex(n), 32, '0')::uuid, substr(translate(md5(n::text) || md5((-n)::text), '0', 'z'), 1, 44), 60, 10
        from generate_series(10, ${ACCOUNTS}) n`,
     );
-    // Each would be told to every instance.
+    // Disabled triggers: each row would notify every instance.
     await pool.query("alter table api_key disable trigger key_change");
     await pool.query(
       `insert into api_key (id, account_id, sha256, prefix, name, scopes)
@@ -289,7 +289,7 @@ describe("with a hundred thousand accounts, and many of all else", () => {
       if (!page) expect.unreachable(query);
       const { plan, pages } = await read(page.text, page.values ?? []);
       expect(plan, query).not.toContain("Seq Scan");
-      // A beginning of one letter may be looked for among the newest, or sorted.
+      // A one-letter prefix may scan the newest rows or sort.
       expect(pages, `${query}\n${plan}`).toBeLessThan(query === "sk-agent-a" ? 30_000 : 1_500);
     }
     const lists = [
@@ -307,7 +307,7 @@ describe("with a hundred thousand accounts, and many of all else", () => {
     expect((await operations.figures()).liabilities).toBeGreaterThan(0n);
   });
 
-  it("of two actions that were written at once, the later one is told as a repeat", async () => {
+  it("marks the later of two concurrent actions as a repeat", async () => {
     const apart = openPool(database.url, { max: 1, applicationName: "test" });
     const early = new PostgresOperatorActions(apart, systemClock, systemRandom);
     const late = new PostgresOperatorActions(instance.pool, systemClock, systemRandom);
@@ -328,9 +328,9 @@ describe("with a hundred thousand accounts, and many of all else", () => {
     expect(items.map(({ repeatOf }) => repeatOf)).toEqual([first, undefined]);
   });
 
-  it("an action that repeats another finds it along an index", async () => {
+  it("finds the repeated action along an index", async () => {
     const { pool } = instance;
-    // Ids are ordered by their millisecond: each action gets one of its own.
+    // Identifiers sort by millisecond: each action gets its own.
     let now = Date.now();
     const actions = new PostgresOperatorActions(pool, { now: () => ++now }, systemRandom);
     const action = {

@@ -21,7 +21,7 @@ function sqlError(code: string): DatabaseError {
   return error;
 }
 
-it("logs an outage when it begins, each minute and when it is over, with how much failed", () => {
+it("logs the start of an outage, each minute of it and its end with the number of failures", () => {
   const { lines, log, outage, at } = scene();
   const [inside, outside] = [outage.withoutConnectionErrors(log), outage.withoutOutageErrors(log)];
   for (let ms = 0; ms <= 90_000; ms += 10_000) {
@@ -49,7 +49,7 @@ it("logs an outage when it begins, each minute and when it is over, with how muc
   ]);
 });
 
-it("logs every other error, and those of other servers that cannot be reached", () => {
+it("logs every other error, and connection errors of other servers", () => {
   const { lines, log, outage } = scene();
   outage.withoutConnectionErrors(log).warn({ err: sqlError("23514") }, "check failed");
   outage.withoutOutageErrors(log).warn({ err: refused() }, "RPC away");
@@ -58,7 +58,7 @@ it("logs every other error, and those of other servers that cannot be reached", 
 });
 
 it.each(["25006", "53100"])(
-  "names a database that takes no writes (%s), once, until none fails for a minute",
+  "logs a database that accepts no writes (%s) once, until a minute passes without failure",
   (code) => {
     const { lines, log, outage, at } = scene();
     const error = new DatabaseUnavailableError(sqlError(code));

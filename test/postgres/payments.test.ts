@@ -35,7 +35,7 @@ afterAll(async () => {
 afterEach(() => expectCleanAudit(one.pool));
 
 describe("a payment", () => {
-  it("is credited and held with its call, and named by the receipt", async () => {
+  it("is credited, held for its call and named by the receipt", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf({ amount: PRICE + 5n, paidBy: "gasless" });
     const call = callOf(account, { payment: paymentOf(deposit) });
@@ -53,7 +53,7 @@ describe("a payment", () => {
     });
   });
 
-  it("replays its call whatever key the repeat carries, and that key alone from then on", async () => {
+  it("replays its call under any key, and then binds that key", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const deposit = depositOf();
     const call = callOf(account, { idempotencyKey: "first", payment: paymentOf(deposit) });
@@ -85,7 +85,7 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
   });
 
-  it("replays its call under a second key that nobody asked about before, and that key alone from then on", async () => {
+  it("replays its call under a second key that was never looked up, and then binds that key", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const payment = paymentOf(depositOf());
     const call = callOf(account, { idempotencyKey: "first", payment });
@@ -98,7 +98,7 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
   });
 
-  it("is used: by another account, for another quote, for another call", async () => {
+  it("is rejected as used by another account, quote or call", async () => {
     const account = await makeAccount(one.pool, 0n);
     const other = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
@@ -119,7 +119,7 @@ describe("a payment", () => {
     expect(await one.ledger.balance(other)).toBe(0n);
   });
 
-  it("that nobody saw is used, also when its quote was paid by another one", async () => {
+  it("is rejected as used when unseen, also if its quote was paid by another payment", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const deposit = depositOf();
     await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
@@ -129,7 +129,7 @@ describe("a payment", () => {
     });
   });
 
-  it("is credited all the same when its quote was paid before by another transaction", async () => {
+  it("is credited although its quote was paid by another transaction", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
@@ -141,7 +141,7 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
-  it("of two transactions for one quote at once, one starts and the other is credited", async () => {
+  it("starts one call for two concurrent transactions of one quote and credits the other", async () => {
     const account = await makeAccount(one.pool, 0n);
     for (let round = 0; round < 10; round++) {
       const first = depositOf();
@@ -155,7 +155,7 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(10n * PRICE);
   });
 
-  it("of 60 proofs of it at once over three instances, with and without keys, one starts", async () => {
+  it("starts one call for 60 concurrent proofs on three instances, with and without keys", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const deposit = depositOf();
     const begun = await Promise.all(
@@ -173,7 +173,7 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
 
-  it("pays again for its call after a failure, under any key, at one call at a time", async () => {
+  it("pays for a retry of its failed call under any key, one at a time", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const deposit = depositOf();
     const first = callOf(account, { idempotencyKey: "x", payment: paymentOf(deposit) });
@@ -208,7 +208,7 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
 
-  it("does not pay under a new key while its own key runs again without it, not even in one batch", async () => {
+  it("does not pay under a new key while its own key runs again without it, even within one batch", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const deposit = depositOf();
     const first = callOf(account, { idempotencyKey: "own", payment: paymentOf(deposit) });
@@ -221,7 +221,7 @@ describe("a payment", () => {
     expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
   });
 
-  it("of two that each come with the other's key in one batch, one buys its call", async () => {
+  it("buys one call for two payments that come with each other's key in one batch", async () => {
     const account = await makeAccount(one.pool, 0n);
     const [first, second] = [depositOf(), depositOf()];
     for (const [idempotencyKey, deposit] of [
@@ -243,7 +243,7 @@ describe("a payment", () => {
     expect(begun.map(({ kind }) => kind)).toEqual(["started", "in_progress"]);
   });
 
-  it("that moved to another claim while its call waited is judged anew", async () => {
+  it("is judged again when it moves to another claim while its call waits", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const deposit = depositOf();
     const payment = paymentOf(deposit);
@@ -255,7 +255,7 @@ describe("a payment", () => {
       await one.ledger.authorize(call);
       await one.ledger.finish(failed(call));
     }
-    // Two others at work: one moves the payment from the old claim to the new one, the other has the new one running.
+    // Two other transactions: one moves the payment to the new claim, the other runs the new claim.
     const [mover, runner] = [await three.pool.connect(), await three.pool.connect()];
     const lock = "select from idempotency where account_id = $1 and key = $2 for update";
     try {
@@ -282,7 +282,7 @@ describe("a payment", () => {
     }
   });
 
-  it("is told before the chain is asked: nothing known, running, used", async () => {
+  it("is looked up before the chain query: unknown, running or used", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     const call = callOf(account, { payment: paymentOf(deposit) });
@@ -309,7 +309,7 @@ describe("a payment", () => {
     expect(await two.ledger.findPrior({ ...query, txSignature: depositOf().txSignature })).toBeUndefined();
   });
 
-  it("is told as its own, however many are asked about at once", async () => {
+  it("is looked up correctly in a batch", async () => {
     const account = await makeAccount(one.pool, 0n);
     const calls = Array.from({ length: 12 }, () => callOf(account, { payment: paymentOf(depositOf()) }));
     const begun = calls.filter((_, index) => index % 3 === 0);
@@ -330,7 +330,7 @@ describe("a payment", () => {
     expect(told).toEqual(calls.map((call) => (begun.includes(call) ? { kind: "in_progress" } : undefined)));
   });
 
-  it("that begins no call is credited once", async () => {
+  it("is credited once without a call", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf({ amount: 3n });
     const credits = await Promise.all(
@@ -340,7 +340,7 @@ describe("a payment", () => {
     expect(await one.ledger.credit(account, deposit)).toEqual({ credited: false, balance: 3n });
   });
 
-  it("that was credited before by somebody else still buys the call of its quote, once", async () => {
+  it("buys the call of its quote once, although another instance credited it first", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
@@ -361,7 +361,7 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
-  it("of two credited before for one quote, one buys its call and neither holds up their neighbours", async () => {
+  it("buys one call for two credited payments of one quote, without blocking other calls", async () => {
     const account = await makeAccount(one.pool, 0n);
     const other = await makeAccount(one.pool, 0n);
     const first = depositOf();
@@ -377,7 +377,7 @@ describe("a payment", () => {
     expect(begun.map(({ kind }) => kind)).toEqual(["started", "quote_paid", "started"]);
   });
 
-  it("that is credited and claimed at once counts once and buys one call", async () => {
+  it("counts once and buys one call when credited and claimed at once", async () => {
     const account = await makeAccount(one.pool, 0n);
     for (let round = 0; round < 20; round++) {
       const deposit = depositOf();
@@ -392,7 +392,7 @@ describe("a payment", () => {
     }
   });
 
-  it("whose credit was spent before its call asks for money, and buys the call when there is some", async () => {
+  it("needs funds when its credit was spent, and buys the call once there are some", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
@@ -405,7 +405,7 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
-  it("for an account that does not exist is refused, and its batch goes on without it", async () => {
+  it("of an unknown account is rejected, and its batch continues", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const ghost = `acct_${"0".repeat(31)}9`;
     const [bad, good] = await Promise.allSettled([

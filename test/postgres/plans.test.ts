@@ -18,15 +18,18 @@ const ROWS = 100_000;
 const FORGET_CLAIMS = bodyOf("functions/claims_forget")
   .replace("since", "$1")
   .replace("limit most", "limit $2");
-/** How lists are planned: their limit is a parameter, so that a plan for whatever limit looks dear, and PostgreSQL keeps none. */
+/**
+ * Lists pass their limit as a parameter. A generic plan then looks expensive, and PostgreSQL does not cache
+ * it.
+ */
 const CUSTOM = "force_custom_plan";
-/** A token account, as SQL. */
+/** A token account, in SQL. */
 const TOKEN = "decode(repeat('01', 32), 'hex')";
 
 let database: TestDatabase;
 let instance: Instance;
 let accountId: string;
-/** Without the limits of an instance: to fill large tables may take long on a machine that is busy. */
+/** No statement timeout: filling large tables takes long on a busy machine. */
 let pool: pg.Pool;
 
 beforeAll(async () => {
@@ -45,7 +48,7 @@ function bodyOf(file: string): string {
   return text?.split("$$")[1] ?? "";
 }
 
-/** How the database runs a statement for whatever parameters, with nothing forbidden to it. */
+/** The generic or custom plan of a statement, with all plan types enabled. */
 async function planOf(
   client: PoolClient,
   statement: string,
@@ -62,15 +65,15 @@ async function planOf(
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 
-/** How many rows a statement yields, and how many pages of 8 kB it reads for them. */
+/** Rows returned by a statement, and 8 kB pages read. */
 async function readBy(client: PoolClient, statement: string, values: readonly string[], mode?: string) {
   const plan = await planOf(client, statement, values, ", analyze, buffers, timing off, summary off", mode);
   const sum = (pattern: RegExp) => Number(pattern.exec(plan)?.[1] ?? 0);
   return { rows: sum(/rows=(\d+)/), read: sum(/shared hit=(\d+)/) + sum(/read=(\d+)/) };
 }
 
-describe("with a hundred thousand rows", () => {
-  it("keys are forgotten along their index, whether few or all of them have expired", async () => {
+describe("a database with a hundred thousand rows", () => {
+  it("deletes expired claims along their index, whether few or all have expired", async () => {
     const client = await pool.connect();
     try {
       for (const expiring of [0, 1_000, ROWS]) {
@@ -87,7 +90,7 @@ describe("with a hundred thousand rows", () => {
         expect(plan).toContain("idempotency_expires_at_index");
         expect(plan).not.toContain("Seq Scan");
       }
-      // What is deleted stays in the index while somebody may still look at it.
+      // Deleted rows stay in the index while an open snapshot can see them.
       const reader = await instance.pool.connect();
       try {
         await reader.query("begin isolation level repeatable read");
@@ -109,7 +112,7 @@ describe("with a hundred thousand rows", () => {
     }
   });
 
-  it("a list of what is rare reads no more than what it shows", async () => {
+  it("lists rare rows without reading more than it returns", async () => {
     const client = await pool.connect();
     const account = accountId.slice(5);
     try {
@@ -158,7 +161,7 @@ describe("with a hundred thousand rows", () => {
     }
   });
 
-  it("a list of an account that has rested reads what it shows, and not what others have had since", async () => {
+  it("lists an inactive account without reading the rows of others", async () => {
     const client = await pool.connect();
     try {
       await client.query("begin");
@@ -214,11 +217,11 @@ describe("with a hundred thousand rows", () => {
     }
   });
 
-  it("every page of a statement reads as much as the first", async () => {
+  it("reads as many pages for every statement page as for the first", async () => {
     const client = await pool.connect();
     const account = `'${accountId.slice(5)}'`;
     try {
-      // The rows that the test before rolled back would count as read.
+      // Rows rolled back by the previous test would count as read.
       await client.query("vacuum run, hold, account, transfer");
       const { rows } = await client.query<{ last: string }>("select max(id) as last from transfer");
       const last = BigInt(rows[0]?.last ?? 0);
@@ -227,7 +230,7 @@ describe("with a hundred thousand rows", () => {
       for (const before of pages) {
         const page = await readBy(client, ENTRIES_PAGE, [account, String(before), "101"]);
         expect(page.rows).toBe(101);
-        // The balance is counted from the entry that the cursor names, which is the next one.
+        // Balances start from the anchor in the cursor, which is the next entry.
         const sum = await readBy(client, ENTRIES_SUM, [account, String(before - 1n), String(before)]);
         const settled = await readBy(client, SETTLED_ENTRY, [account, String(before)]);
         reads.push(page.read + sum.read + settled.read);
@@ -240,7 +243,7 @@ describe("with a hundred thousand rows", () => {
     }
   });
 
-  it("usage of a day reads about as much as that day has", async () => {
+  it("reads about as many rows for a day's usage as the day has", async () => {
     const client = await pool.connect();
     const usage = async (from: Date, to: Date) => {
       const { low, high } = await transferRange(client, from, to);
@@ -265,7 +268,7 @@ describe("with a hundred thousand rows", () => {
     }
   });
 
-  it("every page of a filtered list reads as much as the first, and comes short rather than late", async () => {
+  it("reads as many pages for every filtered page as for the first, and returns fewer rows rather than scanning on", async () => {
     const client = await pool.connect();
     const all = ["'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`];
     const statements = [
@@ -286,7 +289,7 @@ describe("with a hundred thousand rows", () => {
           expect(rows, statement).toBe(shown);
           reads.push(read);
         }
-        // Two thousand are looked at, whatever is found.
+        // Scans two thousand rows, whatever matches.
         expect(Math.max(...reads), `${statement} ${String(reads)}`).toBeLessThan(20_000);
         expect(Math.max(...reads), `${statement} ${String(reads)}`).toBeLessThan(2 * Math.min(...reads));
       }
@@ -295,10 +298,11 @@ describe("with a hundred thousand rows", () => {
     }
   });
 
-  it("the treasury's work reads no more than what waits", async () => {
+  it("reads only pending rows for the treasury jobs", async () => {
     const client = await pool.connect();
     try {
-      // All finalized but 30; every hundredth in suspense, of which 10 have no owner yet; all moved but those of the last thousand.
+      // All but 30 finalized; every hundredth in suspense, 10 of those without an owner; all with movements
+      // except the last thousand.
       await client.query("truncate payment");
       await client.query(
         `insert into payment (tx_signature, account_id, quote_id, amount, settled, slot, block_time, finalized, paid_by, assigned_to, created_at)
@@ -328,7 +332,7 @@ describe("with a hundred thousand rows", () => {
         expect(rows, statement).toBe(shown);
         expect(read, statement).toBeLessThan(1_000);
       }
-      // Every instance asks this every few seconds, however many transfers wait: not one row of the table is read for it.
+      // Every instance polls this every few seconds, so it must not read any table row.
       await client.query("update payment set assigned_to = null where assigned_to is not null");
       await client.query("vacuum analyze payment");
       expect(await planOf(client, SUSPENDED, [])).toContain("Index Only Scan using payment_open_index");
@@ -338,7 +342,7 @@ describe("with a hundred thousand rows", () => {
     }
   });
 
-  it("deposits are found by their payments", async () => {
+  it("finds deposits by their payments", async () => {
     const client = await pool.connect();
     const account = `'${accountId.slice(5)}'`;
     try {

@@ -22,10 +22,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A take that is always waited for. */
+/** A take that always returns a promise. */
 const takeFrom = async (limiter: PostgresRateLimiter, keyId: string, tier: RateTier) =>
   limiter.take(callerOf(keyId, tier));
-/** A caller whose account has no other key, and no limit that is ever reached. */
+/** A caller with one key and an account limit out of reach. */
 const callerOf = (keyId: string, tier: RateTier) => ({
   keyId,
   accountId: keyId.replace("key_", "acct_0").slice(0, 37),
@@ -35,7 +35,7 @@ const callerOf = (keyId: string, tier: RateTier) => ({
 const newKey = () => newId("key", systemClock, systemRandom);
 const allowed = (decisions: RateDecision[]) => decisions.filter((decision) => decision.allowed);
 
-/** As if that many seconds had passed for the bucket. */
+/** Moves the bucket forward by that many seconds. */
 async function pass(keyId: string, seconds: number): Promise<void> {
   await instances[0]!.pool.query("update rate_bucket set tat = tat - $2::bigint where bucket_id = $1", [
     keyId.slice(4),
@@ -44,7 +44,7 @@ async function pass(keyId: string, seconds: number): Promise<void> {
 }
 
 describe("a token bucket", () => {
-  it("lets 10 of 40 at once through, in order, and says what is left", async () => {
+  it("allows 10 of 40 concurrent requests in order and reports the remaining tokens", async () => {
     const keyId = newKey();
     const before = Math.floor(Date.now() / 1000);
     const decisions = await Promise.all(
@@ -62,7 +62,7 @@ describe("a token bucket", () => {
     expect(decisions[39]).toMatchObject({ remaining: 0, retryAfterSeconds: 1 });
   });
 
-  it("is one for all instances: 10 of 60 over two of them, whether it is new or was used before", async () => {
+  it("allows 10 of 60 requests over two instances, whether new or used before", async () => {
     const keyId = newKey();
     for (let round = 0; round < 8; round++) {
       const fresh = instances.map(({ pool }) => new PostgresRateLimiter({ pool, clock: systemClock }));
@@ -74,7 +74,7 @@ describe("a token bucket", () => {
     }
   });
 
-  it("refills with time, up to its burst", async () => {
+  it("refills with time up to its burst", async () => {
     const keyId = newKey();
     const takeMany = (count: number) => {
       const limiter = new PostgresRateLimiter({ pool: instances[0]!.pool, clock: systemClock });
@@ -87,7 +87,7 @@ describe("a token bucket", () => {
     expect(allowed(await takeMany(20))).toHaveLength(10);
   });
 
-  it("that is empty denies from memory, and allows again in time", async () => {
+  it("denies from memory when empty, and allows again in time", async () => {
     const keyId = newKey();
     const tier = { ratePerMinute: 600, burst: 2 };
     const limiter = limiters[0]!;
@@ -108,7 +108,7 @@ describe("a token bucket", () => {
       .toBe(true);
   });
 
-  it("of a changed tier counts by that tier at once", async () => {
+  it("applies a changed tier at once", async () => {
     const keyId = newKey();
     await Promise.all(Array.from({ length: 11 }, () => takeFrom(limiters[0]!, keyId, TIER)));
     const more = { ratePerMinute: 6_000, burst: 2_000 };
@@ -127,7 +127,7 @@ describe("a token bucket", () => {
   });
 });
 
-describe("a key that is used all the time", () => {
+describe("a busy key", () => {
   const BUSY = { ratePerMinute: 1, burst: 1_000 };
   let now = Date.now();
   let asked = 0;
@@ -141,19 +141,21 @@ describe("a key that is used all the time", () => {
 
   const takeAll = (keyId: string, count: number, tier = BUSY) =>
     Promise.all(Array.from({ length: count }, () => takeFrom(limiter, keyId, tier)));
-  /** Takes one token, and tells what came of it and how often the database was asked for it. */
+  /** Takes a token and returns the decision with the number of queries. */
   async function takeOne(keyId: string, tier = BUSY) {
     const before = asked;
     const { allowed: yes, remaining } = await limiter.take(callerOf(keyId, tier));
     return { yes, remaining, asked: asked - before };
   }
-  /** How often the database was asked for each of so many tokens, one after the other. */
+  /** Number of queries for each of consecutive takes. */
   async function asksFor(keyId: string, count: number): Promise<string> {
     let asks = "";
     for (let n = 0; n < count; n++) asks += (await takeOne(keyId)).asked;
     return asks;
   }
-  /** A key that took 100 tokens in one window and 11 in the next: 8 more are there for it, a hundredth of what its bucket had left. */
+  /**
+   * A key with 100 takes in one window and 11 in the next: it prefetches 8 tokens, a hundredth of its bucket.
+   */
   async function busyKey(): Promise<string> {
     const keyId = newKey();
     await takeAll(keyId, 100);
@@ -162,18 +164,18 @@ describe("a key that is used all the time", () => {
     return keyId;
   }
 
-  it("has more and more tokens taken ahead while it spends them, and no more than the bucket holds", async () => {
+  it("prefetches more tokens as it spends them, up to what the bucket holds", async () => {
     const keyId = await busyKey();
     for (let n = 1; n <= 8; n++)
       expect(await takeOne(keyId)).toEqual({ yes: true, remaining: 889 - n, asked: 0 });
     expect(await takeOne(keyId)).toEqual({ yes: true, remaining: 880, asked: 1 });
     const rest = await takeAll(keyId, 1_000);
-    // A minute that passes meanwhile gives one back.
+    // One minute returns one token.
     expect(allowed(rest).length).toBeGreaterThanOrEqual(880);
     expect(allowed(rest).length).toBeLessThanOrEqual(881);
   });
 
-  it("loses what it does not take within a tenth of a second, and one token the next time; also when the clock is set back", async () => {
+  it("loses tokens unused for 100 ms and then prefetches one, also when the clock is set back", async () => {
     const late = await busyKey();
     now += 100;
     await takeAll(late, 100);
@@ -184,7 +186,7 @@ describe("a key that is used all the time", () => {
     expect(await asksFor(early, 3)).toBe("111");
   });
 
-  it("that comes in clumps loses hardly any", async () => {
+  it("loses hardly any tokens when requests come in bursts", async () => {
     const keyId = newKey();
     for (let clump = 0; clump < 11; clump++) {
       expect(allowed(await takeAll(keyId, 80))).toHaveLength(80);
@@ -193,14 +195,14 @@ describe("a key that is used all the time", () => {
     expect(allowed(await takeAll(keyId, 1_000)).length).toBeGreaterThanOrEqual(110);
   });
 
-  it("counts by a changed tier at once", async () => {
+  it("applies a changed tier at once", async () => {
     const keyId = await busyKey();
     expect(await takeOne(keyId, { ...BUSY, burst: 500 })).toMatchObject({ yes: true, asked: 1 });
     const other = await busyKey();
     expect(await takeOne(other, { ...BUSY, ratePerMinute: 2 })).toMatchObject({ yes: true, asked: 1 });
   });
 
-  it("asks each time when its bucket holds little, and when it was not used for a while", async () => {
+  it("queries for each token when its bucket is low or it was idle", async () => {
     const keyId = newKey();
     await takeAll(keyId, 905);
     now += 100;
@@ -211,7 +213,7 @@ describe("a key that is used all the time", () => {
     expect(await asksFor(idle, 3)).toBe("111");
   });
 
-  it("takes what waits meanwhile from what was taken ahead", async () => {
+  it("serves waiting requests from tokens prefetched meanwhile", async () => {
     const keyId = await busyKey();
     await asksFor(keyId, 8);
     const first = takeFrom(limiter, keyId, BUSY);
@@ -223,7 +225,7 @@ describe("a key that is used all the time", () => {
     expect(asked - before).toBe(0);
   });
 
-  it("spends nothing twice for those that wait with a key whose bucket is not to be had", async () => {
+  it("spends no token twice when a batch with an unavailable bucket is retried", async () => {
     const [keyId, locked] = [await busyKey(), newKey()];
     await takeAll(locked, 1);
     await asksFor(keyId, 8);
@@ -242,7 +244,7 @@ describe("a key that is used all the time", () => {
     expect((await stuck).allowed).toBe(true);
   });
 
-  it("gets no more on two instances than its bucket holds, and hardly less", async () => {
+  it("gets no more from two instances than its bucket holds, and hardly less", async () => {
     const keyId = newKey();
     const other = openInstance(database.url);
     const clock = { now: () => now };
@@ -258,13 +260,13 @@ describe("a key that is used all the time", () => {
     expect(granted).toBeLessThanOrEqual(1_001);
   });
 
-  /** Until what was just asked for is with the database. */
+  /** Waits until the last request reached the database. */
   async function inFlight(): Promise<void> {
     for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
   }
 });
 
-describe("an account", () => {
+describe("an account limit", () => {
   const newAccount = () => newId("acct", systemClock, systemRandom);
   const accountTier = { ratePerMinute: 600, burst: 100 };
   const fresh = () => instances.map(({ pool }) => new PostgresRateLimiter({ pool, clock: systemClock }));
@@ -272,14 +274,14 @@ describe("an account", () => {
   const keysOf = (accountId: string) =>
     Array.from({ length: 100 }, () => ({ keyId: newKey(), accountId, tier: TIER, accountTier }));
 
-  it("gets ten keys' worth with a hundred keys over two instances, and takes nothing from another account", async () => {
+  it("allows ten keys' worth to a hundred keys on two instances, and leaves other accounts alone", async () => {
     const keys = keysOf(newAccount());
     const other = { keyId: newKey(), accountId: newAccount(), tier: TIER, accountTier };
     const both = fresh();
     for (let round = 0; round < 3; round++) {
       const callers = Array.from({ length: 6 }, () => keys).flat();
       const decisions = await Promise.all(callers.map(async (caller, n) => both[n % 2]!.take(caller)));
-      // A token comes back every 100 ms.
+      // A token returns every 100 ms.
       expect(allowed(decisions).length).toBeGreaterThanOrEqual(100);
       expect(allowed(decisions).length).toBeLessThanOrEqual(130);
       const refused = decisions.filter((decision) => !decision.allowed);
@@ -294,7 +296,7 @@ describe("an account", () => {
     }
   });
 
-  it("that is refused takes nothing from its keys, and is refused from memory with every key", async () => {
+  it("takes no token from keys when it denies, and denies all of them from memory", async () => {
     const [limiter] = fresh();
     const [first, second, third] = keysOf(newAccount());
     const small = { ratePerMinute: 1, burst: 5 };
@@ -315,7 +317,7 @@ describe("an account", () => {
     expect(await limiter!.take(third!)).toMatchObject({ allowed: true, remaining: 9 });
   });
 
-  it("is not what refuses a key whose own bucket is empty", async () => {
+  it("is not the reason when the key's own bucket is empty", async () => {
     const [limiter] = fresh();
     const [caller] = keysOf(newAccount());
     const decisions = await Promise.all(Array.from({ length: 12 }, async () => limiter!.take(caller!)));
@@ -324,7 +326,7 @@ describe("an account", () => {
     expect(decisions[11]).not.toHaveProperty("ofAccount");
   });
 
-  it("that two instances use at once with all its keys is never stuck", async () => {
+  it("recovers when two instances use it with all its keys at once", async () => {
     const keys = keysOf(newAccount());
     const both = fresh();
     const wide = { ratePerMinute: 60_000_000, burst: 10_000_000 };

@@ -13,19 +13,19 @@ interface Claim {
   fingerprint: string;
   state: "running" | "done" | "retryable";
   runId: string;
-  /** The payment that last came with it. */
+  /** The last payment that came with it. */
   tx: string | undefined;
 }
 
 interface Payment {
-  /** Undefined: it has no owner. */
+  /** Undefined when it has no owner. */
   accountId: string | undefined;
   quoteId: string | undefined;
   amount: bigint;
   finalized: boolean;
   reversed: boolean;
   assignedTo: string | undefined;
-  /** Undefined: credited to the balance, paying for no call yet. */
+  /** Undefined when credited without a call. */
   fingerprint: string | undefined;
   claim: string;
 }
@@ -38,10 +38,10 @@ interface Run {
 
 type Kind = { kind: string; run?: string };
 
-/** A payment that was credited and bought nothing yet. */
+/** A credited payment that bought nothing yet. */
 const FRESH = { finalized: false, reversed: false, assignedTo: undefined, fingerprint: undefined, claim: "" };
 
-/** The ledger as one would write it for a single process that never fails: the smallest thing to compare the real one with. */
+/** A minimal single-process ledger without failures, to compare the real one with. */
 export class ReferenceLedger {
   readonly #balances = new Map<string, bigint>();
   readonly #claims = new Map<string, Claim>();
@@ -62,7 +62,7 @@ export class ReferenceLedger {
     return this.#balances.get(accountId) ?? 0n;
   }
 
-  /** The kind of answer; for a replay with the run it replays. */
+  /** The kind of result; for a replay with its run. */
   begin(call: CallAuthorization, owner: string): Kind {
     const { payment } = call;
     const known = this.#known(call);
@@ -137,7 +137,7 @@ export class ReferenceLedger {
     return 1;
   }
 
-  /** What is left on the account; undefined when nothing was taken. */
+  /** The remaining balance; undefined when nothing was reversed. */
   reverse(txSignature: string): bigint | undefined {
     const payment = this.#payments.get(txSignature);
     if (!payment || payment.finalized || payment.reversed) return undefined;
@@ -146,7 +146,7 @@ export class ReferenceLedger {
     return this.balance(payment.accountId ?? "");
   }
 
-  /** Whom it belongs to from now on; undefined when it is not theirs to have. */
+  /** The new owner; undefined when the assignment is rejected. */
   assign(txSignature: string, to: string): string | undefined {
     const payment = this.#payments.get(txSignature);
     if (!payment || payment.accountId !== undefined) return undefined;
@@ -156,7 +156,7 @@ export class ReferenceLedger {
     return to;
   }
 
-  /** Whether this gave the charge of a run back. */
+  /** Whether this refunded the run's charge. */
   refund(runId: string): boolean {
     const run = this.#runs.get(runId);
     if (!run || this.#refunded.has(runId)) return false;
@@ -165,7 +165,7 @@ export class ReferenceLedger {
     return true;
   }
 
-  /** The lease of a run ends, and an instance sweeps: all but the runs that it works on itself. */
+  /** Lets all leases expire, and sweeps as an instance: releases all runs but its own active ones. */
   sweep(runId: string, sweeper: string): void {
     this.#expired.add(runId);
     for (const expired of this.#expired) {
@@ -234,7 +234,7 @@ export class ReferenceLedger {
     return this.#settledQuotes.has(payment?.quoteId ?? "") ? { kind: "quote_paid" } : undefined;
   }
 
-  /** What the key's limit has counted. All of a trial is on one day. */
+  /** The counted spend of the key's limit. All of a trial is on one day. */
   spent({ budget }: CallAuthorization): bigint {
     return this.#spent.get(budget?.id ?? "") ?? 0n;
   }
@@ -250,7 +250,7 @@ export class ReferenceLedger {
   }
 }
 
-/** What counts the call: a call that brings its payment takes nothing from the balance. */
+/** The budget that counts the call; calls with their own payment use none. */
 function budgetOf({ budget, payment, price }: CallAuthorization): KeyBudget | undefined {
   return payment || price === 0n ? undefined : budget;
 }
@@ -283,7 +283,7 @@ function print(call: CallAuthorization): string {
   return call.fingerprint.toString("hex");
 }
 
-/** What an answer of the real ledger comes down to. */
+/** The comparable part of a result of the real ledger. */
 export function kindOf(answer: AuthorizeResult | RunEndResult): Kind {
   if (answer.kind !== "replay" || !answer.receipt) return { kind: answer.kind };
   return { kind: answer.kind, run: answer.receipt.runId };

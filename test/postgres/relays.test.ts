@@ -23,7 +23,7 @@ import {
 } from "./fixture.ts";
 import { movementOf, openTreasurer, watchedAccount } from "./treasury-fixture.ts";
 
-/** What the relay signed, as the database knows it: three instances, with the rights that production has. */
+/** Relay claims on three instances, with production grants. */
 let database: TestDatabase;
 let owner: Instance;
 let instances: { instance: Instance; relays: PostgresRelays }[];
@@ -51,7 +51,7 @@ const PLENTY: RelayLimits = {
 };
 const MINUTE_MS = 60_000;
 
-/** Wire bytes as far as the database reads them: two signatures and a message with the payer as its second account. */
+/** The wire bytes that the database reads: two signatures, and a message with the payer as second account. */
 function bytesOf(payer: Buffer, version: "legacy" | "v0" = "v0"): Buffer {
   const opening = version === "v0" ? Buffer.of(0x80, 2, 0, 1, 7) : Buffer.of(2, 0, 1, 7);
   return Buffer.concat([Buffer.of(2), randomBytes(128), opening, randomBytes(32), payer, randomBytes(100)]);
@@ -71,10 +71,10 @@ function claimOf(change: Partial<NewRelayClaim> = {}): NewRelayClaim {
   };
 }
 
-/** Of any instance, in turn. */
+/** Alternates between instances. */
 const at = (n: number) => instances[n % instances.length]!.relays;
 
-/** Claims that come at once, on all instances and all their connections. */
+/** Concurrent claims on all instances and connections. */
 function claimAtOnce(claims: readonly NewRelayClaim[], limits = PLENTY) {
   return Promise.all(claims.map((claim, n) => at(n).claim(claim, limits)));
 }
@@ -92,14 +92,14 @@ async function claimedIn(state: RelayState): Promise<NewRelayClaim> {
   return claim;
 }
 
-/** As if it had been claimed, and its key's hour had begun, so long ago. */
+/** Backdates the claim and the start of its key's hour. */
 async function age({ messageHash }: NewRelayClaim, interval: string): Promise<void> {
   const text =
     "update relay set claimed_at = claimed_at - $2::interval, moved_at = moved_at - $2::interval where message_hash = $1";
   await owner.pool.query(text, [messageHash, interval]);
 }
 
-/** As if the account had had payments relayed three days ago, each from another wallet. */
+/** Gives the account relayed payments of three days ago, each from another wallet. */
 async function settled(accountId: string, count: number): Promise<void> {
   const random = (bytes: number) => Array.from({ length: count }, () => randomBytes(bytes));
   await owner.pool.query(
@@ -109,7 +109,7 @@ async function settled(accountId: string, count: number): Promise<void> {
   );
 }
 
-/** A claim that was sent and came to that end. */
+/** A claim that was sent and ended in that state. */
 async function ended(state: "confirmed" | "failed", change: Partial<NewRelayClaim> = {}, reason?: string) {
   const claim = await claimed(change);
   await relays.move(claim.messageHash, "broadcast");
@@ -121,8 +121,8 @@ const kindOf = (verdict: RelayVerdict) => ("of" in verdict ? verdict.of : verdic
 
 const stateOf = async ({ messageHash }: NewRelayClaim) => (await relays.find(messageHash))?.state;
 
-describe("a claim", () => {
-  it("is found by its message on every instance, with the bytes that are sent", async () => {
+describe("a relay claim", () => {
+  it("is found by its message on every instance, with the signed bytes", async () => {
     const claim = await claimed();
     const found = await at(1).find(claim.messageHash);
     const { messageHash, quoteId, txSignature, signedTransaction, lastValidBlockHeight } = claim;
@@ -132,7 +132,7 @@ describe("a claim", () => {
     expect(await relays.find(randomBytes(32))).toBeUndefined();
   });
 
-  it("is one, of fifty different transactions for a quote that come at once", async () => {
+  it("is granted to one of fifty concurrent transactions for a quote", async () => {
     const quoteId = "qt_wanted";
     const claims = Array.from({ length: 50 }, () => claimOf({ quoteId }));
     const verdicts = await claimAtOnce(claims);
@@ -144,7 +144,7 @@ describe("a claim", () => {
     );
   });
 
-  it("is one, of the same transaction fifty times at once, and costs once", async () => {
+  it("is granted once to fifty concurrent requests with the same transaction, and costs once", async () => {
     const before = await relays.spentToday();
     const claim = claimOf();
     const verdicts = await claimAtOnce(Array.from({ length: 50 }, () => claim));
@@ -155,7 +155,7 @@ describe("a claim", () => {
     expect(await relays.spentToday()).toBe(before + claim.feeLamports);
   });
 
-  it("frees its quote for another transaction once it has failed, and stays known itself", async () => {
+  it("frees its quote for another transaction after it failed, and stays known", async () => {
     const first = await claimed();
     expect(await relays.reject(first.messageHash, "it would\0 fail")).toBe(true);
     const second = claimOf({ quoteId: first.quoteId });
@@ -172,8 +172,8 @@ describe("a claim", () => {
   });
 });
 
-describe("the budget of a day", () => {
-  it("is never exceeded, however many claims come at once", async () => {
+describe("the daily relay budget", () => {
+  it("is never exceeded by concurrent claims", async () => {
     const spent = await relays.spentToday();
     const limits = { ...PLENTY, dailyLamports: spent + 7n * 10_000n + 9_999n };
     const accountId = idFromUuid("acct", randomUUID());
@@ -189,13 +189,13 @@ describe("the budget of a day", () => {
     expect(refused).toMatchObject({ kind: "budget" });
     if (refused?.kind === "budget")
       expect(Math.abs(refused.retryAfterSeconds - untilMidnight)).toBeLessThan(60);
-    // What is cheaper still fits.
+    // A cheaper one still fits.
     expect(await relays.claim(claimOf({ accountId, feeLamports: 9_999n }), limits)).toMatchObject({
       kind: "claimed",
     });
   });
 
-  it("gets back the fee of what was never sent, once, and of nothing else", async () => {
+  it("gets back the fee of a transaction that was never sent, once, and no other fee", async () => {
     const before = await relays.spentToday();
     const unsent = await claimed();
     const rejected = await Promise.all(
@@ -215,8 +215,8 @@ describe("the budget of a day", () => {
   });
 });
 
-describe("the quota of an account", () => {
-  it("is never exceeded by however many of its keys at once, and is its own", async () => {
+describe("the relay quota of an account", () => {
+  it("is never exceeded by concurrent requests of its keys, and is separate per account", async () => {
     const accountId = idFromUuid("acct", randomUUID());
     await settled(accountId, 10);
     const limits = { ...PLENTY, perAccountHourly: 5 };
@@ -239,7 +239,7 @@ describe("the quota of an account", () => {
     });
   });
 
-  it("ends earlier where its transactions fail", async () => {
+  it("is smaller when its transactions fail", async () => {
     const accountId = idFromUuid("acct", randomUUID());
     const limits = { ...PLENTY, failuresHourly: 2 };
     for (let failures = 0; failures < 2; failures++) {
@@ -253,11 +253,11 @@ describe("the quota of an account", () => {
   });
 });
 
-describe("what payments that fail can cost", () => {
+describe("the cost of failing payments", () => {
   const accountOf = () => idFromUuid("acct", randomUUID());
 
   it.each(["account", "wallet"] as const)(
-    "is two fees for a new %s, however many it sends at once",
+    "is two fees for a new %s, whatever it sends at once",
     async (who) => {
       const [accountId, payer] = [accountOf(), randomBytes(32)];
       const mine = () => claimOf(who === "account" ? { accountId } : { signedTransaction: bytesOf(payer) });
@@ -276,14 +276,14 @@ describe("what payments that fail can cost", () => {
     },
   );
 
-  it("is known by the wallet in either version of a transaction", async () => {
+  it("counts per wallet in either transaction version", async () => {
     const payer = randomBytes(32);
     for (const version of ["legacy", "v0"] as const)
       await claimed({ signedTransaction: bytesOf(payer, version) });
     expect(kindOf(await relays.claim(claimOf({ signedTransaction: bytesOf(payer) }), PLENTY))).toBe("open");
   });
 
-  it("is one more fee for each payment that was confirmed, of both account and wallet", async () => {
+  it("allows one more fee per confirmed payment of both account and wallet", async () => {
     const [accountId, payer] = [accountOf(), randomBytes(32)];
     const mine = { accountId, signedTransaction: bytesOf(payer) };
     for (const end of ["confirmed", "failed", "failed", "failed"] as const) await ended(end, mine);
@@ -292,7 +292,7 @@ describe("what payments that fail can cost", () => {
     expect(kindOf(await relays.claim(other, PLENTY))).toBe("unproven");
   });
 
-  it("is forgiven after a day, and told until when", async () => {
+  it("is reset after a day, which the refusal reports", async () => {
     const accountId = accountOf();
     const [first] = [await ended("failed", { accountId }), await ended("failed", { accountId })];
     await age(first, "23 hours");
@@ -303,7 +303,7 @@ describe("what payments that fail can cost", () => {
     expect(kindOf(await relays.claim(claimOf({ accountId }), PLENTY))).toBe("claimed");
   });
 
-  it("is nothing for what was never sent or never landed, which returns its fee and counts as no loss", async () => {
+  it("excludes transactions that were never sent or never landed, and returns their fee", async () => {
     const [accountId, before] = [accountOf(), await relays.spentToday()];
     for (let n = 0; n < 3; n++) {
       await relays.reject((await claimed({ accountId })).messageHash, "it would fail");
@@ -326,7 +326,7 @@ describe("what payments that fail can cost", () => {
     expect(kinds.filter((kind) => kind === "reserve")).toHaveLength(56);
     for (const accountId of customers)
       expect(kindOf(await relays.claim(claimOf({ accountId }), limits))).toBe("claimed");
-    // What a stranger has paid makes room for another.
+    // A payment by one account does not raise the limit of another.
     const paid = strangers[kinds.indexOf("claimed")]!.messageHash;
     await relays.move(paid, "broadcast");
     expect(kindOf(await relays.claim(claimOf(), limits))).toBe("reserve");
@@ -335,7 +335,7 @@ describe("what payments that fail can cost", () => {
   });
 });
 
-describe("a claim's state", () => {
+describe("the state of a relay claim", () => {
   const NEXT: Record<RelayState, readonly RelayState[]> = {
     claimed: ["broadcast"],
     broadcast: ["unknown", "confirmed", "failed"],
@@ -344,7 +344,7 @@ describe("a claim's state", () => {
     failed: [],
   };
 
-  it("goes forward only: sent after it was claimed, and never out of confirmed or failed", async () => {
+  it("moves forward only: never back to claimed, never out of confirmed or failed", async () => {
     for (const from of ["claimed", "broadcast", "unknown", "confirmed", "failed"] as const) {
       for (const to of ["broadcast", "unknown", "confirmed", "failed"] as const) {
         const claim = await claimedIn(from);
@@ -358,7 +358,7 @@ describe("a claim's state", () => {
     expect(await relays.reject(randomBytes(32), "no")).toBe(false);
   });
 
-  it("is rejected or sent, when two instances decide at once", async () => {
+  it("is either rejected or sent when two instances decide at once", async () => {
     for (let round = 0; round < 10; round++) {
       const claim = await claimed();
       const [rejected, sent] = await Promise.all([
@@ -369,7 +369,7 @@ describe("a claim's state", () => {
     }
   });
 
-  it("has one end, when instances see different ones at once", async () => {
+  it("ends once when instances report different ends", async () => {
     for (let round = 0; round < 10; round++) {
       const claim = await claimedIn("broadcast");
       const ends = ["confirmed", "failed", "confirmed"] as const;
@@ -379,7 +379,7 @@ describe("a claim's state", () => {
     }
   });
 
-  it("has its row whole or not at all when a connection dies", async () => {
+  it("is stored fully or not at all when a connection breaks", async () => {
     const client = await instances[0]!.instance.pool.connect();
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
     const before = await relays.spentToday();
@@ -399,8 +399,8 @@ describe("a claim's state", () => {
   });
 });
 
-describe("what is unfinished", () => {
-  it("is told once nobody has moved it for a while, oldest first", async () => {
+describe("unfinished relay claims", () => {
+  it("are listed once idle for a while, oldest first", async () => {
     const states: Record<string, RelayState> = {};
     const old: NewRelayClaim[] = [];
     for (const state of ["claimed", "broadcast", "unknown", "confirmed", "failed"] as const) {
@@ -416,7 +416,7 @@ describe("what is unfinished", () => {
     expect(await at(2).unfinished(5 * MINUTE_MS, 1)).toHaveLength(1);
   });
 
-  it("is kept, and so is what has ended in the last thirty days", async () => {
+  it("are kept, and finished ones for thirty days", async () => {
     const [ended, recent, open] = [
       await claimedIn("confirmed"),
       await claimedIn("confirmed"),
@@ -430,7 +430,7 @@ describe("what is unfinished", () => {
       "confirmed",
       "claimed",
     ]);
-    // They were claimed today, as far as the budget goes.
+    // Claimed today, for the budget.
     await owner.pool.query("delete from relay where claimed_at < now() - interval '1 day'");
     await owner.pool.query("delete from relay_budget");
     await owner.pool.query(
@@ -440,7 +440,7 @@ describe("what is unfinished", () => {
 });
 
 describe("a payment by a relayed transaction", () => {
-  it("is gasless, whoever finds it: the call's proof, the watch, or a credit", async () => {
+  it("is marked gasless whether the proof, the watch or a credit finds it", async () => {
     const account = await makeAccount(owner.pool, 0n);
     const [proved, watched, credited] = [await claimed(), await claimed(), await claimed()];
     const treasurer = openTreasurer(servingUrl(database.url));
@@ -478,8 +478,8 @@ describe("a payment by a relayed transaction", () => {
   });
 });
 
-describe("a claim for a quote that is paid otherwise", () => {
-  it("is not made where a transfer has bought the call", async () => {
+describe("a relay claim for a quote that is already paid", () => {
+  it("is rejected", async () => {
     const [{ instance }] = instances as [(typeof instances)[number]];
     const accountId = await makeAccount(owner.pool, 0n);
     const deposit = depositOf();

@@ -9,8 +9,8 @@ import {
   type Treasurer,
 } from "./treasury-fixture.ts";
 
-// What happens once is told to whoever asks for it again. It is not an error, which an instance that asks again after a lost answer
-// could not tell from a failure.
+// A repeat reports the first result, not an error: a retry after a lost response
+// must not look like a failure.
 let database: TestDatabase;
 let one: Treasurer;
 let token: string;
@@ -31,14 +31,14 @@ beforeEach(async () => {
 
 const balance = () => one.ledger.balance(account);
 
-describe("again is told", () => {
-  it("a payment that was credited", async () => {
+describe("a repeat reports the first result", () => {
+  it("of a payment credit", async () => {
     const deposit = depositOf();
     expect(await one.ledger.credit(account, deposit)).toEqual({ credited: true, balance: PRICE });
     await expect(one.ledger.credit(account, deposit)).resolves.toEqual({ credited: false, balance: PRICE });
   });
 
-  it("a payment that was taken back", async () => {
+  it("of a reversal", async () => {
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
     expect(await one.books.reverse(deposit.txSignature)).toMatchObject({ balance: 0n });
@@ -46,14 +46,14 @@ describe("again is told", () => {
     expect(await balance()).toBe(0n);
   });
 
-  it("a payment that is finalized: it is not taken back", async () => {
+  it("of a finalization: the payment is not reversed", async () => {
     const deposit = depositOf({ finalized: true });
     await one.ledger.credit(account, deposit);
     await expect(one.books.reverse(deposit.txSignature)).resolves.toBeUndefined();
     expect(await balance()).toBe(PRICE);
   });
 
-  it("a payment that was taken back: it is not finalized without its movement", async () => {
+  it("of a reversal: the payment is not finalized without its movement", async () => {
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
     await one.books.reverse(deposit.txSignature);
@@ -61,7 +61,7 @@ describe("again is told", () => {
     expect(await balance()).toBe(0n);
   });
 
-  it("a payment that was given back", async () => {
+  it("of a reinstatement", async () => {
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
     await one.books.reverse(deposit.txSignature);
@@ -74,19 +74,19 @@ describe("again is told", () => {
   it.each([
     ["withdrawn", -5n],
     ["suspended", 5n],
-  ])("a movement that was %s", async (outcome, change) => {
+  ])("of a movement that was %s", async (outcome, change) => {
     const movement = movementOf({ change });
     expect(await one.books.record(token, movement)).toBe(outcome);
     await expect(one.books.record(token, movement)).resolves.toBe("known");
     expect(await one.books.watch(token)).toMatchObject({ expected: 9n + change });
   });
 
-  it("a watch that has begun", async () => {
+  it("of a started watch", async () => {
     await expect(one.books.startWatch(token, { amount: 70n, slot: 7n })).resolves.toBeUndefined();
     expect(await one.books.watch(token)).toMatchObject({ opening: 9n, slot: 0n });
   });
 
-  it("a transfer that was assigned, to its owner only", async () => {
+  it("of an assignment, to its owner only", async () => {
     const { txSignature } = movementOf();
     await one.books.record(token, movementOf({ txSignature }));
     const assignment = { txSignature, to: { accountId: account }, reason: "his" };
@@ -98,7 +98,7 @@ describe("again is told", () => {
     expect(await balance()).toBe(PRICE);
   });
 
-  it("a receipt that was refunded", async () => {
+  it("of a refund", async () => {
     const call = callOf(account, { payment: paymentOf(depositOf()) });
     await one.ledger.authorize(call);
     const receiptId = await chargeOf(one.ledger, completed(call));

@@ -30,7 +30,7 @@ let notifications: Notifications;
 let answers: ReplayCache;
 let ledger: PostgresLedger;
 let now: number;
-/** How often the ledger asked the database. */
+/** Number of ledger queries. */
 let asked = 0;
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A call with a key that was charged, and what came of it. */
+/** A charged call with a key, and its result. */
 async function charged(
   change: Partial<CallAuthorization> = {},
 ): Promise<{ call: CallAuthorization; finished: RunEndResult }> {
@@ -70,7 +70,10 @@ async function charged(
   return { call, finished: await ledger.finish(completed(call)) };
 }
 
-/** The same call once more. @returns what the ledger says, and how often it asked the database for that */
+/**
+ * Repeats the call.
+ * @returns the ledger's result and the number of queries
+ */
 async function repeat(call: CallAuthorization, change: Partial<CallAuthorization> = {}) {
   const before = asked;
   const begun = await ledger.authorize({ ...call, runId: newRunId(), ...change });
@@ -78,22 +81,22 @@ async function repeat(call: CallAuthorization, change: Partial<CallAuthorization
 }
 
 function receiptIn(finished: RunEndResult) {
-  if (finished.kind !== "captured" || !finished.receipt) throw new Error("it was not charged");
+  if (finished.kind !== "captured" || !finished.receipt) throw new Error("not charged");
   return finished.receipt;
 }
 
-it("answers a repeat without the database, with what was stored", async () => {
+it("replays a call without a query, with the stored result", async () => {
   const { call, finished } = await charged();
   const replay = { kind: "replay", result: { answer: 42 }, receipt: receiptIn(finished) };
   expect(await repeat(call)).toEqual({ begun: replay, asked: 0 });
-  // What is told from memory is what the database tells.
+  // The cached replay equals the one from the database.
   now += 300_000;
   const { begun, asked: again } = await repeat(call);
   expect(begun).toEqual(replay);
   expect(again).toBeGreaterThan(0);
 });
 
-it("answers a free call with a key, which has no receipt", async () => {
+it("replays a free call with a key, which has no receipt", async () => {
   const { call } = await charged({ price: 0n });
   expect(await repeat(call)).toEqual({
     begun: { kind: "replay", result: { answer: 42 }, receipt: undefined },
@@ -101,7 +104,7 @@ it("answers a free call with a key, which has no receipt", async () => {
   });
 });
 
-it("knows a call by its account, its key and its parameters", async () => {
+it("identifies a call by account, key and parameters", async () => {
   const { call } = await charged();
   expect((await repeat(call, { fingerprint: fingerprintOf("another") })).begun).toEqual({ kind: "mismatch" });
   expect((await repeat(call, { idempotencyKey: "other" })).begun).toEqual({ kind: "started" });
@@ -109,7 +112,7 @@ it("knows a call by its account, its key and its parameters", async () => {
   expect((await repeat(call, { accountId: stranger })).begun).toEqual({ kind: "insufficient", balance: 0n });
 });
 
-it("asks the database for a call that was paid by a transaction, as that may be reversed", async () => {
+it("queries the database for a call paid by a transaction, which may be reversed", async () => {
   const deposit = depositOf();
   const { call } = await charged({ payment: paymentOf(deposit) });
   const { begun, asked: times } = await repeat(call, { payment: undefined });
@@ -117,7 +120,7 @@ it("asks the database for a call that was paid by a transaction, as that may be 
   expect(times).toBeGreaterThan(0);
 });
 
-it("tells of a refund within a second, wherever it was given", async () => {
+it("reflects a refund within a second, on every instance", async () => {
   const { call, finished } = await charged();
   const { receiptId } = receiptIn(finished);
   await new PostgresRefunds(pool).refund({ receiptId, reason: "test" });
@@ -126,7 +129,7 @@ it("tells of a refund within a second, wherever it was given", async () => {
     .toMatchObject({ kind: "replay", receipt: { status: "refunded", refunded: PRICE } });
 });
 
-it("asks the database as long as it may have missed a refund, and for what it knew before", async () => {
+it("queries the database while a refund may have been missed, also for entries cached before", async () => {
   const { call } = await charged();
   await notifications.stop();
   await expect.poll(() => notifications.live).toBe(false);
@@ -136,7 +139,7 @@ it("asks the database as long as it may have missed a refund, and for what it kn
   expect((await repeat(call)).asked).toBeGreaterThan(0);
 });
 
-it("tells and remembers nothing while the connection on which it hears of refunds is silent", async () => {
+it("neither replays nor caches while the notification connection is silent", async () => {
   const { call } = await charged();
   const connection = { live: true, subscribe: () => {} };
   const own = new ReplayCache({ clock: { now: () => now }, notifications: connection });
@@ -149,7 +152,7 @@ it("tells and remembers nothing while the connection on which it hears of refund
   expect(own.find({ ...call, idempotencyKey: "late" })).toBeUndefined();
 });
 
-it("does not remember an answer whose charge was given back while it was on its way", async () => {
+it("does not cache a result whose charge was refunded before it was stored", async () => {
   const { call, finished } = await charged({ idempotencyKey: "first" });
   const receipt = receiptIn(finished);
   const late = { ...call, idempotencyKey: "second" };
@@ -162,7 +165,7 @@ it("does not remember an answer whose charge was given back while it was on its 
   expect(answers.find(late)).toMatchObject({ kind: "replay" });
 });
 
-it("remembers no answer that was not charged, as its run had been released", async () => {
+it("does not cache a result that was not charged because its run was released", async () => {
   const call = callOf(await makeAccount(pool, PRICE), { idempotencyKey: "mine" });
   await ledger.authorize(call);
   await expireLeases(pool, call);
@@ -171,7 +174,7 @@ it("remembers no answer that was not charged, as its run had been released", asy
   expect((await repeat(call)).begun).toEqual({ kind: "started" });
 });
 
-it("remembers no answers that are long", async () => {
+it("does not cache long results", async () => {
   const call = callOf(await makeAccount(pool, PRICE), { idempotencyKey: "mine" });
   await ledger.authorize(call);
   await ledger.finish({ ...completed(call), result: { answer: "x".repeat(20_000) } });

@@ -23,7 +23,7 @@ beforeEach(async () => {
   await instance.pool.query("truncate idempotency, console_session");
 });
 
-/** Answers that are kept no longer, of one account. */
+/** Expired claims of one account. */
 async function expired(count: number, daysAgo = 0): Promise<void> {
   const account = await makeAccount(instance.pool, 0n);
   await instance.pool.query(
@@ -39,8 +39,8 @@ async function counted(table: "idempotency" | "console_session"): Promise<number
   return Number(rows[0]?.count);
 }
 
-describe("what is old", () => {
-  it("is removed in small batches, with rests in between", async () => {
+describe("expired rows", () => {
+  it("are deleted in small batches with pauses", async () => {
     await expired(220);
     const left: number[] = [];
     const rest = async () => void left.push(await counted("idempotency"));
@@ -51,7 +51,7 @@ describe("what is old", () => {
     expect(await counted("idempotency")).toBe(0);
   });
 
-  it("is removed from where the batch before ended, and what turns up before that in the next round", async () => {
+  it("are deleted from where the last batch ended, and earlier ones in the next run", async () => {
     await expired(220);
     let late = expired;
     const rest = async () => {
@@ -63,7 +63,7 @@ describe("what is old", () => {
     expect(await removal.deleteExpired(["claims"])).toBe(1);
   });
 
-  it("does not wait for other things of which there are many", async () => {
+  it("are deleted although another kind has many", async () => {
     await expired(320);
     const account = await makeAccount(instance.pool, 0n);
     await instance.pool.query(
@@ -77,7 +77,7 @@ describe("what is old", () => {
     expect(left).toEqual([1, 0, 0]);
   });
 
-  it("is left where it is once the instance stops, at once", async () => {
+  it("are kept once the instance stops", async () => {
     await expired(220);
     const resting = Promise.withResolvers<void>();
     const removal = new Retention({
@@ -95,23 +95,23 @@ describe("what is old", () => {
   });
 });
 
-describe("rests", () => {
+describe("pauses of the retention job", () => {
   it("leave nearly all of the time to calls", () => {
     expect(pauseAfter(10, 1, 0)).toBeCloseTo(190);
   });
 
-  it("are longer the more instances there are, so that all of them together take no more than one", () => {
+  it("grow with the number of instances, so that together they use one budget", () => {
     expect(pauseAfter(10, 4, 0)).toBeCloseTo(790);
   });
 
-  it("get shorter while there is no end to the work, but leave half of the time", () => {
+  it("shrink during a backlog, but leave half of the time", () => {
     const minute = 60_000;
     expect(
       [0, 9, 10, 20, 30, 40, 600].map((lasted) => Math.round(pauseAfter(10, 1, lasted * minute))),
     ).toEqual([190, 190, 90, 40, 15, 10, 10]);
   });
 
-  it("are told of the instances that work on this database", async () => {
+  it("use the number of instances on this database", async () => {
     const others = [randomUUID(), randomUUID()].map((id) =>
       openPool(database.url, { max: 2, applicationName: `toolgate ${id}` }),
     );

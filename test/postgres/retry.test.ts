@@ -9,7 +9,7 @@ function databaseError(code: string): DatabaseError {
   return error;
 }
 
-/** Fails with these errors, one after the other, then answers. */
+/** Fails with these errors in turn, then succeeds. */
 function failing(...errors: Error[]): () => Promise<string> {
   return () => {
     const error = errors.shift();
@@ -17,8 +17,8 @@ function failing(...errors: Error[]): () => Promise<string> {
   };
 }
 
-describe("a statement that may happen twice", () => {
-  it("is sent again after a deadlock, a serialization failure, a lost or refused connection", async () => {
+describe("a repeatable statement", () => {
+  it("is retried after a deadlock, a serialization failure, and a lost or refused connection", async () => {
     const lost = [
       new Error("Connection terminated unexpectedly"),
       Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
@@ -27,13 +27,13 @@ describe("a statement that may happen twice", () => {
     expect(await withRetry(60_000, failing(...codes, ...lost, new AggregateError(lost)))).toBe("done");
   });
 
-  it("is not sent again after an error of its own", async () => {
+  it("is not retried after other errors", async () => {
     for (const error of [databaseError("23514"), databaseError("42601"), new TypeError("bug")]) {
       await expect(withRetry(60_000, failing(error))).rejects.toBe(error);
     }
   });
 
-  it("is UNAVAILABLE when the database stays away for too long", async () => {
+  it("fails with UNAVAILABLE when the database stays unreachable", async () => {
     for (const code of ["57P03", "55000", "3D000"]) {
       const away = () => Promise.reject(databaseError(code));
       await expect(withRetry(50, away)).rejects.toBeInstanceOf(DatabaseUnavailableError);
@@ -41,7 +41,7 @@ describe("a statement that may happen twice", () => {
     }
   });
 
-  it("is given up in time although the machine's clock is set back", async () => {
+  it("fails in time although the system clock is set back", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: 1e12 });
     const away = () => {
       vi.setSystemTime(Date.now() - 3_600_000);
@@ -51,14 +51,14 @@ describe("a statement that may happen twice", () => {
     vi.useRealTimers();
   });
 
-  it("that is undone every time is UNAVAILABLE, and says what undoes it to the log alone", async () => {
+  it("fails with UNAVAILABLE after repeated rollbacks, with the reason in the log only", async () => {
     const cause = databaseError("40P01");
     const error = await withRetry(60_000, () => Promise.reject(cause)).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(DatabaseBusyError);
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1, cause });
   });
 
-  it.each(["55P03", "57014"])("that waited for a lock in vain (%s) is not sent again", async (code) => {
+  it.each(["55P03", "57014"])("is not retried after a lock timeout (%s)", async (code) => {
     const run = vi.fn(() => Promise.reject(databaseError(code)));
     await expect(withRetry(60_000, run)).rejects.toBeInstanceOf(DatabaseBusyError);
     expect(run).toHaveBeenCalledOnce();

@@ -23,7 +23,7 @@ const EXECUTED = (
     ?.match(/\w+/g) ?? []
 ).toSorted();
 
-/** Every function of the ledger, with what makes its rights. */
+/** Every ledger function with its security attributes. */
 const FUNCTIONS = `
   select proname as name, prosecdef as definer, coalesce(array_to_string(proconfig, ';'), '') as config,
          has_function_privilege('public', oid, 'execute') as public
@@ -53,8 +53,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe("every function that writes", () => {
-  it("writes with its owner's rights, on a search path of its own, and for nobody unasked", async () => {
+describe("functions that write", () => {
+  it("run as their owner with a fixed search path and no public grant", async () => {
     const { rows } = await owner.pool.query<{
       name: string;
       definer: boolean;
@@ -68,8 +68,8 @@ describe("every function that writes", () => {
   });
 });
 
-describe("a role that may read and execute alone", () => {
-  it("serves calls, and does the treasury's work", async () => {
+describe("a role that may only read and execute", () => {
+  it("serves calls and the treasury jobs", async () => {
     const account = await makeAccount(owner.pool, 5n * PRICE);
     const paid = callOf(account, { payment: paymentOf(depositOf({ slot: 2n })), idempotencyKey: "k" });
     expect(await serving.ledger.authorize(paid)).toEqual({ kind: "started" });
@@ -105,7 +105,7 @@ describe("a role that may read and execute alone", () => {
     await expectCleanAudit(serving.pool);
   });
 
-  it("can change no table by itself", async () => {
+  it("cannot change any table directly", async () => {
     const { rows } = await owner.pool.query<{ name: string }>(
       "select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and relname <> 'migration'",
     );
@@ -129,7 +129,7 @@ describe("a role that may read and execute alone", () => {
     }
   });
 
-  it("cannot make a function write to its own tables of the same names", async () => {
+  it("cannot redirect a function to its own tables of the same names", async () => {
     const account = await makeAccount(owner.pool, 0n);
     const pool = openPool(serving.pool.options.connectionString ?? "", { max: 1, applicationName: "shadow" });
     try {

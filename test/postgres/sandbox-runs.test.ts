@@ -18,7 +18,7 @@ import {
   type Instance,
 } from "./fixture.ts";
 
-/** Executions of code as the database knows them: two instances, with the rights that production has. */
+/** Sandbox executions on two instances, with production grants. */
 const silent = { warn: () => {}, error: () => {} };
 let database: TestDatabase;
 let owner: Instance;
@@ -36,7 +36,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** An instance, what it heard, and its executions. */
+/** An instance, its notifications and its executions. */
 interface Hearing {
   instance: Instance;
   runs: PostgresSandboxRuns;
@@ -44,7 +44,7 @@ interface Hearing {
   close(): Promise<void>;
 }
 
-/** @param looks whether it looks for cancels besides being told of them */
+/** @param looks whether it polls for cancel requests besides notifications */
 function open(looks = true): Hearing {
   const url = servingUrl(database.url);
   const instance = openInstance(url);
@@ -63,7 +63,7 @@ function open(looks = true): Hearing {
 
 const newKey = () => newId("key", systemClock, systemRandom);
 
-/** A run of the ledger that holds its price, and what begins an execution in it. */
+/** A ledger run with a hold, and the start of an execution in it. */
 async function started(at: Hearing, more: Partial<SandboxRunStart> = {}) {
   const accountId = more.accountId ?? (await makeAccount(owner.pool, 20n * PRICE));
   const call = callOf(accountId, { tool: "sandbox_execute" });
@@ -79,7 +79,7 @@ async function started(at: Hearing, more: Partial<SandboxRunStart> = {}) {
   return { call, start, accountId };
 }
 
-/** How a beginning came out: "begun", or the code of its refusal. */
+/** The outcome of a start: "begun" or the error code. */
 async function begin(at: Hearing, start: SandboxRunStart): Promise<string> {
   return at.runs.begin(start).then(
     () => "begun",
@@ -87,8 +87,8 @@ async function begin(at: Hearing, start: SandboxRunStart): Promise<string> {
   );
 }
 
-describe("an execution", () => {
-  it("is found by its run and by its name, by its own account alone", async () => {
+describe("a sandbox execution", () => {
+  it("is found by run and by name, by its account only", async () => {
     const { start, accountId } = await started(one, { name: "mine" });
     await one.runs.begin(start);
     const known = { runId: start.runId, status: "running" };
@@ -100,12 +100,12 @@ describe("an execution", () => {
     expect(await two.runs.find(accountId, "another")).toBeUndefined();
   });
 
-  it("begins once, also when it is sent again after a lost answer", async () => {
+  it("starts once, also when retried after a lost response", async () => {
     const { start } = await started(one, { name: "again", mostPerAccount: 1 });
     expect([await begin(one, start), await begin(one, start)]).toEqual(["begun", "begun"]);
   });
 
-  it("is what its end said, and stays so", async () => {
+  it("keeps the status of its end", async () => {
     const { call, start, accountId } = await started(one);
     await one.runs.begin(start);
     expect(await one.runs.end(start.runId, "timeout")).toBe("timeout");
@@ -115,7 +115,7 @@ describe("an execution", () => {
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "timeout" });
   });
 
-  it("has failed when its run is over without an end: its instance died, or the engine lost it", async () => {
+  it("has failed when its run ended without a status: its instance died or the engine lost it", async () => {
     const { call, start, accountId } = await started(one, { name: "lost" });
     await one.runs.begin(start);
     await expireLeases(owner.pool, call);
@@ -129,38 +129,35 @@ describe("an execution", () => {
   });
 });
 
-describe("the executions of one account", () => {
-  it.each([1, 2, 3])(
-    "are %i at most, however many begin at once, with whichever keys and wherever",
-    async (mostPerAccount) => {
-      const accountId = await makeAccount(owner.pool, 20n * PRICE);
-      const all = [];
-      for (let n = 0; n < 10; n++) {
-        const at = n % 2 === 0 ? one : two;
-        all.push({ at, ...(await started(at, { accountId, mostPerAccount })) });
-      }
-      const outcomes = await Promise.all(all.map(({ at, start }) => begin(at, start)));
-      expect(outcomes.filter((outcome) => outcome === "begun")).toHaveLength(mostPerAccount);
-      expect(outcomes.filter((outcome) => outcome === "RATE_LIMITED")).toHaveLength(10 - mostPerAccount);
+describe("concurrent executions of an account", () => {
+  it.each([1, 2, 3])("are limited to %i over all keys and instances", async (mostPerAccount) => {
+    const accountId = await makeAccount(owner.pool, 20n * PRICE);
+    const all = [];
+    for (let n = 0; n < 10; n++) {
+      const at = n % 2 === 0 ? one : two;
+      all.push({ at, ...(await started(at, { accountId, mostPerAccount })) });
+    }
+    const outcomes = await Promise.all(all.map(({ at, start }) => begin(at, start)));
+    expect(outcomes.filter((outcome) => outcome === "begun")).toHaveLength(mostPerAccount);
+    expect(outcomes.filter((outcome) => outcome === "RATE_LIMITED")).toHaveLength(10 - mostPerAccount);
 
-      const first = all[outcomes.indexOf("begun")];
-      const refused = all[outcomes.indexOf("RATE_LIMITED")];
-      if (!first || !refused) throw new Error("there is one of each");
-      await expect(refused.at.runs.begin(refused.start)).rejects.toMatchObject({
-        retryAfterSeconds: 1,
-        message: expect.stringMatching(
-          new RegExp(`^${mostPerAccount} executions of this account.*sandbox_cancel.*nothing was charged`),
-        ),
-      });
-      expect(await begin(two, (await started(two)).start), "another account").toBe("begun");
-      await first.at.runs.end(first.start.runId, "succeeded");
-      expect(await begin(refused.at, refused.start)).toBe("begun");
-    },
-  );
+    const first = all[outcomes.indexOf("begun")];
+    const refused = all[outcomes.indexOf("RATE_LIMITED")];
+    if (!first || !refused) throw new Error("there is one of each");
+    await expect(refused.at.runs.begin(refused.start)).rejects.toMatchObject({
+      retryAfterSeconds: 1,
+      message: expect.stringMatching(
+        new RegExp(`^${mostPerAccount} executions of this account.*sandbox_cancel.*nothing was charged`),
+      ),
+    });
+    expect(await begin(two, (await started(two)).start), "another account").toBe("begun");
+    await first.at.runs.end(first.start.runId, "succeeded");
+    expect(await begin(refused.at, refused.start)).toBe("begun");
+  });
 });
 
-describe("a name", () => {
-  it("belongs to one active execution of the account, whichever of its keys it came with", async () => {
+describe("an execution name", () => {
+  it("belongs to one active execution of the account, over all keys", async () => {
     const { call, start, accountId } = await started(one, { name: "taken" });
     await one.runs.begin(start);
     const second = await started(two, { name: "taken", accountId });
@@ -175,8 +172,8 @@ describe("a name", () => {
   });
 });
 
-describe("a cancel", () => {
-  it("is heard by the instance that has the execution, and by no other", async () => {
+describe("a cancel request", () => {
+  it("reaches the instance with the execution only", async () => {
     const { start } = await started(one);
     await one.runs.begin(start);
     expect(await two.runs.requestCancel(start.runId)).toBe(true);
@@ -185,7 +182,7 @@ describe("a cancel", () => {
     await one.runs.end(start.runId, "cancelled");
   });
 
-  it("is told to that instance, and not only found when it looks", async () => {
+  it("arrives by notification, not only by polling", async () => {
     const told = open(false);
     try {
       const { start } = await started(told);
@@ -199,7 +196,7 @@ describe("a cancel", () => {
     }
   });
 
-  it("is heard time and again until the end, also when nothing was told of it", async () => {
+  it("is repeated until the execution ends, also without notifications", async () => {
     const { start } = await started(one);
     await one.runs.begin(start);
     await owner.pool.query("update sandbox_run set cancel_requested_at = now() where run_id = $1", [
@@ -213,7 +210,7 @@ describe("a cancel", () => {
     expect(times()).toBe(before);
   });
 
-  it("that came before the end makes it one, and is accepted as often as it is asked for until then", async () => {
+  it("cancels the execution when it comes before the end, and is accepted repeatedly", async () => {
     const { start, accountId } = await started(one);
     await one.runs.begin(start);
     expect([await two.runs.requestCancel(start.runId), await one.runs.requestCancel(start.runId)]).toEqual([
@@ -225,7 +222,7 @@ describe("a cancel", () => {
     expect(await two.runs.requestCancel(start.runId)).toBe(false);
   });
 
-  it("that comes after the end changes nothing", async () => {
+  it("changes nothing after the end", async () => {
     const { call, start, accountId } = await started(one);
     await one.runs.begin(start);
     await one.runs.end(start.runId, "succeeded");
@@ -234,7 +231,7 @@ describe("a cancel", () => {
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "succeeded" });
   });
 
-  it("and an end at the same time never both count", async () => {
+  it("and a concurrent end never both count", async () => {
     const accountId = await makeAccount(owner.pool, 20n * PRICE);
     for (let n = 0; n < 15; n++) {
       const { start } = await started(one, { accountId });
@@ -247,7 +244,7 @@ describe("a cancel", () => {
     }
   });
 
-  it("of one whose engine failed afterwards stays one", async () => {
+  it("counts although the engine fails afterwards", async () => {
     const { call, start, accountId } = await started(one);
     await one.runs.begin(start);
     await two.runs.requestCancel(start.runId);
@@ -256,8 +253,8 @@ describe("a cancel", () => {
   });
 });
 
-describe("what was over two days ago", () => {
-  it("is forgotten, batch after batch, but nothing that is active or younger", async () => {
+describe("executions that ended two days ago", () => {
+  it("are deleted in batches, but no active or newer ones", async () => {
     const accountId = await makeAccount(owner.pool, 20n * PRICE);
     const over = await started(one, { accountId });
     await one.runs.begin(over.start);

@@ -17,11 +17,11 @@ afterAll(async () => {
 });
 
 describe("the schema", () => {
-  it("is what the entities say: tables, columns, types, keys and indexes", async () => {
+  it("matches the entities: tables, columns, types, keys and indexes", async () => {
     const orm = await openOrm(database.url, 1);
     try {
       const sql = await orm.schema.getUpdateSchemaSQL({ safe: false, dropTables: false, wrap: false });
-      // Checks are the migrations' own: entities do not repeat them.
+      // Migrations own the checks; entities do not repeat them.
       const difference = sql
         .split("\n")
         .filter((line) => line !== "" && !/drop constraint "\w+_check";$/.test(line));
@@ -31,7 +31,7 @@ describe("the schema", () => {
     }
   });
 
-  it("keeps transfers, receipts and movements as they were written", async () => {
+  it("protects transfers, receipts and movements from changes", async () => {
     const account = await makeAccount(instance.pool, PRICE);
     const call = callOf(account);
     await instance.ledger.authorize(call);
@@ -47,7 +47,7 @@ describe("the schema", () => {
     }
   });
 
-  it("lies on a database that does not forget", async () => {
+  it("is on a durable database", async () => {
     expect(await checkDurability(instance.pool)).toEqual([]);
     const forgetful = openPool(`${database.url}?options=-c%20synchronous_commit%3Doff`, {
       max: 1,

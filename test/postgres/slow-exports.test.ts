@@ -40,7 +40,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => server.close()));
 });
 
-/** An account with adjustments of an hour ago, whose statement is larger than what the machine keeps for a reader. */
+/** An account with adjustments of an hour ago, whose statement exceeds the socket buffers. */
 async function account(rows = ROWS): Promise<string> {
   const accountId = newId("acct", systemClock, systemRandom);
   const id = uuidOf("acct", accountId);
@@ -68,7 +68,7 @@ async function serve(accountId: string) {
   return server;
 }
 
-/** Reads the beginning of a statement, and nothing more. */
+/** Reads the beginning of a statement only. */
 async function stall(port: number): Promise<void> {
   const socket = connect(port, "127.0.0.1").on("error", () => {});
   sockets.push(socket);
@@ -86,8 +86,8 @@ async function savedIn(server: Awaited<ReturnType<typeof serve>>): Promise<{ lin
   return { lines, ms: performance.now() - since };
 }
 
-describe("readers of statements that stall", () => {
-  it("keep no transaction open, and no other account from its own", async () => {
+describe("stalled statement readers", () => {
+  it("keep no transaction open and do not block other accounts", async () => {
     const [slow, other, quick] = [await account(), await account(), await account()];
     await pool.query("vacuum analyze transfer");
     const [slowServer, otherServer, quickServer] = [
@@ -106,14 +106,14 @@ describe("readers of statements that stall", () => {
   });
 });
 
-describe("a statement that is read while entries are added", () => {
-  it("has the entries that there were at its beginning, and their balances", async () => {
+describe("an export during new entries", () => {
+  it("contains the entries and balances as of its start", async () => {
     const accountId = await account(1_200);
     await adjust(pool, accountId, 600);
     const late = await pool.connect();
     await late.query("begin");
     await adjust(late, accountId, 1);
-    // Numbered after it, and there before it.
+    // With a later number, but committed before.
     await adjust(pool, accountId, 3);
     const expected = await pool.query<{ id: bigint; amount: bigint }>(
       "select id, amount from transfer where credit = $1 order by id",
@@ -136,7 +136,7 @@ describe("a statement that is read while entries are added", () => {
     expect(all).toHaveLength(1_803);
   });
 
-  it("goes on when the database was away between two pages", async () => {
+  it("continues after the database was unreachable between two pages", async () => {
     const accountId = await account(1_200);
     const { rows } = await statements.export(accountId, WHOLE);
     let read = 0;

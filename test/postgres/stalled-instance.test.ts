@@ -51,7 +51,7 @@ async function untilSessions(count: number): Promise<void> {
     .toBe(count);
 }
 
-/** A run whose lease ended one second ago. */
+/** A run whose lease expired one second ago. */
 async function begin() {
   await untilSessions(1);
   const account = await makeAccount(other.pool, PRICE);
@@ -61,15 +61,15 @@ async function begin() {
   return { account, call };
 }
 
-describe("a run whose lease has ended", () => {
-  it("is left to its instance while that is connected, and charged once", async () => {
+describe("a run with an expired lease", () => {
+  it("is left to its connected instance and charged once", async () => {
     const { account, call } = await begin();
     expect(await other.sweeper.sweep()).toBe(0);
     expect(await stalled.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
     expect(await other.ledger.balance(account)).toBe(0n);
   });
 
-  it("is released once it has been over for four leases, also while its instance is connected", async () => {
+  it("is released four leases later, also while its instance is connected", async () => {
     const { account, call } = await begin();
     const over = "update run set lease_until = now() - $2 * interval '1 millisecond' where id = $1";
     await other.pool.query(over, [uuidFromId("run", call.runId), 4 * LEASE_MS - 2_000]);
@@ -88,7 +88,7 @@ describe("a run whose lease has ended", () => {
     expect(await other.ledger.balance(account)).toBe(PRICE);
   });
 
-  it("is never released by its own instance while that works on it, and at once when it was let go", async () => {
+  it("is never released by its own instance while in use, and at once when given up", async () => {
     const { account, call } = await begin();
     await other.pool.query("update run set lease_until = now() - interval '1 day' where id = $1", [
       uuidFromId("run", call.runId),
@@ -100,7 +100,7 @@ describe("a run whose lease has ended", () => {
   });
 });
 
-it("keeps a run from before it begins, and lets it go when it does not", async () => {
+it("has its lease renewed before it starts, until the start fails", async () => {
   const [funded, poor] = [await makeAccount(other.pool, PRICE), await makeAccount(other.pool, 0n)];
   const [call, refused] = [callOf(funded), callOf(poor)];
   const run = uuidFromId("run", call.runId);
@@ -118,7 +118,7 @@ it("keeps a run from before it begins, and lets it go when it does not", async (
   expect(stalled.leases.runIds).toEqual([]);
 });
 
-it("stops while a server that has gone leaves the lock unanswered", async () => {
+it("stops although an unreachable server never confirms the lock", async () => {
   const asked = Promise.withResolvers<void>();
   const [AUTHENTICATED, READY] = [
     Buffer.from("520000000800000000", "hex"),

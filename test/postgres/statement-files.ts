@@ -9,7 +9,7 @@ import { parseCsv } from "../support/csv.ts";
 import { serveExports } from "../transport/export-server.ts";
 import { KEY_NAMES, type BookedTransfer, type StatementWorld } from "./statement-fixture.ts";
 
-/** What the files of the world's account say, read by themselves. */
+/** Compares the exported files with the test's own reading of the ledger. */
 export function describeFiles(
   get: () => { world: StatementWorld; statements: PostgresStatements; day: (ago: number) => Date },
 ) {
@@ -34,8 +34,8 @@ export function describeFiles(
   };
   const dayOf = (ago: number) => get().day(ago).toISOString().slice(0, 10);
 
-  describe("the statement as a file", () => {
-    it("has every transfer, oldest first, to the micro-USD", async () => {
+  describe("a statement export", () => {
+    it("contains every transfer, oldest first, exact to the micro-USD", async () => {
       const { world } = get();
       const rows = await saved("statement.csv");
       let balance = 0n;
@@ -50,7 +50,7 @@ export function describeFiles(
       }
     });
 
-    it("of a span begins with the balance of then, and ends where the next span begins", async () => {
+    it("starts with the opening balance and ends where the next span starts", async () => {
       const { world } = get();
       const [whole, early, late] = [
         await saved("statement.csv"),
@@ -76,8 +76,8 @@ export function describeFiles(
     });
   });
 
-  describe("receipts and runs as files", () => {
-    it("are what the lists have, narrowed alike", async () => {
+  describe("receipt and run exports", () => {
+    it("match the lists with the same filters", async () => {
       const { world } = get();
       const receipts = await saved("receipts.csv");
       const charged = world.transfers.filter(({ kind }) => kind === "charge");
@@ -111,7 +111,7 @@ export function describeFiles(
       ["runs.csv?status=done", /^status: must be one of active, completed, failed, cancelled/],
       ["receipts.csv?key_id=mine", /^key_id: must be a key's identifier/],
       ["receipts.csv?from=2026-01-02&to=2026-01-01", /^to: must be after from/],
-    ])("are refused as %s, naming the parameter", async (path, message) => {
+    ])("reject %s and name the parameter", async (path, message) => {
       const response = await server.get(`/console/export/${path}`);
       expect([response.status, await response.json()]).toEqual([
         400,
@@ -124,17 +124,17 @@ export function describeFiles(
 const sorted = (texts: readonly (string | undefined)[]) =>
   [...texts].sort((a = "", b = "") => (a < b ? -1 : a > b ? 1 : 0));
 
-/** Six decimals, by hand. */
+/** Formats six decimals independently. */
 function usdc(amount: bigint): string {
   const [sign, digits] = [amount < 0n ? "-" : "", String(amount < 0n ? -amount : amount).padStart(7, "0")];
   return `${sign}${digits.slice(0, digits.length - 6)}.${digits.slice(digits.length - 6)}`;
 }
 
-/** An apostrophe before what may begin a formula. */
+/** Prefixes possible formulas with an apostrophe. */
 const safe = (text: string) =>
   text.replace(/^([=+\-@\t\r\n])/, "'$1").replaceAll(/;(\s*)([=+\-@])/g, ";$1'$2");
 
-/** Of the account's kinds. */
+/** Kinds of the account's entries. */
 const [CALLS, ON_CHAIN] = [
   ["charge", "refund"],
   ["deposit", "assignment", "reversal"],

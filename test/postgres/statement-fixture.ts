@@ -7,11 +7,11 @@ import { systemClock, systemRandom } from "../../src/system.ts";
 import { callOf, completed, depositOf, failed } from "./fixture.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
 
-/** A transfer of the ledger, as the test reads it by itself. */
+/** A ledger transfer, read by the test itself. */
 export interface BookedTransfer {
   id: bigint;
   kind: string;
-  /** What it added to the account. */
+  /** Change of the account's balance. */
   amount: bigint;
   ref: string;
   note: string | null;
@@ -32,10 +32,10 @@ const TOOLS = ["inference_chat", "sandbox_execute", "vram_estimate", '=cmd|" /C 
 export const KEY_NAMES = ["+1 key", 'quo"ted, and\r\nbroken', "schlüssel 🔑"];
 const NOTES = ['=HYPERLINK("http://x")', "-2+3;=1+1", "@sum", "\tout", 'a, "b"\nc', "price -5 €", ""];
 
-/** How many calls the account has made. */
+/** Number of calls of the account. */
 export const CALLS = 10_000;
 
-/** One account with some of everything that a ledger can have, over the last forty days. */
+/** An account with every kind of entry over the last forty days. */
 export interface StatementWorld {
   treasurer: Treasurer;
   accountId: string;
@@ -43,7 +43,7 @@ export interface StatementWorld {
   transfers: BookedTransfer[];
   /** By identifier, hex. */
   runs: Map<string, RecordedRun>;
-  /** `rcpt_…`, by the run's identifier, hex. */
+  /** `rcpt_…`, by run identifier in hex. */
   receipts: Map<string, string>;
 }
 
@@ -86,7 +86,7 @@ async function makeKeys(pool: Pool, accountId: string): Promise<string[]> {
   return keyIds;
 }
 
-/** Deposits, some of which are taken back, adjustments both ways, and a transfer that was assigned. */
+/** Deposits (some reversed), adjustments both ways, and an assigned transfer. */
 async function moveMoney(treasurer: Treasurer, accountId: string): Promise<void> {
   const { pool, ledger, books, suspense } = treasurer;
   const account = uuidOf("acct", accountId);
@@ -113,7 +113,7 @@ async function call({ ledger }: Treasurer, accountId: string): Promise<string[]>
   for (let done = 0; done < CALLS; done += 2_000) {
     const calls = Array.from({ length: 2_000 }, (_, m): CallAuthorization => {
       const n = done + m;
-      // Identifiers of when the calls are dated, as they have outside of tests.
+      // Identifiers with the time of the calls' dates, as in production.
       const clock = { now: () => start + Math.floor((n * 40 * 86_400_000) / CALLS) };
       const runId = newId("run", clock, systemRandom);
       return callOf(accountId, {
@@ -134,8 +134,8 @@ async function call({ ledger }: Treasurer, accountId: string): Promise<string[]>
 }
 
 /**
- * Dates the transfers evenly over forty days until now, in the order of their numbers, and receipts with them; runs as their identifiers
- * say. Each midnight has a transfer at its stroke and one a microsecond earlier.
+ * Dates the transfers evenly over forty days until now, in order, with their receipts; runs by their
+ * identifiers. Each midnight has a transfer exactly at it and one a microsecond earlier.
  */
 async function date(pool: Pool): Promise<void> {
   await pool.query(`
@@ -160,7 +160,7 @@ async function date(pool: Pool): Promise<void> {
     alter table receipt enable trigger append_only`);
 }
 
-/** Gives the runs keys, but not the oldest. */
+/** Assigns keys to all runs except the oldest. */
 async function spread(pool: Pool, keyIds: readonly string[]): Promise<void> {
   await pool.query(
     `update run set key_id = case when numbered.n > 1000 then ($1::uuid[])[1 + numbered.n % 3] end

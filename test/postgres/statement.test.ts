@@ -42,12 +42,12 @@ const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amoun
 const amountsOf = (transfers: readonly BookedTransfer[]) => transfers.map(({ amount }) => amount);
 const charges = (from: Date, to: Date) =>
   world.transfers.filter(({ kind, time }) => kind === "charge" && time >= isoOf(from) && time < isoOf(to));
-/** With microseconds, as the test's own reading of the ledger has it. */
+/** With microseconds, like the test's own reading of the ledger. */
 const isoOf = (date: Date) => date.toISOString().replace("Z", "000Z");
 
 const spentOn = (transfers: readonly BookedTransfer[]) => -sum(amountsOf(transfers));
 
-/** In the order of their first ones. */
+/** In order of first appearance. */
 function grouped<Key>(
   transfers: readonly BookedTransfer[],
   keyOf: (transfer: BookedTransfer) => Key,
@@ -76,8 +76,8 @@ async function walk(
   }
 }
 
-describe(`after ${CALLS} calls`, () => {
-  it("the books balance", async () => {
+describe(`an account with ${CALLS} calls`, () => {
+  it("passes the audit", async () => {
     expect(world.transfers.filter(({ kind }) => kind === "charge").length).toBeGreaterThan(8_000);
     expect(new Set(world.transfers.map(({ kind }) => kind))).toEqual(
       new Set(["deposit", "assignment", "charge", "refund", "reversal", "adjustment"]),
@@ -85,7 +85,7 @@ describe(`after ${CALLS} calls`, () => {
     await expectCleanAudit(world.treasurer.pool);
   });
 
-  it("the balance is what all transfers add up to, less what is held", async () => {
+  it("has a balance equal to the sum of its transfers less holds", async () => {
     const balance = await statements.balance(world.accountId);
     expect(balance.held).toBeGreaterThan(0n);
     expect(balance.available + balance.held).toBe(sum(amountsOf(world.transfers)));
@@ -99,7 +99,7 @@ describe(`after ${CALLS} calls`, () => {
     await expect(statements.balance(`acct_${"0".repeat(32)}`)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  it("the entries are all transfers, newest first, each with the balance after it", async () => {
+  it("lists all transfers as entries, newest first, with the balance after each", async () => {
     const entries = await walk(world.accountId, 100);
     let balance = 0n;
     const expected = world.transfers.map(({ id, kind, amount, note }) => {
@@ -134,7 +134,7 @@ describe(`after ${CALLS} calls`, () => {
     ["by hours, beyond now", true, 5, -1],
     ["of one tool", false, 30, 0],
     ["of one key", false, 30, 0],
-  ])("usage %s adds up to the ledger's charges", async (which, hourly, daysAgo, until) => {
+  ])("reports usage %s that adds up to the ledger's charges", async (which, hourly, daysAgo, until) => {
     const tool = which === "of one tool" ? "vram_estimate" : undefined;
     const keyId = which === "of one key" ? world.keyIds[1] : undefined;
     const [from, to] = [day(daysAgo), until === undefined ? undefined : day(until)];
@@ -169,7 +169,7 @@ describe(`after ${CALLS} calls`, () => {
     });
     for (const parts of [usage.buckets, usage.tools, usage.keys]) expect(addedUp(parts)).toEqual(total);
     expect(usage.failures).toEqual([{ code: "TOOL_FAILED", calls: total.failed }]);
-    // Each bucket, tool and key by itself, from the transfers alone.
+    // Each bucket, tool and key separately, from transfers alone.
     const length = hourly ? "2026-01-01T00".length : "2026-01-01".length;
     expect(
       usage.buckets
@@ -201,7 +201,7 @@ describe(`after ${CALLS} calls`, () => {
     expect(usage.keys.length).toBe(keyId ? 1 : daysAgo > 36 ? 4 : 3);
   });
 
-  it("a day ends before midnight, and has every hour", async () => {
+  it("reports a day up to midnight with every hour", async () => {
     const edges = world.transfers.filter(
       ({ kind, time }) => kind === "charge" && /T(?:23:59:59\.999999|00:00:00\.000000)Z/.test(time),
     );
@@ -221,14 +221,14 @@ describe(`after ${CALLS} calls`, () => {
     );
     expect(before.total.spent).toBe(-sum(amountsOf(charges(day(10), day(9)))));
     expect(after.total.spent).toBe(-sum(amountsOf(charges(day(9), day(8)))));
-    // From within an hour: that hour counts whole. To within an hour: the last one is cut.
+    // Starts within an hour, which counts fully; ends within an hour, which is cut.
     const inside = await of(new Date(day(10).getTime() + 5_400_000), new Date(day(10).getTime() + 9_000_000));
     expect(inside.buckets.map(({ start }) => start.toISOString().slice(11, 16))).toEqual(["01:00", "02:00"]);
     const [hour, half] = [new Date(day(10).getTime() + 3_600_000), new Date(day(10).getTime() + 9_000_000)];
     expect(inside.total.spent).toBe(-sum(amountsOf(charges(hour, half))));
   });
 
-  it("usage without any is empty, and zero in every bucket", async () => {
+  it("reports zero usage in every bucket without calls", async () => {
     const accountId = await makeAccount(world.treasurer.pool, PRICE);
     const usage = await reports.usage({
       accountId,
@@ -245,7 +245,7 @@ describe(`after ${CALLS} calls`, () => {
       new Set(usage.buckets.map(({ usage }) => JSON.stringify({ ...usage }, (_, v: unknown) => String(v))))
         .size,
     ).toBe(1);
-    // Another account's key is no key of this one.
+    // Another account's key.
     const foreign = await reports.usage({
       accountId,
       from: day(3),
@@ -269,9 +269,9 @@ describe(`after ${CALLS} calls`, () => {
       /^to: at most 366 days/,
     ],
     ["more than 366 days until now", { from: new Date(0) }, /^from: at most 366 days/],
-    ["no time at all", { from: new Date(5), to: new Date(5) }, /^to: must be after from/],
-    ["the future alone", { from: new Date(Date.now() + 60_000) }, /^from: must be in the past/],
-  ])("usage of %s is refused, naming the field", async (_, change, message) => {
+    ["an empty span", { from: new Date(5), to: new Date(5) }, /^to: must be after from/],
+    ["the future only", { from: new Date(Date.now() + 60_000) }, /^from: must be in the past/],
+  ])("rejects usage of %s and names the field", async (_, change, message) => {
     const query = {
       accountId: world.accountId,
       from: day(1),
@@ -286,15 +286,15 @@ describe(`after ${CALLS} calls`, () => {
     });
   });
 
-  it("seven days by hours and 366 by days are not too long", async () => {
+  it("accepts usage of seven days by hours and 366 by days", async () => {
     const query = { accountId: world.accountId, to: day(0), tool: undefined, keyId: undefined };
     expect((await reports.usage({ ...query, from: day(7), hourly: true })).buckets).toHaveLength(168);
     expect((await reports.usage({ ...query, from: day(366), hourly: false })).buckets).toHaveLength(366);
   });
 });
 
-describe("a cursor of the entries", () => {
-  it("is good for its own account only, unchanged", async () => {
+describe("an entries cursor", () => {
+  it("is valid for its own account only, unchanged", async () => {
     const { nextCursor = "" } = await statements.entries({
       accountId: world.accountId,
       limit: 5,
@@ -322,8 +322,8 @@ describe("a cursor of the entries", () => {
 
 describeFiles(() => ({ world, statements, day }));
 
-// Last, as it goes on charging the account.
-describe("while calls are charged", () => {
+// Last, as it keeps charging the account.
+describe("entries during new charges", () => {
   const charge = async (accountId: string) => {
     const call = callOf(accountId);
     await world.treasurer.ledger.authorize(call);
@@ -331,15 +331,15 @@ describe("while calls are charged", () => {
   };
   const balances = (entries: readonly Entry[]) =>
     new Map(entries.map(({ transferId, balance }) => [transferId, balance]));
-  /** What the ledger says now was the balance after each transfer. */
+  /** The balance after each transfer by the ledger's current state. */
   const booked = async (accountId: string) => {
     let balance = 0n;
     const transfers = await transfersOf(world.treasurer.pool, accountId);
     return new Map(transfers.map(({ id, amount }) => [id, (balance += amount)]));
   };
 
-  it.each(["an old account", "an account of this minute"])(
-    "pages of %s agree with the ledger of their moment, also when a charge with a smaller number comes late",
+  it.each(["an old account", "a new account"])(
+    "agree over pages of %s with the ledger, also when a lower number commits late",
     async (which) => {
       const { pool, ledger, instanceId } = world.treasurer;
       const accountId =
@@ -359,7 +359,7 @@ describe("while calls are charged", () => {
       expect(balances(first.items)).toEqual(new Map([...(await booked(accountId))].slice(-2).toReversed()));
       await late.query("commit");
       late.release();
-      // It stands before what was shown already and before what comes next, and all that comes from here on counts it.
+      // It sorts before both shown and remaining entries, so every later page counts it.
       const second = await statements.entries({ accountId, limit: 2, cursor: first.nextCursor });
       expect(balances(second.items)).toEqual(
         new Map([...(await booked(accountId))].slice(-4, -2).toReversed()),
@@ -368,14 +368,14 @@ describe("while calls are charged", () => {
       expect(balances(third.items)).toEqual(
         new Map([...(await booked(accountId))].slice(-7, -4).toReversed()),
       );
-      // Its own but for its time, the first six bytes, which is the ledger's.
+      // Its own identifier except for the time (first six bytes), which is the ledger's.
       expect(third.items[0]?.receiptId?.slice(17)).toBe(receiptId.slice(17));
       const whole = await walk(accountId, 100);
       expect(balances(whole)).toEqual(new Map([...(await booked(accountId))].toReversed()));
     },
   );
 
-  it("each page adds up in itself, and the walk ends at the first entry", async () => {
+  it("add up on each page, and end at the first entry", async () => {
     const accountId = await makeAccount(world.treasurer.pool, 10_000n * PRICE);
     const walked = new AbortController();
     const charging = Promise.all(

@@ -36,7 +36,7 @@ async function fail(call: CallAuthorization): Promise<void> {
   await one.ledger.finish(failed(call));
 }
 
-describe("a key that its payment has left for another one", () => {
+describe("a key whose payment moved to another key", () => {
   let account: string;
   let payment: CallPayment;
   const callWith = (idempotencyKey: string, proof?: CallPayment) =>
@@ -48,7 +48,7 @@ describe("a key that its payment has left for another one", () => {
     await fail(callOf(account, { idempotencyKey: "left", payment }));
   }
 
-  it("stands for the call that the payment bought there, and is not charged again", async () => {
+  it("replays the call that the payment bought there, without a charge", async () => {
     await leave();
     const moved = callWith("next", payment);
     await fail(callWith("between", payment));
@@ -61,7 +61,7 @@ describe("a key that its payment has left for another one", () => {
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
 
-  it("gives its answer to a second payment too", async () => {
+  it("passes its result to a second payment too", async () => {
     await leave();
     const moved = callWith("next", payment);
     await one.ledger.authorize(moved);
@@ -71,7 +71,7 @@ describe("a key that its payment has left for another one", () => {
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
 
-  it("waits for that call when both come in one batch, or while it begins elsewhere", async () => {
+  it("waits for that call within one batch, or while it starts elsewhere", async () => {
     await leave();
     const begun = await Promise.all([
       one.ledger.authorize(callWith("next", payment)),
@@ -86,7 +86,7 @@ describe("a key that its payment has left for another one", () => {
     expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in_progress", "started"]);
   });
 
-  it("runs from the balance once that call has failed too, and is the payment's again", async () => {
+  it("runs from the balance once that call failed too, and gets the payment back", async () => {
     await leave();
     await fail(callWith("next", payment));
     const alone = callWith("left");
@@ -104,7 +104,7 @@ describe("a key that its payment has left for another one", () => {
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
 
-  it("is one call with all keys of the payment, however many come at once", async () => {
+  it("is one call together with all keys of the payment, under concurrency", async () => {
     for (let round = 0; round < 10; round++) {
       await leave();
       await fail(callWith("between", payment));
@@ -123,8 +123,8 @@ describe("a key that its payment has left for another one", () => {
   });
 });
 
-describe("a key that is forgotten at the moment that it comes again", () => {
-  it("is claimed anew, so that it starts one call", async () => {
+describe("a key that expires while it is used again", () => {
+  it("is claimed again and starts one call", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const keys = ["a", "b"].map((idempotencyKey) => ({ idempotencyKey }));
     for (const key of keys) await fail(callOf(account, key));

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 afterEach(() => expectCleanAudit(one.pool));
 
-/** A transfer that lies in suspense. */
+/** A transfer in suspense. */
 async function suspend(change: Parameters<typeof movementOf>[0] = {}): Promise<string> {
   const movement = movementOf(change);
   expect(await one.books.record(token, movement)).toBe("suspended");
@@ -44,7 +44,7 @@ async function suspend(change: Parameters<typeof movementOf>[0] = {}): Promise<s
 const page = { limit: 3, cursor: undefined, status: undefined };
 
 describe("a transfer in suspense", () => {
-  it("is shown with what the operator needs to find its owner", async () => {
+  it("shows the data an operator needs to find its owner", async () => {
     const txSignature = await suspend({ memos: "invoice 7", payer: "payer" });
     expect((await one.suspense.list(page)).items[0]).toEqual({
       txSignature,
@@ -58,17 +58,17 @@ describe("a transfer in suspense", () => {
     });
   });
 
-  it("is given to an account, once: a repeat changes nothing, another owner is refused", async () => {
+  it("is assigned to an account once: a repeat changes nothing, another owner is rejected", async () => {
     const account = await makeAccount(one.pool, 0n);
     const other = await makeAccount(one.pool, 0n);
     const txSignature = await suspend();
     const { count } = await one.books.suspended();
-    const given = { txSignature, to: { accountId: account }, reason: "told us by mail" };
+    const given = { txSignature, to: { accountId: account }, reason: "reported by email" };
     const expected = {
       txSignature,
       status: "assigned",
       assignedTo: { accountId: account },
-      reason: "told us by mail",
+      reason: "reported by email",
     };
     expect(await one.suspense.assign(given)).toMatchObject(expected);
     expect(await two.suspense.assign({ ...given, reason: "again" })).toMatchObject(expected);
@@ -80,7 +80,7 @@ describe("a transfer in suspense", () => {
     expect((await one.books.suspended()).count).toBe(count - 1);
   });
 
-  it("can be the operator's own", async () => {
+  it("can be assigned to the operator", async () => {
     const txSignature = await suspend();
     const given = { txSignature, to: "operator", reason: "our own transfer" } as const;
     for (const treasurer of [one, two])
@@ -90,7 +90,7 @@ describe("a transfer in suspense", () => {
       });
   });
 
-  it("is given to nobody unknown, and nothing unknown is given", async () => {
+  it("is not assigned to an unknown account, nor an unknown transfer to anyone", async () => {
     const account = await makeAccount(one.pool, 0n);
     const txSignature = await suspend();
     const known = depositOf();
@@ -110,7 +110,7 @@ describe("a transfer in suspense", () => {
     }
   });
 
-  it("of 12 given to two owners by three instances at once goes to one of them each", async () => {
+  it("of 12 assigned to two owners by three instances at once goes to one of them each", async () => {
     const owners = await Promise.all([makeAccount(one.pool, 0n), makeAccount(one.pool, 0n)]);
     const lying = await Promise.all(Array.from({ length: 12 }, () => suspend()));
     const assigned = await Promise.allSettled(
@@ -126,7 +126,7 @@ describe("a transfer in suspense", () => {
     expect(balances[0]! + balances[1]!).toBe(12n * PRICE);
   });
 
-  it("buys no call by its proof, neither before it is assigned nor after, whoever sends it", async () => {
+  it("buys no call by its proof, before or after its assignment", async () => {
     const account = await makeAccount(one.pool, 0n);
     const txSignature = await suspend();
     const proof = depositOf({ txSignature });
@@ -150,7 +150,7 @@ describe("a transfer in suspense", () => {
     expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "started" });
   });
 
-  it("comes after what is known of its call's key", async () => {
+  it("is checked after the claim of the call's key", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     await one.ledger.authorize(callOf(account, { idempotencyKey: "k" }));
     const payment = paymentOf(depositOf({ txSignature: await suspend() }));
@@ -162,8 +162,8 @@ describe("a transfer in suspense", () => {
   });
 });
 
-describe("the list of transfers in suspense", () => {
-  it("comes in pages, newest first, each once, by status", async () => {
+describe("the suspense list", () => {
+  it("pages newest first by status, each transfer once", async () => {
     const made: string[] = [];
     for (let n = 0; n < 8; n++) made.push(await suspend());
     for (const txSignature of made.slice(0, 4)) {
@@ -186,7 +186,7 @@ describe("the list of transfers in suspense", () => {
     expect(await all("open")).toHaveLength(count);
   });
 
-  it("refuses a cursor that is not its own", async () => {
+  it("rejects a cursor of another list", async () => {
     const { nextCursor = "" } = await one.suspense.list({ ...page, limit: 1 });
     expect(await one.suspense.list({ ...page, cursor: nextCursor })).toMatchObject({ items: [{}, {}, {}] });
     const runs = Buffer.from(`runs:${"0".repeat(32)}`).toString("base64url");

@@ -7,7 +7,7 @@ import { PostgresTreasuryLedger } from "../../src/postgres/treasury-ledger.ts";
 import type { VerifiedTransfer } from "../../src/app/calls/ledger.ts";
 import { openInstance, PRICE, type Instance } from "./fixture.ts";
 
-/** An instance with the treasury's books. */
+/** An instance with the treasury ledger. */
 export interface Treasurer extends Instance {
   books: PostgresTreasuryLedger;
   suspense: PostgresSuspense;
@@ -25,14 +25,14 @@ export function openTreasurer(url: string): Treasurer {
   };
 }
 
-/** The token account of a treasury whose watch has begun. */
+/** A treasury token account with a started watch. */
 export async function watchedAccount({ books }: Treasurer, amount = 0n): Promise<string> {
   const tokenAccount = base58.encode(randomBytes(32));
   await books.startWatch(tokenAccount, { amount, slot: 0n });
   return tokenAccount;
 }
 
-/** A transfer of PRICE that belongs to nobody, unless told otherwise. */
+/** A transfer of PRICE without an owner. */
 export function movementOf(change: Partial<AttributedMovement> = {}): AttributedMovement {
   return {
     txSignature: base58.encode(randomBytes(64)),
@@ -47,7 +47,7 @@ export function movementOf(change: Partial<AttributedMovement> = {}): Attributed
   };
 }
 
-/** What the chain says of a deposit once it is finalized; `accountId` is whom its memo names. */
+/** The movement of a finalized deposit; `accountId` is the one its memo names. */
 export function movementOfDeposit(deposit: VerifiedTransfer, accountId: string): AttributedMovement {
   return movementOf({
     txSignature: deposit.txSignature,
@@ -56,7 +56,7 @@ export function movementOfDeposit(deposit: VerifiedTransfer, accountId: string):
   });
 }
 
-/** An account that no instance knows. */
+/** An account identifier that does not exist. */
 export function unknownAccountId(): string {
   return `acct_${randomUUID().replaceAll("-", "")}`;
 }

@@ -30,8 +30,8 @@ afterAll(async () => {
 });
 afterEach(() => expectCleanAudit(one.pool));
 
-describe("a movement", () => {
-  it("that pays a quote nobody proved is credited to the quote's account, once", async () => {
+describe("a treasury movement", () => {
+  it("is credited to its quote's account once, without a proof", async () => {
     const account = await makeAccount(one.pool, 0n);
     const movement = movementOfDeposit(depositOf(), account);
     expect(await one.books.record(token, movement)).toBe("credited");
@@ -39,7 +39,7 @@ describe("a movement", () => {
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
-  it("that was proved before is finalized, and credits nothing again", async () => {
+  it("finalizes a proven payment and credits nothing again", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
@@ -48,7 +48,7 @@ describe("a movement", () => {
     expect(await one.books.reverse(deposit.txSignature)).toBeUndefined();
   });
 
-  it("that names nobody, or an account that does not exist, lies in suspense", async () => {
+  it("goes to suspense without an owner or with an unknown account", async () => {
     const before = await one.books.suspended();
     expect(await one.books.record(token, movementOf({ memos: "hello\0" }))).toBe("suspended");
     expect(await one.books.record(token, movementOfDeposit(depositOf(), unknownAccountId()))).toBe(
@@ -60,7 +60,7 @@ describe("a movement", () => {
     });
   });
 
-  it("that leaves the treasury is the operator's", async () => {
+  it("is booked to the operator when it leaves the treasury", async () => {
     const { expected = 0n } = (await one.books.watch(token)) ?? {};
     const debt = await expectedTreasuryBalance(database.url);
     const movement = movementOf({ change: -7n });
@@ -70,7 +70,7 @@ describe("a movement", () => {
     expect(await expectedTreasuryBalance(database.url)).toBe(debt - 7n);
   });
 
-  it("that leaves two treasuries in one transaction leaves each of them", async () => {
+  it("is booked for each of two treasuries that one transaction debits", async () => {
     const former = await watchedAccount(one, 10n);
     const debt = await expectedTreasuryBalance(database.url);
     const movement = movementOf({ change: -7n });
@@ -81,13 +81,13 @@ describe("a movement", () => {
     expect(await expectedTreasuryBalance(database.url)).toBe(debt - 10n);
   });
 
-  it("that changes nothing leaves nothing", async () => {
+  it("is not recorded when it changes nothing", async () => {
     const movement = movementOf({ change: 0n });
     expect(await one.books.record(token, movement)).toBe("known");
     expect(await one.books.unrecorded(token, [movement.txSignature])).toHaveLength(1);
   });
 
-  it("of another amount than was credited changes nothing, and is seen again", async () => {
+  it("changes nothing when its amount differs from the credit, and is reported again", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
@@ -101,7 +101,7 @@ describe("a movement", () => {
     ]);
   });
 
-  it("of an account that is not watched is refused, and leaves nothing", async () => {
+  it("is rejected for an account without a watch", async () => {
     const account = await makeAccount(one.pool, 0n);
     const movement = movementOfDeposit(depositOf(), account);
     const nobodys = base58.encode(randomBytes(32));
@@ -109,7 +109,7 @@ describe("a movement", () => {
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
-  it("recorded by many at once is booked once", async () => {
+  it("is booked once when several instances record it", async () => {
     const account = await makeAccount(one.pool, 0n);
     const movements = [
       ...Array.from({ length: 10 }, () => movementOfDeposit(depositOf(), account)),

@@ -24,11 +24,11 @@ afterEach(() => expectCleanAudit(one.pool));
 
 const newToken = () => base58.encode(randomBytes(32));
 
-/** As if the leader's lease had run out. */
+/** Expires the leader's lease. */
 const expireLead = () => one.pool.query("update leadership set until = now() - interval '1 second'");
 
-describe("the lead", () => {
-  it("is one instance's at a time, however many ask at once, until it is given up", async () => {
+describe("treasury leadership", () => {
+  it("belongs to one instance at a time until it resigns", async () => {
     for (let round = 0; round < 10; round++) {
       const asked = await Promise.all(
         treasurers.flatMap(({ books }) => [books.acquireLeadership(60_000), books.acquireLeadership(60_000)]),
@@ -42,7 +42,7 @@ describe("the lead", () => {
     }
   });
 
-  it("goes to another once its lease has run out, and not back to whoever slept", async () => {
+  it("passes to another instance after the lease expires, and not back to the stalled one", async () => {
     expect(await one.books.acquireLeadership(60_000)).toBe(true);
     expect(await two.books.acquireLeadership(60_000)).toBe(false);
     await expireLead();
@@ -53,7 +53,7 @@ describe("the lead", () => {
     await two.books.releaseLeadership();
   });
 
-  it("that has run out is kept by whoever asks first, also by who had it", async () => {
+  it("goes to the first that asks after expiry, also the previous leader", async () => {
     expect(await one.books.acquireLeadership(1)).toBe(true);
     await expireLead();
     expect(await one.books.acquireLeadership(60_000)).toBe(true);
@@ -62,8 +62,8 @@ describe("the lead", () => {
   });
 });
 
-describe("a watch", () => {
-  it("begins once, with what the account held as the operator's", async () => {
+describe("a treasury watch", () => {
+  it("starts once, and books the opening balance to the operator", async () => {
     const token = newToken();
     const debt = await expectedTreasuryBalance(database.url);
     expect(await one.books.watch(token)).toBeUndefined();
@@ -75,7 +75,7 @@ describe("a watch", () => {
     expect(await expectedTreasuryBalance(database.url)).toBe(debt + 50n);
   });
 
-  it("goes on, never back, and tells what its account must hold", async () => {
+  it("moves forward only and returns the expected balance", async () => {
     const token = newToken();
     await one.books.startWatch(token, { amount: 0n, slot: 5n });
     const begun = await one.books.watch(token);
@@ -90,7 +90,7 @@ describe("a watch", () => {
     expect(watch!.checkedAt.getTime()).toBeGreaterThanOrEqual(begun!.checkedAt.getTime());
   });
 
-  it("knows what it has not recorded yet, in the order asked, and what of that was credited", async () => {
+  it("returns unrecorded transactions in the given order, with their credits", async () => {
     const token = newToken();
     const other = newToken();
     for (const account of [token, other]) await one.books.startWatch(account, { amount: 0n, slot: 0n });
@@ -108,7 +108,7 @@ describe("a watch", () => {
     expect(await two.books.unrecorded(token, [])).toEqual([]);
   });
 
-  it("began with the installation: no sealing key is older", async () => {
+  it("starts at installation: no sealing key is older", async () => {
     expect((await one.books.installedAt()).getTime()).toBeGreaterThan(0);
     await one.pool.query(
       "insert into sealing_key (version, secret, active_from, created_at) values (1, $1, now(), '2026-02-03T04:05:06Z'), (2, $1, now(), now())",
@@ -117,7 +117,7 @@ describe("a watch", () => {
     expect(await one.books.installedAt()).toEqual(new Date("2026-02-03T04:05:06Z"));
   });
 
-  it("began no later when its sealing keys are replaced: the watch would pass by what came before", async () => {
+  it("keeps the installation time when sealing keys are replaced", async () => {
     const began = await one.books.installedAt();
     await one.books.startWatch(newToken(), { amount: 0n, slot: 0n });
     await one.pool.query("delete from sealing_key");
@@ -130,8 +130,8 @@ describe("a watch", () => {
   });
 });
 
-describe("payments that wait to be finalized", () => {
-  it("come oldest first, those that could not be judged behind the others", async () => {
+describe("payments waiting for finality", () => {
+  it("are listed oldest first, postponed ones last", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposits = Array.from({ length: 4 }, (_, n) =>
       depositOf({ slot: BigInt(n), amount: BigInt(n + 1) }),
@@ -158,7 +158,7 @@ describe("payments that wait to be finalized", () => {
     await one.books.finalize(deposits.map(({ txSignature }) => txSignature));
   });
 
-  it("finalized by many at once are counted once", async () => {
+  it("are counted once when several instances finalize them", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposits = Array.from({ length: 60 }, () => depositOf());
     await Promise.all(deposits.map((deposit) => one.ledger.credit(account, deposit)));

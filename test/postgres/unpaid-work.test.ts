@@ -53,8 +53,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe("work that was not charged", () => {
-  it("refuses the account's calls of the tool from the hour's last one on, on every instance, and no others", async () => {
+describe("unpaid work", () => {
+  it("refuses the account's calls of the tool beyond the hourly limit on every instance, and no others", async () => {
     const account = newAccount();
     await add(account, UNPAID_PER_HOUR - 1);
     expect(one.work.blockedMs(account, "t")).toBe(0);
@@ -76,7 +76,7 @@ describe("work that was not charged", () => {
     await late.close();
   });
 
-  it("is paid off by later hours: what ran beyond the limit refuses for as long, at most for a day", async () => {
+  it("is paid off over time: work beyond the limit refuses for as long, at most a day", async () => {
     const account = newAccount();
     await add(account, 3 * UNPAID_PER_HOUR);
     expect(one.work.blockedMs(account, "t")).toBeGreaterThan(122 * MINUTE);
@@ -86,7 +86,7 @@ describe("work that was not charged", () => {
     expect(one.work.blockedMs(account, "t")).toBeLessThanOrEqual(24 * 60 * MINUTE);
   });
 
-  it("is allowed once more for each twenty calls that were charged, and no credit is kept", async () => {
+  it("allows one more per twenty charged calls, without accumulating credit", async () => {
     const account = newAccount();
     await add(account, 2 * UNPAID_PER_HOUR, 20);
     expect(one.work.blockedMs(account, "t"), "two of a hundred fail").toBe(0);
