@@ -36,7 +36,7 @@ function installWhatIsMissing() {
   });
   if (install.error || install.status !== 0) {
     process.stderr.write(
-      `npm ci failed${install.error ? `: ${install.error.message}` : ""}. Fix what it says above and run the command again.\n`,
+      `npm ci failed${install.error ? `: ${install.error.message}` : ""}. Fix the error above and run it again.\n`,
     );
     process.exit(1);
   }
@@ -52,7 +52,8 @@ function refuseWhatIsMissing() {
   const [name, version] = missing[0];
   const more = missing.length > 1 ? ` and ${missing.length - 1} more` : "";
   process.stderr.write(
-    `Not installed: ${name} ${version}${more}. Stop the gateway of this folder, run \`npm ci --omit=dev\` in ${root}, and run the command again.\n`,
+    `Not installed: ${name} ${version}${more}. Stop the gateway of this folder, ` +
+      `run \`npm ci --omit=dev\` in ${root}, and run the command again.\n`,
   );
   process.exit(1);
 }
@@ -93,7 +94,7 @@ function pinnedNode() {
   if (binary) return binary;
   if (Number(process.versions.node.split(".")[0]) >= 24) return process.execPath;
   process.stderr.write(
-    `There is no packaged Node 24 for ${process.platform}-${process.arch}: put Node 24 on the PATH and run the command again.\n`,
+    `No packaged Node 24 for ${process.platform}-${process.arch}: put Node 24 on PATH and run it again.\n`,
   );
   process.exit(1);
 }

@@ -56,7 +56,7 @@ export async function startGateway(
   { movable = [], around = (deps) => deps, devWallet }: StartOptions = {},
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
-  const { metrics, server: metricsDoor } = await openMetrics(config);
+  const { metrics, server: metricsServer } = await openMetrics(config);
   const postgres = await openPostgres({
     url: config.DATABASE_URL,
     instanceId: randomUUID(),
@@ -101,7 +101,7 @@ export async function startGateway(
     callToolDeps(config, postgres, chain, parts, { relay: relay?.relay, proofs }, stopping.signal),
   );
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
-  const doors = createServers({
+  const servers = createServers({
     config,
     postgres,
     deps,
@@ -111,37 +111,37 @@ export async function startGateway(
     addresses: () => addresses,
     devWallet,
   });
-  const keeper = createWorker({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
+  const worker = createWorker({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
   const close = async () => {
     const graceMs = config.SHUTDOWN_GRACE_MS;
     const aborted = Promise.withResolvers<void>();
     const overdue = setTimeout(() => stopping.abort(STOPPING), graceMs);
     const cut = setTimeout(() => {
-      doors.http.destroy();
+      servers.http.destroy();
       aborted.resolve();
     }, graceMs + ABORTED_MS);
-    await Promise.all([doors.http.close(), doors.grpc.close(graceMs + ABORTED_MS)]);
+    await Promise.all([servers.http.close(), servers.grpc.close(graceMs + ABORTED_MS)]);
     // Calls whose callers disconnected may be paid for, so they finish too.
-    await Promise.race([doors.idle(), aborted.promise]);
+    await Promise.race([servers.idle(), aborted.promise]);
     clearTimeout(overdue);
     clearTimeout(cut);
     // Other instances finish relayed payments whose callers disconnected.
     stopping.abort(STOPPING);
     await relay?.relay.settled();
-    await keeper.close();
+    await worker.close();
     await parts.close();
     chain.close();
     await postgres.close();
-    await metricsDoor?.close();
+    await metricsServer?.close();
   };
-  const listen = (setting: PortSetting, door: Listener) =>
-    listenOnPort(door, config, setting, movable.includes(setting));
+  const listen = (setting: PortSetting, listener: Listener) =>
+    listenOnPort(listener, config, setting, movable.includes(setting));
   try {
-    const port = await listen("PORT", doors.http);
-    const grpcPort = await listen("GRPC_PORT", doors.grpc);
-    const metricsPort = metricsDoor && (await listen("METRICS_PORT", metricsDoor));
+    const port = await listen("PORT", servers.http);
+    const grpcPort = await listen("GRPC_PORT", servers.grpc);
+    const metricsPort = metricsServer && (await listen("METRICS_PORT", metricsServer));
     postgres.start();
-    keeper.start();
+    worker.start();
     parts.start();
     const host = hostInUrls(config.HOST);
     addresses = addressesOf(config, `${host}:${port}`, `${host}:${grpcPort}`);

@@ -4,7 +4,8 @@ import process from "node:process";
 const [major = 0] = process.versions.node.split(".").map(Number);
 if (major < 24) {
   process.stderr.write(
-    `Toolgate needs Node 24, and this is ${process.version}: run it as node_modules/.bin/node src/main.ts, or npm run toolgate --\n`,
+    `Toolgate needs Node 24, and this is ${process.version}: ` +
+      "run it as node_modules/.bin/node src/main.ts, or npm run toolgate --\n",
   );
   process.exit(1);
 }

@@ -35,18 +35,19 @@ interface BlockOptions {
 
 /** `accounts create | list | show | adjust | tier | block | unblock | operator` */
 export function addAccountCommands(program: Command): void {
-  const accounts = program.command("accounts").description("operator's account work");
+  const accounts = program.command("accounts").description("manages accounts");
 
   accounts
     .command("create")
     .description(
-      "makes the account of a wallet (or finds the one it has); with --count, makes many funded ones with a key each",
+      "creates the account of a wallet or returns the existing one; " +
+        "with --count, creates funded accounts with a key each",
     )
-    .option("--wallet <address>", "wallet that the account belongs to", address)
-    .option("--count <n>", "make N accounts of fresh wallets, one JSON line each (load tests)", count)
-    .option("--usdc <amount>", "starting balance in USDC, booked as an adjustment", signedUsdc)
-    .option("--rate <n>", "requests per minute of each of its keys", count)
-    .option("--burst <n>", "requests at once of each of its keys", count)
+    .option("--wallet <address>", "wallet of the account", address)
+    .option("--count <n>", "create N accounts with new wallets, one JSON line each (load tests)", count)
+    .option("--usdc <amount>", "starting balance in USDC, recorded as an adjustment", signedUsdc)
+    .option("--rate <n>", "requests per minute of each key", count)
+    .option("--burst <n>", "burst of each key", count)
     .option("--json", "print JSON")
     .action(create);
 
@@ -54,9 +55,9 @@ export function addAccountCommands(program: Command): void {
 
   accounts
     .command("adjust")
-    .description("adds to a balance, or takes from it; the reason stays in the ledger")
+    .description("credits or debits a balance; the ledger keeps the reason")
     .requiredOption("--account <id>", "account")
-    .requiredOption("--usdc <amount>", "what to add in USDC, e.g. 5.00 or -0.50", signedUsdc)
+    .requiredOption("--usdc <amount>", "amount to add in USDC, e.g. 5.00 or -0.50", signedUsdc)
     .requiredOption("--reason <text>", "why", reason)
     .option("--key <key>", "idempotency key: a repeat with the same key changes nothing")
     .option("--json", "print JSON")
@@ -76,20 +77,16 @@ export function addAccountCommands(program: Command): void {
 
   accounts
     .command("tier")
-    .description("sets the rate limits of an account; what is left out stays")
+    .description("sets the rate limits of an account; omitted limits stay")
     .requiredOption("--account <id>", "account")
-    .option("--rate <n>", "requests per minute of each of its keys in the long run", count)
-    .option("--burst <n>", "requests at once of each of its keys", count)
+    .option("--rate <n>", "sustained requests per minute of each key", count)
+    .option("--burst <n>", "burst of each key", count)
     .option(
       "--account-rate <n>",
-      "requests per minute of all its keys together; 0: ten keys' worth",
+      "requests per minute of all keys together; 0: ten times --rate",
       countOrNone,
     )
-    .option(
-      "--account-burst <n>",
-      "requests at once of all its keys together; 0: ten keys' worth",
-      countOrNone,
-    )
+    .option("--account-burst <n>", "burst of all keys together; 0: ten times --burst", countOrNone)
     .option("--json", "print JSON")
     .action(setTier);
 
@@ -97,11 +94,9 @@ export function addAccountCommands(program: Command): void {
 
   accounts
     .command("operator")
-    .description(
-      "gives an account the operator role, which the operator's services and pages ask for, or takes it",
-    )
+    .description("grants or revokes the operator role, which the operator's services and pages require")
     .requiredOption("--account <id>", "account")
-    .option("--revoke", "take the role")
+    .option("--revoke", "revoke the role")
     .option("--json", "print JSON")
     .action(async (options: { account: string; revoke?: boolean; json?: boolean }) => {
       const account = await withPostgres((postgres) =>
@@ -137,28 +132,30 @@ function addReadCommands(accounts: Command): void {
 
   accounts
     .command("list")
-    .description(
-      "lists accounts, newest first; where there are more, --json ends with a line that has only next_cursor",
-    )
+    .description("lists accounts, newest first; with --json a last line has next_cursor if there are more")
     .option(
       "--query <text>",
-      "only those whose identifier, wallet, key identifier or key prefix begins like this",
+      "only accounts whose id, wallet, key id or key prefix starts with this text",
       "",
     )
     .addOption(limitOption("accounts"))
-    .option("--cursor <cursor>", "go on where the list before ended")
+    .option("--cursor <cursor>", "continue after the previous page")
     .option("--json", "print JSON lines")
     .action(async (options: PageOptions & { query: string }) => {
       const { query, limit, cursor } = options;
       const page = await withPostgres((postgres) => postgres.accounts.list({ query, limit, cursor }));
-      printPage(page, { json: options.json, record: accountRecord, nothing: "There are no such accounts." });
+      printPage(page, { json: options.json, record: accountRecord, nothing: "No matching accounts." });
     });
 }
 
 function addBlockCommands(accounts: Command): void {
   const kinds = [
-    { name: "block", blocked: true, does: "refuses an account's keys; its owner is told the reason" },
-    { name: "unblock", blocked: false, does: "lets an account's keys in again; the reason stays in the log" },
+    { name: "block", blocked: true, does: "blocks an account's keys; the account holder sees the reason" },
+    {
+      name: "unblock",
+      blocked: false,
+      does: "unblocks an account's keys; the operator log keeps the reason",
+    },
   ];
   for (const { name, blocked, does } of kinds) {
     accounts

@@ -24,7 +24,7 @@ export function signedUsdc(text: string): bigint {
   const amount = parseUsdc(text.replace(/^-/, ""));
   if (amount === undefined || amount === 0n)
     throw new InvalidArgumentError(
-      `must be an amount in USDC with at most six places, e.g. 5.00, and at most ${formatUsdc(MAX_MICRO_USD)}`,
+      `must be USDC with at most six decimals, e.g. 5.00, and at most ${formatUsdc(MAX_MICRO_USD)}`,
     );
   return text.startsWith("-") ? -amount : amount;
 }
@@ -32,7 +32,7 @@ export function signedUsdc(text: string): bigint {
 /** Returns micro-USD, more than 0. */
 export function usdc(text: string): bigint {
   const amount = signedUsdc(text);
-  if (amount < 0n) throw new InvalidArgumentError("must be more than nothing");
+  if (amount < 0n) throw new InvalidArgumentError("must be more than 0");
   return amount;
 }
 
@@ -41,7 +41,7 @@ const MAX_REASON = 500;
 
 export function reason(text: string): string {
   if (text.trim() === "" || text.length > MAX_REASON)
-    throw new InvalidArgumentError(`must say why, in 1 to ${MAX_REASON} characters`);
+    throw new InvalidArgumentError(`must be a reason of 1 to ${MAX_REASON} characters`);
   return text;
 }
 
@@ -51,8 +51,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 export function duration(text: string): number {
   const [, digits, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (text === "0") return 0;
-  if (digits === undefined)
-    throw new InvalidArgumentError("must be a span of time, e.g. 90s, 15m, 12h or 30d");
+  if (digits === undefined) throw new InvalidArgumentError("must be a duration, e.g. 90s, 15m, 12h or 30d");
   return Number(digits) * (UNITS[unit] ?? 0);
 }
 
@@ -65,7 +64,7 @@ export function timestamp(text: string): Date {
   if (!Number.isNaN(at.getTime())) return at;
   if (/^\d{1,6}[smhd]$/.test(text)) return new Date(Date.now() + duration(text));
   throw new InvalidArgumentError(
-    "must be a span of time such as 30d, or a moment such as 2027-01-31T12:00:00Z",
+    "must be a duration such as 30d or a timestamp such as 2027-01-31T12:00:00Z",
   );
 }
 
@@ -77,9 +76,7 @@ export function scopes(text: string): Scope[] {
   return text.split(",").map((part) => {
     const scope = part.trim();
     if (!isScope(scope))
-      throw new InvalidArgumentError(
-        `there is no scope ${JSON.stringify(scope)}; there are ${SCOPES.join(", ")}`,
-      );
+      throw new InvalidArgumentError(`unknown scope ${JSON.stringify(scope)}; use ${SCOPES.join(", ")}`);
     return scope;
   });
 }

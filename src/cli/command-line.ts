@@ -34,9 +34,9 @@ const COMMANDS = [
 /** Runs a command. Exit code 1: the command failed; 2: wrong arguments or configuration. */
 export async function runCommandLine(argv: readonly string[]): Promise<void> {
   const program = new Command("toolgate")
-    .description("The gateway through which software agents buy tool calls.")
+    .description("A gateway that sells tool calls to software agents.")
     .version(VERSION);
-  program.showHelpAfterError("(--help shows what there is)");
+  program.showHelpAfterError("(see --help)");
   program.exitOverride();
   for (const add of COMMANDS) add(program);
   try {

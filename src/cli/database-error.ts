@@ -16,17 +16,17 @@ export function explainDatabaseError(error: unknown, databaseUrl: string): unkno
   const code = codeOf(error);
   const { host } = new URL(databaseUrl);
   if (code === UNDEFINED_TABLE)
-    return new CommandError(`The database at ${host} has no schema of Toolgate: run migrate first.`, {
+    return new CommandError(`The database at ${host} has no Toolgate schema: run migrate first.`, {
       cause: error,
     });
   if (code === LOCK_NOT_AVAILABLE)
     return new CommandError(
-      `The database at ${host} is in use by a transaction that does not end (a backup, an open psql; see pg_stat_activity): repeat this once it has.`,
+      `The database at ${host} is locked by a long transaction (see pg_stat_activity): repeat this after it ends.`,
       { cause: error },
     );
   if (code === undefined || !isConnection(code)) return error;
   return new CommandError(
-    `The database at ${host} cannot be reached (${code}): run npm start if it is that of dev, or else check DATABASE_URL.`,
+    `The database at ${host} cannot be reached (${code}): for dev run npm start; otherwise check DATABASE_URL.`,
     { cause: error },
   );
 }

@@ -25,7 +25,7 @@ export function commandConfig(): CommandConfig {
   const dev = runningDev(config.DATA_DIR);
   if (dev === undefined) {
     throw new ConfigError([
-      "DATABASE_URL: is not set, and no dev is running here; set it, or run npm start in another terminal",
+      "DATABASE_URL: is not set and no dev is running; set it, or run npm start in another terminal",
     ]);
   }
   return {

@@ -22,19 +22,17 @@ interface DevOptions {
 export function addDevCommand(program: Command): void {
   program
     .command("dev")
-    .description(
-      "starts PostgreSQL, a local Solana chain and the gateway, and lets a demo agent buy one call",
-    )
-    .option("--no-demo", "start without the purchase")
-    .option("--exit-after-demo", "exit 0 after the purchase, 1 with the failed step")
-    .option("--json", "print JSON lines: each step, and the content of dev.json once everything is ready")
+    .description("starts PostgreSQL, a local Solana chain and the gateway; a demo agent then buys one call")
+    .option("--no-demo", "start without the demo purchase")
+    .option("--exit-after-demo", "exit after the purchase: 0 on success, 1 on failure")
+    .option("--json", "print JSON lines: each step, then the content of dev.json")
     .action(dev);
 }
 
 async function dev(options: DevOptions): Promise<void> {
   // Exits at once during startup: there are no calls to finish yet.
   const endQuitting = onStop((signal) => process.exit(exitCodeOf(signal)));
-  const tell = options.json ? (step: string) => outputFor(true).record({ step }) : print;
+  const report = options.json ? (step: string) => outputFor(true).record({ step }) : print;
   const environment: NodeJS.ProcessEnv = {
     HOST: "127.0.0.1",
     SANDBOX_ISOLATION: "auto",
@@ -45,7 +43,7 @@ async function dev(options: DevOptions): Promise<void> {
     dataDir: path.resolve(DATA_DIR),
     withInference: upstreams.length === 0,
     withApi: TOOLGATE_CONFIG === undefined,
-    tell,
+    tell: report,
   });
   let gateway: Gateway | undefined;
   try {
@@ -58,12 +56,12 @@ async function dev(options: DevOptions): Promise<void> {
     gateway = await startGateway(config, log, { movable, devWallet: world.walletSecretKey });
     const ready = await world.ready(gateway);
     if (options.json) outputFor(true).record({ ...ready.devJson });
-    else tell(ready.summary);
+    else report(ready.summary);
     if (options.exitAfterDemo) return await ready.buyOneCall();
     if (options.demo) await ready.buyOneCall().catch(reportDemoFailure);
     if (!options.json) {
-      tell(
-        `\nTry it yourself (a paid call answers 402 with a quote, unless a balance pays):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
+      report(
+        `\nTry it yourself (a paid call returns 402 with a quote unless the balance covers it):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
       );
     }
     endQuitting();
@@ -75,9 +73,7 @@ async function dev(options: DevOptions): Promise<void> {
 
 /** The gateway stays useful when the demo purchase fails, for example because the account is blocked. */
 function reportDemoFailure(error: unknown): void {
-  process.stderr.write(
-    `The demo agent bought nothing: ${error instanceof Error ? error.message : String(error)}\n`,
-  );
+  process.stderr.write(`Demo purchase failed: ${error instanceof Error ? error.message : String(error)}\n`);
 }
 
 /** @throws CommandError for errors the user can fix */

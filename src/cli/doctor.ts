@@ -11,7 +11,8 @@ export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
     .description(
-      "checks the configuration and the outside world: each problem with what to do, what is unwise, and what is off; exit code 1 when there is a problem",
+      "checks the configuration and the preconditions of serve; prints problems, warnings and disabled features; " +
+        "exits with 1 when there is a problem",
     )
     .option("--json", "print JSON")
     .action(async (options: { json?: boolean }) => {
@@ -24,7 +25,7 @@ export function addDoctorCommand(program: Command): void {
         for (const part of off) process.stdout.write(`- off: ${part}\n`);
         if (problems.length + warnings.length === 0) {
           output.record({
-            doctor: off.length === 0 ? "everything is fine" : "everything that is on is fine",
+            doctor: off.length === 0 ? "everything is fine" : "all enabled features are fine",
           });
         }
       }
@@ -34,13 +35,16 @@ export function addDoctorCommand(program: Command): void {
 
 async function findProblems(): Promise<Findings & { off: readonly string[] }> {
   try {
-    const [{ checkPreconditions: checkWorld }, { disabledFeatures: partsOff }] = await Promise.all([
+    const [{ checkPreconditions }, { disabledFeatures }] = await Promise.all([
       import("../start-checks.ts"),
       import("../gateway/disabled-features.ts"),
     ]);
     const config = readServeConfig(readEnvironment());
-    const found = await checkWorld(config, createLogger("error", { secrets: collectSecrets(config) }));
-    return { ...found, off: await partsOff(config) };
+    const found = await checkPreconditions(
+      config,
+      createLogger("error", { secrets: collectSecrets(config) }),
+    );
+    return { ...found, off: await disabledFeatures(config) };
   } catch (error) {
     if (error instanceof ConfigError) return { problems: error.problems, warnings: [], off: [] };
     throw error;

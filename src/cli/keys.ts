@@ -21,33 +21,29 @@ interface CreateOptions {
 
 /** `keys create | list | rotate | revoke` */
 export function addKeyCommands(program: Command): void {
-  const keys = program.command("keys").description("operator's work with API keys");
+  const keys = program.command("keys").description("manages API keys");
 
   keys
     .command("create")
-    .description("makes a key and prints it; it is shown this once")
-    .requiredOption("--account <id>", "account that the key acts for")
+    .description("creates a key and prints its secret, once")
+    .requiredOption("--account <id>", "account of the key")
     .option(
       "--scopes <list>",
-      `what it may do, separated by commas (default: ${DEFAULT_SCOPES.join(",")})`,
+      `allowed scopes, comma-separated (default: ${DEFAULT_SCOPES.join(",")})`,
       scopes,
     )
-    .option("--name <text>", "name to recognise it by", "")
-    .option(
-      "--expires <when>",
-      "when it stops working: 30d, 12h, or 2027-01-31T12:00:00Z (default: never)",
-      timestamp,
-    )
-    .option("--call-limit <amount>", "what a call may cost at most, in USDC", usdc)
-    .option("--day-limit <amount>", "what it may take from the balance on a day (UTC), in USDC", usdc)
-    .option("--tools <list>", "tools that it may call, separated by commas (default: all)", names)
+    .option("--name <text>", "name of the key", "")
+    .option("--expires <when>", "expiry: 30d, 12h, or 2027-01-31T12:00:00Z (default: never)", timestamp)
+    .option("--call-limit <amount>", "highest price of a call, in USDC", usdc)
+    .option("--day-limit <amount>", "highest spend from the balance per day (UTC), in USDC", usdc)
+    .option("--tools <list>", "allowed tools, comma-separated (default: all)", names)
     .option("--json", "print JSON")
     .action(create);
 
   keys
     .command("list")
     .description("lists keys, newest first, revoked and expired ones included")
-    .option("--account <id>", "only this account's")
+    .option("--account <id>", "only keys of this account")
     .option("--json", "print JSON lines")
     .action(async (options: { account?: string; json?: boolean }) => {
       const list = await withPostgres((postgres) => postgres.apiKeys.list(options.account));
@@ -56,13 +52,11 @@ export function addKeyCommands(program: Command): void {
 
   keys
     .command("rotate")
-    .description(
-      "makes a key like another one, which it shares its limit per day with, and prints it this once",
-    )
-    .requiredOption("--key <id>", "key that is replaced")
+    .description("replaces a key by one with the same limits and daily budget, and prints its secret once")
+    .requiredOption("--key <id>", "key to replace")
     .option(
       "--overlap <span>",
-      "how long the old key goes on to work, e.g. 15m or 2d; 0 revokes it at once",
+      "how long the old key keeps working, e.g. 15m or 2d; 0 revokes it at once",
       duration,
       0,
     )

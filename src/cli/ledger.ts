@@ -14,18 +14,18 @@ import { checkTreasury } from "./treasury-check.ts";
 export function addLedgerCommands(program: Command): void {
   program
     .command("migrate")
-    .description("brings the database to the current schema; safe from several instances at once")
+    .description("migrates the database to the current schema; safe to run concurrently")
     .option(
       "--grant-to <role>",
-      "then give this role of the database exactly what serve needs, and take everything else away",
+      "grant this database role exactly what serve needs, and revoke everything else",
     )
     .option("--json", "print JSON")
     .action(migrateDatabase);
 
   program
     .command("quote")
-    .description("opens a sealed quote identifier")
-    .argument("<id>", "quote_id of a 402 answer")
+    .description("decodes a sealed quote id")
+    .argument("<id>", "quote_id of a 402 response")
     .option("--json", "print JSON")
     .action(async (id: string, options: { json?: boolean }) => {
       await withPostgres(async (postgres, config) => {
@@ -38,7 +38,7 @@ export function addLedgerCommands(program: Command): void {
         if (!quote)
           throw new ToolgateError(
             "NOT_FOUND",
-            "this is not a quote of this installation, or its sealing key was retired",
+            "not a quote of this installation, or its sealing key was retired",
           );
         outputFor(options.json ?? false).record({
           account_id: quote.accountId,
@@ -54,10 +54,11 @@ export function addLedgerCommands(program: Command): void {
 
   program
     .command("audit")
-    .description("checks every ledger invariant against the whole database; exit code 1 on any violation")
+    .description("checks every ledger invariant on the whole database; exits with 1 on a violation")
     .option(
       "--chain",
-      "check too that the treasury's token account holds at least what the ledger says (more is fine: movements that are not recorded yet; what was spent shows as a violation until it is recorded); needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
+      "also check that the treasury holds at least the ledger's balance (unrecorded deposits may exceed it, " +
+        "unrecorded withdrawals violate it); needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
     )
     .option("--json", "print JSON lines")
     .action(async (options: { chain?: boolean; json?: boolean }) => {
@@ -100,7 +101,7 @@ async function migrateDatabase({
     if (grantTo !== undefined) await grantServing(url, grantTo);
     outputFor(json).record({ applied, ...(grantTo !== undefined && { granted_to: grantTo }) });
     if (!json && grantTo !== undefined)
-      process.stderr.write(`Serve with ${grantTo} in DATABASE_URL; doctor says whether it is fit.\n`);
+      process.stderr.write(`Serve with ${grantTo} in DATABASE_URL; doctor checks the role.\n`);
   } catch (error) {
     if (error instanceof SchemaError) throw new CommandError(`${error.message}.`, { cause: error });
     throw explainDatabaseError(error, url);

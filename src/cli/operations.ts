@@ -14,12 +14,13 @@ import { limitOption, printPage, type PageOptions } from "./page.ts";
 
 /** `operations status | actions | failed-payments` */
 export function addOperationsCommands(program: Command): void {
-  const operations = program.command("operations").description("operator's look at the running service");
+  const operations = program.command("operations").description("shows the status of the service");
 
   operations
     .command("status")
     .description(
-      "tells how the service is: treasury, fee payer, endpoints of the chain, calls of the last hour; needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
+      "shows treasury, fee payer, RPC endpoints and the calls of the last hour; " +
+        "needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
     )
     .option("--json", "print JSON")
     .action(async ({ json = false }: { json?: boolean }) => {
@@ -32,29 +33,30 @@ export function addOperationsCommands(program: Command): void {
   operations
     .command("actions")
     .description(
-      "lists what operators did, newest first; where there are more, --json ends with a line that has only next_cursor",
+      "lists the operator log, newest first; with --json a last line has next_cursor if there are more",
     )
     .addOption(limitOption("actions"))
-    .option("--cursor <cursor>", "go on where the list before ended")
+    .option("--cursor <cursor>", "continue after the previous page")
     .option("--json", "print JSON lines")
     .action(async ({ limit, cursor, json }: PageOptions) => {
       const page = await withPostgres((postgres) => postgres.operatorActions.list({ limit, cursor }));
-      printPage(page, { json, record: actionRecord, nothing: "No operator has done anything." });
+      printPage(page, { json, record: actionRecord, nothing: "The operator log is empty." });
     });
 
   operations
     .command("failed-payments")
     .description(
-      "lists payments that did not buy what they were for, newest first; where there are more, --json ends with a line that has only next_cursor",
+      "lists payments that did not pay for their call, newest first; " +
+        "with --json a last line has next_cursor if there are more",
     )
     .addOption(limitOption("payments"))
-    .option("--cursor <cursor>", "go on where the list before ended")
+    .option("--cursor <cursor>", "continue after the previous page")
     .option("--json", "print JSON lines")
     .action(async ({ limit, cursor, json }: PageOptions) => {
       const page = await withPostgres(async (postgres, config) =>
         (await operationsOf(postgres, config)).failedPayments({ limit, cursor }),
       );
-      printPage(page, { json, record: failureRecord, nothing: "Every payment bought what it was for." });
+      printPage(page, { json, record: failureRecord, nothing: "No failed payments." });
     });
 }
 

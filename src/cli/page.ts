@@ -15,9 +15,7 @@ export interface PageOptions {
 
 /** The `--limit` option. */
 export function limitOption(things: string): Option {
-  return new Option("--limit <n>", `how many ${things} at most, 1 to ${MAX_LIMIT}`)
-    .argParser(pageSize)
-    .default(20);
+  return new Option("--limit <n>", `number of ${things}, 1 to ${MAX_LIMIT}`).argParser(pageSize).default(20);
 }
 
 /** Prints a page and its next cursor: with --json as a last line with only next_cursor. */
@@ -31,7 +29,7 @@ export function printPage<Item>(
   else process.stderr.write(`${nothing}\n`);
   if (nextCursor === undefined) return;
   if (json) output.record({ next_cursor: nextCursor });
-  else process.stderr.write(`There are more: add --cursor ${nextCursor}\n`);
+  else process.stderr.write(`More results: add --cursor ${nextCursor}\n`);
 }
 
 function pageSize(text: string): number {

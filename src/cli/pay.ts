@@ -22,11 +22,12 @@ export function addPayCommand(program: Command): void {
   program
     .command("pay")
     .description(
-      "pays from the development wallet on the local chain: a quote, and prints the X-Payment value to repeat the call with; or, without a quote, any amount, and prints the transaction's signature",
+      "pays a quote from the development wallet on the local chain and prints the X-Payment value; " +
+        "without a quote, pays any amount and prints the transaction signature",
     )
-    .argument("[quote_id]", "quote_id of a 402 answer")
-    .option("--usdc <amount>", "what to pay in USDC, e.g. 0.25; without it, what the quote asks", usdc)
-    .option("--memo <text>", "memo of a payment without a quote; without it, no memo")
+    .argument("[quote_id]", "quote_id of a 402 response")
+    .option("--usdc <amount>", "amount in USDC, e.g. 0.25 (default: the quote's price)", usdc)
+    .option("--memo <text>", "memo of a payment without a quote (default: none)")
     .option("--json", "print JSON")
     .action(pay);
 }
@@ -34,14 +35,14 @@ export function addPayCommand(program: Command): void {
 async function pay(quoteId: string | undefined, options: PayOptions, command: Command): Promise<void> {
   if (quoteId === undefined) return payFreely(options, command);
   if (options.memo !== undefined)
-    command.error("error: --memo is for payments without a quote: the quote is the memo");
+    command.error("error: --memo requires a payment without a quote: a quote sets its own memo");
   await withPostgres(async (postgres, config) => {
     const quotes = new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS);
     const quote = quotes.open(quoteId);
     if (!quote)
       throw new ToolgateError(
         "NOT_FOUND",
-        "this is not a quote of the running dev; copy quote.quote_id from its 402 answer",
+        "this is not a quote of the running dev; copy quote.quote_id from its 402 response",
       );
     const amount = options.usdc ?? quote.price;
     const tx = await send(config.DATA_DIR, { amount, memo: `${config.MEMO_PREFIX}:${quoteId}` });
@@ -59,7 +60,7 @@ async function payFreely({ usdc: amount, memo, json }: PayOptions, command: Comm
   if (json) return outputFor(true).record({ tx_signature: tx });
   process.stdout.write(`${tx}\n`);
   process.stderr.write(
-    `Sent ${formatUsdc(amount)} USDC. It is final in some 15 s; suspense list shows it then, unless its memo names a quote or a deposit.\n`,
+    `Sent ${formatUsdc(amount)} USDC. It is final in about 15 s; then suspense list shows it, unless its memo names a quote or deposit.\n`,
   );
 }
 

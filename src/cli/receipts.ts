@@ -9,9 +9,9 @@ import { outputFor } from "./output.ts";
 export function addReceiptCommands(program: Command): void {
   program
     .command("receipts")
-    .description("operator's work with receipts")
+    .description("manages receipts")
     .command("refund")
-    .description("gives what a receipt debited back to its account, once; the reason stays in the ledger")
+    .description("refunds a receipt to its account, once; the ledger keeps the reason")
     .requiredOption("--receipt <id>", "receipt")
     .requiredOption("--reason <text>", "why", reason)
     .option("--json", "print JSON")
@@ -28,6 +28,6 @@ export function addReceiptCommands(program: Command): void {
         status: receipt.status,
         refunded_now: refunded,
       });
-      if (!refunded) process.stderr.write("It had been given back before: nothing was changed.\n");
+      if (!refunded) process.stderr.write("Already refunded: nothing changed.\n");
     });
 }

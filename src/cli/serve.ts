@@ -29,11 +29,11 @@ export function addServeCommand(program: Command): void {
       const config = readServeConfig(environment);
       const log = createLogger(config.LOG_LEVEL, { secrets: collectSecrets(config) });
       ignoreHangUp(log);
-      const [{ checkPreconditions: checkWorld }, { startGateway }] = await Promise.all([
+      const [{ checkPreconditions }, { startGateway }] = await Promise.all([
         import("../start-checks.ts"),
         import("../gateway.ts"),
       ]);
-      const { problems, warnings } = await checkWorld(config, log);
+      const { problems, warnings } = await checkPreconditions(config, log);
       if (problems.length > 0) throw new ConfigError(problems);
       for (const warning of warnings) log.warn(warning);
       const gateway = await startGateway(config, log);
@@ -64,7 +64,7 @@ export async function runUntilStopped(gateway: Pick<Gateway, "close">, log: Logg
   onStop(() => {
     if (performance.now() - since > DUPLICATE_SIGNAL_MS) process.exit(1);
   });
-  log.info({ signal }, "stopping: finishing what runs");
+  log.info({ signal }, "stopping: finishing running calls");
   await gateway.close();
   log.info("stopped");
   process.exit(0);

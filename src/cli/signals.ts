@@ -15,7 +15,7 @@ export function onStop(act: (signal: (typeof STOPS)[number]) => void): () => voi
 /** Ignores SIGHUP, so that closing a terminal does not abort calls. */
 export function ignoreHangUp(log: Logger): void {
   process.on("SIGHUP", () =>
-    log.info({ signal: "SIGHUP" }, "signal ignored: the settings are read at the start only"),
+    log.info({ signal: "SIGHUP" }, "signal ignored: settings are read at start only"),
   );
 }
 

@@ -22,29 +22,27 @@ interface AssignOptions {
 
 /** `suspense list | assign` */
 export function addSuspenseCommands(program: Command): void {
-  const suspense = program
-    .command("suspense")
-    .description("operator's work with transfers that reached the treasury and named no quote");
+  const suspense = program.command("suspense").description("manages treasury transfers that name no quote");
 
   suspense
     .command("list")
     .description(
-      "lists such transfers, newest first; where there are more, --json ends with a line that has only next_cursor",
+      "lists the transfers, newest first; with --json a last line has next_cursor if there are more",
     )
-    .addOption(new Option("--status <status>", "only those in this status").choices(["open", "assigned"]))
+    .addOption(
+      new Option("--status <status>", "only transfers with this status").choices(["open", "assigned"]),
+    )
     .addOption(limitOption("transfers"))
-    .option("--cursor <cursor>", "go on where the list before ended")
+    .option("--cursor <cursor>", "continue after the previous page")
     .option("--json", "print JSON lines")
     .action(list);
 
   suspense
     .command("assign")
-    .description(
-      "gives a transfer to its owner, once; the reason stays in the ledger, and a repeat changes nothing",
-    )
+    .description("assigns a transfer once; the ledger keeps the reason, and a repeat changes nothing")
     .requiredOption("--tx <signature>", "signature of the transaction", signature)
     .option("--account <id>", "account whose balance is credited")
-    .option("--operator", "the operator, whose own money it is; no balance is credited")
+    .option("--operator", "the operator's own money: no balance is credited")
     .requiredOption("--reason <text>", "why", reason)
     .option("--json", "print JSON")
     .action(assign);
@@ -56,7 +54,7 @@ async function list({ status, limit, cursor, json = false }: ListOptions): Promi
   printPage(page, { json, record: transferRecord, nothing });
   if (!json && page.items.some((item) => item.status === "open"))
     process.stderr.write(
-      "To give one to its owner: suspense assign --tx SIGNATURE (--account ID | --operator) --reason TEXT\n",
+      "To assign a transfer: suspense assign --tx SIGNATURE (--account ID | --operator) --reason TEXT\n",
     );
 }
 

@@ -51,12 +51,13 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
     (error: unknown) => {
       if (error instanceof ToolgateError && error.code === "UNAVAILABLE")
         throw new CommandError(
-          "The treasury's token account cannot be read: no endpoint of SOLANA_RPC_URLS answers; audit without --chain checks the ledger alone.",
+          "Cannot read the treasury: no endpoint of SOLANA_RPC_URLS responds; " +
+            "audit without --chain checks the ledger alone.",
           { cause: error },
         );
       if (!(error instanceof RpcError)) throw error;
       throw new CommandError(
-        `The treasury's token account ${treasury.tokenAccount} cannot be read (${error.message}): check TREASURY_OWNER.`,
+        `Cannot read the treasury's account ${treasury.tokenAccount} (${error.message}): check TREASURY_OWNER.`,
         { cause: error },
       );
     },
@@ -65,7 +66,9 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
     invariant: "treasury_matches_chain",
     checked: 1n,
     violations: chain < ledger ? 1n : 0n,
-    description: `the treasury holds at least what the ledger says: ${formatUsdc(chain)} on the chain, ${formatUsdc(ledger)} in the ledger`,
+    description:
+      `the treasury holds at least the ledger's balance: ` +
+      `${formatUsdc(chain)} on the chain, ${formatUsdc(ledger)} in the ledger`,
     chain_usdc: formatUsdc(chain),
     ledger_usdc: formatUsdc(ledger),
     difference_usdc: formatUsdc(chain - ledger),

@@ -12,10 +12,11 @@ import { outputFor } from "./output.ts";
 export function addTreasuryCommands(program: Command): void {
   program
     .command("treasury")
-    .description("operator's look at the treasury")
+    .description("shows the treasury")
     .command("show")
     .description(
-      "shows what the treasury's token account must hold by the books, how far its movements are recorded, what lies in suspense, and what the fee payer of the gasless relay has left; needs TREASURY_OWNER, or a running dev",
+      "shows the expected treasury balance, the last recorded slot, suspense, and the fee payer's balance; " +
+        "needs TREASURY_OWNER, or a running dev",
     )
     .option("--json", "print JSON")
     .action(async (options: { json?: boolean }) => show(options.json ?? false));
@@ -45,7 +46,8 @@ async function show(json: boolean): Promise<void> {
       fee_payer_lamports: feePayer?.lamports ?? null,
       relay_lamports_today: relayed,
     });
-    if (watch === undefined) process.stderr.write("This account is not watched yet: serve begins to.\n");
+    if (watch === undefined)
+      process.stderr.write("This account is not watched yet: serve starts the watch.\n");
   });
 }
 
@@ -73,7 +75,7 @@ async function feePayerOf(config: Config & { TREASURY_OWNER: string }) {
       .balance(sponsor.feePayer, AbortSignal.timeout(LIMIT_MS))
       .catch(() => undefined);
     if (lamports === undefined)
-      process.stderr.write("No endpoint of SOLANA_RPC_URLS tells the fee payer's balance.\n");
+      process.stderr.write("No endpoint of SOLANA_RPC_URLS returned the fee payer's balance.\n");
     return { address: sponsor.feePayer, lamports };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

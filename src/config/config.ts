@@ -32,7 +32,8 @@ export class ConfigError extends Error {
 
   constructor(problems: readonly string[]) {
     super(
-      `The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${problems.map((one) => `  - ${one}`).join("\n")}`,
+      `The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n` +
+        problems.map((problem) => `  - ${problem}`).join("\n"),
     );
     this.name = "ConfigError";
     this.problems = problems;
@@ -66,7 +67,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   }
   if (present["GASLESS_PER_KEY_HOURLY"] !== undefined) {
     problems.push(
-      "GASLESS_PER_KEY_HOURLY: is now GASLESS_PER_ACCOUNT_HOURLY, and counts all keys of an account together",
+      "GASLESS_PER_KEY_HOURLY: renamed to GASLESS_PER_ACCOUNT_HOURLY, which counts all keys of an account together",
     );
   }
   const file = readConfigFile(present["TOOLGATE_CONFIG"], problems);

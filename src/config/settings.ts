@@ -34,90 +34,81 @@ const list = (item: z.ZodType<string, string>) =>
  * those without a default; `serve` requires DATABASE_URL, SOLANA_RPC_URLS and TREASURY_OWNER.
  */
 export const settings = {
-  HOST: z.string().default("0.0.0.0").describe("address that the doors listen on"),
+  HOST: z.string().default("0.0.0.0").describe("address the servers listen on"),
   PORT: integer(0, 65535, 8080).describe("port of HTTP/JSON, MCP, Connect and gRPC-Web; 0 picks a free one"),
   GRPC_PORT: integer(0, 65535, 9090).describe("port of gRPC; 0 picks a free one"),
   METRICS_PORT: between(0, 65535)
     .optional()
     .describe(
-      "port of GET /metrics for Prometheus, which asks for no key; 0 picks a free one; none by default",
+      "port of GET /metrics for Prometheus, without authentication; 0 picks a free one; none by default",
     ),
   PUBLIC_URL: httpUrl.optional().describe("base address as callers see it; default http://HOST:PORT"),
   CONSOLE_URL: httpUrl.optional().describe("address of the console; default PUBLIC_URL/console"),
   DATABASE_URL: url(["postgres:", "postgresql:"], "a postgresql:// URL")
     .optional()
     .describe("PostgreSQL; embedded in dev"),
-  DATABASE_POOL: integer(2, 200, 12).describe("connections that one instance keeps to PostgreSQL"),
-  DATA_DIR: z
-    .string()
-    .default(".toolgate")
-    .describe("where dev keeps its database, chain, keys and dev.json"),
+  DATABASE_POOL: integer(2, 200, 12).describe("PostgreSQL connections per instance"),
+  DATA_DIR: z.string().default(".toolgate").describe("folder of dev's database, chain, keys and dev.json"),
   SOLANA_RPC_URLS: list(httpUrl)
     .optional()
     .describe("comma-separated Solana RPC endpoints, tried in order; the local chain in dev"),
   TREASURY_OWNER: z
     .string()
     .optional()
-    .describe("wallet (base58) that owns the treasury's USDC token account; made in dev"),
+    .describe("wallet (base58) that owns the treasury's USDC token account; created in dev"),
   FEE_PAYER_KEYPAIR: z
     .string()
     .optional()
     .describe(
-      "path of the key file (JSON array of 64 bytes) that pays the fees of relayed payments; made in dev; unset: gasless is off",
+      "key file (JSON array of 64 bytes) of the gasless relay's fee payer; created in dev; unset: off",
     ),
   GASLESS_DAILY_LAMPORTS: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe(
-    "fees that the relay may spend per UTC day, lamports; a relayed payment costs some 10,000",
+    "relay fees per UTC day, lamports; a relayed payment costs about 10,000",
   ),
-  GASLESS_PER_ACCOUNT_HOURLY: integer(0, 1_000_000, 120).describe(
-    "payments that one account may have relayed per hour",
-  ),
+  GASLESS_PER_ACCOUNT_HOURLY: integer(0, 1_000_000, 120).describe("relayed payments per account and hour"),
   GASLESS_FAILURES_HOURLY: integer(0, 1_000_000, 10).describe(
-    "of those, how many may fail per hour before the account is asked to wait",
+    "failed relayed payments per account and hour before it must wait",
   ),
   GASLESS_MINIMUM_MICROUSD: integer(0, Number.MAX_SAFE_INTEGER, 1_000).describe(
-    "cheapest quote that is relayed, micro-USD; the fee of one relayed payment is a sensible floor",
+    "cheapest quote the relay accepts, micro-USD; at least the fee of a payment",
   ),
   GASLESS_LOW_LAMPORTS: integer(0, Number.MAX_SAFE_INTEGER, 20_000_000).describe(
-    "below this balance of the fee payer, lamports, an alert is raised",
+    "fee payer balance below which a warning is logged, lamports",
   ),
   X402_V1: z
     .enum(["on", "off"])
     .default("off")
     .describe("whether 402 bodies also carry the members of x402 v1 (x402Version, error, accepts)"),
-  QUOTE_TTL_SECONDS: integer(10, 3600, 300).describe("how long a quote is good"),
+  QUOTE_TTL_SECONDS: integer(10, 3600, 300).describe("lifetime of a quote"),
   MEMO_PREFIX: z
     .string()
     .regex(/^[a-z0-9_-]{1,16}$/, "must be 1 to 16 characters of a-z, 0-9, _ and -")
     .default("svc")
     .describe("prefix of the short memo form, <prefix>:<quote_id>"),
   PAYMENT_WAIT_MS: integer(0, 60_000, 10_000).describe(
-    "how long a call waits for its transaction to be seen on the chain",
+    "how long a call waits for its transaction to appear on the chain",
   ),
   FINALIZED_ABOVE_MICROUSD: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe(
-    "from this amount on a payment must be finalized, not only confirmed",
+    "payments of at least this amount must be finalized, not only confirmed",
   ),
   TOOLGATE_CONFIG: z
     .string()
     .optional()
-    .describe(
-      "JSON or YAML file with prices, inference (models and their upstreams), sandbox, and tools of your own",
-    ),
+    .describe("JSON or YAML file with prices, inference (models and upstreams), sandbox, and custom tools"),
   INFERENCE_BASE_URL: httpUrl
     .optional()
-    .describe("OpenAI-compatible server for inference_chat, with its /v1; a local stand-in in dev"),
+    .describe("OpenAI-compatible server for inference_chat, including /v1; a local fake in dev"),
   INFERENCE_API_KEY: z.string().optional().describe("its key"),
   SANDBOX_ISOLATION: z
     .enum(["auto", "required", "process", "off"])
     .optional()
     .describe(
-      "what stands around the sandbox's processes: bubblewrap where there is one (auto), always (required), never (process); off: no sandbox; auto in dev",
+      "sandbox isolation: bubblewrap if installed (auto), always (required), never (process); off: no sandbox",
     ),
   WATCH_INTERVAL_MS: integer(100, 600_000, 2_500).describe(
-    "pause between two looks at what reached the treasury; the checks of payments and balances keep step with it",
+    "interval of the treasury watch; checks of payments and balances follow it",
   ),
-  AUDIT_INTERVAL_SECONDS: integer(0, 31_536_000, 3_600).describe(
-    "pause between two audits of the ledger; 0: never",
-  ),
+  AUDIT_INTERVAL_SECONDS: integer(0, 31_536_000, 3_600).describe("interval of ledger audits; 0: never"),
   RUN_LEASE_MS: integer(1000, 600_000, 15_000).describe(
     "how long a run may go without a heartbeat before another instance releases it",
   ),
@@ -125,16 +116,14 @@ export const settings = {
     "how long a shutdown waits for running calls before it aborts them",
   ),
   BODY_LIMIT_BYTES: integer(1024, 64 * 1024 * 1024, 1024 * 1024).describe("largest request body"),
-  TRUSTED_PROXY_HOPS: integer(0, 10, 0).describe(
-    "how many proxies stand before it and append to X-Forwarded-For",
-  ),
+  TRUSTED_PROXY_HOPS: integer(0, 10, 0).describe("number of proxies in front that append to X-Forwarded-For"),
   CORS_ORIGINS: list(z.string())
     .optional()
-    .describe("comma-separated origins whose pages may call; none by default"),
+    .describe("comma-separated origins allowed by CORS; none by default"),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
-    .describe("what is logged, as JSON lines on stderr"),
+    .describe("log level; JSON lines on stderr"),
 } as const;
 
 /** Settings printed as `***` because they are or may contain secrets. */

@@ -35,8 +35,8 @@ export function callToolDeps(
     // A call that waits for its transaction has run nothing yet, so a shutdown may abort it.
     chain: {
       verify: ({ txSignature, accountId, signal }) => {
-        const look = () => chain.verify({ txSignature, signal: AbortSignal.any([signal, stopping]) });
-        return accountId === undefined ? look() : proofs.run(accountId, look, foundBy);
+        const verify = () => chain.verify({ txSignature, signal: AbortSignal.any([signal, stopping]) });
+        return accountId === undefined ? verify() : proofs.run(accountId, verify, foundBy);
       },
     },
     quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),

@@ -29,14 +29,13 @@ export interface ConsoleFilesSettings {
 
 /** Reads the built console; logs a warning when it is not built. */
 export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
-  const { config, origin: place, devWallet, log, folder = BUILT } = settings;
+  const { config, origin, devWallet, log, folder = BUILT } = settings;
   const files = readBuiltFiles(folder);
-  if (!files)
-    log.warn("the console is not built, and /console/ says so: run npm run build:console, then start again");
+  if (!files) log.warn("console not built: run npm run build:console and restart");
   return new ConsoleFiles({
     files,
-    https: () => place.url.protocol === "https:",
-    devWallet: devWallet && isLocalOnly(config) ? new DevWallet(devWallet, place) : undefined,
+    https: () => origin.url.protocol === "https:",
+    devWallet: devWallet && isLocalOnly(config) ? new DevWallet(devWallet, origin) : undefined,
   });
 }
 

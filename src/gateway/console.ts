@@ -56,19 +56,19 @@ export interface Console {
 /** Creates the session services and the handler that serves them. */
 export function createConsole(options: ConsoleOptions): Console {
   const { config, postgres, log, addresses, operators, failed, devWallet } = options;
-  const place = new ConsoleOrigin({
+  const origin = new ConsoleOrigin({
     host: config.HOST,
     publicUrl: config.CONSOLE_URL ?? config.PUBLIC_URL,
     url: () => addresses().consoleUrl,
   });
-  const gate = new SessionAuthenticator({
+  const authenticator = new SessionAuthenticator({
     sessions: postgres.sessions,
-    origin: place,
+    origin,
     clock: systemClock,
     trustedProxies: config.TRUSTED_PROXY_HOPS,
   });
-  const bindings = [sessionsOf(options, place), ...servicesOf(options), ...operators];
-  const pipeline = new Pipeline(gate, bindings, postgres.withoutOutageErrors(log));
+  const bindings = [sessionsOf(options, origin), ...servicesOf(options), ...operators];
+  const pipeline = new Pipeline(authenticator, bindings, postgres.withoutOutageErrors(log));
   const rpc = connectHandler({
     pipeline,
     services: bindings.map(({ service }) => service),
@@ -76,19 +76,19 @@ export function createConsole(options: ConsoleOptions): Console {
     bodyLimit: config.BODY_LIMIT_BYTES,
     pathPrefix: RPC_PATH,
   });
-  const files = openConsoleFiles({ config, origin: place, devWallet, log });
+  const files = openConsoleFiles({ config, origin, devWallet, log });
   const { statements, receipts, runs } = postgres.accountQueries;
   const exported = [statementFile(statements), receiptsFile(receipts), runsFile(runs)];
-  const exports = new ExportHandler({ authenticator: gate, files: exported, random: systemRandom, failed });
+  const exports = new ExportHandler({ authenticator, files: exported, random: systemRandom, failed });
   return {
-    handler: new ConsoleHandler({ rpc, exports, files, origin: place, random: systemRandom, failed }),
+    handler: new ConsoleHandler({ rpc, exports, files, origin, random: systemRandom, failed }),
     idle: async () => void (await Promise.all([pipeline.idle(), exports.idle()])),
   };
 }
 
 function sessionsOf(
   { postgres, deps, chain, addresses }: ConsoleOptions,
-  place: ConsoleOrigin,
+  origin: ConsoleOrigin,
 ): ServiceBinding {
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const { signInChallenges: challenges, sessions, accounts } = postgres;
@@ -99,14 +99,14 @@ function sessionsOf(
     forms: lazySignInForms,
     clock: systemClock,
     random: systemRandom,
-    origin: () => ({ domain: place.url.host, uri: place.url.href }),
+    origin: () => ({ domain: origin.url.host, uri: origin.url.href }),
   });
   const installation = () => {
     const { baseUrl, grpcAddress } = addresses();
     const gasless = deps.relay !== undefined;
     return { baseUrl, version: VERSION, treasuryOwner, payTo, usdcMint, gasless, grpcAddress };
   };
-  return sessionService({ signIn, sessions, origin: place, clock: systemClock, installation });
+  return sessionService({ signIn, sessions, origin, clock: systemClock, installation });
 }
 
 /** Services for every signed-in account. */

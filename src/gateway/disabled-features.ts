@@ -12,9 +12,7 @@ export async function disabledFeatures(config: ServeConfig): Promise<string[]> {
   const off: string[] = [];
   if (!isConsoleBuilt()) off.push("console: /console/ shows no pages; run npm run build:console");
   if (config.FEE_PAYER_KEYPAIR === undefined) {
-    off.push(
-      "fee payer: wallets need SOL of their own to pay, and standard x402 clients cannot pay; set FEE_PAYER_KEYPAIR",
-    );
+    off.push("fee payer: wallets need SOL to pay, and x402 clients cannot pay; set FEE_PAYER_KEYPAIR");
   }
   const sandbox = await sandboxOff(config);
   if (sandbox !== undefined)

@@ -45,7 +45,7 @@ export async function checkFeePayer(
     const sponsor = await openSponsor(config);
     if (!sponsor || file === undefined) return { problems: [], warnings: [] };
     const warnings = readableByOthers(file)
-      ? [`FEE_PAYER_KEYPAIR: others may read ${file}; take that right away: chmod 600 ${file}`]
+      ? [`FEE_PAYER_KEYPAIR: other users can read ${file}; run chmod 600 ${file}`]
       : [];
     const balance = await new SolanaRelayChain(rpc).balance(sponsor.feePayer, signal).catch(() => undefined);
     const holds = `FEE_PAYER_KEYPAIR: ${sponsor.feePayer} holds`;

@@ -15,18 +15,18 @@ export interface Listener {
  * @throws ConfigError when the port is unavailable
  */
 export async function listenOnPort(
-  door: Listener,
+  listener: Listener,
   config: ServeConfig,
   setting: PortSetting,
   movable: boolean,
 ): Promise<number> {
   const port = config[setting] ?? 0;
   try {
-    return await door.listen(config.HOST, port);
+    return await listener.listen(config.HOST, port);
   } catch (error) {
     // node:http and grpc-js report it differently, but both messages contain EADDRINUSE.
     const reason = error instanceof Error ? error.message : String(error);
-    if (movable && reason.includes("EADDRINUSE")) return door.listen(config.HOST, 0);
+    if (movable && reason.includes("EADDRINUSE")) return listener.listen(config.HOST, 0);
     throw new ConfigError([
       `${setting}: cannot listen on port ${port} (${reason}); set another port, or 0 for a free one`,
     ]);

@@ -28,7 +28,7 @@ export async function checkSandbox(config: ServeConfig, log: Logger): Promise<Fi
     const advice = "or set SANDBOX_ISOLATION to off, or, for code that you trust, to auto";
     return {
       problems: [],
-      warnings: [`SANDBOX_ISOLATION: sandbox_execute is announced only: ${reason}; ${advice}`],
+      warnings: [`SANDBOX_ISOLATION: sandbox_execute is unavailable: ${reason}; ${advice}`],
     };
   } finally {
     await engine?.close();
@@ -44,7 +44,7 @@ async function prove(engine: SandboxEngine): Promise<void> {
     if (!late.aborted) throw error;
     const seconds = PROOF_MS / 1_000;
     throw new Error(
-      `not every wall could be tried within ${seconds} s: see what else this machine does, and try again`,
+      `the self-test did not finish within ${seconds} s; reduce the load of this machine and try again`,
       {
         cause: error,
       },

@@ -59,7 +59,7 @@ export class SandboxMonitor {
         metrics.set("toolgate_sandbox_ready", 1);
         log.info(
           { engine: engine.name, walls: isolationLayers, languages },
-          "the sandbox holds: sandbox_execute can be called",
+          "sandbox self-test passed: sandbox_execute is available",
         );
         return;
       } catch (error) {
@@ -67,7 +67,7 @@ export class SandboxMonitor {
         this.#proof = "failed";
         log.warn(
           { err: error, retryAfterMs: pauseMs },
-          "sandbox self-test failed: sandbox_execute is unavailable; tried again later",
+          "sandbox self-test failed: sandbox_execute is unavailable; will retry",
         );
       }
       await pause(pauseMs, signal);
@@ -81,12 +81,9 @@ export class SandboxMonitor {
       if (signal.aborted) return;
       try {
         const cleared = await engine.reap(new Date(systemClock.now() - OLDEST_MS));
-        if (cleared > 0) log.warn({ cleared }, "cleared away what executions of code had left behind");
+        if (cleared > 0) log.warn({ cleared }, "removed leftovers of executions");
       } catch (error) {
-        log.warn(
-          { err: error },
-          "what executions of code have left behind could not be cleared away; tried again",
-        );
+        log.warn({ err: error }, "removing leftovers of executions failed; will retry");
       }
     }
   }

@@ -28,7 +28,7 @@ export async function openSandbox(
   try {
     engine = await openEngine(config, log);
   } catch (error) {
-    log.warn({ err: error }, "there is no sandbox on this machine: sandbox_execute is announced only");
+    log.warn({ err: error }, "no sandbox on this machine: sandbox_execute is unavailable");
     return undefined;
   }
   const runs = postgres.sandboxRuns;
@@ -37,7 +37,7 @@ export async function openSandbox(
     engine
       .cancel(runId)
       .catch((error: unknown) =>
-        log.warn({ err: error, runId }, "an execution could not be ended; tried again"),
+        log.warn({ err: error, runId }, "cancelling an execution failed; will retry"),
       );
   });
   return {

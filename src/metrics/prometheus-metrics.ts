@@ -20,14 +20,14 @@ export class PrometheusMetrics implements Metrics {
   /** @throws TypeError for a gauge */
   count(name: MetricName, by = 1, labels: Readonly<Record<string, string>> = {}): void {
     const counter = this.#counters.get(name);
-    if (!counter) throw new TypeError(`${name} is no counter`);
+    if (!counter) throw new TypeError(`${name} is not a counter`);
     counter.inc({ ...labels }, by);
   }
 
   /** @throws TypeError for a counter */
   set(name: MetricName, value: number, labels: Readonly<Record<string, string>> = {}): void {
     const gauge = this.#gauges.get(name);
-    if (!gauge) throw new TypeError(`${name} is no gauge`);
+    if (!gauge) throw new TypeError(`${name} is not a gauge`);
     gauge.set({ ...labels }, value);
   }
 

@@ -83,7 +83,8 @@ export class ForbiddenAddressError extends Error {
 
   constructor(host: string, network: Network) {
     super(
-      `${host} leads to an address where no upstream may be${network === "public" ? " on the public network" : ""}: see the setting network`,
+      `${host} resolves to a forbidden address${network === "public" ? " for the public network" : ""}: ` +
+        "see the network setting",
     );
   }
 }

@@ -31,7 +31,7 @@ export class ResponseTooLongError extends RangeError {
   override name = "AnswerTooLongError";
 
   constructor(most: number) {
-    super(`the answer is longer than ${most} bytes`);
+    super(`the response is longer than ${most} bytes`);
   }
 }
 
@@ -55,10 +55,10 @@ export function openGuardedFetch({
     bodyTimeout: 0,
   });
   const guarded: Fetch = async (input, init = {}) => {
-    if (input instanceof Request) throw new TypeError("is asked by address");
+    if (input instanceof Request) throw new TypeError("Request objects are not supported; pass a URL");
     const { method = "GET", body, signal } = init;
     if (body !== undefined && body !== null && typeof body !== "string")
-      throw new TypeError("sends text only");
+      throw new TypeError("only text bodies are supported");
     const answer = await fetch(input, {
       method,
       headers: [...new Headers(init.headers)],
@@ -71,7 +71,7 @@ export function openGuardedFetch({
     if (status > 599) {
       // A Response cannot hold this status; an unread body would keep the connection open.
       await answer.body?.cancel();
-      throw new TypeError(`the server answered with HTTP ${status}, which is no status`);
+      throw new TypeError(`the server responded with the invalid status ${status}`);
     }
     // Without the reason phrase, which may contain any bytes.
     return new Response(limitBody(answer.body, maxBytes), { status, headers: [...answer.headers] });

@@ -9,10 +9,10 @@ import type { Endpoint } from "./services/service-impl.ts";
  */
 export interface RequestAuthenticator {
   /**
-   * @param demand whether the method requires credentials
+   * @param requirement whether the method requires credentials
    * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
    */
-  authenticate(demand: Endpoint["key"], credentials: Credentials): Promise<Authentication>;
+  authenticate(requirement: Endpoint["key"], credentials: Credentials): Promise<Authentication>;
 }
 
 /** The result of a successful authentication. */

@@ -58,7 +58,7 @@ export class DetailedError extends ToolgateError {
 
   /** UNAVAILABLE with the health check's message. */
   static healthUnavailable(message: HealthUnavailable): DetailedError {
-    const error = new ToolgateError("UNAVAILABLE", "the database is out of reach");
+    const error = new ToolgateError("UNAVAILABLE", "the database is unreachable");
     return new DetailedError(error, { schema: HealthUnavailableSchema, message });
   }
 }
@@ -71,7 +71,7 @@ export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Fa
   const expected = expectedError(thrown);
   const error = expected ?? internalError(thrown);
   if (!expected || (error.status >= 500 && hiddenCause(error) !== undefined))
-    log.error({ requestId, err: thrown }, "a request failed");
+    log.error({ requestId, err: thrown }, "request failed");
   const rpc = isTimeout(thrown) ? "DEADLINE_EXCEEDED" : error.rpc;
   if (error instanceof DetailedError) {
     const { detail, offer } = error;
@@ -84,7 +84,7 @@ export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Fa
 function expectedError(thrown: unknown): ToolgateError | undefined {
   if (thrown instanceof ToolgateError) return thrown;
   if (isTimeout(thrown))
-    return new ToolgateError("CANCELLED", "the deadline passed before the answer was there", {
+    return new ToolgateError("CANCELLED", "the deadline passed before the response was ready", {
       cause: thrown,
     });
   if (thrown instanceof Error && thrown.name === "AbortError")
@@ -105,11 +105,9 @@ function hiddenCause(error: ToolgateError): unknown {
 }
 
 function internalError(thrown: unknown): ToolgateError {
-  return new ToolgateError(
-    "INTERNAL",
-    "something went wrong on our side; repeat the request with the same idempotency key",
-    { cause: thrown },
-  );
+  return new ToolgateError("INTERNAL", "internal error; repeat the request with the same idempotency key", {
+    cause: thrown,
+  });
 }
 
 function bodyOf(error: ToolgateError, requestId: string): ErrorBody {

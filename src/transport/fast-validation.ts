@@ -38,9 +38,9 @@ export function fastValidator(schema: DescMessage): FastCheck<Message> | undefin
 
 /** @param within the enclosing messages */
 function messageCheck(schema: DescMessage, within: readonly DescMessage[]): FastCheck<Message> | undefined {
-  const strange =
+  const unsupported =
     hasOption(schema, messageRules) || schema.oneofs.some((oneof) => hasOption(oneof, oneofRules));
-  if (strange || within.includes(schema)) return undefined;
+  if (unsupported || within.includes(schema)) return undefined;
   const checks: FastCheck<Message>[] = [];
   for (const field of schema.fields) {
     const check = fieldCheck(field, [...within, schema]);

@@ -58,8 +58,8 @@ export class KeyAuthenticator implements RequestAuthenticator {
    * Checks the key, then the rate limit; an invalid key consumes nothing.
    * @throws ToolgateError UNAUTHORIZED; RateLimitedError; ToolgateError FORBIDDEN for a blocked account
    */
-  async authenticate(demand: Endpoint["key"], credentials: Credentials): Promise<Authentication> {
-    if (demand === "none" || (demand === "optional" && credentials.authorization === undefined))
+  async authenticate(requirement: Endpoint["key"], credentials: Credentials): Promise<Authentication> {
+    if (requirement === "none" || (requirement === "optional" && credentials.authorization === undefined))
       return ANONYMOUS;
     const found = this.#authenticator.authenticate(secretOf(credentials.authorization));
     const caller = found instanceof Promise ? await found : found;
@@ -74,7 +74,8 @@ export class KeyAuthenticator implements RequestAuthenticator {
   #refused(): ToolgateError {
     this.#metrics?.count("toolgate_keys_refused_total");
     return unauthorized(
-      "the API key is unknown, has expired or was revoked; create a key in the console, or with `toolgate keys create`",
+      "the API key is unknown, has expired or was revoked; " +
+        "create a key in the console, or with `toolgate keys create`",
     );
   }
 }
@@ -82,7 +83,8 @@ export class KeyAuthenticator implements RequestAuthenticator {
 function secretOf(authorization: string | undefined): string {
   if (authorization === undefined) {
     throw unauthorized(
-      "the Authorization header is missing; send Authorization: Bearer <API_KEY> with a key from the console or `toolgate keys create`",
+      "the Authorization header is missing; send Authorization: Bearer <API_KEY> " +
+        "with a key from the console or `toolgate keys create`",
     );
   }
   const secret = BEARER.exec(authorization)?.[1];
@@ -90,7 +92,7 @@ function secretOf(authorization: string | undefined): string {
     throw unauthorized("the Authorization header is not of the form Bearer <API_KEY>");
   if (!secret.startsWith(KEY_PREFIX))
     throw unauthorized(
-      `this is not an API key; keys begin with ${KEY_PREFIX} and are created in the console, or with \`toolgate keys create\``,
+      `not an API key; keys start with ${KEY_PREFIX}; create one in the console or with \`toolgate keys create\``,
     );
   return secret;
 }

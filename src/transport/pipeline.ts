@@ -25,13 +25,13 @@ export interface Operation<I extends DescMessage = DescMessage, O extends DescMe
  * throw.
  */
 export class Pipeline {
-  readonly #gate: RequestAuthenticator;
+  readonly #authenticator: RequestAuthenticator;
   readonly #operations = new Map<DescMethod, Operation>();
   readonly #log: ErrorLog;
   readonly #working = new Set<Promise<unknown>>();
 
-  constructor(gate: RequestAuthenticator, services: readonly ServiceBinding[], log: ErrorLog) {
-    this.#gate = gate;
+  constructor(authenticator: RequestAuthenticator, services: readonly ServiceBinding[], log: ErrorLog) {
+    this.#authenticator = authenticator;
     this.#log = log;
     for (const { service, endpoints } of services) {
       for (const [name, endpoint] of Object.entries<Endpoint>(endpoints)) {
@@ -57,7 +57,7 @@ export class Pipeline {
    * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
    */
   authenticate(operation: Operation, credentials: Credentials): Promise<Authentication> {
-    return this.#gate.authenticate(operation.endpoint.key, credentials);
+    return this.#authenticator.authenticate(operation.endpoint.key, credentials);
   }
 
   /**
@@ -108,13 +108,10 @@ function requireRights(
   endpoint: Extract<Endpoint, { key: "required" }>,
   context: RequestContext,
 ): KeyedContext {
-  if (!isKeyed(context)) throw new ToolgateError("UNAUTHORIZED", "an API key is needed");
+  if (!isKeyed(context)) throw new ToolgateError("UNAUTHORIZED", "an API key is required");
   const { scope, operator } = endpoint;
   if (operator && !context.caller.operator) {
-    throw new ToolgateError(
-      "FORBIDDEN",
-      "this service is the operator's; it is for accounts that have the operator role",
-    );
+    throw new ToolgateError("FORBIDDEN", "this service requires the operator role");
   }
   if (scope !== undefined && !context.caller.scopes.has(scope)) {
     throw new ToolgateError("FORBIDDEN", `the API key lacks the scope ${scope}; use a key that has it`);

@@ -23,7 +23,7 @@ export interface RequestContext {
   /** Path of the request, such as `/mcp`: the paid resource in x402. Undefined over gRPC and Connect. */
   readonly path?: string | undefined;
   /** Receives the outcome of the x402 payment before the response; the transport sends the header with it. */
-  readonly onSettlement?: (told: SettlementReport) => void;
+  readonly onSettlement?: (report: SettlementReport) => void;
   /** Reports progress of a long call; undefined when not requested. */
   readonly progress?: ProgressListener | undefined;
   /** Idempotency-Key header or metadata, as sent. */

@@ -27,7 +27,7 @@ export function violationSentence({ ruleId, field: path, message }: Violation): 
       return ruleId.endsWith(".not_in") ? "must not be 0" : rangeSentence(rules.type.value, message);
     case "repeated":
       return ruleId === "repeated.unique"
-        ? "must not name anything twice"
+        ? "must not contain duplicates"
         : `must have at most ${rules.type.value.maxItems} items`;
     default:
       return message;
@@ -46,7 +46,8 @@ function isMissing({ proto }: DescField, ruleId: string, { type }: FieldRules): 
 }
 
 function missing({ message, scalar }: DescField): string {
-  if (message?.typeName === "google.protobuf.Struct") return "is required; send {} for tools that take none";
+  if (message?.typeName === "google.protobuf.Struct")
+    return "is required; send {} for tools without parameters";
   return scalar === ScalarType.STRING ? "is required, a string" : "is required";
 }
 

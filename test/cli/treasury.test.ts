@@ -67,7 +67,7 @@ describe("the operator's commands for the treasury", () => {
     expect(first.stdout).toContain("\ufffd[2J\ufffd2Jgone\ufffdstatus  assigned");
     expect(first.stdout.split("\n")).toHaveLength(3);
     const cursor =
-      /^There are more: add --cursor (\S+)\nTo give one to its owner: suspense assign .*\n$/.exec(
+      /^More results: add --cursor (\S+)\nTo assign a transfer: suspense assign .*\n$/.exec(
         first.stderr,
       )?.[1] ?? "";
     expect((await toolgate("suspense", "list", "--cursor", cursor)).stdout).toContain("0.000001");

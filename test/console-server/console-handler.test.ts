@@ -92,7 +92,7 @@ describe("console handler", () => {
     expect(answer.status).toBe(403);
     expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(answer.headers.get("access-control-allow-origin")).toBeNull();
-    expect(await answer.text()).toContain("only pages of the console may ask here");
+    expect(await answer.text()).toContain("only the console's own pages may send this");
   });
 
   it("rejects content types that a form can send without a preflight", async () => {
@@ -218,7 +218,7 @@ describe("API key", () => {
     const headers = { authorization: `Bearer ${agent.apiKey}` };
     const { accountId } = agent;
     const page = pageClient(world.gateway, SessionService, headers);
-    expect(await errorOf(page.listSessions({}))).toMatch(/^Unauthenticated: nobody is signed in/);
+    expect(await errorOf(page.listSessions({}))).toMatch(/^Unauthenticated: not signed in/);
     const operator = pageClient(world.gateway, AccountService, headers);
     expect(await errorOf(operator.getAccount({ accountId }))).toMatch(/^Unauthenticated/);
     expect((await page.getSession({})).session).toBeUndefined();
@@ -268,10 +268,10 @@ describe("Set-Cookie", () => {
   it("is not issued over plain http on other hosts", async () => {
     const page = await behindProxy({ CONSOLE_URL: "http://gateway.example/console" }, () => {});
     expect(await errorOf(page.beginSignIn({}))).toMatch(
-      /^PermissionDenied: signing in needs https.*CONSOLE_URL/,
+      /^PermissionDenied: sign-in requires https.*CONSOLE_URL/,
     );
     const request = answerOf(Keypair.generate(), await newChallenge(world.gateway));
-    expect(await errorOf(page.signIn(request))).toMatch(/^PermissionDenied: signing in needs https/);
+    expect(await errorOf(page.signIn(request))).toMatch(/^PermissionDenied: sign-in requires https/);
     expect((await page.getSession({})).session).toBeUndefined();
   });
 });

@@ -47,7 +47,7 @@ describe("session", () => {
     await age(person, "last_used_at = now() - interval '12 hours 1 second'");
     expect(await isIn(person)).toBe(false);
     expect(await errorOf(person.client(SessionService).listSessions({}))).toMatch(
-      /^Unauthenticated: nobody is signed in/,
+      /^Unauthenticated: not signed in/,
     );
   });
 

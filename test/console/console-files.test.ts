@@ -98,7 +98,7 @@ describe("console page", () => {
     "/console/__proto__.js",
   ])("does not serve other files: %s", async (target) => {
     const { status, body } = await server.ask(target);
-    expect([status, body.toString()]).toEqual([404, "There is nothing at this path.\n"]);
+    expect([status, body.toString()]).toEqual([404, "No file matches this path.\n"]);
   });
 });
 

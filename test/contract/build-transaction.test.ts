@@ -148,7 +148,7 @@ describe("400", () => {
   const wallet = () => Keypair.generate().publicKey.toBase58();
 
   it("names the quote that is not one, or another account's", async () => {
-    expectError(await build("qt_made", wallet()), 400, "INVALID_REQUEST", /^quote_id: is not one of ours/);
+    expectError(await build("qt_made", wallet()), 400, "INVALID_REQUEST", /^quote_id: was not issued here/);
     const other = await world.agent();
     expectError(
       await build(await quoted(), wallet(), other),

@@ -265,7 +265,7 @@ describe("what the document says is what the gateway does", () => {
       expect((await ask("POST", target, blocked, ECHO)).status).toBe(403);
   });
 
-  it("when a key calls too often, and when the database is out of reach", async () => {
+  it("when a key calls too often, and when the database is unreachable", async () => {
     const hasty = await world.agent({ ratePerMinute: 1, burst: 1 });
     await ask("GET", "/mcp/capabilities", hasty);
     const targets = ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"];

@@ -65,7 +65,7 @@ describe("503", () => {
   });
   afterAll(() => link.close());
 
-  it("says unavailable while the database is out of reach", async () => {
+  it("says unavailable while the database is unreachable", async () => {
     link.cut();
     const answer = await get("/health");
     expect(answer.status).toBe(503);
@@ -86,7 +86,7 @@ describe("503", () => {
       get(`/runs/run_${"0".repeat(32)}`, agent),
     ]);
     for (const answer of answers) {
-      expectError(answer, 503, "UNAVAILABLE", /out of reach/);
+      expectError(answer, 503, "UNAVAILABLE", /unreachable/);
       expect(answer.body.retry_after_seconds).toBeGreaterThan(0);
     }
     link.mend();

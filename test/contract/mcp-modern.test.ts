@@ -238,7 +238,7 @@ describe("the ladder of refusals", () => {
     "constructor",
     "",
   ])("ends with the method %j, which does not exist", async (method) => {
-    expectRefused(await ask(method, { protocolVersion: MODERN }), 404, -32601, /^there is no method/);
+    expectRefused(await ask(method, { protocolVersion: MODERN }), 404, -32601, /^unknown method/);
   });
 
   it("leaves what a method refuses with 200", async () => {

@@ -48,7 +48,7 @@ describe("404", () => {
     "/metrics",
     "/admin",
   ])("there is nothing at %s", async (path) => {
-    expectError(await ask("GET", path), 404, "NOT_FOUND", /^there is nothing at this path$/);
+    expectError(await ask("GET", path), 404, "NOT_FOUND", /^no route matches this path$/);
     expectError(await ask("POST", path), 404, "NOT_FOUND");
   });
 
@@ -127,7 +127,7 @@ describe("a path that is found", () => {
   });
 
   it("keeps an escaped slash inside its segment", async () => {
-    expectError(await world.get(agent, "/receipts%2Fx"), 404, "NOT_FOUND", /^there is nothing at this path$/);
+    expectError(await world.get(agent, "/receipts%2Fx"), 404, "NOT_FOUND", /^no route matches this path$/);
     expectError(await world.get(agent, "/receipts/a%2Fb"), 404, "NOT_FOUND", /^there is no receipt of yours/);
   });
 

@@ -101,11 +101,11 @@ describe("the fee payer's key", () => {
     ]);
   });
 
-  it("is a warning where others may read it", async () => {
+  it("is a warning where other users can read it", async () => {
     for (const mode of [0o640, 0o604, 0o660]) {
       const { problems, warnings } = await check(keyFile(funded(1_000_000_000n).bytes, mode));
       expect(problems).toEqual([]);
-      expect(warnings).toEqual([expect.stringMatching(/others may read .*chmod 600/)]);
+      expect(warnings).toEqual([expect.stringMatching(/other users can read .*chmod 600/)]);
     }
   });
 });

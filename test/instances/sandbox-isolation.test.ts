@@ -50,7 +50,7 @@ it("is a warning where nothing is said: the tools stay announced", async () => {
         problems: [],
         off: expect.arrayContaining([expect.stringMatching(/^sandbox: .*bubblewrap/)]),
       },
-      warnings: [expect.stringMatching(/^SANDBOX_ISOLATION: .*announced only.*bubblewrap/)],
+      warnings: [expect.stringMatching(/^SANDBOX_ISOLATION: .*unavailable.*bubblewrap/)],
     },
   ]);
 });

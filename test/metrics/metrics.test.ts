@@ -75,10 +75,10 @@ describe("the server", () => {
 
 it("keeps figures of different kinds apart", () => {
   expect(() => metrics.count("toolgate_watch_age_seconds")).toThrow(
-    "toolgate_watch_age_seconds is no counter",
+    "toolgate_watch_age_seconds is not a counter",
   );
   expect(() => metrics.set("toolgate_runs_released_total", 1)).toThrow(
-    "toolgate_runs_released_total is no gauge",
+    "toolgate_runs_released_total is not a gauge",
   );
 });
 

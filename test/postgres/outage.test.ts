@@ -29,7 +29,7 @@ it("logs the start of an outage, each minute of it and its end with the number o
     inside.warn({ err: refused() }, "sweep failed");
     outside.error(
       { err: new Error("a call", { cause: new DatabaseUnavailableError(refused()) }) },
-      "a request failed",
+      "request failed",
     );
   }
   outage.reached();
@@ -65,7 +65,7 @@ it.each(["25006", "53100"])(
     expect(error).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("takes no writes") });
     for (let ms = 0; ms < 50_000; ms += 10_000) {
       at(ms);
-      outage.withoutOutageErrors(log).error({ err: error }, "a request failed");
+      outage.withoutOutageErrors(log).error({ err: error }, "request failed");
       outage.reached();
     }
     expect(lines).toEqual([

@@ -45,7 +45,7 @@ describe("doctor", () => {
     const { exitCode, stdout } = await run(["doctor"], {
       ...{ ...ground.settings, SANDBOX_ISOLATION: "off", FEE_PAYER_KEYPAIR: "" },
     });
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining("everything that is on is fine")]);
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining("all enabled features are fine")]);
     expect(stdout).toMatch(/^- off: fee payer: .* x402 clients cannot pay; set FEE_PAYER_KEYPAIR$/m);
     expect(stdout).toMatch(
       /^- off: sandbox: sandbox_execute .* cannot be called; set SANDBOX_ISOLATION to /m,

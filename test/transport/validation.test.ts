@@ -26,7 +26,7 @@ type Complaint = [request: MessageInitShape<typeof CallToolRequestSchema>, says:
 const COMPLAINTS: Complaint[] = [
   [{ ...call, tool: "" }, "tool: is required, a string"],
   [{ ...call, tool: "x".repeat(129) }, "tool: must be 1 to 128 characters"],
-  [{ tool: "echo" }, "params: is required; send {} for tools that take none"],
+  [{ tool: "echo" }, "params: is required; send {} for tools without parameters"],
   ...["", "x".repeat(256), "tab\t", "line\n", "ключ", "é".repeat(300)].map(
     (idempotencyKey) =>
       [
@@ -41,7 +41,7 @@ const COMPLAINTS: Complaint[] = [
   ],
   [
     { tool: "", paymentProof: { txRef: "x" } },
-    "tool: is required, a string; params: is required; send {} for tools that take none; payment_proof.network: is required, a string",
+    "tool: is required, a string; params: is required; send {} for tools without parameters; payment_proof.network: is required, a string",
   ],
 ];
 
@@ -97,7 +97,7 @@ describe("validation", () => {
     ).toBe("reason: must be 1 to 500 non-NUL characters");
     const twice = create(CreateKeyRequestSchema, { accountId: "acct_1", scopes: ["a", "a"] });
     expect(problem(() => validate(CreateKeyRequestSchema, twice))).toBe(
-      "scopes: must not name anything twice",
+      "scopes: must not contain duplicates",
     );
     const many = create(CreateKeyRequestSchema, {
       accountId: "acct_1",

@@ -58,10 +58,10 @@ interface AuthenticatedRequest {
 
 const REQUEST_ID = createContextKey("", { description: "identifier of the request" });
 const CREDENTIALS = createContextKey<Credentials | undefined>(undefined, {
-  description: "what was shown at the door",
+  description: "credentials of the request",
 });
 const AUTHENTICATED = createContextKey<AuthenticatedRequest | undefined>(undefined, {
-  description: "who was let in",
+  description: "result of the authentication",
 });
 
 const errorBody = createErrorBody(errorBindings);
@@ -75,7 +75,7 @@ export function connectHandler({
   services,
   random,
   bodyLimit,
-  pathPrefix: under = "",
+  pathPrefix = "",
 }: ConnectDeps): ConnectHandler {
   const operations = services.flatMap((service) =>
     service.methods.map((method) => pipeline.operation(method)),
@@ -93,14 +93,14 @@ export function connectHandler({
     const options = { grpc: false, readMaxBytes: messageLimit(operation.endpoint, bodyLimit) };
     router.rpc(operation.method, implementation(pipeline, operation), options);
   }
-  const handlers = new Map(router.handlers.map((handler) => [under + handler.requestPath, handler]));
+  const handlers = new Map(router.handlers.map((handler) => [pathPrefix + handler.requestPath, handler]));
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // Connect removes its listener before Node emits the error of a disconnected client, which would end the
     // process.
     request.on("error", () => undefined);
     const requestId = newRequestId(random);
-    const tell = (thrown: unknown, headers: readonly Header[] = []) => {
+    const fail = (thrown: unknown, headers: readonly Header[] = []) => {
       const { error, detail, headers: more } = pipeline.failure(thrown, requestId);
       if (!request.complete) response.shouldKeepAlive = false;
       const json = errorBody([detail.message])?.json;
@@ -113,7 +113,7 @@ export function connectHandler({
     try {
       const [path = ""] = (request.url ?? "").split("?", 1);
       const handler = handlers.get(path);
-      if (!handler) return tell(UNKNOWN_METHOD.error);
+      if (!handler) return fail(UNKNOWN_METHOD.error);
       requireUrl(request);
       const values = createContextValues()
         .set(REQUEST_ID, requestId)
@@ -124,19 +124,19 @@ export function connectHandler({
         body: isIterable(asked.body) ? joinedChunks(asked.body) : asked.body,
       });
       const refusal = refusalOf(handler, answer);
-      if (refusal) return tell(refusal.error, refusal.headers);
+      if (refusal) return fail(refusal.error, refusal.headers);
       response.setHeader("x-request-id", requestId);
       // An unread rest of the body would corrupt the next request of the connection.
       if (!request.complete) response.shouldKeepAlive = false;
       await universalResponseToNodeResponse(answer, response);
     } catch (error) {
       // The client has disconnected.
-      if (ConnectError.from(error).code !== Code.Aborted) tell(error);
+      if (ConnectError.from(error).code !== Code.Aborted) fail(error);
     }
   }
 
   return {
-    prefixes: services.map(({ typeName }) => `${under}/${typeName}/`),
+    prefixes: services.map(({ typeName }) => `${pathPrefix}/${typeName}/`),
     handle: (request, response) => void serve(request, response),
   };
 }
@@ -172,9 +172,9 @@ async function authenticate(pipeline: Pipeline, context: HandlerContext): Promis
 
 function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Operation["method"]> {
   return async (request, context) => {
-    const entry = context.values.get(AUTHENTICATED);
-    if (!entry) throw new Error("the gate was passed by");
-    const { requestId, authentication } = entry;
+    const authenticated = context.values.get(AUTHENTICATED);
+    if (!authenticated) throw new Error("request context missing");
+    const { requestId, authentication } = authenticated;
     try {
       return await pipeline.invoke(operation, request, {
         caller: authentication.caller,

@@ -11,7 +11,7 @@ export interface Refusal {
 
 /** An unknown method below a service's prefix. */
 export const UNKNOWN_METHOD: Refusal = {
-  error: new ToolgateError("NOT_FOUND", "there is no such method"),
+  error: new ToolgateError("NOT_FOUND", "unknown method"),
   headers: [],
 };
 
@@ -26,7 +26,7 @@ export function refusalOf(
       const read = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
       const allow = read ? "GET, POST" : "POST";
       return {
-        error: new ToolgateError("METHOD_NOT_ALLOWED", `this path takes ${allow}`),
+        error: new ToolgateError("METHOD_NOT_ALLOWED", `this path supports ${allow}`),
         headers: [["allow", allow]],
       };
     }

@@ -38,10 +38,10 @@ export function readBuiltFiles(folder: string): BuiltFiles | undefined {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const mediaType = MEDIA_TYPES[path.extname(entry.name)];
     if (!entry.isFile() || mediaType === undefined) continue;
-    const place = path.join(entry.parentPath, entry.name);
-    const name = path.relative(folder, place).split(path.sep).join("/");
-    const identity = readFileSync(place);
-    const bodies = { identity, ...packed("br", `${place}.br`), ...packed("gzip", `${place}.gz`) };
+    const file = path.join(entry.parentPath, entry.name);
+    const name = path.relative(folder, file).split(path.sep).join("/");
+    const identity = readFileSync(file);
+    const bodies = { identity, ...packed("br", `${file}.br`), ...packed("gzip", `${file}.gz`) };
     files.set(name, { mediaType, etag: tagOf(identity), bodies, hashed: name.startsWith("assets/") });
   }
   return files;
@@ -54,6 +54,6 @@ export function withInHead(page: BuiltFile, html: string): BuiltFile {
   return { ...page, etag: tagOf(identity), bodies };
 }
 
-function packed(coding: Coding, place: string): Partial<Record<Coding, Buffer>> {
-  return existsSync(place) ? { [coding]: readFileSync(place) } : {};
+function packed(coding: Coding, file: string): Partial<Record<Coding, Buffer>> {
+  return existsSync(file) ? { [coding]: readFileSync(file) } : {};
 }

@@ -23,7 +23,8 @@ const CONTENT_SECURITY_POLICY = [
 const DEV_WALLET_MARK = '<meta name="toolgate-dev-wallet" content="">';
 
 const NOT_BUILT =
-  "The console is not built.\n\nRun this where the gateway is installed, then start the gateway again:\n\n  npm run build:console\n";
+  "The console is not built.\n\n" +
+  "Run this where the gateway is installed, then restart the gateway:\n\n  npm run build:console\n";
 
 export interface ConsoleFilesOptions {
   /** Undefined when the console is not built: a text page then says how to build it. */
@@ -52,7 +53,7 @@ export class ConsoleFiles {
     if (method !== "GET" && method !== "HEAD") {
       // Closes the connection instead of reading the rest of the body.
       response.shouldKeepAlive = false;
-      return plain(response, 405, "This path takes GET and HEAD.\n", { Allow: "GET, HEAD" });
+      return plain(response, 405, "This path supports GET and HEAD.\n", { Allow: "GET, HEAD" });
     }
     const path = url.replace(/[?#].*$/, "");
     if (path === "/console") return plain(response, 308, "", { Location: "/console/" });
@@ -62,7 +63,7 @@ export class ConsoleFiles {
     if (!this.#options.files) return plain(response, 503, NOT_BUILT);
     const file = this.#fileOf(name);
     if (file) serve(file, request, response);
-    else plain(response, 404, "There is nothing at this path.\n");
+    else plain(response, 404, "No file matches this path.\n");
   }
 
   /** Returns the named file, or the page for client-side routes, which have no extension. */

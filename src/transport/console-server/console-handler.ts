@@ -45,7 +45,7 @@ export class ConsoleHandler implements MountedHandler {
     if (handler) return handler.handle(request, response);
     const { random, failed } = this.#options;
     const requestId = newRequestId(random);
-    const error = new ToolgateError("NOT_FOUND", "there is nothing at this path");
+    const error = new ToolgateError("NOT_FOUND", "no route matches this path");
     send(response, [["x-request-id", requestId]], failed(error, requestId));
   }
 

@@ -57,7 +57,8 @@ export class ConsoleOrigin {
     if (cookie) return cookie;
     throw new ToolgateError(
       "FORBIDDEN",
-      `signing in needs https, or this machine itself; the console is at ${this.url.href}, and the operator sets PUBLIC_URL or CONSOLE_URL to its https:// address`,
+      `sign-in requires https or a loopback address; the console is at ${this.url.href}, ` +
+        "and the operator sets PUBLIC_URL or CONSOLE_URL to its https:// address",
     );
   }
 
@@ -77,7 +78,7 @@ export class ConsoleOrigin {
   #foreignPage(header: string): ToolgateError {
     return new ToolgateError(
       "FORBIDDEN",
-      `${header}: only pages of the console may ask here, and it is at ${this.url.href}; open it there (the operator sets PUBLIC_URL or CONSOLE_URL)`,
+      `${header}: only the console's own pages may send this; open ${this.url.href} (PUBLIC_URL or CONSOLE_URL)`,
     );
   }
 }

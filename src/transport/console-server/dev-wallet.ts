@@ -7,12 +7,12 @@ import type { ConsoleOrigin } from "./console-origin.ts";
  * holds test money on a local chain; other pages still cannot read it.
  */
 export class DevWallet {
-  readonly #place: Pick<ConsoleOrigin, "requireOwnPage">;
+  readonly #origin: Pick<ConsoleOrigin, "requireOwnPage">;
   readonly #body: string;
 
   /** @param secretKey 64 bytes, seed and public key, as `solana-keygen` writes them */
-  constructor(secretKey: Uint8Array, place: Pick<ConsoleOrigin, "requireOwnPage">) {
-    this.#place = place;
+  constructor(secretKey: Uint8Array, origin: Pick<ConsoleOrigin, "requireOwnPage">) {
+    this.#origin = origin;
     this.#body = JSON.stringify({ secret_key: [...secretKey] });
   }
 
@@ -20,7 +20,7 @@ export class DevWallet {
     response.setHeader("Cache-Control", "no-store");
     try {
       const site = headers["sec-fetch-site"];
-      this.#place.requireOwnPage({
+      this.#origin.requireOwnPage({
         method,
         host: headers.host,
         origin: headers.origin,

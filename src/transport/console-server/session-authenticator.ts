@@ -47,19 +47,19 @@ export class SessionAuthenticator implements RequestAuthenticator {
     this.#invalidCookies = new TokenBuckets(options.clock, INVALID_COOKIE_RATE);
   }
 
-  async authenticate(demand: Endpoint["key"], credentials: Credentials): Promise<Authentication> {
-    const { origin: place, trustedProxies } = this.#options;
+  async authenticate(requirement: Endpoint["key"], credentials: Credentials): Promise<Authentication> {
+    const { origin, trustedProxies } = this.#options;
     const { page } = credentials;
-    if (!page) throw new Error("the console is served over HTTP alone");
-    place.requireOwnPage(page);
+    if (!page) throw new Error("the console is served over HTTP only");
+    origin.requireOwnPage(page);
     const address = clientAddress(credentials, trustedProxies);
     const client = { address, network: networkOf(address), userAgent: page.userAgent ?? "" };
-    const form = place.cookie;
-    const token = form && demand !== "none" ? tokenFromCookie(page.cookie, form) : undefined;
+    const form = origin.cookie;
+    const token = form && requirement !== "none" ? tokenFromCookie(page.cookie, form) : undefined;
     const signedIn = token === undefined ? undefined : await this.#find(token, client);
     if (!signedIn) {
-      if (demand === "required")
-        throw new ToolgateError("UNAUTHORIZED", "nobody is signed in, or no longer; sign in");
+      if (requirement === "required")
+        throw new ToolgateError("UNAUTHORIZED", "not signed in, or the session has ended; sign in");
       return { caller: undefined, rate: undefined, client };
     }
     const rate = this.#sessionRates.take(signedIn.caller.keyId);

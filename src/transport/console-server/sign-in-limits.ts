@@ -24,7 +24,7 @@ export class SignInLimits {
   /** @throws RateLimitedError after too many challenges */
   requireChallenge({ network }: ClientInfo): void {
     const rate = this.#challenges.take(network);
-    if (!rate.allowed) throw new RateLimitedError(rate, "sign-ins begun from your address");
+    if (!rate.allowed) throw new RateLimitedError(rate, "sign-ins started from your address");
   }
 
   /**

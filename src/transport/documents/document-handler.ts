@@ -50,7 +50,7 @@ export class DocumentHandler {
   }
 
   #refuse(response: ServerResponse, requestId: string): void {
-    const error = new ToolgateError("METHOD_NOT_ALLOWED", `this path takes ${ALLOW}`);
+    const error = new ToolgateError("METHOD_NOT_ALLOWED", `this path supports ${ALLOW}`);
     // Closes the connection instead of reading the rest of the body.
     response.shouldKeepAlive = false;
     send(response, [["allow", ALLOW]], this.#deps.failed(error, requestId));

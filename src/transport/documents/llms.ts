@@ -92,10 +92,10 @@ function toolLine(tool: ListedTool): string {
 }
 
 function priceWords({ status, billable, fixedPrice }: ListedTool): string {
-  if (status !== "active") return "announced, cannot be called yet";
+  if (status !== "active") return "not available yet";
   if (!billable) return "free";
   return fixedPrice === undefined
-    ? "priced by its parameters; the quote tells"
+    ? "priced by its parameters; see the quote"
     : `${displayUsd(fixedPrice)} a call`;
 }
 

@@ -30,9 +30,8 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 export function parametersOf(search: string, known: readonly string[]): ExportParameters {
   const found = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
-    if (!known.includes(name))
-      throw invalidField(name, `is not a parameter here; there are ${known.join(", ")}`);
-    if (found.has(name)) throw invalidField(name, "must be there once");
+    if (!known.includes(name)) throw invalidField(name, `is not a parameter; use ${known.join(", ")}`);
+    if (found.has(name)) throw invalidField(name, "must appear once");
     found.set(name, value);
   }
   return found;
@@ -52,8 +51,7 @@ export function dateOf(parameters: ExportParameters, name: string): Date | undef
 
 /** @throws ToolgateError INVALID_REQUEST for an empty date range */
 export function spanOf(from: Date | undefined, to: Date | undefined): Span {
-  if (from && to && to <= from)
-    throw invalidField("to", "must be after from; it is the first day that is left out");
+  if (from && to && to <= from) throw invalidField("to", "must be after from; the range excludes this day");
   return { from, to };
 }
 

@@ -74,7 +74,7 @@ export class ExportHandler {
       // Closes the connection instead of reading the rest of the body.
       response.shouldKeepAlive = false;
       response.setHeader("allow", ALLOW);
-      throw new ToolgateError("METHOD_NOT_ALLOWED", `this path takes ${ALLOW}`);
+      throw new ToolgateError("METHOD_NOT_ALLOWED", `this path supports ${ALLOW}`);
     }
     const { caller } = await this.#options.authenticator.authenticate("required", credentialsOf(request));
     if (!caller) throw new ToolgateError("UNAUTHORIZED", "sign in first");
@@ -91,7 +91,7 @@ export class ExportHandler {
     if (this.#accounts.filter((other) => other === accountId).length >= MAX_PER_ACCOUNT) {
       throw new ToolgateError(
         "UNAVAILABLE",
-        `${MAX_PER_ACCOUNT} files of the account are being written; wait for one of them`,
+        `${MAX_PER_ACCOUNT} downloads of this account are running; wait for one to end`,
         {
           retryAfterSeconds: 5,
         },

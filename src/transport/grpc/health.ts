@@ -45,7 +45,7 @@ export class HealthEndpoint {
     if (!this.#names.has(service)) {
       respond({
         code: status.NOT_FOUND,
-        details: `there is no service ${JSON.stringify(service.slice(0, 128))}`,
+        details: `unknown service ${JSON.stringify(service.slice(0, 128))}`,
       });
       return;
     }
@@ -84,8 +84,8 @@ export class HealthEndpoint {
 
   async #notifyWatchers(): Promise<void> {
     const serving = await this.#status();
-    for (const [call, told] of this.#watchers) {
-      if (told === serving) continue;
+    for (const [call, sent] of this.#watchers) {
+      if (sent === serving) continue;
       this.#watchers.set(call, serving);
       call.write(create(HealthCheckResponseSchema, { status: serving }));
     }

@@ -29,7 +29,7 @@ const WAIT_GRACE_MS = 1_000;
 const LATE = { code: status.DEADLINE_EXCEEDED, details: "the request did not arrive in time" };
 const TOO_MANY = {
   code: status.RESOURCE_EXHAUSTED,
-  details: "too many calls without an API key wait for their caller",
+  details: "too many calls without an API key wait for their client",
 };
 const NO_HEADERS = new ResponseMetadata([]);
 

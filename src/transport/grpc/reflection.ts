@@ -50,12 +50,12 @@ function answer(request: Request, index: DescriptorIndex, list: Answer, sent: Se
     }
     case "allExtensionNumbersOfType": {
       const extensionNumber = index.extensionNumbers(messageRequest.value);
-      if (!extensionNumber) return error(request, status.NOT_FOUND, "there is no such type");
+      if (!extensionNumber) return error(request, status.NOT_FOUND, "unknown type");
       const value = { baseTypeName: messageRequest.value, extensionNumber };
       return encoded(request, { case: "allExtensionNumbersResponse", value });
     }
     case undefined:
-      return error(request, status.INVALID_ARGUMENT, "the request asks for nothing");
+      return error(request, status.INVALID_ARGUMENT, "the request is empty");
   }
 }
 
@@ -69,7 +69,7 @@ function files(
   file: DescFile | undefined,
   sent: Set<DescFile>,
 ): Buffer {
-  if (!file) return error(request, status.NOT_FOUND, "there is no such file, symbol or extension");
+  if (!file) return error(request, status.NOT_FOUND, "unknown file, symbol or extension");
   sent.delete(file);
   const found: DescFile[] = [];
   collect(file, sent, found);

@@ -23,7 +23,7 @@ export function hasBody(request: IncomingMessage): boolean {
 export function readBody(request: IncomingMessage, limit: number): Buffer | Promise<Buffer> {
   if (request.complete) return asArrived(request, limit);
   // The events below fired before this call.
-  if (request.destroyed) throw new ToolgateError("CANCELLED", "the caller went away");
+  if (request.destroyed) throw new ToolgateError("CANCELLED", "the client disconnected");
   return new Promise((resolve, reject) => {
     const pieces = new ChunkBuffer();
     request.on("data", (piece: Buffer) => {
@@ -35,9 +35,11 @@ export function readBody(request: IncomingMessage, limit: number): Buffer | Prom
       }
     });
     request.on("end", () => resolve(pieces.concat()));
-    request.on("error", (cause) => reject(new ToolgateError("CANCELLED", "the caller went away", { cause })));
+    request.on("error", (cause) =>
+      reject(new ToolgateError("CANCELLED", "the client disconnected", { cause })),
+    );
     request.on("close", () => {
-      if (!request.complete) reject(new ToolgateError("CANCELLED", "the caller went away"));
+      if (!request.complete) reject(new ToolgateError("CANCELLED", "the client disconnected"));
     });
   });
 }

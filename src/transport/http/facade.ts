@@ -105,10 +105,10 @@ export class Facade {
   };
 
   async #serve({ request, response, gone, requestId, headers }: Exchange): Promise<HttpResponse> {
-    const { pipeline, transcoder, bodyLimit, mcp, originPolicy: callerOrigin } = this.#deps;
+    const { pipeline, transcoder, bodyLimit, mcp, originPolicy } = this.#deps;
     requireHost(request);
     const { path, query } = splitTarget(request.url ?? "/");
-    if (path === MCP_PATH) callerOrigin.require(request);
+    if (path === MCP_PATH) originPolicy.require(request);
     const match = findRoute(transcoder, request.method ?? "GET", path);
     const operation = pipeline.operation(match.route.method);
     const limit = messageLimit(operation.endpoint, bodyLimit);
@@ -156,7 +156,7 @@ function findRoute(transcoder: Transcoder, method: string, path: string): RouteM
   // HEAD is GET without the body (RFC 9110 section 9.3.2), which Node omits.
   const match = transcoder.match(method === "HEAD" ? "GET" : method, path);
   if ("route" in match) return match;
-  if (match.status === 404) throw new ToolgateError("NOT_FOUND", "there is nothing at this path");
+  if (match.status === 404) throw new ToolgateError("NOT_FOUND", "no route matches this path");
   throw new MethodNotAllowedError(
     match.allow.flatMap((allowed) => (allowed === "GET" ? ["GET", "HEAD"] : [allowed])),
   );
@@ -167,7 +167,7 @@ class MethodNotAllowedError extends ToolgateError {
   readonly allow: string;
 
   constructor(allow: readonly string[]) {
-    super("METHOD_NOT_ALLOWED", `this path takes ${allow.join(", ")}`);
+    super("METHOD_NOT_ALLOWED", `this path supports ${allow.join(", ")}`);
     this.allow = allow.join(", ");
   }
 }

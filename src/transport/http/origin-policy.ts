@@ -41,7 +41,7 @@ export class OriginPolicy {
     )
       throw new ToolgateError(
         "FORBIDDEN",
-        "Origin: pages of this origin may not call; the operator lists those that may in CORS_ORIGINS",
+        "Origin: not allowed; the operator lists allowed origins in CORS_ORIGINS",
       );
     if (!this.#local || host === undefined || host === this.#lastValidHost) return;
     const name = host.replace(/:\d*$/, "").toLowerCase();
@@ -53,7 +53,7 @@ export class OriginPolicy {
 function unknownHost(): ToolgateError {
   return new ToolgateError(
     "FORBIDDEN",
-    "Host: this gateway listens on this machine only and is not known by that name; the operator sets PUBLIC_URL",
+    "Host: unknown name; this gateway is local only, and the operator sets PUBLIC_URL",
   );
 }
 

@@ -81,7 +81,7 @@ export class BatchHandler {
 
 function requireBatch(messages: readonly unknown[], { version, headers }: McpExchange): void {
   if (version !== undefined && version !== DEFAULT_REVISION)
-    throw invalidBatch(`must be one object; batches are of revision ${DEFAULT_REVISION} only`);
+    throw invalidBatch(`must be one object; only revision ${DEFAULT_REVISION} has batches`);
   if (messages.length === 0) throw invalidBatch("must hold a message");
   if (messages.length > MAX_MESSAGES) throw invalidBatch(`must hold at most ${MAX_MESSAGES} messages`);
   const header = SINGLE_CALL_HEADERS.find((name) => headers[name] !== undefined);

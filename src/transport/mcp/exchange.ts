@@ -72,9 +72,9 @@ export class McpExchange {
   }
 
   /** Records the outcome. The header has room for one call only. */
-  settled(told: SettlementReport): void {
-    this.#settlement = told.settlement;
-    if (!this.isBatch) this.context.onSettlement?.(told);
+  settled(report: SettlementReport): void {
+    this.#settlement = report.settlement;
+    if (!this.isBatch) this.context.onSettlement?.(report);
   }
 
   /** Whether the client wants payment requests as tool results. */
@@ -90,8 +90,8 @@ export class McpExchange {
   /** Replaces the rate limit headers. */
   setRateHeaders(rate: RateDecision | undefined): void {
     if (!rate) return;
-    const told = new Map([...this.#responseHeaders, ...rateLimitHeaders(rate)]);
-    this.#responseHeaders.splice(0, this.#responseHeaders.length, ...told);
+    const merged = new Map([...this.#responseHeaders, ...rateLimitHeaders(rate)]);
+    this.#responseHeaders.splice(0, this.#responseHeaders.length, ...merged);
   }
 
   /** Opens the event stream once. */

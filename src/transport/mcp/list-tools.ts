@@ -13,7 +13,7 @@ export function listTools(
   params: JsonObject | undefined,
 ): Result {
   if (params?.["cursor"] !== undefined)
-    throw invalidParams("params.cursor", "there is one page only; leave it out");
+    throw invalidParams("params.cursor", "there is only one page; omit it");
   return { tools: catalogue.tools.filter((tool) => isCallable(tool, caller)).map(listed) };
 }
 

@@ -71,7 +71,10 @@ export class McpHandler {
 function acceptance(message: Message | undefined, era: Era, version: string | undefined): HttpResponse {
   if (era === "modern") {
     if (message) return ACCEPTED;
-    throw new UnreadableMessageError(RPC_ERROR.invalidRequest, "body: is a response, and nothing was asked");
+    throw new UnreadableMessageError(
+      RPC_ERROR.invalidRequest,
+      "body: is a response, but the server sent no request",
+    );
   }
   try {
     requireLegacyRevision(version);

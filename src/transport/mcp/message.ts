@@ -27,9 +27,9 @@ export function readMessage(body: unknown, path = "body"): Message | undefined {
     throw invalidMessage(path, "method must be a string");
   }
   if (id !== undefined && !isRequestId(id))
-    throw invalidMessage(path, "id must be a string or a number that is kept exactly, up to 2^53 - 1");
+    throw invalidMessage(path, "id must be a string or a number up to 2^53 - 1");
   if (params !== undefined && !isJsonObject(params))
-    throw invalidMessage(path, "params must be an object; leave it out when there are none");
+    throw invalidMessage(path, "params must be an object; omit it when there are none");
   return { id, method, params };
 }
 

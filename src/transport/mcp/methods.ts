@@ -56,7 +56,7 @@ export class Methods {
     }
     // Modern clients and proxies read the HTTP status (Streamable HTTP, protocol version header).
     const status = era === "modern" ? 404 : 200;
-    throw new JsonRpcError(RPC_ERROR.methodNotFound, `there is no method ${method.slice(0, 128)}`, {
+    throw new JsonRpcError(RPC_ERROR.methodNotFound, `unknown method ${method.slice(0, 128)}`, {
       status,
     });
   }
@@ -73,7 +73,7 @@ export class Methods {
 
 /** Adds what the call's `_meta` says to the context of the request. */
 function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
-  const { context, acceptsEvents: takesEvents } = exchange;
+  const { context, acceptsEvents } = exchange;
   const { xPayment, paymentSignature } = context;
   if (
     progressToken === undefined &&
@@ -82,11 +82,12 @@ function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange):
     paymentSignature === undefined
   )
     return context;
-  const reports = progressToken !== undefined && takesEvents && new ProgressReports(progressToken, exchange);
+  const reports =
+    progressToken !== undefined && acceptsEvents && new ProgressReports(progressToken, exchange);
   return {
     ...context,
     metaPayment: payment,
     progress: reports ? reports.listener : undefined,
-    onSettlement: (told) => exchange.settled(told),
+    onSettlement: (report) => exchange.settled(report),
   };
 }

@@ -40,7 +40,7 @@ export function requireMirroredArguments(
     // A header without a value in the body would mislead proxies.
     if (value === undefined || value === null) {
       if (sent !== undefined)
-        throw headerMismatch(`${name} says ${quoted(sent)}, and the arguments have no such value`);
+        throw headerMismatch(`${name} says ${quoted(sent)}, but the arguments have no such value`);
     } else if (sent === undefined || !matches(sent, value)) {
       requireEqual(name, sent, typeof value === "string" ? value : JSON.stringify(value));
     }
@@ -92,7 +92,7 @@ function matches(sent: string, value: JsonValue): boolean {
 function requireEqual(name: string, sent: string | undefined, value: string): void {
   if (sent === value) return;
   const header = sent === undefined ? "is missing" : `says ${quoted(sent)}`;
-  throw headerMismatch(`${name} ${header}, and the body says ${quoted(value)}`);
+  throw headerMismatch(`${name} ${header}, but the body says ${quoted(value)}`);
 }
 
 function decoded(name: string, sent: string | undefined): string | undefined {

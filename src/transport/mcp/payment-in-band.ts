@@ -37,9 +37,13 @@ export function isAboutPayment(code: ErrorCode): boolean {
  * clients validate it against outputSchema even for errors.
  */
 export function inBandResult({ error, offer }: Failure, body: unknown): Result {
-  const told = isJsonObject(body) && offer ? { ...body, ...offer.paymentRequired } : body;
+  const content = isJsonObject(body) && offer ? { ...body, ...offer.paymentRequired } : body;
   const name = error.code === "PAYMENT_REQUIRED" ? "toolgate/payment_required" : "toolgate/error";
-  return { content: [{ type: "text", text: JSON.stringify(told) }], isError: true, _meta: { [name]: body } };
+  return {
+    content: [{ type: "text", text: JSON.stringify(content) }],
+    isError: true,
+    _meta: { [name]: body },
+  };
 }
 
 /** Adds the outcome of the x402 payment (x402 v2, MCP transport). */

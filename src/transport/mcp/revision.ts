@@ -45,7 +45,7 @@ export function requireModernRevision({ params }: Message, header: string | unde
   const version = versionOf(params);
   if (header !== version) {
     const says = header === undefined ? "is missing" : `says ${quoted(header)}`;
-    throw headerMismatch(`MCP-Protocol-Version ${says}, and params._meta says ${quoted(version)}`);
+    throw headerMismatch(`MCP-Protocol-Version ${says}, but params._meta says ${quoted(version)}`);
   }
   if (!MODERN_REVISIONS.includes(version)) throw unsupportedVersion(version, MODERN_REVISIONS);
 }

@@ -28,11 +28,7 @@ export function auditService(audit: Audit): ServiceBinding<typeof AuditService> 
 }
 
 function inProgress(): ToolgateError {
-  return new ToolgateError(
-    "REQUEST_IN_PROGRESS",
-    "this instance audits already; wait for that audit, or try again",
-    {
-      retryAfterSeconds: RETRY_S,
-    },
-  );
+  return new ToolgateError("REQUEST_IN_PROGRESS", "an audit is already running; wait for it, or try again", {
+    retryAfterSeconds: RETRY_S,
+  });
 }

@@ -37,8 +37,7 @@ function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: RecordedA
   if (endpoint.key !== "required" || endpoint.operator !== true || onlyReads(method)) return endpoint;
   const { action } = endpoint;
   if (action === "none") return endpoint;
-  if (action === undefined)
-    throw new Error(`${method.toString()} does not say how the operators' log tells of it`);
+  if (action === undefined) throw new Error(`${method.toString()} has no action for the operator log`);
   return {
     ...endpoint,
     call: (request: Message, context: KeyedContext) =>

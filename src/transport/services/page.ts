@@ -38,7 +38,8 @@ export function globalPageQuery<Status extends string>(
 
 /** @throws ToolgateError NOT_FOUND, with the same text for unknown ids and those of other accounts */
 export function found<Item>(item: Item | undefined, kind: string): Item {
-  if (item === undefined) throw new ToolgateError("NOT_FOUND", `there is no ${kind} of yours with this id`);
+  if (item === undefined)
+    throw new ToolgateError("NOT_FOUND", `there is no ${kind} with this id in your account`);
   return item;
 }
 

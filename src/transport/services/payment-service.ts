@@ -36,7 +36,7 @@ export function paymentService({ quotes, relay }: PaymentServiceDeps): ServiceBi
 
 function ownQuote(quote: Quote | undefined, accountId: string): Quote {
   if (!quote)
-    throw invalidField("quote_id", "is not one of ours; send the quote_id of a 402 answer, unchanged");
+    throw invalidField("quote_id", "was not issued here; send the quote_id of a 402 response unchanged");
   if (quote.accountId === accountId) return quote;
   throw invalidField("quote_id", "was issued to another account; ask for a quote with this API key");
 }
@@ -44,6 +44,6 @@ function ownQuote(quote: Quote | undefined, accountId: string): Quote {
 function relayOff(): ToolgateError {
   return new ToolgateError(
     "UNAVAILABLE",
-    "the gasless relay is off: send a transaction of your own that pays the quote, and prove it with {tx, quote_id}",
+    "the gasless relay is off: pay the quote with your own transaction and prove it with {tx, quote_id}",
   );
 }

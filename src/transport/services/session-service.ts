@@ -33,10 +33,10 @@ export interface SessionServiceDeps {
 
 /** Sign-in with a wallet, and sessions. */
 export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof SessionService> {
-  const { signIn, sessions, origin: place, clock, installation } = deps;
+  const { signIn, sessions, origin, clock, installation } = deps;
   const limits = new SignInLimits(clock);
   const demandChallenge = (context: RequestContext) => {
-    place.requireCookie();
+    origin.requireCookie();
     limits.requireChallenge(clientOf(context));
   };
   return bind(SessionService, {
@@ -57,7 +57,7 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
     signIn: {
       key: "none",
       async call(request, context) {
-        const form = place.requireCookie();
+        const form = origin.requireCookie();
         const client = clientOf(context);
         const from = { address: client.address, userAgent: printable(client.userAgent) };
         const { nonce, address } = request;
@@ -91,14 +91,14 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
       key: "required",
       async call({ sessionId }, { caller }) {
         if (await sessions.end(caller.accountId, sessionId)) return {};
-        throw new ToolgateError("NOT_FOUND", "there is no such session");
+        throw new ToolgateError("NOT_FOUND", "no such session");
       },
     },
     signOut: {
       key: "optional",
       async call(_request, context) {
         if (context.caller) await sessions.end(context.caller.accountId, context.caller.keyId);
-        clearCookie(context, place);
+        clearCookie(context, origin);
         return {};
       },
     },
@@ -106,7 +106,7 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
       key: "required",
       async call(_request, context) {
         const ended = await sessions.endAll(context.caller.accountId);
-        clearCookie(context, place);
+        clearCookie(context, origin);
         return { ended };
       },
     },
@@ -118,7 +118,7 @@ function clearCookie({ addHeader: answerHeader }: RequestContext, { cookie }: Co
 }
 
 function clientOf({ client }: RequestContext): ClientInfo {
-  if (!client) throw new Error("people sign in at the console's door alone");
+  if (!client) throw new Error("sign-in requires the console");
   return client;
 }
 
@@ -129,7 +129,7 @@ function proofOf({ proof }: SignInRequest): SignInProof {
     case "transaction":
       return { kind: "transaction", transaction: proof.value };
     case undefined:
-      throw new Error("the contract asks for a proof");
+      throw new Error("proof missing: validation must run first");
   }
 }
 

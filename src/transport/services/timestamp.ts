@@ -13,7 +13,7 @@ export function dateIn(path: string, timestamp: Timestamp | undefined): Date | u
   if (!timestamp) return undefined;
   const { seconds, nanos } = timestamp;
   if (seconds < FIRST || seconds > LAST || nanos < 0 || nanos > 999_999_999) {
-    throw invalidField(path, "must be a moment between the years 1 and 9999");
+    throw invalidField(path, "must be a timestamp between the years 1 and 9999");
   }
   return new Date(Number(seconds) * 1000 + Math.floor(nanos / 1_000_000));
 }

@@ -50,18 +50,18 @@ export function toolService(
           metaPayment,
           paymentProof: paymentProof && bodyProof(paymentProof),
         };
-        const tell = (told: SettlementReport | undefined) => told && context.onSettlement?.(told);
+        const notify = (report: SettlementReport | undefined) => report && context.onSettlement?.(report);
         try {
           const { result, receipt } = await callTool(
             deps,
             { tool, params, ...proof, idempotencyKey },
             context,
           );
-          tell(settlementOfSuccess(proof, receipt));
+          notify(settlementOfSuccess(proof, receipt));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
         } catch (error) {
           if (!(error instanceof PaymentRequiredError)) {
-            tell(settlementOfFailure(proof, error));
+            notify(settlementOfFailure(proof, error));
             throw error;
           }
           const offer = messages.isGasless(error.quote) ? await offers?.offer(error, path) : undefined;

@@ -328,7 +328,7 @@ describe("when the network does not answer", () => {
     const book = altered(one!.book, {
       claim: async (...args) => {
         await one!.book.claim(...args);
-        throw new ToolgateError("UNAVAILABLE", "the database is out of reach");
+        throw new ToolgateError("UNAVAILABLE", "the database is unreachable");
       },
     });
     const payment = scene.pay();

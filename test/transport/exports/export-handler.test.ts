@@ -63,7 +63,7 @@ describe("a file", () => {
     const third = await server.get("/file.csv");
     expect([third.status, await third.json()]).toEqual([
       503,
-      { code: "UNAVAILABLE", message: expect.stringMatching(/^2 files of the account are being written/) },
+      { code: "UNAVAILABLE", message: expect.stringMatching(/^2 downloads of this account are running/) },
     ]);
     reading[0]?.abort();
     await expect.poll(async () => (await server?.get("/file.csv", { method: "HEAD" }))?.status).toBe(200);
@@ -74,8 +74,8 @@ describe("a file", () => {
     ["/file.csv?from=2026-02-30", "GET", 400, /^from: must be a day as YYYY-MM-DD/],
     ["/file.csv?from=2026-2-3", "GET", 400, /^from: /],
     ["/file.csv?from=", "GET", 400, /^from: /],
-    ["/file.csv?since=2026-01-01", "GET", 400, /^since: is not a parameter here; there are from, to/],
-    ["/file.csv?to=2026-01-01&to=2026-01-02", "GET", 400, /^to: must be there once/],
+    ["/file.csv?since=2026-01-01", "GET", 400, /^since: is not a parameter; use from, to/],
+    ["/file.csv?to=2026-01-01&to=2026-01-02", "GET", 400, /^to: must appear once/],
     ["/other.csv", "GET", 404, /file\.csv/],
     ["/file.csv", "POST", 405, /GET, HEAD/],
   ])("is refused as JSON: %s %s", async (path, method, status, message) => {

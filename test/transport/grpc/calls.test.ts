@@ -330,7 +330,7 @@ describe("a call over gRPC", () => {
     expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
   });
 
-  it("is UNIMPLEMENTED when there is no such method", async () => {
+  it("is UNIMPLEMENTED when unknown method", async () => {
     const ghost = { ...callTool, name: "Nothing" };
     const other = new GrpcClient(gateway.grpcAddress, credentials.createInsecure());
     const error = await failureOf(callGrpc(other, ghost, echo, { metadata }));

@@ -38,7 +38,7 @@ it("reflection reads no more questions while nobody takes its answers, and then 
   expect(taken).toBe(false);
   session.settings({ initialWindowSize: 1024 * 1024 });
   const answers = Buffer.concat(await stream.toArray()).toString("latin1");
-  expect(answers.split("there is no such file, symbol or extension").length - 1).toBe(QUESTIONS);
+  expect(answers.split("unknown file, symbol or extension").length - 1).toBe(QUESTIONS);
   expect(taken).toBe(true);
   session.destroy();
   await gateway.close();
