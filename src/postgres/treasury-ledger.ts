@@ -80,7 +80,7 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
   async watch(tokenAccount: string): Promise<WatchState | undefined> {
     const rows = await this.#query<WatchState>(
       "treasury-watch",
-      `select slot, looked_at as "lookedAt", opening_amount as opening, expected from treasury_watch where token_account = $1`,
+      `select slot, looked_at as "checkedAt", opening_amount as opening, expected from treasury_watch where token_account = $1`,
       [addressFrom(tokenAccount)],
     );
     return rows[0];
