@@ -260,7 +260,7 @@ describe("the operator's commands", () => {
     const nobody = await toolgateWith({ ...settings, TREASURY_OWNER: WALLET }, "audit", "--chain");
     expect(nobody).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^The treasury's token account .*\n$/),
+      stderr: expect.stringMatching(/^Cannot read the treasury's account .*\n$/),
     });
     const silent = await toolgateWith(
       { ...settings, SOLANA_RPC_URLS: "http://127.0.0.1:1" },
@@ -269,7 +269,7 @@ describe("the operator's commands", () => {
     );
     expect(silent).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^The treasury's token account .*SOLANA_RPC_URLS.*\n$/),
+      stderr: expect.stringMatching(/^Cannot read the treasury: .*SOLANA_RPC_URLS.*\n$/),
     });
     const unset = await toolgate("audit", "--chain");
     expect(unset.code).toBe(2);

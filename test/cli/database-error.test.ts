@@ -4,8 +4,8 @@ import { explainDatabaseError } from "../../src/cli/database-error.ts";
 
 it("a command that finds a table in use for too long says what to do, and names no password", () => {
   const blocked = Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" });
-  const told = explainDatabaseError(blocked, "postgres://owner:secret@db.example:5432/toolgate");
-  expect(told).toBeInstanceOf(CommandError);
-  expect(String(told)).toMatch(/db\.example:5432 is in use .* repeat this once it has/);
-  expect(String(told)).not.toContain("secret");
+  const error = explainDatabaseError(blocked, "postgres://owner:secret@db.example:5432/toolgate");
+  expect(error).toBeInstanceOf(CommandError);
+  expect(String(error)).toMatch(/db\.example:5432 is locked .* repeat this after it ends/);
+  expect(String(error)).not.toContain("secret");
 });

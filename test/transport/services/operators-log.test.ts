@@ -189,7 +189,7 @@ describe("every operator's method that changes something", () => {
     const account = BINDINGS.find(({ service }) => service === AccountService);
     const silent = { service: AccountService, endpoints: { setTier: { key: "required", operator: true } } };
     expect(account).toBeDefined();
-    expect(() => audited(silent as unknown as ServiceBinding, {} as never)).toThrow(/SetTier does not say/);
+    expect(() => audited(silent as unknown as ServiceBinding, {} as never)).toThrow(/SetTier has no action/);
   });
 
   it("and only reads where it says that it does", () => {
