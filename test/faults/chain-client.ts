@@ -3,10 +3,10 @@ import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { z } from "zod";
 import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
 
-/** How long a blockhash is used, ms: the chain takes it for 150 slots. */
+/** How long a blockhash is reused, ms; the chain accepts it for 150 slots. */
 const BLOCKHASH_MS = 1_000;
 
-/** More than the 600 slots after which a payment that no endpoint knows is given up. */
+/** More than the 600 slots after which an unknown payment is reversed. */
 const SETTLED_SLOTS = 700;
 
 const USDC = new PublicKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
@@ -19,10 +19,10 @@ const newWallet = z.object({ secret_key: z.array(z.number()) });
 const latestBlockhash = z.object({ value: z.object({ blockhash: z.string() }) });
 const tokenBalance = z.object({ value: z.object({ amount: z.string() }) });
 
-/** The chain as those who pay see it: no fault of an endpoint touches it. */
+/** The chain as payers see it, unaffected by endpoint faults. */
 export class ChainClient {
   readonly #url: string;
-  /** When everything was finalized the last time, ms of the monotonic clock. */
+  /** Monotonic time when everything was last finalized, ms. */
   #settledAt = 0;
   readonly #paying = new Set<Promise<string>>();
   #settling: Promise<void> | undefined;
@@ -39,9 +39,12 @@ export class ChainClient {
     return Keypair.fromSecretKey(Uint8Array.from(secret_key));
   }
 
-  /** Sends USDC to the treasury. @returns the transaction's signature; that it landed is for the treasury's balance to tell */
+  /**
+   * Sends USDC to the treasury.
+   * @returns the signature; only the treasury's balance shows whether it landed
+   */
   async pay(payer: Keypair, payTo: string, amount: bigint, memo: string): Promise<string> {
-    // A transaction must land before its blockhash is too old.
+    // A transaction must land before its blockhash expires.
     while (this.#settling) await this.#settling;
     const sent = this.#send(payer, payTo, amount, memo);
     this.#paying.add(sent);
@@ -66,7 +69,7 @@ export class ChainClient {
       .parse(await this.ask("sendTransaction", bytes, { encoding: "base64", skipPreflight: true }));
   }
 
-  /** Moves the chain so far on that everything on it is finalized, and what a fork took away can never come back. */
+  /** Advances the chain until everything is finalized and forked-out payments can never return. */
   async settle(): Promise<void> {
     this.#settling ??= this.#settle().finally(() => (this.#settling = undefined));
     await this.#settling;
@@ -79,7 +82,10 @@ export class ChainClient {
     this.#settledAt = performance.now();
   }
 
-  /** Takes a payment off the chain that was sent at that time. @returns false when it is final */
+  /**
+   * Removes a payment sent at that time from the chain.
+   * @returns false when it is final
+   */
   async drop(tx: string, sentAt: number): Promise<boolean> {
     while (this.#settling) await this.#settling;
     if (this.#settledAt > sentAt) return false;
@@ -87,7 +93,7 @@ export class ChainClient {
     return true;
   }
 
-  /** From now on every node tells of transactions what it knew 40 slots ago; undone by `lag(false)`. */
+  /** Makes every node 40 slots late for transactions; undone by `lag(false)`. */
   async lag(lags: boolean): Promise<void> {
     const fault = { kind: "stale", slots: 40 };
     for (const method of ["getTransaction", "getSignatureStatuses", "getSignaturesForAddress"]) {
@@ -101,7 +107,7 @@ export class ChainClient {
     return getAssociatedTokenAddressSync(USDC, owner, true).toBase58();
   }
 
-  /** What the wallet's USDC account holds, micro-USD. */
+  /** Balance of the wallet's USDC account, micro-USD. */
   async usdc(owner: PublicKey): Promise<bigint> {
     const account = this.tokenAccount(owner);
     const { value } = tokenBalance.parse(
@@ -110,7 +116,7 @@ export class ChainClient {
     return BigInt(value.amount);
   }
 
-  /** @throws Error when the chain answers with an error */
+  /** @throws Error when the chain returns an error */
   async ask(method: string, ...params: unknown[]): Promise<unknown> {
     const response = await fetch(this.#url, {
       method: "POST",

@@ -5,13 +5,13 @@ import type { Ask } from "./environment.ts";
 import type { Market } from "./market.ts";
 import { digestOf, type Sale } from "./reference.ts";
 
-/** How long runs that nobody works on any more may last, ms: the lease, the sweep, and a busy machine. */
+/** How long abandoned runs may last, ms: lease, sweep and a busy machine. */
 const RELEASED_MS = 20_000;
 
-/** Replays that are under way at once. */
+/** Concurrent replays. */
 const REPLAYS = 32;
 
-/** Every invariant of the ledger, on one snapshot: what holds at any moment. */
+/** Checks every ledger invariant on one snapshot; they hold at any time. */
 export async function auditNow({ ground, tally }: Market): Promise<void> {
   const lines = await ground.postgres.audit();
   tally.count("audits");
@@ -19,7 +19,7 @@ export async function auditNow({ ground, tally }: Market): Promise<void> {
   if (wrong.length > 0) tally.violated("the audit is clean", wrong);
 }
 
-/** Nothing is open any more once nobody calls: no run, no hold, no claim. */
+/** Checks that no run, hold or claim is open when no call runs. */
 export async function checkNothingOpen({ ground, tally }: Market): Promise<void> {
   const since = performance.now();
   for (;;) {
@@ -38,7 +38,7 @@ export async function checkNothingOpen({ ground, tally }: Market): Promise<void>
   }
 }
 
-/** Every acknowledged call is in the ledger, with its amount. */
+/** Checks that every acknowledged call is in the ledger with its amount. */
 export async function checkDurable({ ground, reference, tally }: Market): Promise<void> {
   const rows = await ground.rows<{ id: string; debited: bigint }>(
     "select 'rcpt_' || encode(uuid_send(id), 'hex') as id, debited from receipt",
@@ -51,7 +51,7 @@ export async function checkDurable({ ground, reference, tally }: Market): Promis
   }
 }
 
-/** Every acknowledged call, asked for again, gets the very same answer. */
+/** Checks that a repeat of every acknowledged call returns the same result. */
 export async function checkReplays(market: Market, doors: readonly (string | undefined)[]): Promise<void> {
   const { reference, tally } = market;
   const sales = reference.sales[Symbol.iterator]();
@@ -71,7 +71,7 @@ export async function checkReplays(market: Market, doors: readonly (string | und
   await Promise.all(Array.from({ length: REPLAYS }, (_, index) => replay(doors[index % doors.length])));
 }
 
-/** By the lab's own look at the rows, beside the audit's: no key and no proof has two receipts. */
+/** Checks independently of the audit that no key or proof has two receipts. */
 export async function checkNothingTwice({ ground, tally }: Market): Promise<void> {
   const twice = await ground.rows(
     `select run.account_id, run.claim_key, count(*) as receipts, array_agg(receipt.id) as ids
@@ -83,7 +83,7 @@ export async function checkNothingTwice({ ground, tally }: Market): Promise<void
 
 const named = z.object({ account: z.string(), key: z.string().optional(), tx: z.string().optional() });
 
-/** What the database holds of the calls whose promises were broken, for whoever looks into it. */
+/** Adds the database rows of the failed calls to the report. */
 export async function explainViolations({ ground, tally }: Market): Promise<void> {
   for (const violation of tally.violations.slice(0, 10)) {
     const call = named.safeParse(violation.details);
@@ -109,7 +109,7 @@ export async function explainViolations({ ground, tally }: Market): Promise<void
   }
 }
 
-/** What looks wrong at first sight, where no account is named. */
+/** Rows that look wrong, when no account is named. */
 async function suspects(rows: Ask): Promise<object> {
   return {
     completed_without_receipt: await rows(

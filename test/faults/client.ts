@@ -7,13 +7,13 @@ export interface Call {
   readonly tool: string;
   readonly params: object;
   readonly key?: string | undefined;
-  /** The proof of payment that goes with it. */
+  /** Its proof of payment. */
   readonly proof?: { readonly tx: string; readonly quoteId: string } | undefined;
 }
 
 /** How long the customer waits. */
 export interface Patience {
-  /** Until it hangs up, ms. */
+  /** Hangs up after this time, ms. */
   readonly ms: number;
 }
 
@@ -25,7 +25,7 @@ const receipt = z.object({
   tx_signature: z.string().nullable(),
 });
 
-/** Everything that a tool call is answered with, as far as the lab looks into it. */
+/** The parts of a response that the tests check. */
 const body = z.object({
   ok: z.boolean().optional(),
   code: z.string().optional(),
@@ -39,14 +39,14 @@ const body = z.object({
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The body, as it came. */
+  /** The raw body. */
   readonly text: string;
   readonly body: z.output<typeof body>;
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
 
-/** POST /v1/mcp/tools/call, once. Undefined: there was no answer, and nobody knows what came of it. */
+/** Sends POST /v1/mcp/tools/call once. Undefined: no response, outcome unknown. */
 export async function post(
   door: string,
   customer: Customer,

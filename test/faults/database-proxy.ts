@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { LinePoint, Moment, Order } from "./points.ts";
 
-/** How long a connection to the server is kept after its client was cut off, so that the server does what it was sent, ms. */
+/** How long the server connection outlives its client, ms, so that the server finishes what it received. */
 const LINGER_MS = 3_000;
 
 type LineOrder = Order & { readonly point: LinePoint };
 
-/** The line between one instance and the database. It fails where an order says so. */
+/** A proxy between an instance and the database that injects ordered faults. */
 export class Line {
   readonly url: string;
   readonly #server: Server;
@@ -21,7 +21,7 @@ export class Line {
     this.#onStruck = onStruck;
   }
 
-  /** @param onStruck is told of each order as it strikes; kills and stalls are its work */
+  /** @param onStruck called for each fault as it strikes; performs kills and stalls */
   static async open(databaseUrl: string, onStruck: (order: LineOrder) => void): Promise<Line> {
     const target = new URL(databaseUrl);
     const server = createServer((near) => line.#join(near, connect(Number(target.port), target.hostname)));
@@ -102,7 +102,7 @@ export class Line {
     });
   }
 
-  /** The order that what goes over the line fulfils. The driver sends a prepared statement whole, and its name with it. */
+  /** The order that the data triggers. The driver sends a prepared statement in one piece with its name. */
   #take(data: Buffer): LineOrder | undefined {
     for (const [point, order] of this.#orders) {
       if (!data.includes(`${statementOf(point)}\0`)) continue;

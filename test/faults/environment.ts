@@ -17,27 +17,27 @@ import { ROOT } from "../tooling/command.ts";
 import { openMemoryFolder } from "../tooling/memory-folder.ts";
 import { ChainClient } from "./chain-client.ts";
 
-/** Slot time of the chain, ms: a payment is confirmed one slot later, and finalized 32 later. */
+/** Slot time of the chain, ms: payments are confirmed one slot later and finalized 32 later. */
 const SLOT_MS = 100;
 
-/** What every payer has, micro-USD: more than any run spends. */
+/** Balance of every payer, micro-USD: more than a run spends. */
 const FUNDS = 1_000_000_000_000;
 
 const chainReady = z.object({ url: z.string() });
 
-/** An account with a key, and a wallet to pay from. */
+/** An account with a key and a wallet. */
 export interface Customer {
   readonly accountId: string;
   readonly apiKey: string;
   readonly wallet: Keypair;
-  /** What it began with, micro-USD. */
+  /** Initial balance, micro-USD. */
   readonly opening: bigint;
 }
 
-/** Asks the database. */
+/** Queries the database. */
 export type Ask = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** What the instances work on, out of reach of the faults on their lines: PostgreSQL with durable commits, and the local chain. */
+/** What instances depend on, unaffected by injected faults: a durable PostgreSQL and the local chain. */
 export interface Ground {
   readonly databaseUrl: string;
   readonly rpcUrl: string;
@@ -45,39 +45,39 @@ export interface Ground {
   readonly treasury: Keypair;
   /** The ports, for set-up and audit. */
   readonly postgres: Postgres;
-  /** A folder for what is to be forgotten with the run. */
+  /** A temporary folder, deleted after the run. */
   readonly scratch: string;
-  /** The sources as they were when the run began: whoever edits the checkout meanwhile does not change what is tried. */
+  /** A copy of the sources, so that edits during the run change nothing. */
   readonly sources: string;
-  /** One statement of the lab's own. */
+  /** Runs one statement. */
   readonly rows: Ask;
-  /** Statements on one snapshot. */
+  /** Runs statements on one snapshot. */
   snapshot<Result>(look: (rows: Ask) => Promise<Result>): Promise<Result>;
   customer(opening: bigint): Promise<Customer>;
-  /** PostgreSQL's immediate shutdown (SIGQUIT): no checkpoint, recovery at the next start, which is awaited. */
+  /** Crashes PostgreSQL with an immediate shutdown (SIGQUIT), restarts it and waits for recovery. */
   crashDatabase(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Starts all of it in a temporary folder.
- * @throws the signal's reason when it aborts; nothing is left running then
+ * Starts everything in a temporary folder.
+ * @throws the signal's reason when aborted, after stopping everything
  */
 export async function startGround(signal: AbortSignal): Promise<Ground> {
   const closing: (() => Promise<unknown>)[] = [];
   let crashing: Promise<unknown> = Promise.resolve();
   const close = async (): Promise<void> => {
     await crashing.catch(() => {});
-    // All of it, whatever fails on the way: nothing may be left running. The folder, which came first, goes last.
+    // Cleans up everything despite errors; the folder, created first, goes last.
     const [remove, ...others] = closing.splice(0);
     await Promise.allSettled(others.map((end) => end()));
     await remove?.();
   };
   try {
-    // What a crash of PostgreSQL leaves is with the kernel, in memory as on a disk.
+    // The kernel keeps written data after a crash of PostgreSQL, in memory as on disk.
     const dataDir = openMemoryFolder() ?? (await mkdtemp(path.join(os.tmpdir(), "toolgate-faults-")));
     closing.push(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
-    await chmod(dataDir, 0o755); // as root, the server's account has to get in
+    await chmod(dataDir, 0o755); // As root, the server's account needs access.
     const sources = await copySources(path.join(dataDir, "sources"));
     signal.throwIfAborted();
     const settings = { max_connections: "200" };
@@ -123,7 +123,10 @@ export async function startGround(signal: AbortSignal): Promise<Ground> {
   }
 }
 
-/** Copies what an instance runs from. @returns the folder */
+/**
+ * Copies the sources of an instance.
+ * @returns the folder
+ */
 async function copySources(folder: string): Promise<string> {
   await mkdir(folder);
   for (const part of [

@@ -4,19 +4,22 @@ import type { CallToolDeps } from "../../src/app/calls/call-tool.ts";
 import type { RunEnd } from "../../src/app/calls/ledger.ts";
 import type { PortCall, PortPoint } from "./points.ts";
 
-/** What happens at a point. @throws Error where the tool is to fail */
+/**
+ * Called at a fault point.
+ * @throws Error when the tool must fail
+ */
 export type Strike = (point: PortPoint) => Promise<void> | void;
 
-/** What the lab wants to know of an instance besides. */
+/** Hooks of the fault run. */
 export interface Watch {
   readonly strike: Strike;
-  /** How long the tool works at least, ms. */
+  /** Minimum duration of the tool, ms. */
   readonly workMs: () => number;
-  /** A finish found its run released: the fence held. */
+  /** Called when a run's end came after its release: the fence held. */
   readonly onLost: () => void;
 }
 
-/** Puts a fault point before and after everything that a call awaits. */
+/** Adds a fault point before and after every port call of a tool call. */
 export function around(deps: CallToolDeps, { strike, workMs, onLost }: Watch): CallToolDeps {
   const at = async <Result>(call: PortCall, run: () => Promise<Result>): Promise<Result> => {
     await strike(`${call}:before`);

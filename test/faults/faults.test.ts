@@ -8,7 +8,7 @@ const report = z.object({
   violations: z.array(z.object({ promise: z.string(), profile: z.string(), details: z.unknown() })),
 });
 
-/** The lab, as `npm run faults` runs it. */
+/** Runs the fault tests like `npm run faults`. */
 async function faults(
   ...args: string[]
 ): Promise<{ code: number; output: string; told: z.output<typeof report> }> {
@@ -24,9 +24,9 @@ async function faults(
   return { code, output, told: report.parse(JSON.parse(json)) };
 }
 
-describe("the fault lab", () => {
-  // Seconds of every profile; `npm run faults` goes on for as long as it is asked to.
-  it("finds no promise broken, whatever fails", { timeout: 240_000 }, async () => {
+describe("fault tests", () => {
+  // Seconds per profile; `npm run faults` takes this as an option.
+  it("find no violation under any fault", { timeout: 240_000 }, async () => {
     const { code, output, told } = await faults("--duration", "7", "--phase", "1", "--customers", "12");
     expect(told.violations, output).toEqual([]);
     expect(code).toBe(0);
@@ -39,7 +39,7 @@ describe("the fault lab", () => {
     expect(Object.values(told.actions).reduce((sum, strikes) => sum + strikes, 0)).toBeGreaterThan(1);
   });
 
-  it("finds a promise that is broken on purpose", async () => {
+  it("find a deliberately broken guarantee", async () => {
     const stalls = ["--duration", "20", "--phase", "10", "--profile", "stalls", "--customers", "40"];
     const { code, told } = await faults(...stalls, "--mutant", "finish-not-fenced");
     expect(told.violations.map(({ promise }) => promise)).toContain("the audit is clean");
@@ -57,14 +57,14 @@ describe("the fault lab", () => {
     ["--calls 0", /^--calls is a whole number from 1/],
     ["--phase 1e3", /^--phase is a whole number from 1/],
     ["--customers=-1", /^--customers is a whole number from 1/],
-  ])("starts nothing with %s, and says why in one line", async (options, line) => {
+  ])("reject %s with a one-line reason and start nothing", async (options, line) => {
     const { code, output } = await command("node", ["test/faults/main.ts", ...options.split(" ")]);
     expect(output).toMatch(line);
     expect(output.trimEnd()).not.toContain("\n");
     expect(code).toBe(2);
   });
 
-  it("tells its options", async () => {
+  it("print their options", async () => {
     const { code, output } = await command("node", ["test/faults/main.ts", "--help"]);
     expect([code, output]).toEqual([
       0,

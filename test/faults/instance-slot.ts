@@ -5,23 +5,23 @@ import { Line } from "./database-proxy.ts";
 import { isLinePoint, type LinePoint, type Order } from "./points.ts";
 import { endSpare, type Spare, type Spares } from "./process-pool.ts";
 
-/** How much of what an instance has logged is kept, characters. */
+/** Maximum log kept per instance, characters. */
 const LOG_KEPT = 4_000;
 
-/** How long one that has said that it stops takes to do so, ms. */
+/** How long an instance takes to stall after announcing it, ms. */
 const STOPPED_MS = 250;
 
-/** What a slot tells the lab. */
+/** Events of a slot. */
 export interface SlotEvents {
   onStruck(order: Order): void;
-  /** A finish came too late and did nothing. */
+  /** A run's end came too late and changed nothing. */
   onLost(): void;
   onRestart(): void;
-  /** The instance ended, and nobody had told it to. */
+  /** The instance ended without a fault order. */
   onCrash(account: string): void;
 }
 
-/** What a slot needs. */
+/** Options of a slot. */
 export interface SlotOptions {
   readonly seed: string;
   readonly databaseUrl: string;
@@ -29,20 +29,20 @@ export interface SlotOptions {
   readonly events: SlotEvents;
 }
 
-/** The place of one instance: whenever it dies another one takes it, with the orders that were left. */
+/** A slot for one instance. When the instance dies, another takes the slot with the remaining orders. */
 export class Slot {
   readonly #options: SlotOptions;
   readonly #line: Line;
   readonly #standing = new Map<string, Order>();
   #child: Spare | undefined;
-  /** Undefined also as soon as the instance is bound to die. */
+  /** Undefined also once the instance is bound to die. */
   #baseUrl: string | undefined;
   #ready = false;
   #stalled: NodeJS.Timeout | undefined;
   #incarnation = 0;
   #skewMs = 0;
   #closed = false;
-  /** Since when it has no door, ms of the monotonic clock. */
+  /** Since when no instance serves, monotonic ms. */
   #downSince = performance.now();
   #log = "";
 
@@ -58,22 +58,22 @@ export class Slot {
     return slot;
   }
 
-  /** Where it is called; undefined while it starts. A stalled one has a door, and does not answer. */
+  /** URL of the instance; undefined while it starts. A stalled instance has one but does not answer. */
   get door(): string | undefined {
     return this.#baseUrl;
   }
 
-  /** How long it has had no instance that serves, ms. */
+  /** How long no instance has served, ms. */
   get downMs(): number {
     return this.#baseUrl === undefined ? performance.now() - this.#downSince : 0;
   }
 
-  /** The last of what its instances have logged. */
+  /** The latest log of its instances. */
   get log(): string {
     return this.#log;
   }
 
-  /** Whether an order given now can be struck. */
+  /** Whether a new order can strike now. */
   get live(): boolean {
     return this.#baseUrl !== undefined && this.#stalled === undefined;
   }
@@ -82,28 +82,28 @@ export class Slot {
     return this.#standing.values();
   }
 
-  /** Gives an order, which stands until it is struck or withdrawn, also when the instance dies meanwhile. */
+  /** Adds an order. It stays until it strikes or is withdrawn, even across instances. */
   order(order: Order): void {
     this.#standing.set(order.point, order);
     this.#hand(order);
   }
 
-  /** Takes an order of the line back: another instance has carried it out. */
+  /** Withdraws a proxy order that another instance carried out. */
   forget(point: LinePoint): void {
     this.#standing.delete(point);
     this.#line.forget(point);
   }
 
-  /** Takes all orders back and lets a stalled instance go on. */
+  /** Withdraws all orders and resumes a stalled instance. */
   withdraw(): void {
     this.#standing.clear();
     this.#line.withdraw();
     this.#send({ withdraw: true });
-    // One that has said that it stops may be about to: it is let go on when it has.
+    // An announced stall may not have begun; the instance is resumed once it has.
     if (this.#stalled) this.#goOnLater(STOPPED_MS);
   }
 
-  /** Ends the instance at once; another one starts, with its clock so many ms ahead. */
+  /** Kills the instance; the next one starts with its clock that many ms ahead. */
   replace(skewMs: number): void {
     if (skewMs === this.#skewMs) return;
     this.#skewMs = skewMs;
@@ -121,7 +121,7 @@ export class Slot {
     const { seed, spares } = this.#options;
     const child = spares.take();
     this.#child = child;
-    child.stdin.on("error", () => {}); // it may die while it is told something
+    child.stdin.on("error", () => {}); // It may die while a message is sent.
     child.stderr
       .setEncoding("utf8")
       .on("data", (text: string) => (this.#log = (this.#log + text).slice(-LOG_KEPT)));
@@ -135,7 +135,7 @@ export class Slot {
     this.#tell({ start });
   }
 
-  /** What one says that has died may be heard only after its end: by then another one has its place. */
+  /** Messages can arrive after the instance ended and was replaced. */
   #hear(child: Spare, line: string): void {
     const said = report.parse(JSON.parse(line));
     const present = child === this.#child && child.exitCode === null && child.signalCode === null;
@@ -196,7 +196,7 @@ export class Slot {
     this.#child?.kill("SIGKILL");
   }
 
-  /** From now on nobody is sent to its door. */
+  /** Sends no more calls to the instance. */
   #shut(): void {
     if (this.#baseUrl !== undefined) this.#downSince = performance.now();
     this.#baseUrl = undefined;

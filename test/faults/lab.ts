@@ -22,35 +22,35 @@ import { Slot } from "./instance-slot.ts";
 import { Spares } from "./process-pool.ts";
 import type { Tally } from "./tally.ts";
 
-/** The shortest that the setting allows, so that what was left behind is soon released. */
+/** The minimum setting, so that abandoned runs are released soon. */
 const LEASE_MS = 1_000;
 
 const INSTANCES = 3;
 
-/** After so long without one of them something else is wrong, ms: less than customers' patience, which would break instead. */
+/** Downtime after which something else is wrong, ms; shorter than the customers' patience. */
 const STUCK_MS = 90_000;
 
-/** Pause between two audits under load, ms. */
+/** Pause between audits under load, ms. */
 const AUDIT_MS = 4_000;
 
-/** So many answers come between two strikes: where the machine is slow, its faults are too. */
+/** Minimum responses between two faults, so that slow machines get fewer. */
 const WORK = 15;
 
-/** From one order to the next while none is carried out, ms. */
+/** Pause between orders while none strikes, ms. */
 const ORDER_MS = 100;
 
-/** What each customer of the `rich` and the `careless` begins with, micro-USD. */
+/** Initial balance of `rich` and `careless` customers, micro-USD. */
 const OPENING = 1_000_000_000n;
 
-/** How large the load is. */
+/** Size of the load. */
 export interface Scale {
-  /** Customers at once. */
+  /** Concurrent customers. */
   readonly customers: number;
-  /** Scenarios in the whole run. */
+  /** Scenarios of the whole run. */
   readonly calls: number;
 }
 
-/** Three instances on one ground, the customers before them, and the faults between. */
+/** Runs three instances, their customers and the faults. */
 export class Lab {
   readonly #ground: Ground;
   readonly #tally: Tally;
@@ -61,9 +61,9 @@ export class Lab {
   readonly #market: Market;
   readonly #load: Load;
   #phase = 0;
-  /** When the last order was carried out. */
+  /** When the last order struck. */
   #struckAt = 0;
-  /** After how many answers. */
+  /** Responses at that time. */
   #struckAfter = 0;
 
   private constructor(parts: {
@@ -130,7 +130,7 @@ export class Lab {
     return lab;
   }
 
-  /** Whether there is a reason to go on. */
+  /** Whether to continue. */
   get done(): boolean {
     return this.#load.done || this.#tally.violations.length > 0;
   }
@@ -140,7 +140,7 @@ export class Lab {
     while (this.#slots.some(({ door }) => door === undefined)) await sleep(20);
   }
 
-  /** @throws Error as soon as an instance has not come up for long: then there is nothing to judge the promises by */
+  /** @throws Error when an instance stays down too long to judge anything */
   async stuck(): Promise<never> {
     for (;;) {
       const down = this.#slots.find(({ downMs }) => downMs > STUCK_MS);
@@ -152,7 +152,7 @@ export class Lab {
     }
   }
 
-  /** Lets the faults of a profile loose on the load for a while; then all is quiet, and is looked at. */
+  /** Runs the faults of a profile against the load for a while, then stops them and checks. */
   async run(profile: Profile, ms: number, signal: AbortSignal): Promise<void> {
     this.#tally.profile = profile.name;
     const plan = new Plan(this.#dice.fork(`phase ${this.#phase++} ${profile.name}`), profile, LEASE_MS);
@@ -165,7 +165,7 @@ export class Lab {
       every(ORDER_MS, until, () => this.#order(plan, profile.strikeMs)),
       every(profile.crashMs, until, () => this.#crash()),
       every(profile.rpc ? 400 : undefined, until, () => this.#failEndpoints(plan, until)),
-      // So that what forks took away is taken back while all this goes on.
+      // Advances the chain, so that forked-out payments are reversed during the load.
       every(ms / 2, until, () => this.#ground.chain.settle()),
       every(AUDIT_MS, until, () => this.#auditLive(until)),
     ]);
@@ -177,7 +177,7 @@ export class Lab {
     await this.#quiet();
   }
 
-  /** The last look: everything acknowledged is there, and is answered again. */
+  /** Final checks: every acknowledged call is stored and replayable. */
   async finish(): Promise<void> {
     this.#tally.profile = "the end";
     await checkDurable(this.#market);
@@ -190,7 +190,7 @@ export class Lab {
     await auditNow(this.#market);
   }
 
-  /** Adds to the violations what the database holds of them. */
+  /** Adds database rows to the violations. */
   explain(): Promise<void> {
     return explainViolations(this.#market);
   }
@@ -200,14 +200,14 @@ export class Lab {
   }
 
   /**
-   * Gives the next order of the plan to the planned instance or the next that lives, if strikes are due. An order whose point is
-   * seldom passed waits there, so that every point is struck in time.
+   * Gives the next order of the plan when one is due, to the planned instance or the next live one. Orders at
+   * rare points wait there, so that every point strikes in time.
    */
   #order(plan: Plan, strikeMs: number): void {
     const passedMs = performance.now() - this.#struckAt;
     const worked = this.#tally.counts.acknowledged - this.#struckAfter >= WORK;
     if (passedMs < strikeMs || (!worked && passedMs < 5 * strikeMs)) return;
-    // Somebody must be left to go on with the work.
+    // One instance must stay alive.
     if (this.#slots.filter(({ live }) => live).length < 2) return;
     const standing = new Set(this.#slots.flatMap((slot) => Array.from(slot.orders, ({ point }) => point)));
     for (let turn = 0; turn < 200; turn++) {
@@ -239,9 +239,9 @@ export class Lab {
     try {
       await auditNow(this.#market);
     } catch {
-      // The database is away; the next audit comes soon.
+      // The database is down; the next audit comes soon.
     }
-    // An audit of a long run is dear; most of the time is for the calls.
+    // Audits of a long run are slow; most time belongs to the calls.
     await sleep(5 * (performance.now() - since), undefined, { signal: until }).catch(() => {});
   }
 
@@ -260,12 +260,12 @@ export class Lab {
   }
 }
 
-/** Whether only the instance that leads the treasury's work passes a point: then all get the order, and the leader carries it out. */
+/** Whether only the treasury leader passes the point; then all instances get the order. */
 function isOfTheLeader(point: Point): point is LinePoint {
   return isLinePoint(point) && point.startsWith("treasury-");
 }
 
-/** Does something again and again, one after the other, until it is over; what goes on is waited for. */
+/** Repeats a task sequentially until stopped, and waits for the current run. */
 async function every(
   ms: number | undefined,
   until: AbortSignal,

@@ -2,7 +2,7 @@ import type { Dice } from "./seeded-random.ts";
 import type { Market } from "./market.ts";
 import { SCENARIOS, type Cast, type Scenario } from "./scenarios.ts";
 
-/** Many customers at once, each playing one scenario after the other. */
+/** Concurrent customers, each running one scenario after the other. */
 export class Load {
   readonly #market: Market;
   readonly #cast: Cast;
@@ -11,7 +11,7 @@ export class Load {
   #playing: Promise<unknown> = Promise.resolve();
   #open = false;
 
-  /** @param most scenarios, after which no more begin */
+  /** @param most maximum scenarios */
   constructor(market: Market, cast: Cast, options: { customers: number; most: number; dice: Dice }) {
     this.#market = market;
     this.#cast = cast;
@@ -21,7 +21,7 @@ export class Load {
     );
   }
 
-  /** Whether it has played all that it was to play. */
+  /** Whether all scenarios have run. */
   get done(): boolean {
     return this.#market.tally.counts.calls >= this.#most;
   }
@@ -29,11 +29,11 @@ export class Load {
   begin(): void {
     this.#open = true;
     this.#playing = Promise.all(this.#customers.map((dice) => this.#playOn(dice)));
-    // Whoever drains is told; until then it is not lost.
+    // drain() reports the error.
     this.#playing.catch(() => {});
   }
 
-  /** Begins nothing any more, and waits until what was begun has come to its end. */
+  /** Starts no new scenarios and waits for the running ones. */
   async drain(): Promise<void> {
     this.#open = false;
     await this.#playing;

@@ -9,20 +9,20 @@ import { json, jsonReport, progressLine, report } from "./report.ts";
 import { Tally } from "./tally.ts";
 
 // npm run faults [-- --help]
-// Three instances on one ledger are killed, stalled and cut off while customers buy; nothing that was promised may break.
+// Kills, stalls and disconnects three instances on one ledger while customers buy. No guarantee may break.
 
 const options = faultOptions();
 const { seed, profiles, durationMs, phaseMs, mutant, calls, customers } = options;
 const stop = stopOnSignals();
 const { signal } = stop;
 const tally = new Tally();
-// From then on everything is ended from under those who still wait for it.
+// A signal stops everything, including what is waited for.
 signal.addEventListener("abort", () => tally.close());
 let began = performance.now();
 const seconds = () => (performance.now() - began) / 1_000;
 
 try {
-  // Options that mean nothing end the process before it loads the gateway.
+  // Invalid options end the process before the gateway loads.
   const [{ startGround }, labs] = await Promise.all([import("./environment.ts"), import("./lab.ts")]);
   const ground = await startGround(signal);
   try {
@@ -50,7 +50,7 @@ async function play(lab: Lab): Promise<void> {
     if (!options.quiet) process.stderr.write(`${progressLine(tally, seconds())}\n`);
   }, 3_000);
   try {
-    // Every profile has its turn, also when the time is short.
+    // Runs every profile, even when time is short.
     const goesOn = (phase: number) => phase < profiles.length || seconds() * 1_000 < durationMs;
     for (let phase = 0; goesOn(phase) && !lab.done && !signal.aborted; phase++) {
       const profile = profiles[phase % profiles.length];
@@ -63,7 +63,7 @@ async function play(lab: Lab): Promise<void> {
   }
 }
 
-/** Ends at the first signal, whatever goes on. */
+/** Ends at the first signal. */
 async function stopped(): Promise<void> {
   if (!signal.aborted) await once(signal, "abort");
 }

@@ -5,29 +5,29 @@ import type { Customer, Ground } from "./environment.ts";
 import type { Reference } from "./reference.ts";
 import type { Tally } from "./tally.ts";
 
-/** Price of the calls that the lab makes, micro-USD. */
+/** Price of the calls, micro-USD. */
 export const PRICE = 1_000n;
 
-/** How long a call may take to come to an end, ms, whatever goes wrong meanwhile. */
+/** Maximum time until a call must be decided, ms, despite all faults. */
 const PATIENCE_MS = 120_000;
 
-/** How long customers wait for an answer before they hang up and try elsewhere, ms. */
+/** How long customers wait before they retry at another instance, ms. */
 const WAITS = [300, 1_200, 3_000, 15_000];
 
-/** How old a payment is at most when a fork takes it away, ms: half the time until it is finalized. */
+/** Maximum age of a payment that a fork removes, ms: half the time to finality. */
 const FORKED_MS = 1_600;
 
-/** How long a quote is good, s; the instances are set to it. */
+/** Lifetime of quotes, s, set on the instances. */
 export const QUOTE_TTL_SECONDS = 10;
 
-/** A quote, and the call that it is for. */
+/** A quote and its call. */
 export interface Quoted {
   readonly call: Call;
   readonly quoteId: string;
   readonly stepId: string;
 }
 
-/** Where customers buy: any of the instances, until they are told something definite. Writes down what they are told. */
+/** Sends the customers' calls to any instance until the outcome is definite, and records it. */
 export class Market {
   readonly ground: Ground;
   readonly reference: Reference;
@@ -54,12 +54,12 @@ export class Market {
     this.#keys = options.keys;
   }
 
-  /** A number that no other call of this run has. */
+  /** A number unique within the run. */
   number(): number {
     return ++this.#lastNumber;
   }
 
-  /** A paid call like no other, so that its result tells it from all others. */
+  /** A unique paid call, recognisable by its result. */
   estimate(number = this.number()): Call {
     return {
       tool: "vram_estimate",
@@ -71,18 +71,18 @@ export class Market {
     return `${this.#keys}-${number}`;
   }
 
-  /** Has something done after so many ms, by whoever plays that scenario next; what is not due when the run ends is left out. */
+  /** Schedules a task for the next customer who plays that scenario; tasks not due at the end are dropped. */
   later(name: string, ms: number, act: () => Promise<void>): void {
     this.#later.push({ name, due: performance.now() + ms, act });
   }
 
-  /** What is due of a scenario, if anything is. */
+  /** Takes a due task of a scenario. */
   due(name: string): (() => Promise<void>) | undefined {
     const index = this.#later.findIndex((one) => one.name === name && one.due < performance.now());
     return index < 0 ? undefined : this.#later.splice(index, 1)[0]?.act;
   }
 
-  /** A customer with an account of its own. */
+  /** A customer with its own account. */
   async newcomer(): Promise<Customer> {
     for (;;) {
       const customer = await this.ground.customer(0n).catch(() => sleep(500));
@@ -92,7 +92,10 @@ export class Market {
     }
   }
 
-  /** Pays the treasury. @param owner whose quote the memo names, if it names one */
+  /**
+   * Pays the treasury.
+   * @param owner the account whose quote the memo names
+   */
   async pay(payer: Customer, amount: bigint, memo: string, owner: Customer | undefined): Promise<string> {
     const sentAt = performance.now();
     const tx = await this.ground.chain.pay(payer.wallet, this.payTo, amount, memo);
@@ -101,7 +104,7 @@ export class Market {
     return tx;
   }
 
-  /** A fork takes a payment off the chain, unless it may be finalized by now. */
+  /** Removes a payment from the chain unless it may be finalized. */
   async drop(tx: string): Promise<void> {
     const { chain } = this.ground;
     const sentAt = this.reference.sentAt(tx);
@@ -110,7 +113,7 @@ export class Market {
     this.tally.count("forks");
   }
 
-  /** Sends a call once, to any instance. */
+  /** Sends a call once to any instance. */
   async once(
     dice: Dice,
     customer: Customer,
@@ -128,15 +131,15 @@ export class Market {
   }
 
   /**
-   * Sends a call until its answer is definite, as a customer should: with the same key or proof, at any instance.
+   * Retries a call until its outcome is definite, with the same key or proof, at any instance.
    * @param at the instance of the first try
-   * @returns undefined when it never was, which is a broken promise
+   * @returns undefined when it never was: a violation
    */
   async insist(dice: Dice, customer: Customer, call: Call, at?: number): Promise<Reply | undefined> {
     const since = performance.now();
     let last: Reply | undefined;
     for (let turn = 0; performance.now() - since < PATIENCE_MS; turn++) {
-      // Who never waits for an answer makes a busy service busier.
+      // Retrying without a pause would overload a busy service.
       const waitMs = Math.max(dice.pick(WAITS), Math.min(500 * turn, 5_000));
       last = await this.once(dice, customer, call, waitMs, turn === 0 ? at : undefined);
       if (last && !isPassing(last)) return last;
@@ -182,7 +185,7 @@ export class Market {
   }
 }
 
-/** Whether a customer should try again: something is in the way, and nothing is decided. */
+/** Whether the response asks for a retry and decides nothing. */
 function isPassing({ status, body }: Reply): boolean {
   if ([409, 429, 503].includes(status) || (status === 500 && body.code === "TOOL_FAILED")) return true;
   return status === 402 && body.message?.includes("is not on the chain yet") === true;
@@ -200,7 +203,7 @@ function wrongSale({ tool, params }: Call, { body }: Reply): string | undefined 
   return body.receipt?.debited_usdc_microusd === Number(PRICE) ? undefined : "another amount, or no receipt";
 }
 
-/** What names a call to whoever looks into it. */
+/** Identifies a call in a report. */
 export function named({ accountId }: Customer, { tool, key, proof }: Call): object {
   return { account: accountId, tool, ...(key !== undefined && { key }), ...(proof && { tx: proof.tx }) };
 }

@@ -4,7 +4,7 @@ import type { Ask } from "./environment.ts";
 import type { Market } from "./market.ts";
 import type { Book } from "./reference.ts";
 
-/** How long it may take until the books hold all that the chain holds, ms: a new leader, finality, and a busy machine. */
+/** Maximum time until the ledger matches the chain, ms: new leader, finality, busy machine. */
 const RECORDED_MS = 60_000;
 
 const CREDITED = "a payment that was said to be credited is credited";
@@ -14,9 +14,9 @@ const SUSPENSE = "acct_00000000000000000000000000000003";
 interface AccountRow {
   account_id: string;
   available: bigint;
-  /** In open holds: of calls that nobody waits for any more, and that end by themselves. */
+  /** Amount in open holds of abandoned calls, which end by themselves. */
   held: bigint;
-  /** Deposits less what was taken back. */
+  /** Deposits less reversals. */
   deposited: bigint;
   receipts: bigint;
   charged: bigint;
@@ -29,7 +29,7 @@ interface Deposit {
   reversed: boolean;
 }
 
-/** Every account is what was paid less what was answered, and every deposit is a payment that is on the chain. */
+/** Checks that every balance is payments less charges, and every deposit an on-chain payment. */
 export async function checkMoney(market: Market): Promise<void> {
   const { ground, reference, tally } = market;
   await creditedAsPromised(market);
@@ -69,7 +69,7 @@ export async function checkMoney(market: Market): Promise<void> {
     tally.violated(CREDITED, { tx, account: owner?.accountId, amount });
 }
 
-/** Waits until the watch of the treasury has credited what answers said that it would, unless a fork took it away. */
+/** Waits until the treasury watch credits announced payments, unless a fork removed them. */
 async function creditedAsPromised({ ground, reference, tally }: Market): Promise<void> {
   const since = performance.now();
   let left = [...reference.payments].filter(([, { promised, dropped }]) => promised && !dropped);
@@ -86,7 +86,9 @@ async function creditedAsPromised({ ground, reference, tally }: Market): Promise
   }
 }
 
-/** In the end the books hold what the chain holds, also what nobody proved, and not what a fork took away. */
+/**
+ * Checks that the ledger finally matches the chain, including unproven payments and without forked-out ones.
+ */
 export async function checkTreasury(market: Market, logs: () => readonly string[]): Promise<void> {
   const { ground, reference, tally } = market;
   let sent = 0n;

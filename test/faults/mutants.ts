@@ -1,13 +1,13 @@
 import type { Ground } from "./environment.ts";
 
-/** A promise of the ledger taken out of its very SQL: the lab must find it broken. */
+/** A SQL guard removed on purpose: the fault tests must detect it. */
 interface Mutant {
   readonly name: string;
-  /** The function of the schema that is changed. */
+  /** The changed SQL function. */
   readonly within: string;
   readonly from: string;
   readonly to: string;
-  /** A constraint that goes with it. */
+  /** A constraint to drop as well. */
   readonly without?: string;
 }
 
@@ -32,10 +32,13 @@ const MUTANTS: readonly Mutant[] = [
   },
 ];
 
-/** What `applyMutant` takes. */
+/** Names accepted by `applyMutant`. */
 export const MUTANT_NAMES: readonly string[] = MUTANTS.map(({ name }) => name);
 
-/** Replaces the function by one without that guard. @throws Error when the guard is not where it was */
+/**
+ * Replaces the function by one without the guard.
+ * @throws Error when the guard is not found
+ */
 export async function applyMutant(ground: Ground, name: string): Promise<void> {
   const mutant = MUTANTS.find((one) => one.name === name);
   if (!mutant) throw new Error(`there is no mutant ${name}`);

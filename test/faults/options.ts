@@ -20,13 +20,13 @@ The same seed makes the same plan of faults and the same customers; how they mee
 Exit code: 0 nothing broke, 1 a promise was broken or the run could not go on, 2 for options that mean nothing; a signal ends it at
 once with 128 and the signal's number, and what was not finished is not judged.`;
 
-/** What a run is to be. */
+/** Options of a run. */
 export interface Options {
   readonly seed: number;
   readonly durationMs: number;
-  /** Scenarios, at most. */
+  /** Maximum scenarios. */
   readonly calls: number;
-  /** As it was asked for. */
+  /** The command line. */
   readonly profile: string;
   readonly profiles: readonly Profile[];
   readonly phaseMs: number;
@@ -36,7 +36,7 @@ export interface Options {
   readonly quiet: boolean;
 }
 
-/** Reads them from the command line; ends the process where they mean nothing. */
+/** Parses the command line; ends the process when it is invalid. */
 export function faultOptions(): Options {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;

@@ -4,17 +4,17 @@ import { describe, expect, it } from "vitest";
 import { ROOT } from "../tooling/command.ts";
 import { LINE_POINTS, PORT_CALLS } from "./points.ts";
 
-/** Where the paid call awaits its ports. */
+/** Sources that await ports during a paid call. */
 const PAID_CALL = ["call-tool", "gasless", "settle", "verdict"].map((name) => `src/app/${name}.ts`);
 
 const read = (file: string) => readFile(path.join(ROOT, file), "utf8");
 
-/** These sources, each chain of members on one line. */
+/** These sources, with each member chain on one line. */
 async function paidCall(): Promise<string> {
   return (await Promise.all(PAID_CALL.map(read))).join("\n").replaceAll(/\n\s+\.(?=\w)/g, ".");
 }
 
-/** Every port method that these sources await, and by which outcome where a run ends. */
+/** Every awaited port method, with the outcome for the end of a run. */
 async function awaitedCalls(): Promise<Set<string>> {
   const text = await paidCall();
   const calls = Array.from(
@@ -26,17 +26,17 @@ async function awaitedCalls(): Promise<Set<string>> {
     ([, outcome]) => `ledger.finish/${outcome}`,
   );
   const runs = /await prepared\.run\(/.test(text) ? ["tool.run"] : [];
-  // Goes on beside the end of the run.
+  // Runs in parallel to the end of the run.
   const beside = /const counted = .* deps\.unpaidWork\.failed\(/.test(text) ? ["unpaidWork.failed"] : [];
   return new Set([...calls.filter((call) => call !== "ledger.finish"), ...outcomes, ...runs, ...beside]);
 }
 
-describe("the fault points", () => {
-  it("are all that a paid call awaits of its ports, and no more", async () => {
+describe("fault points", () => {
+  it("cover every port call of a paid call and nothing else", async () => {
     expect([...PORT_CALLS].sort()).toEqual([...(await awaitedCalls())].sort());
   });
 
-  it("leave no await of the paid call out: each is of a port, of the tool, or of a function of the same files", async () => {
+  it("leave out no await: each is of a port, the tool or a local function", async () => {
     const text = await paidCall();
     const own = new Set(Array.from(text.matchAll(/async function (\w+)/g), ([, name]) => name));
     const awaited = Array.from(text.matchAll(/await ([\w.]+)/g), ([, callee]) => callee ?? "");
@@ -48,7 +48,7 @@ describe("the fault points", () => {
     ]);
   });
 
-  it("on the line to the database name statements that are sent there", async () => {
+  it("of the database proxy name statements that are sent", async () => {
     const sources = await Promise.all(
       ["ledger", "leases", "sweeper", "rate-limiter", "treasury-books", "unpaid-work"].map((name) =>
         read(`src/postgres/${name}.ts`),

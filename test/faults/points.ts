@@ -1,4 +1,6 @@
-/** What a paid call awaits of its ports; `ledger.finish` by how the run ended. points.test.ts holds this list against the sources. */
+/**
+ * Port calls of a paid call; `ledger.finish` by outcome. points.test.ts compares the list with the sources.
+ */
 export const PORT_CALLS = [
   "ledger.prior",
   "chain.verify",
@@ -14,7 +16,7 @@ export const PORT_CALLS = [
 
 export type PortCall = (typeof PORT_CALLS)[number];
 
-/** A line of an instance at which it can be struck: right before it asks a port, and right after it was answered. */
+/** A fault point in an instance: before or after a port call. */
 export type PortPoint = `${PortCall}:${"before" | "after"}`;
 
 export const PORT_POINTS: readonly PortPoint[] = PORT_CALLS.flatMap((call) => [
@@ -22,7 +24,7 @@ export const PORT_POINTS: readonly PortPoint[] = PORT_CALLS.flatMap((call) => [
   `${call}:after` as const,
 ]);
 
-/** The statements of the money path and of what works beside it, by their prepared names. */
+/** Prepared statements of the money path and the background jobs, by name. */
 const STATEMENTS = [
   "ledger-prior",
   "ledger-begin",
@@ -40,14 +42,14 @@ const STATEMENTS = [
 ] as const;
 
 /**
- * When the line to the database fails: before a statement reaches it, after it has been done and before its answer arrives, after
- * the answer, or so that the statement arrives long after the sender has given it up.
+ * When the connection fails: before the statement arrives, after its execution but before the response, after
+ * the response, or so that the statement arrives long after its sender gave up.
  */
 const MOMENTS = ["unsent", "unanswered", "answered", "late"] as const;
 
 export type Moment = (typeof MOMENTS)[number];
 
-/** A moment of a statement on its way. */
+/** A fault point of a statement. */
 export type LinePoint = `${(typeof STATEMENTS)[number]}:${Moment}`;
 
 export const LINE_POINTS: readonly LinePoint[] = STATEMENTS.flatMap((statement) =>
@@ -56,9 +58,9 @@ export const LINE_POINTS: readonly LinePoint[] = STATEMENTS.flatMap((statement) 
 
 export type Point = PortPoint | LinePoint;
 
-/** What happens there. */
+/** Faults. */
 export type Action =
-  /** SIGKILL, at that very line. */
+  /** SIGKILL at exactly that point. */
   | "kill"
   /** SIGSTOP, at that very line; SIGCONT after more than the lease. */
   | "stall"
@@ -69,15 +71,15 @@ export type Action =
   /** The connection to the database is cut. */
   | "cut";
 
-/** One fault of the plan: strikes at the next pass of its point. */
+/** A planned fault; strikes when its point is next passed. */
 export interface Order {
   readonly point: Point;
   readonly action: Action;
-  /** How long a stall or a delay lasts, ms. */
+  /** Duration of a stall or delay, ms. */
   readonly ms: number;
 }
 
-/** Whether the point lies on the line to the database, and not in the instance. */
+/** Whether the point is in the database proxy. */
 export function isLinePoint(point: Point): point is LinePoint {
   return LINE_POINTS.some((one) => one === point);
 }

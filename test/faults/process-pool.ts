@@ -4,16 +4,16 @@ import path from "node:path";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 
-/** In the folder of the sources. */
+/** Relative to the copy of the sources. */
 const PROGRAM = path.join("test", "faults", "instance", "main.ts");
 
-/** Processes that are kept ready: loading more of them at once takes their time from the instances that serve. */
+/** Processes kept ready; loading more at once would slow down the serving instances. */
 const READY = 1;
 
-/** An instance's process: it has loaded its program and waits to be told to start. */
+/** A process that has loaded its program and waits for the start message. */
 export type Spare = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Processes kept ready, as loading the program is most of a start, and many start while others must go on serving. */
+/** Preloaded processes, as loading the program is most of a start. */
 export class Spares {
   readonly #environment: NodeJS.ProcessEnv;
   readonly #waiting: Spare[] = [];
@@ -21,9 +21,9 @@ export class Spares {
   #made = 0;
 
   /**
-   * @param settings the environment that all instances share
-   * @param sources the folder that they run from
-   * @param cacheDir where what Node has compiled is kept from one process to the next
+   * @param settings environment of all instances
+   * @param sources folder they run from
+   * @param cacheDir compile cache shared between processes
    */
   constructor(settings: Readonly<Record<string, string>>, sources: string, cacheDir: string) {
     const { PATH = "", HOME = "" } = process.env;
@@ -38,7 +38,7 @@ export class Spares {
     return spare;
   }
 
-  /** Ends those that wait. Nobody may take one any more. */
+  /** Ends waiting processes; none may be taken afterwards. */
   async close(): Promise<void> {
     await Promise.all(this.#waiting.splice(0).map(endSpare));
   }
@@ -48,7 +48,7 @@ export class Spares {
   }
 
   #make(): Spare {
-    // One that is killed has no time to keep what it compiled: the first does so while it waits.
+    // A killed process cannot write the compile cache: the first one writes it while it waits.
     const args = this.#made++ === 0 ? ["--keep"] : [];
     return spawn(process.execPath, [PROGRAM, ...args], {
       cwd: this.#sources,
@@ -58,7 +58,7 @@ export class Spares {
   }
 }
 
-/** Ends a process at once, also one that is stopped, and waits until it has gone. */
+/** Kills a process, also a stopped one, and waits for its exit. */
 export async function endSpare(spare: Spare): Promise<void> {
   if (spare.exitCode !== null || spare.signalCode !== null) return;
   const ended = once(spare, "exit");

@@ -1,18 +1,18 @@
 import { LINE_POINTS, PORT_POINTS, type Action, type Point } from "./points.ts";
 
-/** Which faults strike together. */
+/** A set of faults that strike together. */
 export interface Profile {
   readonly name: string;
-  /** What may happen in an instance. */
+  /** Faults in an instance. */
   readonly inside: readonly Action[];
-  /** What may happen when the line to the database fails. */
+  /** Faults of the database proxy. */
   readonly onTheLine: readonly Action[];
-  /** From one strike to the next, ms: as long as fewer strike, more orders are given. */
+  /** Target interval between faults, ms; below it, more orders are given. */
   readonly strikeMs: number;
-  /** From one crash of PostgreSQL to the next, ms. */
+  /** Interval between PostgreSQL crashes, ms. */
   readonly crashMs: number | undefined;
   readonly rpc: boolean;
-  /** The instances' clocks are up to ten minutes wrong. */
+  /** Sets the instances' clocks up to ten minutes wrong. */
   readonly skew: boolean;
 }
 
@@ -25,7 +25,7 @@ const CALM = {
   skew: false,
 } as const;
 
-/** Stalls alone, too: where killing goes on, a stalled instance seldom comes back to do harm. */
+/** Stalls have a profile of their own: with kills, a stalled instance rarely resumes. */
 export const PROFILES: readonly Profile[] = [
   { ...CALM, name: "kills", inside: ["kill", "fail"], onTheLine: ["kill"], strikeMs: 550 },
   { ...CALM, name: "stalls", inside: ["stall", "fail"], onTheLine: ["stall"], strikeMs: 900 },
@@ -51,7 +51,7 @@ export const PROFILES: readonly Profile[] = [
   },
 ];
 
-/** Every pair of a point and what may happen there. */
+/** Every pair of a point and a fault. */
 export function faultsOf({ inside, onTheLine }: Profile): { point: Point; action: Action }[] {
   return [
     ...PORT_POINTS.flatMap((point) =>
@@ -60,7 +60,7 @@ export function faultsOf({ inside, onTheLine }: Profile): { point: Point; action
         .map((action) => ({ point, action })),
     ),
     ...LINE_POINTS.flatMap((point) =>
-      // A late statement is one whose line was cut.
+      // A late statement implies a broken connection.
       (point.endsWith(":late") ? onTheLine.filter((action) => action === "cut") : onTheLine).map(
         (action) => ({
           point,

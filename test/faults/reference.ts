@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { Call, Reply } from "./client.ts";
 import type { Customer } from "./environment.ts";
 
-/** A call that was answered with its result: what must be true from then on. */
+/** A call answered with its result, with the facts that must hold from then on. */
 export interface Sale {
   readonly customer: Customer;
   readonly call: Call;
-  /** Undefined: the call was free. */
+  /** Undefined for a free call. */
   readonly receiptId: string | undefined;
   /** Micro-USD. */
   readonly debited: bigint;
@@ -16,33 +16,30 @@ export interface Sale {
 
 /** A transfer to the treasury. */
 export interface Payment {
-  /** Whose quote its memo names; undefined: nobody's. */
+  /** Account whose quote the memo names; undefined for none. */
   readonly owner: Customer | undefined;
   /** Micro-USD. */
   readonly amount: bigint;
-  /** When, ms of the monotonic clock. */
+  /** Monotonic time, ms. */
   readonly sentAt: number;
-  /** An answer has said that it is on the balance, or has paid for a call. */
+  /** A response said that it was credited or paid for a call. */
   told: boolean;
-  /** An answer has said that it will be on the balance, once it is final. */
+  /** A response said that it will be credited once final. */
   promised: boolean;
-  /** A fork has taken it off the chain. */
+  /** A fork removed it from the chain. */
   dropped: boolean;
 }
 
-/** What an account was told. Money in micro-USD. */
+/** What responses told an account. Micro-USD. */
 export interface Book {
   readonly customer: Customer;
-  /** Its acknowledged receipts, with what they debited. */
+  /** Acknowledged receipts with their debits. */
   readonly receipts: Map<string, bigint>;
-  /** How many calls were sent that are known by nothing: each was charged, or was not. */
+  /** Number of unidentifiable calls sent; each may or may not be charged. */
   nameless: number;
 }
 
-/**
- * What the ledger must come to, by what was paid on the chain and what was answered alone: it knows nothing of runs, holds, claims
- * and instances.
- */
+/** The expected ledger, from on-chain payments and responses alone. */
 export class Reference {
   readonly #books = new Map<string, Book>();
   readonly #sales = new Map<string, Sale>();
@@ -52,17 +49,17 @@ export class Reference {
     this.#books.set(customer.accountId, { customer, nameless: 0, receipts: new Map() });
   }
 
-  /** A transfer was sent to the treasury. */
+  /** Records a transfer to the treasury. */
   paid(tx: string, amount: bigint, owner: Customer | undefined, sentAt: number): void {
     this.payments.set(tx, { owner, amount, sentAt, told: false, promised: false, dropped: false });
   }
 
-  /** An answer has told that a payment is credited. */
+  /** Records a credited payment. */
   toldOf(tx: string): void {
     this.#payment(tx).told = true;
   }
 
-  /** An answer has told that a payment will be credited. */
+  /** Records an announced credit. */
   promisedOf(tx: string): void {
     this.#payment(tx).promised = true;
   }
@@ -71,19 +68,19 @@ export class Reference {
     this.#payment(tx).dropped = true;
   }
 
-  /** When a payment was sent, ms of the monotonic clock. */
+  /** When a payment was sent, monotonic ms. */
   sentAt(tx: string): number {
     return this.#payment(tx).sentAt;
   }
 
-  /** A call is sent that is known by nothing: if its answer is lost, nobody knows whether it was charged. */
+  /** Records a call without key or proof: after a lost response its charge is unknown. */
   sentNameless(customer: Customer): void {
     this.#book(customer).nameless++;
   }
 
   /**
-   * A call was answered with 200 under a name of its own: its key, or its payment.
-   * @returns what is wrong with that, if it was answered otherwise before
+   * Records a 200 for a key or payment.
+   * @returns the difference to an earlier response, if any
    */
   sold(customer: Customer, call: Call, reply: Reply): object | undefined {
     const { receipt } = reply.body;
@@ -99,7 +96,7 @@ export class Reference {
     return undefined;
   }
 
-  /** Whether the call was answered with 200 before, under its key or its payment. */
+  /** Whether the key or payment got a 200 before. */
   wasSold(customer: Customer, call: Call): boolean {
     return namesOf(customer, call).some((name) => this.#sales.has(name));
   }
@@ -108,7 +105,7 @@ export class Reference {
     return this.#books.values();
   }
 
-  /** One for each key and each proof. */
+  /** One entry per key and proof. */
   get sales(): Iterable<Sale> {
     return this.#sales.values();
   }
@@ -130,13 +127,13 @@ export class Reference {
   }
 }
 
-/** What a call is known by. A call from the balance without a key is known by nothing. */
+/** The identity of a call: its key or proof; none for a balance call without a key. */
 function namesOf({ accountId }: Customer, { key, proof }: Call): string[] {
   const names = key === undefined ? [] : [`${accountId} key ${key}`];
   return proof ? [...names, `${accountId} proof ${proof.tx}`] : names;
 }
 
-/** SHA-256 of an answer. That its payment was taken back later is the one thing that a receipt may tell anew. */
+/** SHA-256 of a response, ignoring the reversal of its payment, which may change a receipt. */
 export function digestOf(text: string): string {
   return createHash("sha256")
     .update(text.replace('"status":"reversed"', '"status":"final"'))

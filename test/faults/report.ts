@@ -1,6 +1,6 @@
 import type { Tally } from "./tally.ts";
 
-/** What happened, in one line. */
+/** The state in one line. */
 export function progressLine(tally: Tally, seconds: number): string {
   const { counts, actions, violations } = tally;
   return [
@@ -17,16 +17,16 @@ export function progressLine(tally: Tally, seconds: number): string {
   ].join("  ");
 }
 
-/** How a run went. */
+/** The outcome of a run. */
 export interface Run {
   readonly seed: number;
   readonly profile: string;
   readonly seconds: number;
-  /** A signal ended it: it was not looked at in the end. */
+  /** Ended by a signal, without the final checks. */
   readonly stopped: boolean;
 }
 
-/** Everything, for programs. */
+/** The report as JSON. */
 export function jsonReport(tally: Tally, run: Run): object {
   return {
     ...run,
@@ -39,7 +39,7 @@ export function jsonReport(tally: Tally, run: Run): object {
   };
 }
 
-/** Everything, for people. */
+/** The report as text. */
 export function report(tally: Tally, run: Run): string {
   const { counts, actions, violations, neverStruck } = tally;
   const rows: [string, string | number][] = [
@@ -87,7 +87,7 @@ function listed(counts: readonly (readonly [string, number])[]): string {
   return counts.map(([name, count]) => `${name} ${count}`).join(", ");
 }
 
-/** JSON with bigints as they are. */
+/** JSON with bigints as numbers. */
 export function json(value: unknown): string {
   return JSON.stringify(
     value,

@@ -4,7 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
-/** How an RPC provider fails. "stale" is the chain's own doing: both providers lag by so many slots that they miss new payments. */
+/** Faults of an RPC provider. "stale" is set on the chain: both providers lag and miss new payments. */
 export const RPC_FAULTS = [
   "silence",
   "slow",
@@ -21,7 +21,7 @@ export type RpcFault = (typeof RPC_FAULTS)[number];
 
 const asked = z.object({ id: z.unknown(), method: z.string() });
 
-/** One provider in front of the chain, which fails for as long as it is told to. */
+/** An RPC provider in front of the chain that fails on demand. */
 export class RpcEndpoint {
   readonly url: string;
   readonly #server: Server;
@@ -46,7 +46,7 @@ export class RpcEndpoint {
     return endpoint;
   }
 
-  /** Fails in this way from now on; undefined: answers again. */
+  /** Fails this way from now on; undefined: works again. */
   fail(fault: RpcFault | undefined): void {
     this.#fault = fault;
   }
@@ -103,7 +103,7 @@ export class RpcEndpoint {
   }
 }
 
-/** "null": knows no transaction at all. "behind": answers as a node does that has not come so far. */
+/** "null": knows no transaction. "behind": answers like a lagging node. */
 function answer(response: ServerResponse, body: Buffer, fault: "null" | "behind"): void {
   const { id, method } = asked.parse(JSON.parse(body.toString("utf8")));
   const statuses = method === "getSignatureStatuses";

@@ -3,31 +3,31 @@ import type { Dice } from "./seeded-random.ts";
 import type { Customer } from "./environment.ts";
 import { named, PRICE, QUOTE_TTL_SECONDS, type Market, type Quoted } from "./market.ts";
 
-/** What customers do, and what they must be told in the end. */
+/** Customer scenarios and their required outcomes. */
 export interface Scenario {
   readonly name: string;
-  /** How often, among all. */
+  /** Relative frequency. */
   readonly weight: number;
   play(market: Market, cast: Cast, dice: Dice): Promise<void>;
 }
 
-/** Who plays. */
+/** The kind of customer. */
 export interface Cast {
-  /** Have a balance that lasts. */
+  /** Have a sufficient balance. */
   readonly rich: readonly Customer[];
-  /** Begin with nothing and pay on the chain. */
+  /** Start with nothing and pay on-chain. */
   readonly payers: readonly Customer[];
-  /** Have a balance, and call without a key. */
+  /** Have a balance and call without a key. */
   readonly careless: readonly Customer[];
 }
 
-/** After this a payment that vanished has been taken back, ms, unless there was no leader to do it. */
+/** Time by which a vanished payment is reversed, ms, given a leader. */
 const TAKEN_BACK_MS = 15_000;
 
-/** Amount from which on a payment must be finalized, micro-USD; the instances are set to it. */
+/** Amount from which payments must be finalized, micro-USD, set on the instances. */
 export const FINALIZED_ABOVE = 3_000n;
 
-/** How a false proof of one's own quote is refused, which may have expired. */
+/** Error codes for a false proof of an own quote, which may have expired. */
 const EXPIRES = ["INVALID_PAYMENT", "QUOTE_EXPIRED"];
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -182,7 +182,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** A call that must end in its result. */
+/** A call that must return its result. */
 async function buys(market: Market, dice: Dice, customer: Customer, call: Call, at?: number): Promise<void> {
   const told = await market.insist(dice, customer, call, at);
   if (told && told.status !== 200)
@@ -203,7 +203,7 @@ async function paysFor(
   if (quoted) await provesOnce(market, dice, customer, quoted, amountOf(dice));
 }
 
-/** Asks for a quote under a key. Undefined: the balance paid for the call. */
+/** Requests a quote under a key. Undefined: the balance paid for the call. */
 async function quote(market: Market, dice: Dice, customer: Customer): Promise<Quoted | undefined> {
   const call = { ...market.estimate(), key: market.key() };
   const told = await market.insist(dice, customer, call);
@@ -218,7 +218,10 @@ async function quote(market: Market, dice: Dice, customer: Customer): Promise<Qu
   return undefined;
 }
 
-/** Pays a quote, and shows the proof: under the key of the call, or without one. @returns the payment */
+/**
+ * Pays a quote and sends the proof, with or without the call's key.
+ * @returns the payment
+ */
 async function provesOnce(
   market: Market,
   dice: Dice,
@@ -232,7 +235,10 @@ async function provesOnce(
   return tx;
 }
 
-/** Pays too little, and shows the proof. @returns the payment */
+/**
+ * Pays too little and sends the proof.
+ * @returns the payment
+ */
 async function underpays(market: Market, dice: Dice, customer: Customer, quoted: Quoted): Promise<string> {
   const tx = await market.pay(
     customer,
@@ -244,7 +250,7 @@ async function underpays(market: Market, dice: Dice, customer: Customer, quoted:
   return tx;
 }
 
-/** Shows a proof until it has bought its call or is credited; then again, under other keys, at all instances. */
+/** Sends a proof until it bought its call or is credited; then again with other keys at all instances. */
 async function settles(
   market: Market,
   dice: Dice,
@@ -274,7 +280,7 @@ function prove({ call, quoteId }: Quoted, tx: string): Call {
   return { ...call, proof: { tx, quoteId } };
 }
 
-/** The payment bought nothing; it must be on the balance, and the answer must say so. */
+/** The payment bought nothing and must be credited, as the response must say. */
 function expectCredited(
   market: Market,
   customer: Customer,
@@ -285,7 +291,7 @@ function expectCredited(
   if (!told) return;
   const { code, message = "" } = told.body;
   const says = /(?:was|had been) credited to your balance/.test(message);
-  // The proof of an expired quote is answered without the chain: the watch of the treasury credits what was paid.
+  // A proof of an expired quote is answered without the chain; the treasury watch credits the payment.
   if (
     told.status === 402 &&
     code === "QUOTE_EXPIRED" &&
@@ -302,7 +308,10 @@ function expectCredited(
     });
 }
 
-/** The proof must be refused. @param codes how; that of another account's quote is INVALID_PAYMENT, whatever the time */
+/**
+ * The proof must be rejected.
+ * @param codes expected codes; for another account's quote always INVALID_PAYMENT
+ */
 function expectRefused(
   market: Market,
   customer: Customer,

@@ -1,4 +1,4 @@
-/** Chance that a seed repeats (sfc32 by Chris Doty-Humphrey, seeded with FNV-1a): the same seed makes the same throws. */
+/** Repeatable random numbers (sfc32 by Chris Doty-Humphrey, seeded with FNV-1a). */
 export class Dice {
   readonly #seed: string;
   #a: number;
@@ -12,7 +12,7 @@ export class Dice {
     for (let round = 0; round < 12; round++) this.next();
   }
 
-  /** Dice of their own for a part of the run, so that how often one part throws does not change the others' luck. */
+  /** An independent generator for one part of the run, unaffected by the draws of others. */
   fork(name: string): Dice {
     return new Dice(`${this.#seed}/${name}`);
   }
@@ -26,7 +26,7 @@ export class Dice {
     return (sum >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from `least` to `most`, both included. */
+  /** An integer from `least` to `most`, inclusive. */
   between(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));
   }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { command, ROOT } from "../tooling/command.ts";
 
-/** Every process that a process has started, and those have. */
+/** All descendants of a process. */
 async function startedBy(pid: number): Promise<number[]> {
   const { output } = await command("ps", ["-A", "-o", "pid=,ppid="]);
   const lines = output.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
@@ -25,7 +25,7 @@ function lives(pid: number): boolean {
   }
 }
 
-/** Runs the lab until it has told so much and started so many processes, and sends it a signal. */
+/** Starts the run, waits for enough output and processes, and sends a signal. */
 async function stopWhen(
   { tells, processes }: { tells: RegExp; processes: number },
   signal: "SIGINT" | "SIGTERM",
@@ -58,13 +58,13 @@ async function stopWhen(
 }
 
 describe("a signal", () => {
-  it("ends the fault lab while it starts, and what it has started", async () => {
+  it("ends the fault run during its start, with all its processes", async () => {
     const { code, report, left, told } = await stopWhen({ tells: /^/, processes: 1 }, "SIGINT");
     expect([code, left], told).toEqual([130, []]);
     expect(report).toMatch(/broken promises +0\n/);
   });
 
-  it("ends it while faults strike, and calls nothing broken that was not finished", async () => {
+  it("ends the fault run under load and reports no unfinished check as a violation", async () => {
     const { code, report, left, told } = await stopWhen({ tells: /kills [1-9]/, processes: 10 }, "SIGTERM");
     expect([code, left], told + report).toEqual([143, []]);
     expect(report).toMatch(/ended by a signal/);

@@ -1,15 +1,15 @@
 import { LINE_POINTS, PORT_POINTS, type Action, type Order, type Point } from "./points.ts";
 
-/** A promise that was broken, with what is needed to look into it. */
+/** A broken guarantee with its evidence. */
 export interface Violation {
   readonly promise: string;
   readonly profile: string;
   readonly details: unknown;
-  /** What the database holds of it. */
+  /** Database rows about it. */
   rows?: object;
 }
 
-/** What is counted. */
+/** Names of the counters. */
 const COUNTED = [
   "requests",
   "calls",
@@ -29,7 +29,7 @@ const COUNTED = [
 
 export type Counted = (typeof COUNTED)[number];
 
-/** What happened so far. */
+/** Counters of the run. */
 export class Tally {
   readonly counts: Record<Counted, number> = {
     requests: 0,
@@ -49,11 +49,11 @@ export class Tally {
   };
   readonly actions: Record<Action, number> = { kill: 0, stall: 0, delay: 0, fail: 0, cut: 0 };
   readonly strikes = new Map<Point, number>([...PORT_POINTS, ...LINE_POINTS].map((point) => [point, 0]));
-  /** Answers by status and code. */
+  /** Responses by status and code. */
   readonly answers = new Map<string, number>();
   readonly violations: Violation[] = [];
   #closed = false;
-  /** The profile that is on. */
+  /** The active profile. */
   profile = "";
 
   count(what: Counted, by = 1): void {
@@ -74,7 +74,7 @@ export class Tally {
     this.violations.push({ promise, profile: this.profile, details });
   }
 
-  /** From now on nothing is a violation any more: what is ended from outside is not judged. */
+  /** Ignores violations from now on: an interrupted run is not judged. */
   close(): void {
     this.#closed = true;
   }

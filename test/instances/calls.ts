@@ -3,10 +3,10 @@ import { parseUsdc } from "../../src/domain/core/money.ts";
 import { memoOf, request, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
 import { run } from "./process.ts";
 
-/** Where a call is sent. */
+/** An instance to call. */
 export type Door = { readonly baseUrl: string };
 
-/** A call: which tool, and what comes with it. */
+/** A call with its tool and headers. */
 export interface Call {
   tool?: string;
   params?: object;
@@ -28,7 +28,10 @@ export function callAt(
   return request(door, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
 }
 
-/** Asks for a quote and pays it on the chain. @returns the proof's header, and how much was paid */
+/**
+ * Requests a quote and pays it on-chain.
+ * @returns the proof header and the amount
+ */
 export async function payQuote(
   ground: Ground,
   door: Door,
@@ -42,7 +45,7 @@ export async function payQuote(
   return { headers: xPayment(tx, body.quote.quote_id), price };
 }
 
-/** The whole truth about an account: its balance to the micro-USD, and how many calls it was charged for. */
+/** Asserts an account's exact balance and its number of charged calls. */
 export async function expectAccount(
   door: Door,
   agent: Agent,
@@ -59,7 +62,7 @@ export async function expectAccount(
   }).toEqual(account);
 }
 
-/** `audit` of the command line finds nothing wrong and exits 0. */
+/** Asserts that the `audit` command finds nothing and exits with 0. */
 export async function expectCleanAudit(settings: Record<string, string>): Promise<void> {
   const audit = await run(["audit", "--json"], settings);
   expect(audit.exitCode, audit.stdout + audit.stderr).toBe(0);

@@ -5,7 +5,7 @@ import { callAt, expectAccount, expectCleanAudit, payQuote, type Door } from "./
 import { Instances, type Instance } from "./process.ts";
 import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
 
-/** Instances that die, stall or are told to stop while a paid call runs on them; another one is there. */
+/** Instances that die, stall or stop during a paid call, next to a surviving one. */
 const LEASE_MS = 1_000;
 const GRACE_MS = 3_000;
 let ground: Ground;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   agent = await ground.agent();
-  // An instance that stalled goes on working: the next test takes it.
+  // A stalled instance resumes and is reused by the next test.
   if (!ended) return;
   doomed = await instances.serve(settings);
   ended = false;
@@ -49,11 +49,11 @@ afterAll(async () => {
 interface Begun {
   headers: Record<string, string>;
   price: bigint;
-  /** What the caller of the doomed instance gets; undefined when the connection breaks. */
+  /** The response to the caller of the doomed instance; undefined when the connection breaks. */
   answer: Promise<Answer | undefined>;
 }
 
-/** Pays for the slow call and begins it at the doomed instance. Returns once the model has been asked. */
+/** Pays for the slow call and starts it at the doomed instance. Returns once the model was queried. */
 async function beginSlowCall(key?: string): Promise<Begun> {
   const { headers, price } = await payQuote(ground, doomed, agent, CHAT);
   model.holdBack();
@@ -70,7 +70,7 @@ async function statusesOfRuns(door: Door): Promise<string[]> {
   return body.items.map(({ status }: { status: string }) => status);
 }
 
-/** The retry at the surviving instance: 409 while the lease lasts, then the result. */
+/** Retries at the surviving instance: 409 while the lease lasts, then the result. */
 async function retryUntilBought(headers: Record<string, string>, key?: string): Promise<Answer> {
   let last: Answer | undefined;
   await expect
@@ -87,11 +87,11 @@ async function retryUntilBought(headers: Record<string, string>, key?: string): 
   return last;
 }
 
-describe("an instance that is killed in the middle of a paid call", () => {
+describe("an instance killed during a paid call", () => {
   it.each([
     ["under a key", "slow"],
     ["under its proof alone", undefined],
-  ])("leaves the call to its retry elsewhere: %s", async (_name, key) => {
+  ])("leaves the call to a retry elsewhere: %s", async (_name, key) => {
     const { headers, answer } = await beginSlowCall(key);
     const early = await callAt(survivor, agent, { ...CHAT, headers, ...(key !== undefined && { key }) });
     expect(early.status).toBe(409);
@@ -108,7 +108,7 @@ describe("an instance that is killed in the middle of a paid call", () => {
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("gives the money back to a caller that does not come again, and counts it", async () => {
+  it("refunds a caller that does not retry, and counts the release", async () => {
     const released = () => figureOf(survivor.metricsAddress, "toolgate_runs_released_total");
     const before = (await released()) ?? 0;
     const { price } = await beginSlowCall();
@@ -122,8 +122,8 @@ describe("an instance that is killed in the middle of a paid call", () => {
   });
 });
 
-describe("an instance that stalls for longer than its lease", () => {
-  it("does not charge what another one has charged meanwhile", async () => {
+describe("an instance stalled beyond its lease", () => {
+  it("does not charge what another instance has charged", async () => {
     const { headers, answer } = await beginSlowCall("stalled");
     doomed.signal("SIGSTOP");
     await expect
@@ -140,7 +140,7 @@ describe("an instance that stalls for longer than its lease", () => {
     await expectAccount(doomed, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("charges nothing for a run that was released, also when nobody ran it again; the retry at itself works", async () => {
+  it("charges nothing for a released run, even without a retry; a retry at the same instance works", async () => {
     const { headers, price, answer } = await beginSlowCall();
     doomed.signal("SIGSTOP");
     await expect
@@ -155,7 +155,7 @@ describe("an instance that stalls for longer than its lease", () => {
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("keeps its run for as long as it lives, however slow the tool", async () => {
+  it("keeps the run of a slow tool while the instance lives", async () => {
     const { answer } = await beginSlowCall();
     const since = performance.now();
     await expect.poll(() => performance.now() - since, { interval: 100 }).toBeGreaterThan(2.5 * LEASE_MS);
@@ -166,14 +166,14 @@ describe("an instance that stalls for longer than its lease", () => {
   });
 });
 
-describe("an instance that is told to stop", () => {
+describe("an instance that receives SIGTERM", () => {
   const isOpen = () =>
     fetch(`${doomed.baseUrl}/health`, { headers: { connection: "close" } }).then(
       () => true,
       () => false,
     );
 
-  it("takes no new connections, finishes the paid call that runs, exits 0, and logs nothing secret", async () => {
+  it("accepts no connections, finishes the running paid call, exits with 0 and logs no secret", async () => {
     const { headers, answer } = await beginSlowCall();
     doomed.signal("SIGTERM");
     await expect.poll(isOpen, { interval: 20 }).toBe(false);
@@ -191,7 +191,7 @@ describe("an instance that is told to stop", () => {
       expect(doomed.log()).not.toContain(secret);
   });
 
-  it("aborts what outlasts its grace period, charges nothing for it, and exits 0", async () => {
+  it("aborts a call that exceeds the grace period, charges nothing and exits with 0", async () => {
     const { headers, price, answer } = await beginSlowCall("aborted");
     doomed.signal("SIGTERM");
     expect(await doomed.ended).toBe(0);

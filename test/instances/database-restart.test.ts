@@ -11,7 +11,7 @@ import { startGround, type Answer, type Ground } from "../support/world.ts";
 import { callAt, expectAccount, expectCleanAudit, payQuote, PRICE, type Call } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 
-/** A PostgreSQL of its own under one instance, ended as a crash would end it. */
+/** A separate PostgreSQL that is crashed under one instance. */
 let folder: string;
 let server: EmbeddedPostgres;
 let ground: Ground;
@@ -19,7 +19,7 @@ let instance: Instance;
 const instances = new Instances();
 beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-restart-"));
-  await chmod(folder, 0o755); // as root, the server's account has to get in
+  await chmod(folder, 0o755); // As root, the server's account needs access.
   server = await startEmbeddedPostgres({ dataDir: folder });
   await migrate(server.url);
   await makeServingRole(server.url);
@@ -40,7 +40,7 @@ async function crash(): Promise<void> {
   await server.stop();
 }
 
-it("fails calls with an invitation to repeat them while PostgreSQL is away, then serves them, once each", async () => {
+it("fails calls as retryable while PostgreSQL is down, then serves each once", async () => {
   const agent = await ground.agent({ balance: 3n * PRICE });
   const payer = await ground.agent();
   const { headers } = await payQuote(ground, instance, payer);
@@ -74,14 +74,14 @@ it("fails calls with an invitation to repeat them while PostgreSQL is away, then
   expect(after.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(3);
   await expectAccount(instance, agent, { balance: 0n, receipts: 3 });
   await expectAccount(instance, payer, { balance: 0n, receipts: 1 });
-  // The health check remembers its answer for a moment.
+  // The health check caches its result briefly.
   await expect
     .poll(async () => (await fetch(`${instance.baseUrl}/health`)).status, { interval: 100 })
     .toBe(200);
   await expectCleanAudit(ground.settings);
 });
 
-it("charges each key once when PostgreSQL crashes in the middle of many calls", async () => {
+it("charges each key once when PostgreSQL crashes under load", async () => {
   const agent = await ground.agent({ balance: 40n * PRICE });
   const round = () =>
     Promise.all(

@@ -8,7 +8,7 @@ import { startGround, type Agent, type Ground } from "../support/world.ts";
 import { callAt, expectAccount, expectCleanAudit, PRICE } from "./calls.ts";
 import { Instances } from "./process.ts";
 
-/** An instance that is killed while it credits a deposit, and others that come after it. */
+/** An instance killed while it credits a deposit, and its successors. */
 const AMOUNT = 2_500_000n;
 const soon = { interval: 20 };
 let ground: Ground;
@@ -31,7 +31,10 @@ afterAll(async () => {
   }
 });
 
-/** Begins a deposit. @returns its memo */
+/**
+ * Creates a deposit.
+ * @returns its memo
+ */
 async function begin({ accountId }: Agent): Promise<string> {
   const depositId = newId("dep", systemClock, systemRandom);
   const deposit = { depositId, accountId, amount: AMOUNT, reference: reference(), createdAt: new Date() };
@@ -41,7 +44,7 @@ async function begin({ accountId }: Agent): Promise<string> {
 
 const reference = () => ground.chain.controls.createWallet().publicKey.toBase58();
 
-/** Which connection of the gateway waits to change a balance, in the middle of booking; undefined: none. */
+/** The gateway connection that waits to update a balance during the booking; undefined when none. */
 async function booking(): Promise<number | undefined> {
   const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%treasury_record%'`;
   return (await query(ground.database.url, waiting)).rows[0]?.["pid"];
@@ -50,7 +53,7 @@ async function booking(): Promise<number | undefined> {
 it.each([
   ["and what it asked of the database is done all the same", "done"],
   ["and what it asked of the database is undone", "undone"],
-] as const)("is credited once when its keeper is killed while it books it, %s", async (_name, end) => {
+] as const)("credits a deposit once when the leader is killed while booking it, %s", async (_name, end) => {
   const agent = await ground.agent();
   const [memo, doomed] = [await begin(agent), await instances.serve(settings)];
   await database.query("begin");
@@ -62,11 +65,11 @@ it.each([
   await doomed.ended;
   if (end === "undone") await database.query("select pg_terminate_backend($1)", [await booking()]);
   await database.query("rollback");
-  // As if its lease had run out.
+  // Expires its lease.
   await database.query("delete from leadership");
   const after = await instances.serve(settings);
   await expect.poll(() => ground.postgres.ledger.balance(agent.accountId), soon).toBe(AMOUNT);
-  // Whoever books what came later has read the same history again.
+  // Whoever books later transfers has read the same history.
   await ground.pay(agent, 1n, memo);
   ground.chain.chain.advance(40);
   await expect.poll(() => ground.postgres.ledger.balance(agent.accountId), soon).toBe(AMOUNT + 1n);

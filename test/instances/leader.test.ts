@@ -5,7 +5,7 @@ import { figureOf } from "../treasury/fixture.ts";
 import { callAt, expectCleanAudit, PRICE } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 
-/** Three instances, one of which keeps the treasury, and dies, stalls or stops. */
+/** Three instances, of which the treasury leader dies, stalls or stops. */
 const TAKE_OVER_MS = 15_000;
 let ground: Ground;
 let agent: Agent;
@@ -41,7 +41,7 @@ async function leaders(among: Iterable<Instance>): Promise<Instance[]> {
   return all.filter((_, index) => leads[index] === 1);
 }
 
-/** The one that leads, once there is one. */
+/** Waits for a leader. */
 async function leader(among: Iterable<Instance> = running): Promise<Instance> {
   await expect
     .poll(async () => (await leaders(among)).length, { timeout: TAKE_OVER_MS, interval: 50 })
@@ -51,7 +51,7 @@ async function leader(among: Iterable<Instance> = running): Promise<Instance> {
   return first;
 }
 
-/** Who has the lead in the database; undefined: nobody. */
+/** The leader by the database; undefined when none. */
 async function holder(): Promise<string | undefined> {
   const client = new Client({ connectionString: ground.database.url });
   await client.connect();
@@ -60,7 +60,7 @@ async function holder(): Promise<string | undefined> {
   return rows[0]?.owner;
 }
 
-/** Pays a quote of the agent's without proving it; it is finalized at once. */
+/** Pays a quote without proving it, finalized at once. */
 async function deposit(door: Instance, amount: bigint): Promise<void> {
   const { status, body } = await callAt(door, agent);
   expect(status, JSON.stringify(body)).toBe(402);
@@ -71,7 +71,7 @@ async function deposit(door: Instance, amount: bigint): Promise<void> {
 const balance = () => ground.postgres.ledger.balance(agent.accountId);
 const others = (than: Instance) => [...running].filter((each) => each !== than);
 
-/** The deposit is there, and stays what it is: whoever looks again finds it recorded. */
+/** The deposit exists and is recorded once. */
 async function expectCreditedOnce(amount: bigint, among: Iterable<Instance>): Promise<void> {
   await expect.poll(balance, { timeout: TAKE_OVER_MS, interval: 50 }).toBe(amount);
   const credited = await Promise.all(
@@ -83,8 +83,8 @@ async function expectCreditedOnce(amount: bigint, among: Iterable<Instance>): Pr
   expect(await balance()).toBe(amount - PRICE);
 }
 
-describe("of three instances one keeps the treasury", () => {
-  it("and another does when that one is killed; a deposit made meanwhile is credited once", async () => {
+describe("the treasury leader of three instances", () => {
+  it("is replaced when killed; a deposit made meanwhile is credited once", async () => {
     const doomed = await leader();
     const rest = others(doomed);
     doomed.signal("SIGKILL");
@@ -96,7 +96,7 @@ describe("of three instances one keeps the treasury", () => {
     await expectCreditedOnce(5_000n, rest);
   });
 
-  it("and another does when that one stalls; when it goes on, it works no longer, and nothing happens twice", async () => {
+  it("is replaced when stalled; it stops leading on resume, and nothing happens twice", async () => {
     const stalled = await leader();
     const rest = others(stalled);
     stalled.signal("SIGSTOP");
@@ -111,7 +111,7 @@ describe("of three instances one keeps the treasury", () => {
     expect(await balance()).toBe(5_000n - PRICE);
   });
 
-  it("and gives that up when it is told to stop, so that another need not wait", async () => {
+  it("resigns on SIGTERM, so that another instance takes over at once", async () => {
     const old = await leader();
     const held = await holder();
     expect(held).toBeDefined();

@@ -7,8 +7,8 @@ import { Instances, type Instance } from "./process.ts";
 import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
 
 /**
- * Instances that die after the database has committed and before they hear of it: their callers get no answer, though the money has
- * moved. Whoever asks again at another instance is told what happened, and nothing happens twice.
+ * Instances that die after a commit and before they receive its response. Money has moved, but callers got no
+ * response. A retry at another instance must return what happened, once.
  */
 const LEASE_MS = 1_000;
 let ground: Ground;
@@ -43,8 +43,8 @@ const runs = async () => (await ground.postgres.runs.list(page())).items.map(({ 
 const WAITING = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 /**
- * Makes the doomed instance die with the answer of its database: what it waits for is held by `lock` ($1 is the account), given free
- * once the instance stands still, and committed before the instance is killed.
+ * Kills the doomed instance at a commit: `lock` ($1 is the account) blocks its statement, is released once
+ * the instance is stopped, and commits before the kill.
  */
 async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<void> {
   const [holder, watcher] = [ground, ground].map(
@@ -64,7 +64,7 @@ async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<v
     doomed.signal("SIGSTOP");
     await holder.query("rollback");
     await expect.poll(waiting, { interval: 10 }).toBe(0);
-    // The statement that waited has its locks; what reads them after it waits for its end.
+    // The waiting statement holds its locks; later reads wait for its end.
     await watcher.query("select from account where id = $1 for update", [uuidOf("acct", agent.accountId)]);
     await watcher.query("select from idempotency where account_id = $1 for update", [
       uuidOf("acct", agent.accountId),
@@ -79,12 +79,12 @@ async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<v
 
 const ACCOUNT = "select from account where id = $1 for update";
 
-describe("an instance that dies with the answer", () => {
+describe("an instance that dies before it receives the database response", () => {
   it.each([
     ["by its key", () => ({ key: "k" })],
     ["by its proof", (headers: Record<string, string>) => ({ headers })],
     ["by both", (headers: Record<string, string>) => ({ headers, key: "k" })],
-  ])("of a charged call leaves it to the retry elsewhere %s, at once", async (_name, how) => {
+  ])("has charged a call, and the retry elsewhere replays it at once %s", async (_name, how) => {
     const { headers } = await payQuote(ground, doomed, agent, CHAT);
     model.holdBack();
     const asked = model.asked();
@@ -103,7 +103,7 @@ describe("an instance that dies with the answer", () => {
     expect(await runs()).toEqual(["completed"]);
   });
 
-  it("of an underpayment has credited it once, and the retry elsewhere says so", async () => {
+  it("has credited an underpayment once, as the retry elsewhere reports", async () => {
     const { quote } = (await callAt(doomed, agent)).body;
     const headers = xPayment(await ground.pay(agent, PRICE - 1n, memoOf(quote)), quote.quote_id);
     await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers }));
@@ -119,7 +119,7 @@ describe("an instance that dies with the answer", () => {
     await expectAccount(survivor, agent, { balance: PRICE - 1n, receipts: 0 });
   });
 
-  it("of a late payment has credited it once, and the balance pays the call elsewhere", async () => {
+  it("has credited a late payment once, and the balance pays the call elsewhere", async () => {
     const { quote } = (await callAt(doomed, agent)).body;
     ground.chain.chain.setTimeOffset(420);
     const headers = xPayment(await ground.pay(agent, PRICE, memoOf(quote)), quote.quote_id);
@@ -135,7 +135,7 @@ describe("an instance that dies with the answer", () => {
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("of a claim has credited and held the payment once, and the call runs elsewhere when its lease is over", async () => {
+  it("has credited and held a payment once, and the call runs elsewhere after the lease", async () => {
     const { headers } = await payQuote(ground, doomed, agent);
     await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers, key: "k" }));
     expect(await runs()).toEqual(["active"]);
@@ -151,7 +151,7 @@ describe("an instance that dies with the answer", () => {
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("of a replay has bound the new key to the call that the proof bought", async () => {
+  it("has bound the new key of a replay to the call that the proof bought", async () => {
     const { headers } = await payQuote(ground, doomed, agent);
     const bought = await callAt(doomed, agent, { headers, key: "k" });
     expect(bought.status).toBe(200);

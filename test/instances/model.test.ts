@@ -6,11 +6,11 @@ import { callAt, expectAccount, expectCleanAudit, PRICE } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 import { PAYMENTS, Reference, type Paid, type PaymentKind, type Sent } from "./reference.ts";
 
-/** Whatever a customer does while instances are killed, stalled and restarted, it is told and has what a simple reference says. */
+/** Compares customers of killed, stalled and restarted instances with a simple reference. */
 const LEASE_MS = 1_000;
-/** Trials; more of them with MODEL_RUNS. */
+/** Trials; set MODEL_RUNS for more. */
 const RUNS = Number(process.env["MODEL_RUNS"] ?? 1);
-/** Quotes that have expired, for each customer. */
+/** Expired quotes per customer. */
 const STALE = 2;
 
 interface Customer {
@@ -62,13 +62,13 @@ const step = fc.record({
     nil: undefined,
     freq: 2,
   }),
-  /** How long after the call was sent it strikes, ms. */
+  /** Delay of the fault after the call was sent, ms. */
   afterMs: fc.nat(40),
 });
 type Step = Parameters<typeof step.map>[0] extends (value: infer Value) => unknown ? Value : never;
 
 it(
-  "is told and has what the reference says, whatever is paid, retried, killed, stalled and restarted",
+  "answers as the reference does whatever is paid, retried, killed, stalled and restarted",
   async () => {
     const trials = customers.values();
     const trial = fc.array(step, { minLength: 12, maxLength: 16 });
@@ -93,7 +93,7 @@ it(
   60_000 + RUNS * 90_000,
 );
 
-/** What a step sends. Undefined: there is nothing left to do it with. */
+/** The request of a step; undefined when nothing is left to send. */
 async function prepare(
   { does, key: number, at }: Step,
   { agent, stale }: Customer,
@@ -115,7 +115,7 @@ async function prepare(
   return asked.status === 200 ? { key } : { key, paid: await pay(agent, asked.body.quote, does) };
 }
 
-/** Credits a payment as the watch of the treasury does, and at once. */
+/** Credits a payment immediately, like the treasury watch. */
 async function creditAsWatch({ accountId, wallet }: Agent, { tx, quoteId, amount }: Paid): Promise<void> {
   const slot = BigInt(ground.chain.chain.slots.current);
   const payer = wallet.publicKey.toBase58();
@@ -129,7 +129,7 @@ async function pay(agent: Agent, quote: { quote_id: string }, kind: PaymentKind)
   return { tx: await ground.pay(agent, amount, memo), quoteId: quote.quote_id, kind, amount };
 }
 
-/** Sends a call; a fault strikes the instance meanwhile, and the caller goes to the other one. */
+/** Sends a call; a fault strikes the instance, and the caller retries at the other. */
 async function send({ at, fault, afterMs }: Step, agent: Agent, sent: Sent): Promise<Answer> {
   const [struck, other] = [doors[at], doors[1 - at]!];
   if (!fault) return insist(struck, agent, sent);
@@ -144,7 +144,7 @@ async function send({ at, fault, afterMs }: Step, agent: Agent, sent: Sent): Pro
     await struck.ended;
     doors[at] = await instances.serve(settings);
   }
-  // Whoever hung on is told nothing else, if anything.
+  // A caller that kept waiting gets the same response, if any.
   const late = await first;
   if (late?.status === 200) expect(late.body.receipt).toEqual(answer.body.receipt);
   return answer;
@@ -154,7 +154,7 @@ function callOf(door: Instance, agent: Agent, { key, paid }: Sent): Promise<Answ
   return callAt(door, agent, { key, ...(paid && { headers: xPayment(paid.tx, paid.quoteId) }) });
 }
 
-/** Sends a call until it is answered for good. */
+/** Retries a call until its outcome is final. */
 async function insist(door: Instance, agent: Agent, sent: Sent): Promise<Answer> {
   for (const until = Date.now() + 30_000; ; await sleep(50)) {
     const answer = await callOf(door, agent, sent);

@@ -3,7 +3,7 @@ import { startGround, xPayment, type Agent, type Answer, type Ground } from "../
 import { callAt, expectAccount, expectCleanAudit, payQuote, PRICE, type Call } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 
-/** Three processes, one database, one chain: callers cannot tell which of them answered. */
+/** Three processes on one database and chain, indistinguishable to callers. */
 let ground: Ground;
 let three: Instance[];
 const instances = new Instances();
@@ -20,7 +20,7 @@ afterAll(async () => {
   }
 });
 
-/** The same call many times at once, in turn at all instances. */
+/** Sends the same call many times at once, alternating instances. */
 function atAll(count: number, agent: Agent, call: (n: number) => Call): Promise<Answer[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => callAt(three[n % 3]!, agent, call(n))));
 }
@@ -31,7 +31,7 @@ const receiptsIn = (answers: readonly Answer[]) =>
   new Set(of(answers, 200).map(({ body }) => body.receipt.receipt_id));
 
 describe("three instances on one database", () => {
-  it("charge 60 retries with one proof once, and give them all one answer", async () => {
+  it("charge 60 retries with one proof once and return the same result", async () => {
     const agent = await ground.agent();
     const { headers } = await payQuote(ground, three[0]!, agent);
     const answers = await atAll(60, agent, () => ({ headers }));
@@ -53,7 +53,7 @@ describe("three instances on one database", () => {
     await expectAccount(three[0]!, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("credit one transaction once when it is presented to all of them at once, too small as it is", async () => {
+  it("credit one insufficient transaction once when it is sent to all of them at once", async () => {
     const agent = await ground.agent();
     const { body } = await callAt(three[0]!, agent);
     const tx = await ground.pay(agent, PRICE - 1n, `svc:${body.quote.quote_id}`);
@@ -74,18 +74,18 @@ describe("three instances on one database", () => {
     await expectAccount(three[0]!, agent, { balance: 999n, receipts: 7 });
   });
 
-  it("let exactly the burst of ten through when 60 calls come at once", async () => {
+  it("allow exactly the burst of ten among 60 concurrent calls", async () => {
     const agent = await ground.agent({ ratePerMinute: 60, burst: 10 });
     const began = performance.now();
     const answers = await atAll(60, agent, () => ({ tool: "echo", params: { message: "" } }));
-    // A token comes back every second that this takes.
+    // A token returns every second.
     const refilled = Math.ceil((performance.now() - began) / 1_000);
     expect(of(answers, 200).length).toBeGreaterThanOrEqual(10);
     expect(of(answers, 200).length).toBeLessThanOrEqual(10 + refilled);
     expect(of(answers, 200).length + of(answers, 429).length).toBe(60);
   });
 
-  it("let the account's burst through when 60 calls come at once with all its keys, and say whose limit it is", async () => {
+  it("allow the account's burst among 60 concurrent calls with all its keys, and name the limit", async () => {
     const agent = await ground.agent({ ratePerMinute: 60, burst: 10 });
     await ground.postgres.accounts.setTier(agent.accountId, { accountRatePerMinute: 30, accountBurst: 15 });
     const { accountId } = agent;
@@ -118,7 +118,7 @@ describe("three instances on one database", () => {
     });
   });
 
-  it("all refuse a revoked key within a second", async () => {
+  it("all reject a revoked key within a second", async () => {
     const agent = await ground.agent();
     const echo = { tool: "echo", params: { message: "" } };
     for (const instance of three) expect((await callAt(instance, agent, echo)).status).toBe(200);

@@ -17,7 +17,7 @@ const instances = new Instances();
 beforeAll(async () => {
   [ground, model] = await Promise.all([startGround(), slowModel()]);
   link = await openDatabaseLink(ground.database.servingUrl);
-  // The treasury's work asks the database all the time, and the figures do.
+  // Treasury jobs and metrics query the database continuously.
   instance = await instances.serve({
     ...ground.settings,
     ...model.settings,
@@ -33,7 +33,7 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 
-/** Lines of a level of warnings or above, by their messages. */
+/** Log lines from level warn up, by message. */
 function warnings(): string[] {
   return instance
     .log()
@@ -43,11 +43,11 @@ function warnings(): string[] {
     .flatMap(({ level, msg }) => (level >= 40 ? [msg] : []));
 }
 
-it("serves and charges once what is called while the database is away for less than five seconds, and logs it once", async () => {
+it("serves and charges calls once during a database outage of under five seconds, and logs it once", async () => {
   const agents = await Promise.all(Array.from({ length: 4 }, () => ground.agent({ balance: 100n * PRICE })));
   const [first, , , chatting] = agents;
   if (!first || !chatting) throw new Error("there are four");
-  // The last two keys have not been seen before.
+  // The last two keys are not cached.
   for (const agent of agents.slice(0, 2)) expect((await callAt(instance, agent)).status).toBe(200);
   model.holdBack();
   const chat = callAt(instance, chatting, CHAT);

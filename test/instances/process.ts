@@ -9,29 +9,29 @@ import { record } from "../support/record.ts";
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAIN = "src/main.ts";
 
-/** How often an instance is started whose start checks had no answer in time. */
+/** Maximum starts of an instance whose start checks timed out. */
 const MOST_STARTS = 4;
 
-/** What a command came to. */
+/** The outcome of a command. */
 export interface Outcome {
   exitCode: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** A `serve` process of our own, with everything real behind it. */
+/** A `serve` process with real dependencies. */
 export interface Instance {
   readonly baseUrl: string;
-  /** host:port of its figures; undefined unless METRICS_PORT is set. */
+  /** host:port of its metrics; undefined unless METRICS_PORT is set. */
   readonly metricsAddress: string | undefined;
   readonly pid: number;
-  /** Sends a signal to this process, and to no other. */
+  /** Signals this process only. */
   signal(name: NodeJS.Signals): void;
-  /** Sends a signal to its process group, as a terminal or a supervisor does. Only for one that was served in a group. */
+  /** Signals its process group, like a terminal or supervisor. Only if served in a group. */
   signalGroup(name: NodeJS.Signals): void;
-  /** Resolves when it has ended, with its exit code (null: by a signal). */
+  /** Resolves at its end with the exit code (null: by a signal). */
   readonly ended: Promise<number | null>;
-  /** What it has logged so far. */
+  /** Its log so far. */
   log(): string;
 }
 
@@ -41,7 +41,7 @@ function start(
   settings: Record<string, string>,
   detached = false,
 ): ChildProcess {
-  // No setting of whoever runs the tests reaches the process.
+  // No environment setting of the test run reaches the process.
   const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...settings };
   return spawn(process.execPath, [program, ...args], {
     cwd: ROOT,
@@ -61,20 +61,20 @@ export async function run(args: readonly string[], settings: Record<string, stri
   return { exitCode: typeof exitCode === "number" ? exitCode : null, stdout: out, stderr: err };
 }
 
-/** The processes that one file of tests started. */
+/** The processes started by one test file. */
 export class Instances {
   readonly #children = new Set<ChildProcess>();
 
   constructor() {
-    // Whatever ends the tests, no process of theirs stays behind.
+    // No process outlives the tests.
     process.once("exit", () => {
       for (const child of this.#children) child.kill("SIGKILL");
     });
   }
 
   /**
-   * Starts `serve` and waits until its servers listen; again, when the machine was too busy for its start checks.
-   * @throws Error with what it logged when it ends before that
+   * Starts `serve` and waits until its servers listen; repeats when start checks time out on a busy machine.
+   * @throws Error with its log when it ends early
    */
   async serve(settings: Record<string, string>): Promise<Instance> {
     for (let attempt = 1; ; attempt++) {
@@ -87,7 +87,7 @@ export class Instances {
     }
   }
 
-  /** Like {@link serve}, but as `npm run toolgate` does it: under the bootstrap, both in a process group of their own. */
+  /** Like {@link serve}, but as `npm run toolgate` does: under the bootstrap, in a process group. */
   async serveInGroup(settings: Record<string, string>): Promise<Instance> {
     return this.#serve(
       start("src/bootstrap.mjs", ["serve", "--json"], { LOG_LEVEL: "trace", ...settings }, true),
@@ -119,7 +119,7 @@ export class Instances {
     };
   }
 
-  /** Ends whatever still runs, stopped processes included. */
+  /** Kills all remaining processes, including stopped ones. */
   async close(): Promise<void> {
     await Promise.all(
       Array.from(this.#children, async (child) => {

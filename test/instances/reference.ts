@@ -13,19 +13,19 @@ export interface Paid {
   readonly amount: bigint;
 }
 
-/** A call under a key, with a proof or without. */
+/** A call under a key, with or without a proof. */
 export interface Sent {
   readonly key: string;
   readonly paid?: Paid | undefined;
 }
 
-/** What one customer must be told and have, by the rules alone: no instances, no crashes, no time. */
+/** The expected responses and balance of one customer, by the rules alone. */
 export class Reference {
   balance = 0n;
   readonly sold = new Set<string>();
   readonly #credited = new Set<string>();
 
-  /** @returns what the call must be answered with: 200, or the code of a 402 */
+  /** @returns the expected response: 200 or an error code */
   send({ key, paid }: Sent): "200" | "PAYMENT_REQUIRED" | "INVALID_PAYMENT" | "QUOTE_EXPIRED" {
     if (paid) this.#credit(paid);
     if (this.sold.has(key)) return "200";
@@ -37,7 +37,7 @@ export class Reference {
     return "200";
   }
 
-  /** What names our quote is its account's, once. */
+  /** A payment that names the quote is credited to its account once. */
   #credit({ tx, kind, amount }: Paid): void {
     if (kind === "with a wrong memo" || this.#credited.has(tx)) return;
     this.#credited.add(tx);

@@ -12,25 +12,25 @@ import { request, startGround, type Agent, type Answer, type Ground } from "../s
 import { callAt, expectAccount, expectCleanAudit, PRICE, type Door } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 
-/** One gasless payment and several instances, of which one dies or stalls at the worst moments. */
+/** One gasless payment on several instances, one of which dies or stalls at critical points. */
 let ground: Ground;
 let server: Server;
 let survivor: Instance;
 let doomed: Instance;
-/** The one after that. */
+/** The next instance. */
 let next: Instance;
-/** One that looks after a payment for a minute. */
+/** An instance that tracks a payment for a minute. */
 let patient: Instance;
 let agent: Agent;
 let wallet: Keypair;
-/** Transactions that gave the wallet its USDC. */
+/** Transactions that funded the wallet's USDC. */
 let funded: number;
-/** Of the node that the doomed ones alone ask. */
+/** The node that only the doomed instances use. */
 const faults = new Faults();
 const instances = new Instances();
 
 beforeAll(async () => {
-  // A blockhash lives for a minute: until another instance has taken over, on a busy machine too.
+  // A blockhash lives for a minute, until another instance has taken over on a busy machine.
   ground = await startGround({ RUN_LEASE_MS: "1000", WATCH_INTERVAL_MS: "200" }, undefined, 400);
   server = createHttpServer(ground.chain.chain, faults).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -39,7 +39,7 @@ beforeAll(async () => {
     SOLANA_RPC_URLS: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
   };
   survivor = await instances.serve(ground.settings);
-  // The first one leads, and keeps the relay for the others.
+  // The first instance leads and recovers the others' relays.
   [doomed, next, patient] = await Promise.all([
     instances.serve(settings),
     instances.serve(settings),
@@ -63,7 +63,7 @@ afterAll(async () => {
   }
 });
 
-/** What the wallet signed for a quote; sent to nobody yet. */
+/** The wallet's signed transaction for a quote, not sent yet. */
 async function signedPayment(): Promise<{ headers: Record<string, string>; quoteId: string }> {
   const { status, body } = await callAt(survivor, agent);
   expect(status, JSON.stringify(body)).toBe(402);
@@ -82,10 +82,10 @@ async function relaysOf(quoteId: string): Promise<string[]> {
 const untilRelay = (quoteId: string, state: string) =>
   expect.poll(() => relaysOf(quoteId), { interval: 20 }).toEqual([state]);
 
-/** Transactions on the chain that the wallet signed, or that gave it its USDC. */
+/** On-chain transactions that the wallet signed or that funded it. */
 const transactions = () => ground.chain.chain.history.touching(address(wallet.publicKey.toBase58())).length;
 
-/** The retry: while another instance has the call, or the payment's outcome is not known, the caller is told to come again. */
+/** Retries while the call runs elsewhere or the payment's outcome is unknown. */
 async function retryUntilBought(door: Door, headers: Record<string, string>): Promise<Answer> {
   let last: Answer | undefined;
   const retry = async () => {
@@ -98,7 +98,7 @@ async function retryUntilBought(door: Door, headers: Record<string, string>): Pr
   return last;
 }
 
-/** One charge, one transaction, nothing left over. */
+/** One charge, one transaction, no leftovers. */
 async function expectPaidOnce(quoteId: string): Promise<void> {
   expect(await relaysOf(quoteId)).toEqual(["confirmed"]);
   expect(transactions()).toBe(funded + 1);
@@ -106,7 +106,7 @@ async function expectPaidOnce(quoteId: string): Promise<void> {
 }
 
 describe("three instances that settle one gasless payment at once", () => {
-  it("charge once, for one transaction, and tell all callers the same", async () => {
+  it("charge once for one transaction and return the same result", async () => {
     const { headers, quoteId } = await signedPayment();
     const doors = [survivor, doomed, next, survivor, doomed, next];
     const answers = await Promise.all(doors.map((door) => retryUntilBought(door, headers)));
@@ -116,12 +116,12 @@ describe("three instances that settle one gasless payment at once", () => {
   });
 });
 
-/** Where the doomed instance is stopped: what of the chain it cannot have, and where the payment is then. */
+/** Where the doomed instance is stopped: the blocked chain method and the payment's state. */
 type Moment = readonly [method: string, state: "claimed" | "broadcast"];
 const CLAIMED: Moment = ["simulateTransaction", "claimed"];
 const SENT: Moment = ["getSignatureStatuses", "broadcast"];
 
-/** Has the doomed instance settle a payment as far as that moment; its answer, undefined when the connection breaks. */
+/** Lets the doomed instance settle a payment up to that point; undefined when the connection breaks. */
 async function stopAt([method, state]: Moment) {
   faults.add({ method, fault: { kind: "hang" } });
   const { headers, quoteId } = await signedPayment();
@@ -131,11 +131,11 @@ async function stopAt([method, state]: Moment) {
   return { headers, quoteId, answer };
 }
 
-describe("an instance that stalls", () => {
+describe("an instance stalled during a gasless payment", () => {
   it.each([
     ["its claim", CLAIMED],
     ["the sending", SENT],
-  ])("after %s charges nothing twice when it goes on", async (_name, moment) => {
+  ])("charges nothing twice when it resumes after %s", async (_name, moment) => {
     const { headers, quoteId, answer } = await stopAt(moment);
     doomed.signal("SIGSTOP");
     try {
@@ -152,8 +152,8 @@ describe("an instance that stalls", () => {
   });
 });
 
-describe("an instance that is told to stop", () => {
-  it("notes that it leaves a payment whose caller has gone, does not wait for its outcome, and the retry elsewhere finds it", async () => {
+describe("an instance that receives SIGTERM during a gasless payment", () => {
+  it("records the payment of a caller that left, exits without its outcome, and the retry elsewhere finds it", async () => {
     faults.add({ method: "getSignatureStatuses", fault: { kind: "hang" } });
     const { headers, quoteId } = await signedPayment();
     const gone = new AbortController();
@@ -169,17 +169,17 @@ describe("an instance that is told to stop", () => {
     await left;
     patient.signal("SIGTERM");
     expect(await patient.ended).toBe(0);
-    // It may still have been sending; but what it leaves behind it must have noted.
+    // It may still have been sending, but must have recorded the payment.
     expect(patient.log()).not.toContain("could not be noted");
-    // Or more, where the keeper of another was quicker.
+    // Or more, if another instance's recovery was faster.
     expect(["unknown", "confirmed"]).toContain((await relaysOf(quoteId))[0]);
     expect((await retryUntilBought(survivor, headers)).body.receipt).toMatchObject({ paid_by: "gasless" });
     await expectPaidOnce(quoteId);
   });
 });
 
-describe("an instance that is killed", () => {
-  it("after the sending leaves the payment to the retry elsewhere", async () => {
+describe("an instance killed during a gasless payment", () => {
+  it("leaves a sent payment to the retry elsewhere", async () => {
     const { headers, quoteId, answer } = await stopAt(SENT);
     doomed.signal("SIGKILL");
     expect(await answer).toBeUndefined();
@@ -189,7 +189,7 @@ describe("an instance that is killed", () => {
     doomed = next;
   });
 
-  it("after its claim leaves the payment to another's keeper, the money to its account, and the call to a late retry", async () => {
+  it("leaves a claimed payment to another instance's recovery, which credits the account, and the call to a late retry", async () => {
     const { headers, quoteId, answer } = await stopAt(CLAIMED);
     doomed.signal("SIGKILL");
     expect(await answer).toBeUndefined();

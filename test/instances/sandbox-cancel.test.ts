@@ -12,7 +12,7 @@ import {
 import { expectCleanAudit } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 
-/** Code that runs on one of three instances, is cancelled at another, and what becomes of it when its instance ends. */
+/** Code that runs on one of three instances and is cancelled at another, or whose instance ends. */
 const LEASE_MS = 1_000;
 let ground: Ground;
 let one: Instance;
@@ -29,7 +29,7 @@ beforeAll(async () => {
     RUN_LEASE_MS: String(LEASE_MS),
     SHUTDOWN_GRACE_MS: "500",
   };
-  // The proof starts Python a few times: whoever only looks on does without.
+  // The sandbox self-test starts Python several times; instances that only observe skip it.
   [one, two, three] = await Promise.all([
     instances.serve(settings),
     instances.serve(settings),
@@ -46,7 +46,7 @@ afterAll(async () => {
   }
 });
 
-/** The processes that an instance has started, and theirs, by the table of processes; those that are over but not yet cleared away left out. */
+/** Live descendants of an instance by the process table, without zombies. */
 function descendants(of: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync("/proc")) {
@@ -62,10 +62,10 @@ function descendants(of: number): number[] {
   return [...below];
 }
 
-/** Undefined when it is over. */
+/** Undefined when it has ended. */
 function parentOf(pid: number): number | undefined {
   try {
-    // The name of the program may hold anything, brackets too.
+    // The program's name may contain anything, even brackets.
     const [state, parent] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
     return state === "Z" || state === "X" ? undefined : Number(parent);
   } catch {
@@ -73,7 +73,7 @@ function parentOf(pid: number): number | undefined {
   }
 }
 
-/** The processes of an instance that runs code. */
+/** The sandbox processes of an instance. */
 async function processesOf({ pid }: Instance): Promise<number[]> {
   await expect.poll(() => descendants(pid).length).toBeGreaterThan(0);
   return descendants(pid);
@@ -81,7 +81,7 @@ async function processesOf({ pid }: Instance): Promise<number[]> {
 
 const isThere = (pid: number) => parentOf(pid) !== undefined;
 
-it("is ended by a cancel at another instance, by its name and by its run", async () => {
+it("ends code on a cancel at another instance, by name and by run", async () => {
   for (const by of [(begun: { runId: string }) => begun.runId, () => "mine"]) {
     const before = (await accountOf(two, agent)).receipts;
     const begun = await beginRunning(one, agent, { run_id: "mine" });
@@ -96,7 +96,7 @@ it("is ended by a cancel at another instance, by its name and by its run", async
   }
 });
 
-it("ends with an instance that is killed: its hold is released, nothing is charged, and no process is left", async () => {
+it("ends code with its killed instance: the hold is released, nothing charged, no process left", async () => {
   const before = await accountOf(two, agent);
   const { answer, runId } = await beginRunning(one, agent, { run_id: "doomed" });
   const started = await processesOf(one);
@@ -110,7 +110,7 @@ it("ends with an instance that is killed: its hold is released, nothing is charg
   expect((await callTool(two, agent, "sandbox_cancel", { run_id: runId })).body.result.status).toBe("failed");
 });
 
-it("is aborted at the end of a shutdown's grace period, costs nothing, and leaves no process", async () => {
+it("aborts code after the shutdown's grace period, free of charge, and leaves no process", async () => {
   const before = await accountOf(three, agent);
   const { answer } = await beginRunning(two, agent);
   const started = await processesOf(two);

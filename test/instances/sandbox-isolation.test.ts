@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { hasBubblewrap } from "../sandbox/isolations.ts";
 import { startGround, type Ground } from "../support/world.ts";
 
-/** What `serve` and `doctor` make of a machine without bubblewrap: this one, with the program covered up where there is one. */
+/** How `serve` and `doctor` behave without bubblewrap, which is hidden on this machine. */
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const BUBBLEWRAP = "/usr/bin/bwrap";
 const COVER = hasBubblewrap()
@@ -28,7 +28,7 @@ async function withoutBubblewrap(args: readonly string[], isolation: string) {
   return { code: Number(code), out, err };
 }
 
-it("is a problem where walls are required: doctor tells it, and serve does not start", async () => {
+it("reports missing isolation as a problem when required: doctor says so and serve does not start", async () => {
   const doctor = await withoutBubblewrap(["doctor", "--json"], "required");
   expect(doctor.code, doctor.err).toBe(1);
   expect(JSON.parse(doctor.out)).toMatchObject({
@@ -40,7 +40,7 @@ it("is a problem where walls are required: doctor tells it, and serve does not s
   expect(serve.err).toMatch(/SANDBOX_ISOLATION: .*bubblewrap/);
 });
 
-it("is a warning where nothing is said: the tools stay announced", async () => {
+it("reports missing isolation as a warning by default, with the tools unavailable", async () => {
   const { code, out } = await withoutBubblewrap(["doctor", "--json"], "");
   expect([code, JSON.parse(out)]).toEqual([
     0,
@@ -55,7 +55,7 @@ it("is a warning where nothing is said: the tools stay announced", async () => {
   ]);
 });
 
-it("is nothing to tell where less was asked for", async () => {
+it("reports nothing when less isolation is configured", async () => {
   const { code, out } = await withoutBubblewrap(["doctor"], "process");
   expect([code, out]).toEqual([0, expect.stringMatching(/everything (that is on )?is fine/)]);
   expect(out).not.toContain("- off: sandbox");

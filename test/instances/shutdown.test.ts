@@ -10,7 +10,7 @@ import { callAt, expectCleanAudit, PRICE } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
 
-/** What a shutdown owes: to callers who wait, to callers who have gone, to those whose payment has not been seen yet. */
+/** What a shutdown guarantees to waiting callers, departed callers and unseen payments. */
 let ground: Ground;
 let model: SlowModel;
 let settings: Record<string, string>;
@@ -29,7 +29,10 @@ afterAll(async () => {
   }
 });
 
-/** Begins the slow call on the account's balance. Returns once the model has been asked; the answer comes later. */
+/**
+ * Starts the slow call on the account's balance. Returns once the model was queried; the response comes
+ * later.
+ */
 async function beginSlowCall(
   instance: Instance,
   agent: Agent,
@@ -50,13 +53,13 @@ async function statusesOfRuns({ accountId }: Agent): Promise<string[]> {
   return (await ground.postgres.runs.list(page)).items.map(({ status }) => status);
 }
 
-/** Whether a call of the agent was counted against its limit: it has reached the gateway, and its money comes next. */
+/** Whether a call was counted against the rate limit: it has reached the gateway, and its hold comes next. */
 async function hasTakenItsLimit({ accountId }: Agent): Promise<boolean> {
   const counted = `select from rate_bucket join api_key on id = bucket_id where account_id = '${uuidOf("acct", accountId)}'`;
   return (await query(ground.database.url, counted)).rowCount === 1;
 }
 
-it("finishes the call that runs when the whole process group is told to stop", async () => {
+it("finishes the running call when the whole process group gets SIGTERM", async () => {
   const [instance, agent] = await Promise.all([
     instances.serveInGroup(settings),
     ground.agent({ balance: 10_000_000n }),
@@ -64,14 +67,14 @@ it("finishes the call that runs when the whole process group is told to stop", a
   const { answer } = await beginSlowCall(instance, agent);
   instance.signalGroup("SIGTERM");
   await expect.poll(() => instance.log(), { interval: 10 }).toContain("stopping");
-  // What the bootstrap forwards may come before the program has heard of the first, or after: this one comes after.
+  // The bootstrap forwards the signal before or after the program received its own; here after.
   instance.signalGroup("SIGTERM");
   model.letGo();
   expect((await answer).status).toBe(200);
   expect(await instance.ended).toBe(0);
 });
 
-it("goes on when its terminal closes: the call that runs is answered, and so is the next", async () => {
+it("keeps serving when its terminal closes: answers the running call and the next", async () => {
   const [instance, agent] = await Promise.all([
     instances.serveInGroup(settings),
     ground.agent({ balance: 10_000_000n }),
@@ -86,7 +89,7 @@ it("goes on when its terminal closes: the call that runs is answered, and so is 
   expect(await instance.ended).toBe(0);
 });
 
-it("finishes and charges the run of a caller that has gone", async () => {
+it("finishes and charges the run of a departed caller", async () => {
   const [instance, agent] = await Promise.all([
     instances.serve(settings),
     ground.agent({ balance: 10_000_000n }),
@@ -103,14 +106,14 @@ it("finishes and charges the run of a caller that has gone", async () => {
   expect(await statusesOfRuns(agent)).toEqual(["completed"]);
 });
 
-it("answers the calls whose batches are with the database, in both lanes, and those that wait behind them", async () => {
+it("answers calls whose batches run in the database in both lanes, and those waiting behind them", async () => {
   const instance = await instances.serve(settings);
   const agents = await Promise.all([1, 2, 3].map(() => ground.agent({ balance: PRICE })));
   const [first, second, third] = agents;
   if (!first || !second || !third) throw new Error("no agents");
   const client = new pg.Client({ connectionString: ground.database.url });
   await client.connect();
-  /** How many statements wait for the accounts that are held. */
+  /** Number of statements that wait for the locked accounts. */
   const blocked = async () => {
     const waiting =
       "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
@@ -138,7 +141,7 @@ it("answers the calls whose batches are with the database, in both lanes, and th
   for (const agent of agents) expect(await statusesOfRuns(agent)).toEqual(["completed"]);
 });
 
-it("sends those away who wait for their transaction, with an invitation to repeat the call", async () => {
+it("rejects callers that wait for their transaction as retryable", async () => {
   const [instance, agent] = await Promise.all([
     instances.serve({ ...settings, SHUTDOWN_GRACE_MS: "500" }),
     ground.agent(),
@@ -146,7 +149,7 @@ it("sends those away who wait for their transaction, with an invitation to repea
   const { body } = await callAt(instance, agent);
   const unseen = base58.encode(randomBytes(64));
   const waiting = callAt(instance, agent, { headers: xPayment(unseen, body.quote.quote_id) });
-  // Nothing outside tells when the call has begun to wait; too early, and it is answered all the same.
+  // The start of the wait is not observable; if too early, the call is answered all the same.
   await sleep(300);
   instance.signal("SIGTERM");
   const answer = await waiting;

@@ -1,14 +1,14 @@
 import { json, modelServer, COMPLETION, type ModelServer } from "../inference/model-server.ts";
 
-/** A model server whose answers a test holds back and lets go. */
+/** A model server whose responses a test delays and releases. */
 export interface SlowModel extends AsyncDisposable {
-  /** What an instance needs to sell it. */
+  /** Settings of an instance that sells it. */
   readonly settings: Record<string, string>;
-  /** From now on answers wait for {@link letGo}. */
+  /** Delays responses until {@link letGo}. */
   holdBack(): void;
-  /** Answers what waits, and everything after it at once. */
+  /** Releases delayed responses and stops delaying. */
   letGo(): void;
-  /** How many completions were asked for. */
+  /** Number of completion requests. */
   asked(): number;
 }
 
@@ -18,7 +18,7 @@ export const CHAT = {
   params: { model: "slow", messages: [{ role: "user", content: "Two and two?" }], max_tokens: 10 },
 };
 
-/** Starts one, which at first answers at once. */
+/** Starts a server that responds at once at first. */
 export async function slowModel(): Promise<SlowModel> {
   let gate = Promise.resolve();
   let open = () => {};

@@ -1,4 +1,4 @@
-/** Preloaded into an instance (`node --import`): on SIGUSR2 its event loop stands still for STALL_MS. */
+/** Preloaded into an instance (`node --import`): SIGUSR2 blocks its event loop for STALL_MS. */
 import process from "node:process";
 import { isMainThread } from "node:worker_threads";
 

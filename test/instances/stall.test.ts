@@ -5,9 +5,9 @@ import { callAt, expectAccount, expectCleanAudit } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
 
-/** Two instances stand still with paid calls under way, one for longer than its runs are left to it; a third one sweeps. */
+/** Two instances stall during paid calls, one beyond the time its runs are kept; a third sweeps. */
 const LEASE_MS = 1_000;
-/** Several leases, within the one that a run has and the four that it is left to a stalled instance. */
+/** Several leases, within the one lease of a run plus four for stalled instances. */
 const SHORT_MS = 3_300;
 const LONG_MS = 8_000;
 const CALLS = 20;
@@ -73,7 +73,7 @@ afterAll(async () => {
   }
 });
 
-it("charges calls once that were under way while the event loop stood still for several leases", async () => {
+it("charges calls once that ran while the event loop stalled for several leases", async () => {
   const answers = await short.answers;
   expect(answers.map(({ status, body }) => (status === 200 ? 200 : body))).toEqual(Array(CALLS).fill(200));
   const receipts = new Set(answers.map(({ body }) => body.receipt.receipt_id));
@@ -83,7 +83,7 @@ it("charges calls once that were under way while the event loop stood still for 
   expect(await statusesOfRuns(short.agent)).toEqual({ completed: CALLS });
 });
 
-it("releases the runs of an instance that stands still for good, which charges nothing when it wakes up", async () => {
+it("releases the runs of a permanently stalled instance, which charges nothing when it resumes", async () => {
   await expect.poll(() => statusesOfRuns(long.agent), { interval: 100 }).toEqual({ failed: CALLS });
   await expectAccount(survivor, long.agent, { balance: BALANCE, receipts: 0 });
   const answers = await long.answers;

@@ -6,7 +6,7 @@ import { databaseUrl, query } from "../support/database-server.ts";
 import { startGround, type Ground } from "../support/world.ts";
 import { run } from "./process.ts";
 
-/** Nothing listens there: port 9 is "discard", which no machine of today serves. */
+/** Nothing listens on port 9 ("discard"). */
 const NOWHERE = "127.0.0.1:9";
 const DOORS = { HOST: "127.0.0.1", PORT: "0", GRPC_PORT: "0" };
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => ground.close());
 
-/** `serve` refuses, with exit code 2 and nothing on stdout, and names all of these. */
+/** Asserts that `serve` exits with 2, writes nothing to stdout and names all of these. */
 async function expectRefusal(settings: Record<string, string>, ...problems: RegExp[]): Promise<string> {
   const { exitCode, stdout, stderr } = await run(["serve", "--json"], settings);
   for (const problem of problems) expect(stderr).toMatch(problem);
@@ -26,7 +26,7 @@ async function expectRefusal(settings: Record<string, string>, ...problems: RegE
 }
 
 describe("serve refuses to start", () => {
-  it("without the settings that it needs, and names them all", async () => {
+  it("serve rejects missing settings and names all of them", async () => {
     await expectRefusal(
       {},
       /DATABASE_URL: is not set/,
@@ -35,7 +35,7 @@ describe("serve refuses to start", () => {
     );
   });
 
-  it("with settings that cannot be, and names them all beside those that are missing", async () => {
+  it("serve rejects invalid settings and names them together with missing ones", async () => {
     await expectRefusal(
       { PORT: "many", RUN_LEASE_MS: "10", TREASURY_OWNER: "me", SOLANA_RPC_URLS: "ftp://x" },
       /PORT: must be a whole number/,
@@ -46,7 +46,7 @@ describe("serve refuses to start", () => {
     );
   });
 
-  it("when neither database nor RPC can be reached nor the fee payer read, and keeps their passwords to itself", async () => {
+  it("serve reports unreachable database and RPC and an unreadable fee payer without their passwords", async () => {
     const settings = {
       ...DOORS,
       DATABASE_URL: `postgres://toolgate:hush-db@${NOWHERE}/toolgate`,
@@ -63,7 +63,7 @@ describe("serve refuses to start", () => {
     expect(told).not.toContain("hush");
   });
 
-  it("on a database behind the schema, a chain that is not mainnet, a treasury without its account, all told at once", async () => {
+  it("serve reports an old schema, a wrong chain and a missing treasury account together", async () => {
     const chain = await startLocalChain({
       port: 0,
       slotMs: 0,
@@ -91,7 +91,7 @@ describe("serve refuses to start", () => {
     }
   });
 
-  it("on a port that is taken", async () => {
+  it("serve rejects a port in use", async () => {
     const { port } = new URL(ground.chain.url);
     await expectRefusal(
       { ...ground.settings, LOG_LEVEL: "silent", PORT: port },
@@ -101,7 +101,7 @@ describe("serve refuses to start", () => {
 });
 
 describe("migrate", () => {
-  it("from three processes at once brings an empty database to the schema, once", async () => {
+  it("migrate brings an empty database to the schema once from three processes", async () => {
     const server = inject("postgresUrl");
     const name = `empty_${randomBytes(6).toString("hex")}`;
     await query(server, `CREATE DATABASE ${name}`);

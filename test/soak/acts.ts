@@ -7,19 +7,21 @@ import { unknownKey, type Stage } from "./stage.ts";
 const CALL = "/v1/mcp/tools/call";
 const ECHO = { tool: "echo", params: { message: "hello, gateway" } };
 const MCP = { accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25" };
-/** Callers that go away do so within this time, ms: before, while or after they are served. */
+/** Leaving callers do so within this time, ms: before, during or after the response. */
 const GONE_WITHIN_MS = 8;
 
-/** Something that callers do. */
+/** An action of callers. */
 export interface Act {
   readonly name: string;
-  /** How often, beside the others. */
+  /** Relative frequency. */
   readonly weight: number;
-  /** @returns what was not as expected */
+  /** @returns the unexpected result, if any */
   readonly play: (stage: Stage) => Promise<string | undefined>;
 }
 
-/** What callers do in an hour of real life. Deposits are few: each is a transaction that the local chain executes and keeps. */
+/**
+ * Typical calls of an hour. Deposits are rare: each is a transaction that the local chain executes and keeps.
+ */
 export const ACTS: readonly Act[] = [
   {
     name: "echo",
@@ -102,7 +104,7 @@ async function mcpEcho({ http, rich }: Stage): Promise<string | undefined> {
   return expect(await http.post("/mcp", one(rich), call, MCP), 200, '"echo":"hello, gateway"');
 }
 
-/** The same call twice by one key: one receipt. */
+/** The same call twice under one key: one receipt. */
 async function replay({ http, rich }: Stage): Promise<string | undefined> {
   const apiKey = one(rich);
   const call = { ...PAID_CALL, idempotency_key: randomUUID() };
@@ -112,7 +114,7 @@ async function replay({ http, rich }: Stage): Promise<string | undefined> {
   return expect(first, 200, receipt) ?? expect(second, 200, receipt);
 }
 
-/** Gets a quote, pays it on the chain, and proves it. */
+/** Requests a quote, pays it on-chain and proves it. */
 async function deposit({ http, payer, poor }: Stage): Promise<string | undefined> {
   const apiKey = one(poor);
   const quoted = await http.post(CALL, apiKey, PAID_CALL);
@@ -140,7 +142,7 @@ function expectGrpc({ code, message, response }: GrpcAnswer): string | undefined
   return code === "OK" && response?.ok ? undefined : `${code}: ${message}`;
 }
 
-/** Any of them. */
+/** Picks one at random. */
 function one(keys: readonly string[]): string {
   return keys[Math.floor(Math.random() * keys.length)] ?? "";
 }

@@ -7,20 +7,20 @@ import {
 } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { asIs, CALL_TOOL_PATH } from "../bench/grpc-call.ts";
 
-/** Connections that calls are spread over. */
+/** Connections that share the calls. */
 const CONNECTIONS = 4;
-/** Nothing takes longer, ms. */
+/** Timeout of a call, ms. */
 const PATIENCE_MS = 30_000;
 
-/** An answer over gRPC. */
+/** A gRPC response. */
 export interface GrpcAnswer {
-  /** google.rpc.Code by its name. */
+  /** Name of the google.rpc.Code. */
   readonly code: string;
   readonly message: string;
   readonly response: CallToolResponse | undefined;
 }
 
-/** Calls over gRPC. */
+/** Sends calls over gRPC. */
 export class GrpcCaller {
   readonly #port: number;
   #clients: Client[] = [];
@@ -30,7 +30,7 @@ export class GrpcCaller {
     this.#port = port;
   }
 
-  /** @param leaveAfterMs is gone by then, answer or not */
+  /** @param leaveAfterMs leaves after this time, answered or not */
   call(apiKey: string, tool: string, params: JsonObject, leaveAfterMs?: number): Promise<GrpcAnswer> {
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${apiKey}`);
@@ -65,7 +65,7 @@ export class GrpcCaller {
   }
 
   #connect(): Client {
-    // Without a pool of its own, channels to one address would share a connection.
+    // Without separate pools, channels to one address share a connection.
     return new Client(`127.0.0.1:${this.#port}`, credentials.createInsecure(), {
       "grpc.use_local_subchannel_pool": 1,
     });

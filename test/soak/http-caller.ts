@@ -4,18 +4,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
 import { postRequest } from "../bench/http-request.ts";
 
-/** Connections that are kept. */
+/** Keep-alive connections. */
 const CONNECTIONS = 64;
-/** Nothing takes longer, ms. */
+/** Timeout of a call, ms. */
 const PATIENCE_MS = 30_000;
 
-/** An answer over HTTP. */
+/** An HTTP response. */
 export interface HttpAnswer {
   readonly status: number;
   readonly body: string;
 }
 
-/** Calls over HTTP: on connections that are kept, on ones of their own, and without waiting for the answer. */
+/** Sends calls over HTTP: on keep-alive connections, on new ones, and without waiting for the response. */
 export class HttpCaller {
   readonly #port: number;
   #pool: Pool;
@@ -46,7 +46,7 @@ export class HttpCaller {
     return { status: statusCode, body: await body.text() };
   }
 
-  /** On a connection of its own. */
+  /** On a new connection. */
   async postAlone(path: string, apiKey: string, json: object): Promise<HttpAnswer> {
     const response = await fetch(`http://127.0.0.1:${this.#port}${path}`, {
       method: "POST",
@@ -56,7 +56,7 @@ export class HttpCaller {
     return { status: response.status, body: await response.text() };
   }
 
-  /** Sends the request, or half of it, and is gone so soon that there may be an answer or not. */
+  /** Sends all or half of a request and leaves so soon that a response is uncertain. */
   async leave(path: string, apiKey: string, json: object, afterMs: number, half: boolean): Promise<void> {
     const socket = connect({ host: "127.0.0.1", port: this.#port });
     // The server may close it first.

@@ -5,7 +5,7 @@ import { changeResults } from "../bench/results.ts";
 import { SECTIONS } from "../bench/sections.ts";
 import { soakLines, type SoakResult } from "./report.ts";
 
-/** Keeps the figures that docs/explanation/performance.md is made of, and makes it anew. */
+/** Stores the figures of docs/explanation/performance.md and regenerates the page. */
 export async function keep(result: SoakResult): Promise<void> {
   const command = `npm run soak -- --minutes ${Math.round(result.minutes)}`;
   const circumstances = {

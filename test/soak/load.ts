@@ -3,32 +3,32 @@ import { Latencies } from "../bench/latencies.ts";
 import { ACTS, type Act } from "./acts.ts";
 import type { Stage } from "./stage.ts";
 
-/** Callers at once in the measurement of full load. */
+/** Concurrent callers while measuring full load. */
 const FULL = 64;
-/** Callers at once at most: who comes then is not let in, and counted. */
+/** Maximum concurrent callers; others are refused and counted. */
 const MOST = 512;
-/** How often callers come, ms. */
+/** Interval of arrivals, ms. */
 const TICK_MS = 10;
 
-/** What callers saw since the last look. */
+/** What callers saw since the last sample. */
 export interface Answers {
   readonly answers: number;
   readonly p50Ms: number | undefined;
   readonly p99Ms: number | undefined;
-  /** Callers who were not let in, as too many were there. */
+  /** Callers refused because too many were active. */
   readonly turnedAway: number;
 }
 
-/** Callers who do what {@link ACTS} says, each act as often as it weighs. */
+/** Callers that play {@link ACTS} by weight. */
 export class SoakLoad {
-  /** How often each act was played, and what was not as expected: how often, and the first time. */
+  /** Count of each act, and unexpected results with their count and first example. */
   readonly played = new Map<string, number>();
   readonly unexpected = new Map<string, { count: number; first: string }>();
   readonly #stage: Stage;
   readonly #latencies = new Latencies();
   readonly #weight = ACTS.reduce((sum, { weight }) => sum + weight, 0);
   readonly #underWay = new Set<Promise<void>>();
-  /** Each act once: a short run plays all of them too. */
+  /** Each act once first, so that short runs cover all. */
   readonly #first = [...ACTS];
   #answers = 0;
   #turnedAway = 0;
@@ -37,7 +37,10 @@ export class SoakLoad {
     this.#stage = stage;
   }
 
-  /** As many as go. @returns how many acts a second */
+  /**
+   * Runs as fast as possible.
+   * @returns acts per second
+   */
   async full(ms: number, signal: AbortSignal): Promise<number> {
     const ends = performance.now() + ms;
     const goesOn = () => performance.now() < ends && !signal.aborted;
@@ -51,7 +54,7 @@ export class SoakLoad {
     return (this.#answers - before) / ((performance.now() - began) / 1_000);
   }
 
-  /** So many a second, however long they take. */
+  /** A constant arrival rate, however long acts take. */
   async paced(perSecond: number, ms: number, signal: AbortSignal): Promise<void> {
     const began = performance.now();
     let due = 0;
@@ -61,12 +64,12 @@ export class SoakLoad {
     }
   }
 
-  /** Waits for those who are under way. */
+  /** Waits for running acts. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay);
   }
 
-  /** @returns what was seen since this was asked for the last time */
+  /** @returns what was seen since the last call */
   answered(): Answers {
     const answers = {
       answers: this.#answers,

@@ -12,9 +12,10 @@ import { openStage, type Stage } from "./stage.ts";
 import { holds, verdict } from "./verdict.ts";
 
 // npm run soak [-- --help]
-// The gateway under the load of real life for an hour: nothing grows, nothing stays open, nothing is answered that was not expected.
+// Loads the gateway with typical calls for an hour: nothing may grow, stay open or return an unexpected
+// result.
 
-/** How long after the last call what it held may take to be let go, ms. */
+/** Maximum time until resources are released after the last call, ms. */
 const SETTLING_MS = 10_000;
 
 const options = soakOptions();
@@ -28,7 +29,7 @@ if (result) {
 }
 process.exit(stop.exitCode() ?? (result?.checks.every(holds) ? 0 : 1));
 
-/** Undefined: it was stopped. */
+/** Undefined when it was stopped. */
 async function soak(): Promise<SoakResult | undefined> {
   const stage = await openStage(options);
   try {
@@ -74,7 +75,7 @@ async function play(stage: Stage): Promise<SoakResult | undefined> {
   };
 }
 
-/** Looks again and again while the load lasts; its last moments are not a whole step. */
+/** Samples while the load lasts, except for an incomplete last interval. */
 async function watch(stage: Stage, load: SoakLoad, began: number): Promise<Moment[]> {
   const moments: Moment[] = [];
   process.stderr.write(`${head()}\n`);
@@ -90,7 +91,7 @@ async function watch(stage: Stage, load: SoakLoad, began: number): Promise<Momen
   return moments;
 }
 
-/** What is held without callers, as soon as that is no more than before; at the latest after {@link SETTLING_MS}. */
+/** Resources without load: as soon as they are back to the start, at the latest after {@link SETTLING_MS}. */
 async function restingSample(stage: Stage, before?: Sample): Promise<Sample> {
   await stage.hangUp();
   const began = performance.now();

@@ -21,23 +21,23 @@ const OPTIONS = {
   },
 } as const;
 
-/** How a soak goes. */
+/** Options of a soak test. */
 export interface SoakOptions {
-  /** How long full load is measured, ms. */
+  /** Duration of the full load measurement, ms. */
   readonly calibrationMs: number;
   readonly durationMs: number;
-  /** How often the process is looked at, ms. */
+  /** Interval of samples, ms. */
   readonly everyMs: number;
   readonly accounts: number;
   /** Whether the database is in memory. */
   readonly inMemory: boolean;
-  /** Of full load, 0 to 1. */
+  /** Share of full load, 0 to 1. */
   readonly share: number;
   readonly json: boolean;
   readonly write: boolean;
 }
 
-/** Reads what the soak was started with. */
+/** Parses the command line. */
 export function soakOptions(): SoakOptions {
   return readOptions(USAGE, OPTIONS, ({ values: { minutes, short, share, json, write } }) => {
     const hundredths = wholeNumber("share", share, 1);
@@ -45,7 +45,7 @@ export function soakOptions(): SoakOptions {
     const common = { share: hundredths / 100, json, write, inMemory: short };
     if (short) return { ...common, calibrationMs: 500, durationMs: 2_000, everyMs: 250, accounts: 20 };
     const durationMs = wholeNumber("minutes", minutes, 1) * 60_000;
-    // Half of them are fitted a line to: five minutes must show enough, too.
+    // The line is fitted to half of the samples; five minutes must suffice.
     return {
       ...common,
       calibrationMs: 10_000,

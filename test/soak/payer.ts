@@ -7,7 +7,7 @@ import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
 
 const response = z.object({ result: z.unknown() });
 
-/** A wallet that pays quotes on the chain. */
+/** A wallet that pays quotes on-chain. */
 export class Payer {
   readonly #wallet: Keypair;
   readonly #connection: Connection;
@@ -22,7 +22,7 @@ export class Payer {
     ).toBase58();
   }
 
-  /** With more SOL and USDC than an hour spends. */
+  /** With more SOL and USDC than an hour needs. */
   static async open({ rpcUrl, treasuryOwner }: World): Promise<Payer> {
     const wallet = Keypair.generate();
     const address = wallet.publicKey.toBase58();
@@ -41,7 +41,10 @@ export class Payer {
     return new Payer(wallet, rpcUrl, treasuryOwner);
   }
 
-  /** @param amount micro-USD. @returns the transaction's signature; it is sent, and confirmed a moment later */
+  /**
+   * @param amount micro-USD
+   * @returns the signature; confirmed shortly afterwards
+   */
   async pay(quoteId: string, amount: bigint): Promise<string> {
     const payer = this.#wallet.publicKey.toBase58();
     const order = { payer, payTo: this.#payTo, amount, memo: `svc:${quoteId}` };

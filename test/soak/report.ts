@@ -3,31 +3,31 @@ import type { Answers } from "./load.ts";
 import type { Sample } from "./samples.ts";
 import { holds, type Check } from "./verdict.ts";
 
-/** A moment of the soak. */
+/** A sample of the soak test. */
 export interface Moment {
   readonly sample: Sample;
-  /** Since the moment before. */
+  /** Since the previous sample. */
   readonly answers: Answers;
   readonly perSecond: number;
 }
 
-/** What came of a soak. */
+/** Result of a soak test. */
 export interface SoakResult {
-  /** Acts a second at full load, and of the load that lasted. */
+  /** Acts per second at full load, and of the lasting load. */
   readonly fullLoad: number;
   readonly load: number;
   readonly minutes: number;
   readonly moments: readonly Moment[];
-  /** What the database grew by, bytes for each act. */
+  /** Growth of the database, bytes per act. */
   readonly bytesPerAct: number;
   readonly played: Readonly<Record<string, number>>;
   readonly unexpected: Readonly<Record<string, { count: number; first: string }>>;
-  /** Of the processor time that was wanted, what the host gave to others; undefined where that is not known. */
+  /** Share of CPU time stolen by the host; undefined where unknown. */
   readonly stolen: number | undefined;
   readonly checks: readonly Check[];
 }
 
-/** Rows of the table at most. */
+/** Maximum rows of the table. */
 const ROWS = 30;
 
 const COLUMNS: readonly (readonly [title: string, figure: (moment: Moment) => string])[] = [
@@ -46,7 +46,7 @@ const COLUMNS: readonly (readonly [title: string, figure: (moment: Moment) => st
   ["database MB", ({ sample }) => sample.databaseMb.toFixed(0)],
 ];
 
-/** The head of the table, and one row. */
+/** Header and row of the table. */
 export function head(): string {
   return COLUMNS.map(([title]) => title).join(" | ");
 }
@@ -54,7 +54,7 @@ export function row(moment: Moment): string {
   return COLUMNS.map(([title, figure]) => figure(moment).padStart(title.length)).join(" | ");
 }
 
-/** The whole, in words and tables. */
+/** The whole report as text. */
 export function report(result: SoakResult): string {
   const { fullLoad, load, minutes, moments, bytesPerAct, played, unexpected, checks } = result;
   const every = Math.ceil(moments.length / ROWS);
@@ -76,7 +76,7 @@ export function report(result: SoakResult): string {
   ].join("\n");
 }
 
-/** Lines as the benchmark keeps them. */
+/** Lines in the format of the benchmark results. */
 export function soakLines({ checks, fullLoad, load, minutes, moments }: SoakResult): Line[] {
   const slowest = Math.max(...moments.map(({ answers }) => answers.p99Ms ?? 0));
   const about = `${minutes.toFixed(0)} min at ${load.toFixed(0)} calls/s of ${fullLoad.toFixed(0)}, p99 at most ${slowest.toFixed(0)} ms`;

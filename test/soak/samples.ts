@@ -4,11 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { query } from "../support/database-server.ts";
 
-/** How often it is looked whether garbage has been collected, ms, and how often at most. */
+/** Poll interval for a garbage collection, ms, and maximum polls. */
 const COLLECTING_MS = 20;
 const PATIENCE = 500;
 
-/** What collect-garbage.mjs writes. */
+/** Output of collect-garbage.mjs. */
 const memory = z.object({
   collections: z.number(),
   rss: z.number(),
@@ -16,38 +16,41 @@ const memory = z.object({
   external: z.number(),
 });
 
-/** What the gateway holds at one moment. */
+/** Resources of the gateway at one time. */
 export interface Sample {
-  /** Since the load began, seconds. */
+  /** Seconds since the load started. */
   readonly seconds: number;
-  /** Resident memory; the heap and what is outside of it, after garbage was collected. MB. */
+  /** Resident memory, heap, and external memory after garbage collection, MB. */
   readonly residentMb: number;
   readonly heapMb: number;
   readonly externalMb: number;
   readonly descriptors: number;
-  /** Those of them that are sockets. */
+  /** Open sockets among the descriptors. */
   readonly sockets: number;
-  /** What keeps Node's event loop: sockets, timers, servers and so on. */
+  /** Resources that keep the event loop alive: sockets, timers, servers. */
   readonly resources: number;
-  /** Of the event loop, since the sample before, ms. */
+  /** Event loop delay since the previous sample, ms. */
   readonly loopDelayMs: number;
   readonly databaseConnections: number;
   readonly databaseMb: number;
 }
 
-/** What is looked at. */
+/** The observed process. */
 export interface Subject {
   readonly pid: number;
-  /** Of the gateway's GET /metrics. */
+  /** URL of the gateway's GET /metrics. */
   readonly metricsUrl: string;
-  /** Where collect-garbage.mjs writes. */
+  /** Output file of collect-garbage.mjs. */
   readonly memoryFile: string;
   readonly databaseUrl: string;
 }
 
-/** Looks once. @param since when the load began, by `performance.now()` */
+/**
+ * Takes a sample.
+ * @param since start of the load, by `performance.now()`
+ */
 export async function look(subject: Subject, since: number): Promise<Sample> {
-  // The delay first: collecting garbage is one.
+  // Reads the delay first: garbage collection causes one.
   const metrics = await metricsOf(subject.metricsUrl);
   const figure = (name: string) => metrics.get(name) ?? Number.NaN;
   const [{ rss, heapUsed, external }, opened, database] = await Promise.all([
@@ -68,11 +71,14 @@ export async function look(subject: Subject, since: number): Promise<Sample> {
   };
 }
 
-/** Has garbage collected, and tells what is held then. @throws Error when it does not happen */
+/**
+ * Triggers garbage collection and returns memory use.
+ * @throws Error when it does not happen
+ */
 async function memoryOf({ pid, memoryFile }: Subject): Promise<z.output<typeof memory>> {
   const written = async () => {
     const text = await readFile(memoryFile, "utf8").catch(() => "");
-    // It may be in the middle of being written.
+    // The file may be half written.
     return text.endsWith("}") ? memory.parse(JSON.parse(text)) : undefined;
   };
   const before = (await written())?.collections ?? 0;
@@ -85,7 +91,10 @@ async function memoryOf({ pid, memoryFile }: Subject): Promise<z.output<typeof m
   throw new Error("the gateway collects no garbage");
 }
 
-/** Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats/), figures without labels. */
+/**
+ * Prometheus text format (https://prometheus.io/docs/instrumenting/exposition_formats/), metrics without
+ * labels.
+ */
 async function metricsOf(url: string): Promise<ReadonlyMap<string, number>> {
   const text = await (await fetch(url, { headers: { connection: "close" } })).text();
   return new Map([...text.matchAll(/^(\w+) (\S+)$/gm)].map(([, name = "", value]) => [name, Number(value)]));
@@ -94,7 +103,7 @@ async function metricsOf(url: string): Promise<ReadonlyMap<string, number>> {
 async function descriptorsOf(pid: number): Promise<string[]> {
   const folder = `/proc/${pid}/fd`;
   const names = await readdir(folder);
-  // One that is closed meanwhile leads nowhere.
+  // A descriptor closed meanwhile has no target.
   const targets = await Promise.all(
     names.map((name) => readlink(`${folder}/${name}`).catch(() => undefined)),
   );

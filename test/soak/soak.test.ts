@@ -4,8 +4,8 @@ import { ACTS } from "./acts.ts";
 import type { Sample } from "./samples.ts";
 import { holds, verdict, type Evidence } from "./verdict.ts";
 
-describe("the soak", () => {
-  it("loads the gateway with every act, short, and finds nothing", { timeout: 120_000 }, async () => {
+describe("the soak test", () => {
+  it("loads the gateway briefly with every act and finds nothing", { timeout: 120_000 }, async () => {
     const { code, output } = await command("node", ["test/soak/main.ts", "--short", "--json"]);
     expect(code, output).toBe(0);
     const { played, moments, checks } = JSON.parse(output.slice(output.indexOf('{"fullLoad"')));
@@ -17,14 +17,14 @@ describe("the soak", () => {
     expect(checks).toHaveLength(7);
   });
 
-  it("says what its options mean", async () => {
+  it("describes invalid options", async () => {
     const { code, output } = await command("node", ["test/soak/main.ts", "--share", "170"]);
     expect(output).toContain("--share is at most 100");
     expect(code).toBe(2);
   });
 });
 
-describe("the soak's verdict", () => {
+describe("the soak verdict", () => {
   const sample: Sample = {
     ...{
       seconds: 0,
@@ -41,7 +41,7 @@ describe("the soak's verdict", () => {
     Array.from({ length: 59 }, (_, minute) => ({ ...sample, seconds: minute * 60, ...held(minute) }));
   const evidence: Evidence = {
     ...{ before: sample, after: sample, acts: 1_000_000, unexpected: 0, turnedAway: 0, violations: 0 },
-    // Up and down by a megabyte, as heaps are.
+    // Varies by a megabyte, like real heaps.
     during: hour((minute) => ({ heapMb: 80 + Math.sin(minute * 1.7) })),
   };
   const failing = (change: Partial<Evidence>) =>
@@ -49,9 +49,9 @@ describe("the soak's verdict", () => {
       .filter((check) => !holds(check))
       .map(({ name }) => name);
 
-  it("passes an hour in which nothing grew", () => expect(failing({})).toEqual([]));
+  it("passes an hour without growth", () => expect(failing({})).toEqual([]));
 
-  it("lets memory grow as it warms up", () =>
+  it("accepts memory growth during warm-up", () =>
     expect(failing({ during: hour((minute) => ({ heapMb: 80 + Math.min(minute, 20) })) })).toEqual([]));
 
   it.each([

@@ -12,12 +12,12 @@ import { Payer } from "./payer.ts";
 
 const ready = z.object({ metrics_address: z.string() });
 
-/** What accounts with money begin with: more than an hour spends. */
+/** Initial balance of funded accounts: more than an hour spends. */
 const USDC = "1000000";
-/** Accounts without money: what they want to buy is quoted. */
+/** Accounts without money, which get quotes. */
 const POOR = 20;
 
-/** The gateway as `serve` runs it, with everything real behind it, and those who call it. */
+/** The gateway as `serve` runs it, with real dependencies, and its callers. */
 export interface Stage {
   readonly world: World;
   readonly gateway: ServedGateway;
@@ -25,15 +25,15 @@ export interface Stage {
   readonly http: HttpCaller;
   readonly grpc: GrpcCaller;
   readonly payer: Payer;
-  /** API keys of accounts with money, and of some without. */
+  /** API keys of funded accounts and of some without money. */
   readonly rich: readonly string[];
   readonly poor: readonly string[];
-  /** Closes the callers' connections; new ones are opened when they call again. */
+  /** Closes the callers' connections; new calls open new ones. */
   hangUp(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param accounts how many have money */
+/** @param accounts number of funded accounts */
 export async function openStage({
   accounts,
   inMemory,
@@ -50,7 +50,7 @@ export async function openStage({
     const gateway = await world.serve({
       env: {
         METRICS_PORT: "0",
-        // Bad keys are counted by address: each of them comes from another.
+        // Invalid keys are counted per address: each comes from another.
         TRUSTED_PROXY_HOPS: "1",
         SOAK_MEMORY_FILE: memoryFile,
         NODE_OPTIONS: `--import=${import.meta.resolve("./collect-garbage.mjs")}`,
@@ -91,7 +91,7 @@ export async function openStage({
   }
 }
 
-/** A key that was never made. */
+/** A key that was never created. */
 export function unknownKey(apiKey: string): string {
   return apiKey.slice(0, -24) + randomBytes(12).toString("hex");
 }

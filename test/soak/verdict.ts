@@ -1,50 +1,50 @@
 import type { Sample } from "./samples.ts";
 
-/** The heap may grow by this part in an hour. */
+/** Allowed heap growth per hour, as a share. */
 const GROWTH_PER_HOUR = 0.05;
-/** What a fitted line may be off by, MB: of a heap that stands still. */
+/** Error of a fitted line for a constant heap, MB. */
 const NOISE_MB = 1.5;
-/** In a run too short for every cache to be full, MB. */
+/** The same for a run too short to fill every cache, MB. */
 const FILLING_MB = 4;
-/** Runs shorter than this are too short for that, s. */
+/** Runs below this length are that short, s. */
 const FILLING_S = 900;
-/** What may be open after the load that was not before: connections to the database, which are kept for a while. */
+/** Allowed additional descriptors after the load: pooled database connections. */
 const KEPT = 12;
 
-/** Callers who are not let in, of all. */
+/** Allowed share of refused callers. */
 const TURNED_AWAY = 0.01;
 
-/** One thing that must hold. */
+/** One criterion. */
 export interface Check {
   readonly name: string;
-  /** What was measured, and what may be. */
+  /** The measured and the allowed value. */
   readonly value: number;
   readonly atMost: number;
   readonly unit: string;
 }
 
-/** What the verdict is made of. */
+/** Measurements for the verdict. */
 export interface Evidence {
   /** After the warm-up, without load. */
   readonly before: Sample;
   /** Under load. */
   readonly during: readonly Sample[];
-  /** Once the load has ended. */
+  /** After the load. */
   readonly after: Sample;
-  /** Acts, and those of them that were answered as was not expected. */
+  /** Acts, and those with an unexpected result. */
   readonly acts: number;
   readonly unexpected: number;
   readonly turnedAway: number;
-  /** Invariants of the ledger that are violated. */
+  /** Violated ledger invariants. */
   readonly violations: number;
 }
 
-/** Whether it holds; a figure that is none does not. */
+/** Whether the criterion holds; NaN fails. */
 export function holds({ value, atMost }: Check): boolean {
   return value <= atMost;
 }
 
-/** Judges a soak. */
+/** Judges a soak test. */
 export function verdict({
   before,
   during,
@@ -76,7 +76,7 @@ export function verdict({
   ];
 }
 
-/** A line is fitted (least squares) to what was held: it may not rise. */
+/** A least-squares line through the samples must not rise. */
 function flat(what: string, samples: readonly Sample[], held: (sample: Sample) => number): Check {
   const mean = meanOf(samples, held);
   const middle = meanOf(samples, ({ seconds }) => seconds);

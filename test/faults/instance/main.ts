@@ -13,8 +13,8 @@ import { Dice } from "../seeded-random.ts";
 import type { PortPoint } from "../points.ts";
 import { command, type Command, type Report } from "./messages.ts";
 
-// The real gateway, as a process that starts when the lab says so on its standard input, and strikes itself where the lab's orders
-// say so: node test/faults/instance/main.ts [--keep]. It ends when its standard input does.
+// The real gateway as a process that starts on a message on standard input and injects the ordered faults:
+// node test/faults/instance/main.ts [--keep]. Ends when its standard input closes.
 
 type Order = Extract<Command, { order: unknown }>["order"];
 type Start = Extract<Command, { start: unknown }>["start"];

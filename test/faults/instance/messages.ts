@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { PORT_POINTS } from "../points.ts";
 
-/** What the lab tells an instance, one line of JSON each. */
+/** Messages to an instance, one JSON line each. */
 export const command = z.union([
   z.object({ start: z.object({ databaseUrl: z.string(), seed: z.string(), skewMs: z.number() }) }),
   z.object({
@@ -14,7 +14,7 @@ export const command = z.union([
   z.object({ withdraw: z.literal(true) }),
 ]);
 
-/** What an instance tells the lab, written before it goes on: one that kills itself has said so. */
+/** Messages from an instance, written synchronously, so that they arrive before a kill. */
 export const report = z.union([
   z.object({ ready: z.object({ baseUrl: z.string() }) }),
   z.object({
