@@ -5,7 +5,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ROOT } from "../tooling/command.ts";
 
-/** A checkout with one dependency, and an npm that says that it was asked, and fails. */
+/** A checkout with one dependency, and a fake npm that logs its call and fails. */
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-bootstrap-"));
@@ -35,7 +35,7 @@ async function install(name: string, version: string): Promise<void> {
   await writeFile(path.join(folder, "node_modules", name, "package.json"), JSON.stringify({ version }));
 }
 
-it("never installs for an operator's command: one line says what is missing and what to run", async () => {
+it("does not install packages for an operator command, and prints one line that says what to run", async () => {
   await install("pg", "7.9.9");
   const { status, stdout, stderr } = bootstrap("accounts", "list");
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
@@ -44,7 +44,7 @@ it("never installs for an operator's command: one line says what is missing and 
   );
 });
 
-it("runs an operator's command in a folder that npm ci --omit=dev has filled", async () => {
+it("runs an operator command after npm ci --omit=dev", async () => {
   await Promise.all([install("pg", "8.0.0"), install("zod", "4.0.0")]);
   const outcome = bootstrap("accounts", "list");
   expect(outcome).toEqual({
@@ -54,17 +54,17 @@ it("runs an operator's command in a folder that npm ci --omit=dev has filled", a
   });
 });
 
-it.each([["dev"], ["--run", "test/run.ts"]])("installs what is missing for %s", (...args) => {
+it.each([["dev"], ["--run", "test/run.ts"]])("installs missing packages for %s", (...args) => {
   expect(bootstrap(...args)).toMatchObject({ status: 1, stderr: expect.stringContaining("asked npm") });
 });
 
-/** A Node on the PATH that is older than the pinned one. */
+/** A Node on PATH that is older than the pinned one. */
 const OLD = ["/usr/bin/node", "/usr/local/bin/node"].find((node) => {
   const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
   return stdout !== null && Number(/^v(\d+)/.exec(stdout)?.[1] ?? 99) < 24;
 });
 
-it("says in one line that a Node is too old, and which one to use", ({ skip }) => {
+it("reports in one line that Node is too old", ({ skip }) => {
   skip(OLD === undefined, "there is no older Node on this machine");
   const { status, stderr } = spawnSync(OLD ?? "", ["src/main.ts", "doctor"], { cwd: ROOT, encoding: "utf8" });
   expect(status).toBe(1);

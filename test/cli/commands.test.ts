@@ -4,7 +4,7 @@ import { runCommandLine } from "../../src/cli/command-line.ts";
 import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
 import { runToolgate } from "./toolgate.ts";
 
-/** The operator's commands, as processes, on the database of a running gateway. */
+/** Runs operator commands as processes on the database of a running gateway. */
 
 let world: World;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const toolgate = (...args: string[]) => toolgateWith({}, ...args);
 const toolgateWith = (settings: Record<string, string>, ...args: string[]) =>
   runToolgate({ DATABASE_URL: world.database.url, ...settings }, args);
 
-/** Runs a command that its arguments alone refuse, in this process: a process for each takes most of the test's time. */
+/** Runs an invalid command in this process: a process per command takes most of the test's time. */
 async function refused(...args: string[]): Promise<{ code: unknown; stderr: string }> {
   const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   const before = process.exitCode;
@@ -33,7 +33,7 @@ async function refused(...args: string[]): Promise<{ code: unknown; stderr: stri
 const WALLET = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin";
 
 describe("the operator's commands", () => {
-  it("make an account, fund it, give it a key that works, and take the key away", async () => {
+  it("creates and funds an account, creates a working key and revokes it", async () => {
     const created = await toolgate("accounts", "create", "--wallet", WALLET, "--json");
     const accountId = String(created.rows[0]?.["account_id"]);
     expect(accountId).toMatch(/^acct_[0-9a-f]{32}$/);
@@ -155,7 +155,7 @@ describe("the operator's commands", () => {
       .toBe(401);
   });
 
-  it("make many funded accounts with a key each", async () => {
+  it("creates many funded accounts with a key each", async () => {
     const { rows } = await toolgate(
       "accounts",
       "create",
@@ -179,7 +179,7 @@ describe("the operator's commands", () => {
       });
   });
 
-  it("adjust no balance beyond what can be told, and name what is too much", async () => {
+  it("rejects adjustments beyond the largest balance", async () => {
     const { accountId } = await world.agent();
     const args = (usdc: string) =>
       [
@@ -207,7 +207,7 @@ describe("the operator's commands", () => {
     expect(await adjust(`-${most}`)).toMatchObject({ code: 0, rows: [{ balance_usdc: "0.000000" }] });
   });
 
-  it("open a quote, and audit the ledger", async () => {
+  it("decodes a quote and audits the ledger", async () => {
     const agent = await world.agent();
     const { body } = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
     const quote = await toolgate("quote", body.quote.quote_id, "--json");
@@ -226,7 +226,7 @@ describe("the operator's commands", () => {
     expect((await toolgate("migrate", "--json")).rows).toEqual([{ applied: [] }]);
   });
 
-  it("audit the ledger against the chain: more on it is fine, less is not", async () => {
+  it("audits the ledger against the chain and accepts a surplus only", async () => {
     const agent = await world.agent();
     const offer = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
     const tx = await world.pay(agent, 1_000n, memoOf(offer.body.quote));
@@ -276,7 +276,7 @@ describe("the operator's commands", () => {
     for (const name of ["SOLANA_RPC_URLS", "TREASURY_OWNER"]) expect(unset.stderr).toContain(name);
   });
 
-  it("say what is wrong with an argument, with exit code 2, and what cannot be done, with 1", async () => {
+  it("exits with 2 for invalid arguments and with 1 for failures", async () => {
     for (const args of [
       ["accounts", "create"],
       ["accounts", "create", "--wallet", "me"],

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { CommandError } from "../../src/cli/command-error.ts";
 import { explainDatabaseError } from "../../src/cli/database-error.ts";
 
-it("a command that finds a table in use for too long says what to do, and names no password", () => {
+it("explains a lock timeout without the password", () => {
   const blocked = Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" });
   const error = explainDatabaseError(blocked, "postgres://owner:secret@db.example:5432/toolgate");
   expect(error).toBeInstanceOf(CommandError);

@@ -11,7 +11,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What stands in a file, or in two, when a program writes text and logs. */
+/** Returns what a program writes to one file or two. */
 function written(besideText: boolean, ...names: string[]): string[] {
   const program = `const { createLogger } = await import("./src/log.ts");
 process.stdout.write("a step\\n");
@@ -24,12 +24,12 @@ createLogger("info", { secrets: [], besideText: ${besideText} }).warn({ port: 80
   return names.map((name) => readFileSync(path.join(folder, name), "utf8"));
 }
 
-it("logs for people where text and log go to one file", () => {
+it("writes a readable log when text and log share a file", () => {
   const [both] = written(true, "both");
   expect(both).toMatch(/^a step\n\[.*\] WARN: the port is taken\n\s+port: 8081\n$/);
 });
 
-it("logs JSON lines where stderr is a file of its own, and where nothing else is written", () => {
+it("writes JSON lines when stderr has its own file or there is no text", () => {
   const [text, log] = written(true, "text", "log");
   expect(text).toBe("a step\n");
   expect(JSON.parse(log ?? "")).toMatchObject({ port: 8081, msg: "the port is taken" });

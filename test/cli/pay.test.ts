@@ -7,7 +7,7 @@ import { WATCHFUL } from "../transport/services/gift.ts";
 import { buyOneCall } from "../../src/dev/demo.ts";
 import { runToolgate } from "./toolgate.ts";
 
-/** `pay`, as a process, with the dev.json of a gateway that is running. */
+/** Runs `pay` as a process with the dev.json of a running gateway. */
 
 let world: World;
 let agent: Agent;
@@ -36,14 +36,14 @@ const toolgate = (...args: string[]) => runToolgate({ DATA_DIR: dataDir }, args)
 const CALL = ["vram_estimate", { model: "llama-3.1-8b" }] as const;
 
 describe("pay", () => {
-  it("pays a quote and prints the value of X-Payment", async () => {
+  it("pays a quote and prints the X-Payment value", async () => {
     const { body } = await world.call(agent, ...CALL);
     const { stdout, code } = await toolgate("pay", body.quote.quote_id);
     expect(code).toBe(0);
     expect((await world.call(agent, ...CALL, { headers: { "x-payment": stdout.trim() } })).status).toBe(200);
   });
 
-  it("pays less than a quote asks when it is told to", async () => {
+  it("pays less than the quote's price with --usdc", async () => {
     const { body } = await world.call(agent, ...CALL);
     const { rows } = await toolgate("pay", body.quote.quote_id, "--usdc", "0.0004", "--json");
     const headers = { "x-payment": String(rows[0]?.["x_payment"]) };
@@ -52,7 +52,7 @@ describe("pay", () => {
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(400n);
   });
 
-  it("sends money that names no quote, with a memo or without, which lies in suspense then", async () => {
+  it("pays without a quote, with or without memo, into suspense", async () => {
     const bare = await toolgate("pay", "--usdc", "0.25");
     expect(bare).toMatchObject({
       code: 0,
@@ -67,7 +67,7 @@ describe("pay", () => {
       ]);
   });
 
-  it("says what is wrong with its arguments, and what it cannot do", async () => {
+  it("reports invalid arguments and failures of pay", async () => {
     for (const args of [[], ["--memo", "x"], ["--usdc", "0"], ["--usdc=-1"], ["qt_1", "--memo", "x"]]) {
       const { code, stderr } = await toolgate("pay", ...args);
       expect({ code, stderr }, args.join(" ")).toEqual({
@@ -101,11 +101,11 @@ describe("the demo agent", () => {
     return told;
   };
 
-  it("pays on the chain where its account is empty", async () => {
+  it("the demo agent pays on the chain when its account is empty", async () => {
     expect((await buy()).map((line) => line.slice(0, 1))).toEqual(["1", "2", "3", "4"]);
   });
 
-  it("lets the balance pay where somebody has made a deposit, rather than end with the 402 that never comes", async () => {
+  it("the demo agent pays from the balance after a deposit", async () => {
     expect(await buy(5_000n)).toEqual([
       expect.stringMatching(/200, receipt rcpt_\w+, debited 1000 micro-USD/),
     ]);

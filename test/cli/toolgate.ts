@@ -5,7 +5,7 @@ import { z } from "zod";
 
 const record = z.record(z.string(), z.unknown());
 
-/** Runs a command of the project's as a process, with these settings alone. @returns what it printed; `rows`: its JSON lines */
+/** Runs a command as a process with only these settings. @returns its output; `rows`: its JSON lines */
 export async function runToolgate(settings: Readonly<Record<string, string>>, args: readonly string[]) {
   const child = spawn(process.execPath, ["src/main.ts", ...args], {
     env: { PATH: process.env["PATH"], DATA_DIR: "/nonexistent", ...settings },

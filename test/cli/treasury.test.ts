@@ -5,7 +5,7 @@ import { startWorld, type World } from "../support/world.ts";
 import { gift, WATCHFUL } from "../transport/services/gift.ts";
 import { runToolgate } from "./toolgate.ts";
 
-/** The operator's commands for the treasury, as processes, on the database of a running gateway. */
+/** Runs treasury commands as processes on the database of a running gateway. */
 
 let world: World;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ const toolgate = (...args: string[]) =>
   );
 
 describe("the operator's commands for the treasury", () => {
-  it("list a transfer that names no quote, and give it to its owner once", async () => {
+  it("lists a transfer without a quote and assigns it once", async () => {
     expect(await toolgate("suspense", "list")).toMatchObject({
       code: 0,
       stdout: "",
@@ -59,7 +59,7 @@ describe("the operator's commands for the treasury", () => {
     expect((await toolgate("audit", "--json")).code).toBe(0);
   });
 
-  it("show a stranger's memo without obeying it, and say how the list goes on", async () => {
+  it("prints memos without terminal escapes and the next cursor", async () => {
     const payer = await world.agent();
     await gift(world, payer, 1n, "first");
     await gift(world, payer, 2n, "\u001b[2J\u009b2Jgone\nstatus  assigned");
@@ -76,7 +76,7 @@ describe("the operator's commands for the treasury", () => {
     expect(rows).toMatchObject([{ amount_usdc: "0.000002" }, { next_cursor: cursor }]);
   });
 
-  it("refund a receipt once", async () => {
+  it("refunds a receipt once", async () => {
     const buyer = await world.agent({ balance: 1_000n });
     const { body } = await world.call(buyer, "vram_estimate", { model: "llama-3.1-8b" });
     const refund = () =>
@@ -87,7 +87,7 @@ describe("the operator's commands for the treasury", () => {
     expect(await world.postgres.ledger.balance(buyer.accountId)).toBe(1_000n);
   });
 
-  it("show the treasury", async () => {
+  it("shows the treasury", async () => {
     const before = (await toolgate("treasury", "show", "--json")).rows[0];
     expect(before).toMatchObject({ token_account: world.gateway.payTo, slot: expect.any(Number) });
     expect(before).toMatchObject({ fee_payer: null, fee_payer_lamports: null, relay_lamports_today: 0 });
@@ -105,7 +105,7 @@ describe("the operator's commands for the treasury", () => {
     });
   });
 
-  it("show the fee payer's balance where gasless is on, and everything else where its key cannot be read", async () => {
+  it("shows the fee payer's balance, and the rest when its key is unreadable", async () => {
     const { SOLANA_RPC_URLS = "", TREASURY_OWNER = "", FEE_PAYER_KEYPAIR = "" } = world.settings;
     const settings = { DATABASE_URL: world.database.url, SOLANA_RPC_URLS, TREASURY_OWNER };
     const show = (file: string) =>
@@ -122,7 +122,7 @@ describe("the operator's commands for the treasury", () => {
     expect(unread.stderr).toMatch(/FEE_PAYER_KEYPAIR: .* cannot be read/);
   });
 
-  it("say what is wrong with an argument, with exit code 2, and what cannot be done, with 1", async () => {
+  it("exits with 2 for invalid treasury arguments and with 1 for failures", async () => {
     const tx = base58.encode(randomBytes(64));
     const account = `acct_${"0".repeat(32)}`;
     for (const args of [

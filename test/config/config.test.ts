@@ -29,7 +29,7 @@ function file(name: string, content: string): string {
 }
 
 describe("the configuration", () => {
-  it("has a default for everything that can have one", () => {
+  it("fills in every default", () => {
     expect(readConfig({})).toMatchObject({
       HOST: "0.0.0.0",
       PORT: 8080,
@@ -44,11 +44,11 @@ describe("the configuration", () => {
     });
   });
 
-  it("takes an empty variable for one that is not set", () => {
+  it("treats an empty variable as unset", () => {
     expect(readConfig({ PORT: "", DATABASE_URL: "" })).toMatchObject({ PORT: 8080 });
   });
 
-  it("tells every problem at once, by the setting's name", () => {
+  it("reports every problem at once with the setting's name", () => {
     const problems = problemsOf(() =>
       readConfig({
         PORT: "70000",
@@ -73,27 +73,27 @@ describe("the configuration", () => {
     ]);
   });
 
-  it("names all that serve needs and lacks", () => {
+  it("names every setting that serve requires and lacks", () => {
     expect(problemsOf(() => requireServeConfig(readConfig({ TREASURY_OWNER: OWNER })))).toEqual([
       expect.stringContaining("DATABASE_URL"),
       expect.stringContaining("SOLANA_RPC_URLS"),
     ]);
   });
 
-  it("reads several RPC endpoints in their order", () => {
+  it("reads several RPC endpoints in order", () => {
     expect(readConfig({ SOLANA_RPC_URLS: "https://a.example/x, https://b.example" }).SOLANA_RPC_URLS).toEqual(
       ["https://a.example/x", "https://b.example"],
     );
   });
 
-  it("reads prices and models from JSON and from YAML alike", () => {
+  it("reads prices and models from JSON and YAML", () => {
     const json = file("a.json", JSON.stringify({ prices: { vram_estimate: { flat_microusd: 2500 } } }));
     const yaml = file("a.yaml", "prices:\n  vram_estimate:\n    flat_microusd: 2500\n");
     for (const place of [json, yaml])
       expect(readConfig({ TOOLGATE_CONFIG: place }).prices.vram_estimate.flat_microusd).toBe(2500n);
   });
 
-  it("refuses what it does not know in the file, by its path, and files that cannot be read", () => {
+  it("rejects unknown members by path, and unreadable files", () => {
     const typo = file("typo.json", JSON.stringify({ prices: { vram_estimate: { flat_microus: 2500 } } }));
     expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: typo }))).toEqual([
       expect.stringMatching(/prices\.vram_estimate.*flat_microus/),
@@ -106,7 +106,7 @@ describe("the configuration", () => {
     ]);
   });
 
-  it("shows no secret when it is printed", () => {
+  it("prints the configuration without secrets", () => {
     const printed = JSON.stringify(
       redactedConfig(
         readConfig({

@@ -29,13 +29,13 @@ describe("the secrets of a configuration", () => {
     ],
     ["of a key file", "postgres://app@db/t?sslpassword=hush-hush", ["hush-hush"]],
     ["in both places", "postgres://app:first-hush@db/t?password=other-hush", ["first-hush", "other-hush"]],
-  ])("have the database's password %s", (_, url, expected) => {
+  ])("contain the database password %s", (_, url, expected) => {
     const secrets = secretsOf({ DATABASE_URL: url });
     for (const secret of expected) expect(secrets).toContain(secret);
     for (const word of ["toolgate", "postgres", "app", "db"]) expect(secrets).not.toContain(word);
   });
 
-  it("have what an RPC endpoint is shown: user and password, each and together, and keys in path and query", () => {
+  it("contain credentials and keys of RPC URLs", () => {
     const url = "https://some%2Duser:hush%2Dhush@rpc.example/v2/0123456789abcdef0123?api-key=key%2Dkey";
     const secrets = secretsOf({ SOLANA_RPC_URLS: url });
     for (const secret of [
@@ -50,7 +50,7 @@ describe("the secrets of a configuration", () => {
     expect(secrets.filter((secret) => /^(rpc|https|v2|api-key)/.test(secret))).toEqual([]);
   });
 
-  it("are none where there are none", () => {
+  it("are empty without secrets in the configuration", () => {
     expect(secretsOf({})).toEqual([]);
     const plain = {
       DATABASE_URL: "postgres://app@db/t?sslmode=require",

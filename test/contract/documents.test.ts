@@ -374,7 +374,7 @@ describe("/llms.txt", () => {
     const page = await textOf(`${world.gateway.baseUrl}/llms.txt`);
     const { tools } = (await world.get(undefined, "/mcp/capabilities")).body;
     for (const { name, status, billable, price } of tools) {
-      const words = status === "active" ? (billable ? price?.price_display : "free") : "announced";
+      const words = status === "active" ? (billable ? price?.price_display : "free") : "not available yet";
       expect(page).toMatch(new RegExp(`^- \`${name}\` \\(.*${(words ?? "quote").replace("$", "\\$")}`, "m"));
     }
   });

@@ -316,7 +316,7 @@ describe("a batch", () => {
     ["holds what is no message", [...ten.slice(1), 1], {}, /^body\[9\]: is not a JSON-RPC/],
     ["is empty", [], {}, /must hold a message/],
     ["is too long", [...ten, request(10, "ping")], {}, /at most 10/],
-    ["is of another revision", ten, { "MCP-Protocol-Version": "2025-06-18" }, /2025-03-26 only/],
+    ["is of another revision", ten, { "MCP-Protocol-Version": "2025-06-18" }, /only revision 2025-03-26/],
     ["comes with a header of one call", ten, { "Idempotency-Key": "k" }, /idempotency-key/],
     ["comes with a payment in a header", ten, { "X-Payment": "x" }, /x-payment/],
     ["comes with a signed payment in a header", ten, { "Payment-Signature": "x" }, /payment-signature/],

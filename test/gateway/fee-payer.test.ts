@@ -10,8 +10,6 @@ import { SolanaRpc } from "../../src/solana/rpc.ts";
 import { systemClock } from "../../src/system.ts";
 import { secret } from "../support/record.ts";
 
-/** What is looked at before the relay is trusted with a key. */
-
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const treasury = Keypair.generate();
 const folder = mkdtempSync(path.join(tmpdir(), "toolgate-key-"));
@@ -30,7 +28,7 @@ afterAll(async () => {
 function keyFile(content: unknown, mode = 0o600): string {
   const file = path.join(folder, "key.json");
   const text = typeof content === "string" ? content : JSON.stringify(content);
-  // What is no key at all is no secret, and too short to be looked for.
+  // Text that is no key is not secret and too short to search for.
   writeFileSync(file, text.length < 100 ? text : secret("a fee payer's key", text));
   chmodSync(file, mode);
   return file;
@@ -46,25 +44,25 @@ const configOf = (file: string | undefined, owner = treasury) => ({
 const check = (file: string | undefined, owner = treasury) =>
   checkFeePayer(configOf(file, owner), rpc, AbortSignal.timeout(60_000));
 
-/** A fee payer with that much, and its key. */
+/** Creates a fee payer with this balance. */
 function funded(lamports: bigint): { address: string; bytes: number[] } {
   const wallet = chain.controls.createWallet({ lamports });
   return { address: wallet.publicKey.toBase58(), bytes: [...wallet.secretKey] };
 }
 
 describe("the fee payer's key", () => {
-  it("is not asked for where gasless is off", async () => {
+  it("skips the fee payer when gasless is off", async () => {
     expect(await openSponsor(configOf(undefined))).toBeUndefined();
     expect(await check(undefined)).toEqual({ problems: [], warnings: [] });
   });
 
-  it("is well where it can pay and is nobody else's to read", async () => {
+  it("accepts a funded fee payer whose key is private", async () => {
     const { address, bytes } = funded(1_000_000_000n);
     expect(await check(keyFile(bytes))).toEqual({ problems: [], warnings: [] });
     expect((await openSponsor(configOf(keyFile(bytes))))?.feePayer).toBe(address);
   });
 
-  it("is a problem where it cannot be used, and none of it is told", async () => {
+  it("reports an invalid key file without its content", async () => {
     const { bytes } = funded(1_000_000_000n);
     const mixed = [...bytes.slice(0, 32), ...funded(0n).bytes.slice(32)];
     const cases: readonly [file: string, problem: RegExp][] = [
@@ -93,7 +91,7 @@ describe("the fee payer's key", () => {
     }
   });
 
-  it("must not be the treasury's", async () => {
+  it("rejects the treasury's key as fee payer", async () => {
     const owner = chain.controls.createWallet();
     const { problems } = await check(keyFile([...owner.secretKey]), owner);
     expect(problems).toEqual([
@@ -101,7 +99,7 @@ describe("the fee payer's key", () => {
     ]);
   });
 
-  it("is a warning where other users can read it", async () => {
+  it("warns when other users can read the key file", async () => {
     for (const mode of [0o640, 0o604, 0o660]) {
       const { problems, warnings } = await check(keyFile(funded(1_000_000_000n).bytes, mode));
       expect(problems).toEqual([]);
@@ -111,7 +109,7 @@ describe("the fee payer's key", () => {
 });
 
 describe("the fee payer's balance", () => {
-  it("is a problem at nothing, and a warning when it is low", async () => {
+  it("reports an empty fee payer as a problem and a low one as a warning", async () => {
     const empty = await check(keyFile([...Keypair.generate().secretKey]));
     expect(empty.problems).toEqual([expect.stringMatching(/holds no SOL; send it some/)]);
     const low = await check(keyFile(funded(19_999_999n).bytes));
@@ -121,7 +119,7 @@ describe("the fee payer's balance", () => {
     ]);
   });
 
-  it("is no finding where nobody tells it: the endpoints are looked at elsewhere", async () => {
+  it("ignores endpoint failures, which another check reports", async () => {
     const file = keyFile([...Keypair.generate().secretKey]);
     chain.faults.add({ method: "getBalance", fault: { kind: "http", status: 500 } });
     try {

@@ -9,14 +9,14 @@ import { query } from "../support/database-server.ts";
 import { gaslessPayment, signBuilt } from "../support/gasless.ts";
 import { request, startWorld, type Agent, type World } from "../support/world.ts";
 
-/** What was paid gasless stays paid, whatever is set afterwards. */
+/** A gasless payment stays valid after the setting changes. */
 
 const PAID = {
   tool: "vram_estimate",
   params: { model: "llama-3.1-8b", dtype: "float16", context_length: 4096 },
 };
 
-/** A blockhash must live for as long as a takeover may take on a busy machine. */
+/** A blockhash must outlive a takeover on a busy machine. */
 const SLOT_MS = 400;
 
 let world: World;
@@ -25,7 +25,7 @@ let keyFolder: string;
 let gasless: Record<string, string>;
 let former: Gateway;
 
-/** Gasless is off in the world, and was on in an instance that goes. */
+/** Gasless is off in the world and was on in a stopped instance. */
 beforeAll(async () => {
   world = await startWorld({ FEE_PAYER_KEYPAIR: "", WATCH_INTERVAL_MS: "100" }, SLOT_MS);
   agent = await world.agent();
@@ -51,7 +51,7 @@ const postAt = (
 const callAt = (gateway: Pick<Gateway, "baseUrl">, headers?: Record<string, string>) =>
   postAt(gateway, "/v1/mcp/tools/call", PAID, headers);
 
-/** A quote, and the X-Payment header with the transaction that pays it. */
+/** Returns a quote and the X-Payment header that pays it. */
 async function signedPayment() {
   const { body: offer } = await callAt(former);
   const quoteId: string = offer.quote.quote_id;
@@ -71,7 +71,7 @@ describe("a gasless payment that was charged", () => {
         return { ...gasless, TREASURY_OWNER: owner };
       },
     ],
-  ])("gives the stored answer after %s", async (_what, settings) => {
+  ])("returns the stored result after %s", async (_what, settings) => {
     const { headers } = await signedPayment();
     const first = await callAt(former, headers);
     expect(first.status, JSON.stringify(first.body)).toBe(200);
@@ -80,8 +80,8 @@ describe("a gasless payment that was charged", () => {
   });
 });
 
-describe("a gasless payment that is on its way when gasless is switched off", () => {
-  it("is pending, not refused; it is sent on, and buys its call", async () => {
+describe("a pending gasless payment when gasless is switched off", () => {
+  it("keeps a pending payment, submits it and pays its call", async () => {
     const { headers, quoteId } = await signedPayment();
     world.chain.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 500 } });
     expect((await callAt(former, headers)).body.code).toBe("PAYMENT_PENDING");

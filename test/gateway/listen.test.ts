@@ -8,6 +8,6 @@ it.each([
   ["::", "http://127.0.0.1:8080/"],
   ["::1", "http://[::1]:8080/"],
   ["fd00::12", "http://[fd00::12]:8080/"],
-])("doors that listen on %s are found at %s", (host, url) => {
+])("servers listening on %s have the URL host %s", (host, url) => {
   expect(new URL(`http://${hostInUrls(host)}:8080`).href).toBe(url);
 });

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { ROOT } from "../tooling/command.ts";
 
-/** What only some commands, settings or rare requests need: it is imported where they are known. */
+/** Packages for some commands, settings or rare requests only. */
 const RARE = [
   "@mikro-orm/core",
   "@mikro-orm/migrations",
@@ -23,7 +23,7 @@ const RARE = [
   "undici",
 ];
 
-/** Imports what `serve` imports, and prints the packages that came along. */
+/** Imports what `serve` imports and prints the loaded packages. */
 const PROGRAM = /* js */ `
   import { registerHooks } from "node:module";
   const packages = new Set();
@@ -39,7 +39,7 @@ const PROGRAM = /* js */ `
   process.exit();
 `;
 
-it("loads no package that an idle gateway does without", async () => {
+it("loads only packages that an idle gateway uses", async () => {
   const source = pathToFileURL(path.join(ROOT, "src/")).href;
   const { stdout } = await promisify(execFile)(process.execPath, [
     "--input-type=module",

@@ -4,12 +4,12 @@ import { DatabaseUnavailableError } from "../../src/postgres/database-errors.ts"
 import { withRetry } from "../../src/postgres/retry.ts";
 import { LoopTimer, loopTime } from "../../src/loop-time.ts";
 
-/** The event loop stands still. */
+/** Blocks the event loop. */
 function stall(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-it("leaves what arrives during a stall its time after it", async () => {
+it("leaves time to read data that arrived during a stall", async () => {
   const ended = vi.fn();
   const timer = new LoopTimer(1_300, ended);
   stall(2_000);
@@ -20,7 +20,7 @@ it("leaves what arrives during a stall its time after it", async () => {
   timer.clear();
 });
 
-it("ends in time without a stall, later when refreshed, and never when cleared", async () => {
+it("fires on time, later when refreshed, and never when cleared", async () => {
   const since = loopTime();
   const [plain, refreshed, cleared] = [
     vi.fn(() => loopTime() - since),
@@ -37,7 +37,7 @@ it("ends in time without a stall, later when refreshed, and never when cleared",
   expect(cleared).not.toHaveBeenCalled();
 });
 
-it("asks again for the statement whose answer a stall outlasted", async () => {
+it("retries a statement whose response a stall delayed", async () => {
   let sent = 0;
   const answer = withRetry(1_500, async () => {
     if (++sent > 1) return "stored";

@@ -3,7 +3,6 @@ import { ConfigError } from "../../src/config/config.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { figureOf } from "../treasury/fixture.ts";
 
-/** A gateway that measures. */
 let world: World;
 const figure = (name: string, labels?: string) => figureOf(world.gateway.metricsAddress, name, labels);
 beforeAll(async () => {
@@ -11,21 +10,21 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it("tells its figures at a port of their own, and not at the door that callers come to", async () => {
+it("serves metrics on their own port only", async () => {
   expect(world.gateway.metricsAddress).toMatch(/^127\.0\.0\.1:\d+$/);
   expect(await figure("toolgate_suspense_transfers")).toBe(0);
   const { status, body } = await world.get(undefined, "/metrics");
   expect({ status, code: body.code }).toEqual({ status: 404, code: "NOT_FOUND" });
 });
 
-it("counts keys that are refused", async () => {
+it("counts refused API keys", async () => {
   const before = (await figure("toolgate_keys_refused_total")) ?? 0;
   const headers = { Authorization: `Bearer sk-agent-${"a".repeat(43)}` };
   expect((await world.get(undefined, "/receipts", headers)).status).toBe(401);
   expect(await figure("toolgate_keys_refused_total")).toBe(before + 1);
 });
 
-it("audits the ledger again and again, and tells what it finds", async () => {
+it("repeats the ledger audit and exposes its result", async () => {
   const audited = () => figure("toolgate_audit_timestamp_seconds");
   await expect.poll(audited).toBeGreaterThan(1_700_000_000);
   const first = (await audited()) ?? 0;
@@ -35,7 +34,7 @@ it("audits the ledger again and again, and tells what it finds", async () => {
   }
 });
 
-it("names the setting when the port is taken, and measures nothing where it is not set", async () => {
+it("names METRICS_PORT when the port is taken, and serves no metrics without it", async () => {
   const taken = String(world.gateway.metricsAddress?.split(":")[1]);
   const refused = world.startAnother({ METRICS_PORT: taken });
   await expect(refused).rejects.toThrow(ConfigError);

@@ -15,7 +15,7 @@ afterEach(() => server.close());
 const scrape = async () => (await fetch(`${url}/metrics`)).text();
 
 describe("GET /metrics", () => {
-  it("tells every figure of the catalogue with its type and meaning, and Node's own", async () => {
+  it("exposes every metric of the catalogue with type and help, and Node's own", async () => {
     const answer = await fetch(`${url}/metrics?name=all`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
@@ -27,13 +27,13 @@ describe("GET /metrics", () => {
     expect(text).toContain("\nnodejs_eventloop_lag_seconds ");
   });
 
-  it("begins counters and gauges without labels at 0", async () => {
+  it("starts counters and gauges without labels at 0", async () => {
     const text = await scrape();
     expect(text).toContain("\ntoolgate_payments_reversed_total 0\n");
     expect(text).toContain("\ntoolgate_treasury_difference_microusd 0\n");
   });
 
-  it("tells what was counted and set, by label", async () => {
+  it("exposes counted and set values by label", async () => {
     metrics.count("toolgate_payments_reversed_total");
     metrics.count("toolgate_payments_reversed_total", 2);
     metrics.count("toolgate_keeper_failures_total", 1, { work: "watch" });
@@ -46,7 +46,7 @@ describe("GET /metrics", () => {
     expect(text).toContain('\ntoolgate_audit_violations{invariant="one_receipt"} 3\n');
   });
 
-  it("answers HEAD, and nothing else", async () => {
+  it("serves GET and HEAD only", async () => {
     const statuses = await Promise.all([
       fetch(`${url}/metrics`, { method: "HEAD" }),
       fetch(`${url}/metrics`, { method: "POST", body: "{}" }),
@@ -58,13 +58,13 @@ describe("GET /metrics", () => {
 });
 
 describe("the server", () => {
-  it("says when its port is taken", async () => {
+  it("reports when the metrics port is taken", async () => {
     const other = new MetricsServer(metrics);
     await expect(other.listen("127.0.0.1", Number(new URL(url).port))).rejects.toThrow("EADDRINUSE");
     await other.close();
   });
 
-  it("closes at once, whoever is connected", async () => {
+  it("closes at once in spite of open connections", async () => {
     const { port } = new URL(url);
     const kept = await fetch(url, { keepalive: true });
     expect(kept.status).toBe(404);
@@ -73,7 +73,7 @@ describe("the server", () => {
   });
 });
 
-it("keeps figures of different kinds apart", () => {
+it("rejects counting gauges and setting counters", () => {
   expect(() => metrics.count("toolgate_watch_age_seconds")).toThrow(
     "toolgate_watch_age_seconds is not a counter",
   );
@@ -83,7 +83,7 @@ it("keeps figures of different kinds apart", () => {
 });
 
 describe("the catalogue", () => {
-  it("names counters and gauges the way Prometheus does", () => {
+  it("follows the Prometheus naming rules", () => {
     for (const [name, { type }] of Object.entries(METRICS)) {
       expect(name).toMatch(/^toolgate_[a-z_]+$/);
       expect(name.endsWith("_total"), name).toBe(type === "counter");

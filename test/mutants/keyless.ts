@@ -13,7 +13,7 @@ export const KEYLESS: readonly Mutant[] = [
     find: 'if (coding === null || coding === "identity") return;',
     replace: "if (coding !== undefined) return;",
     tests: CONNECT,
-    only: "in a GET, which|compresses no answers",
+    only: "compressed message in a GET|sends uncompressed responses",
   },
   {
     name: "keyless-message",
@@ -22,7 +22,7 @@ export const KEYLESS: readonly Mutant[] = [
     find: 'key === "required" ? bodyLimit : Math.min(bodyLimit, KEYLESS_MESSAGE_LIMIT)',
     replace: 'key === "required" ? bodyLimit : bodyLimit',
     tests: CONNECT,
-    only: "a sign-in of a megabyte|compresses no answers",
+    only: "a sign-in of a megabyte|sends uncompressed responses",
   },
   {
     name: "keyless-connect-query",
@@ -31,7 +31,7 @@ export const KEYLESS: readonly Mutant[] = [
     find: ".length <= KEYLESS_MESSAGE_LIMIT) return;",
     replace: ".length <= Infinity) return;",
     tests: CONNECT,
-    only: "long message in a GET|compresses no answers",
+    only: "long message in a GET|sends uncompressed responses",
   },
   {
     name: "keyless-grpc-plain",
@@ -40,7 +40,7 @@ export const KEYLESS: readonly Mutant[] = [
     find: 'if (encodingOf(call) === "identity") return;',
     replace: "if (encodingOf(call) !== undefined) return;",
     tests: HELD,
-    only: "when they are compressed|refused at their head when they need",
+    only: "rejects compressed calls|rejects a missing or bad key",
   },
   {
     name: "keyless-held-connection",
@@ -49,7 +49,7 @@ export const KEYLESS: readonly Mutant[] = [
     find: "for (const open of excessCalls(held, { ...keyless, total: Infinity })) end(open);",
     replace: "void held;",
     tests: HELD,
-    only: "the oldest first|refused at their head when they need",
+    only: "ends the oldest calls|rejects a missing or bad key",
   },
   {
     name: "keyless-reflection-read",
@@ -58,7 +58,7 @@ export const KEYLESS: readonly Mutant[] = [
     find: 'markWaiting(open, "reader");',
     replace: 'if (!open.streaming) markWaiting(open, "reader");',
     tests: HELD,
-    only: "reads the answers of reflection|refused at their head when they need",
+    only: "responses are not read|rejects a missing or bad key",
   },
   {
     name: "keyless-held-in-all",
@@ -67,6 +67,6 @@ export const KEYLESS: readonly Mutant[] = [
     find: "this.#keyless.size <= total) return;",
     replace: "this.#keyless.size <= Infinity) return;",
     tests: HELD,
-    only: "are ended in all|refused at their head when they need",
+    only: "above the total limit|rejects a missing or bad key",
   },
 ];

@@ -11,7 +11,7 @@ export const REQUEST_COSTS: readonly Mutant[] = [
     find: "return unread < this.#limits.unreadBytes;",
     replace: "return true;",
     tests: ["test/transport/http/slow-callers.test.ts"],
-    only: "behind an answer|asks nothing more",
+    only: "behind an answer|idle connection after",
   },
   {
     name: "bodies-left-unread",
@@ -20,7 +20,7 @@ export const REQUEST_COSTS: readonly Mutant[] = [
     find: "if (hasBody(request)) leaveUnread(request, response);",
     replace: "void leaveUnread;",
     tests: STRANGERS_TEST,
-    only: "does not read ends|what is not there",
+    only: "unread document body|what is not there",
   },
   {
     name: "keyless-bodies-small",
@@ -29,7 +29,7 @@ export const REQUEST_COSTS: readonly Mutant[] = [
     find: "messageLimit(operation.endpoint, bodyLimit)",
     replace: 'messageLimit({ key: "required" }, bodyLimit)',
     tests: STRANGERS_TEST,
-    only: "a body of a megabyte is refused|what is not there",
+    only: "a body of a megabyte|what is not there",
   },
   {
     name: "connect-get-left",
@@ -38,7 +38,7 @@ export const REQUEST_COSTS: readonly Mutant[] = [
     find: 'request.on("error", () => undefined);',
     replace: "",
     tests: ["test/transport/http/disconnects.test.ts"],
-    only: "Connect to GET|given up",
+    only: "answer to a Connect GET|of a client that leaves",
   },
   {
     name: "documents-kept",
@@ -82,7 +82,7 @@ export const REQUEST_COSTS: readonly Mutant[] = [
     find: "AbortSignal.any([signal, late])",
     replace: "signal",
     tests: ["test/transport/exports/export-handler.test.ts"],
-    only: "reader takes|in parts",
+    only: "stalled reader|minimum rate|streams a named",
   },
   {
     name: "first-error",

@@ -66,11 +66,11 @@ const PUBLIC = [
 ];
 
 describe("an upstream", () => {
-  it.each(NEVER)("is never at %j", (address) => {
+  it.each(NEVER)("forbids %j on every network", (address) => {
     expect([mayConnect(address, "any"), mayConnect(address, "public")]).toEqual([false, false]);
   });
 
-  it.each(OWN)("may be at %s, but not with network: public", (address) => {
+  it.each(OWN)("allows %s on any network but not on public", (address) => {
     expect([mayConnect(address, "any"), mayConnect(address, "public")]).toEqual([true, false]);
   });
 

@@ -22,7 +22,7 @@ const lock = z
   .parse(JSON.parse(readFileSync("package-lock.json", "utf8")));
 const page = readFileSync("docs/explanation/security.md", "utf8");
 
-/** Every installed copy of a package. */
+/** Returns every installed copy of a package. */
 function copies(name: string) {
   return Object.entries(lock.packages).filter(
     ([path]) => path === `node_modules/${name}` || path.endsWith(`/node_modules/${name}`),
@@ -30,7 +30,7 @@ function copies(name: string) {
 }
 
 describe("dependencies", () => {
-  it("are exact versions, not ranges", () => {
+  it("pins dependencies to exact versions", () => {
     const all = Object.entries({
       ...manifest.dependencies,
       ...manifest.devDependencies,
@@ -41,7 +41,7 @@ describe("dependencies", () => {
     ).toEqual([]);
   });
 
-  it("are pinned by hash, every one of them, and none comes from a place of its own", () => {
+  it("pins every package by hash and installs from the registry only", () => {
     const installed = Object.entries(lock.packages).filter(([path]) => path !== "");
     expect(
       installed.filter(([, { integrity }]) => !integrity?.startsWith("sha512-")).map(([path]) => path),
@@ -50,11 +50,11 @@ describe("dependencies", () => {
     expect(elsewhere.map(([path]) => path)).toEqual([]);
   });
 
-  it("run no code of theirs when they are installed", () => {
+  it("runs no install scripts", () => {
     expect(readFileSync(".npmrc", "utf8")).toMatch(/^ignore-scripts=true$/m);
   });
 
-  it("of production are all on the security page, with their versions, and no others", () => {
+  it("lists every production dependency with its version on the security page", () => {
     const rows = [...page.matchAll(/^\| `([@\w/.-]+)` \| (\d[\w.-]*) \|/gm)].map(([, name, version]) => [
       name,
       version,
@@ -62,7 +62,7 @@ describe("dependencies", () => {
     expect(Object.fromEntries(rows)).toEqual(manifest.dependencies);
   });
 
-  it("are none of those that are known to be bad", () => {
+  it("excludes versions known to be malicious", () => {
     expect(copies("@solana/web3.js").map(([, { version }]) => version)).toEqual(["1.99.0"]);
     expect(copies("bigint-buffer").map(([, { name }]) => name)).toEqual(["@trufflesuite/bigint-buffer"]);
     expect(new Set(copies("uuid").map(([, { version }]) => version))).toEqual(new Set(["11.1.1"]));
@@ -72,7 +72,7 @@ describe("dependencies", () => {
 });
 
 describe("the security page", () => {
-  it("names tests that there are", () => {
+  it("the security page names existing tests", () => {
     const tests = [...page.matchAll(/`(test\/[\w/.-]+)`/g)].map(([, path = ""]) => path);
     expect(tests.length).toBeGreaterThan(20);
     expect(tests.filter((path) => !existsSync(path))).toEqual([]);

@@ -88,12 +88,12 @@ describe("a flood of HTTP/2 frames", () => {
     });
   }
 
-  it.each(CLOSED)("ends the connection: %s", async (_name, bytes) => {
+  it.each(CLOSED)("ends the connection after a flood of %s", async (_name, bytes) => {
     const connection = await send(bytes);
     await expect.poll(() => connection.closed).toBe(true);
   });
 
-  it.each(CHEAP)("costs less than the same number of requests: %s", async (_name, bytes) => {
+  it.each(CHEAP)("handles a flood cheaper than requests: %s", async (_name, bytes) => {
     const before = process.threadCpuUsage();
     const connection = await send(Buffer.concat([bytes, frame(FRAME.ping, 0, 0, MARK)]));
     await expect.poll(() => connection.marks).toBe(1);
@@ -105,7 +105,7 @@ describe("a flood of HTTP/2 frames", () => {
     expect((flood.user + flood.system) / FRAMES).toBeLessThan((requests.user + requests.system) / 100);
   });
 
-  it("leaves the connection to a client that cancels 900 calls", async () => {
+  it("keeps the connection of a client that cancels 900 calls", async () => {
     const connection = await send(Buffer.concat([each(900, reset), frame(FRAME.ping, 0, 0, MARK)]));
     await expect.poll(() => connection.marks).toBe(1);
     expect(connection.closed).toBe(false);

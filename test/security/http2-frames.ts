@@ -19,7 +19,7 @@ export const PREFACE = Buffer.concat([
   frame(FRAME.settings),
 ]);
 
-/** A frame, also one that no client library would send. */
+/** Encodes a frame, including ones that client libraries never send. */
 export function frame(type: number, flags = 0, stream = 0, payload: Uint8Array = new Uint8Array()): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
@@ -29,7 +29,7 @@ export function frame(type: number, flags = 0, stream = 0, payload: Uint8Array =
   return Buffer.concat([head, payload]);
 }
 
-/** The type, flags and payload of each whole frame. */
+/** Returns type, flags and payload of each complete frame. */
 export function framesIn(bytes: Buffer): { type: number; flags: number; payload: Buffer }[] {
   const frames = [];
   for (let at = 0; at + 9 <= bytes.length;) {

@@ -8,9 +8,9 @@ import { costOf, repeat, type Cost } from "../support/cost.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const TIMES = 10;
-/** How much more than `GET /health` a refused request may cost, without and with a body, which both ends pass on. */
+/** Largest cost of a rejected request relative to `GET /health`, without and with a body. */
 const [RATIO, BODY_RATIO] = [8, 40];
-/** Unknown fields: a quarter of what a body may have, and 20 MB once they are kept. */
+/** Unknown fields: a quarter of the body limit, 20 MB when stored. */
 const UNKNOWN = Buffer.alloc(256 * 1024, Buffer.from([0x78, 0]));
 const GET_HEALTH = "/toolgate.v1.HealthService/GetHealth";
 const PATHS = [GET_HEALTH, "/toolgate.v1.ToolService/GetCapabilities", "/toolgate.v1.ToolService/CallTool"];
@@ -57,13 +57,13 @@ describe("Connect and gRPC-Web without a key", () => {
     return answer;
   }
 
-  it("refuses a compressed message in a GET, which any page can send", async () => {
+  it("rejects a compressed message in a GET, which any page can send", async () => {
     const bomb = "connect=v1&encoding=proto&base64=1&compression=br&message=W___j38KAC8uCwNw7x8C";
     const answer = await cheap(`${GET_HEALTH}?${bomb}`);
     expect(answer).toMatch(/^501 identity .*"code":"unimplemented"/);
   });
 
-  it.each(PATHS)("refuses a compressed body at %s", async (path) => {
+  it.each(PATHS)("rejects a compressed body at %s", async (path) => {
     for (const [coding, body] of [
       ["gzip", gzipSync(UNKNOWN)],
       ["br", brotliCompressSync(UNKNOWN)],
@@ -74,14 +74,14 @@ describe("Connect and gRPC-Web without a key", () => {
     }
   });
 
-  it.each(PATHS)("refuses a compressed message of gRPC-Web at %s", async (path) => {
+  it.each(PATHS)("rejects a compressed gRPC-Web message at %s", async (path) => {
     const headers = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" };
     const body = envelope(gzipSync(UNKNOWN), 1);
     const answer = await cheap(path, headers, body);
     expect(answer).toMatch(/grpc-status: 12\r\n/);
   });
 
-  it.each(PATHS)("reads no megabyte of unknown fields at %s", async (path) => {
+  it.each(PATHS)("rejects a megabyte of unknown fields at %s", async (path) => {
     const connect = { "content-type": "application/proto" };
     const answer = await cheap(path, connect, UNKNOWN);
     expect(answer).toMatch(/"code":"(resource_exhausted|unauthenticated)"/);
@@ -90,7 +90,7 @@ describe("Connect and gRPC-Web without a key", () => {
     expect(again).toMatch(/grpc-status: (8|16)\r\n/);
   });
 
-  it("reads no long message in a GET", async () => {
+  it("rejects a long message in a GET", async () => {
     const message = UNKNOWN.toString("base64url", 0, 18_000);
     const answer = await cheap(`${GET_HEALTH}?connect=v1&encoding=proto&base64=1&message=${message}`);
     expect(answer).toMatch(
@@ -98,14 +98,14 @@ describe("Connect and gRPC-Web without a key", () => {
     );
   });
 
-  it("reads as many unknown fields as a message may have, and keeps none", async () => {
+  it("skips unknown fields up to the message limit without storing them", async () => {
     const headers = { "content-type": "application/proto" };
     const body = UNKNOWN.subarray(0, 8 * 1024);
     const answer = await cheap(GET_HEALTH, headers, body);
     expect(answer).toMatch(/^200 /);
   });
 
-  it("compresses no answers, which would cost more than they do", async () => {
+  it("sends uncompressed responses to save CPU", async () => {
     const headers = { "accept-encoding": "br, gzip" };
     const path = "/toolgate.v1.ToolService/GetCapabilities?connect=v1&encoding=json&message=%7B%7D";
     const answer = await fetch(`${world.gateway.baseUrl}${path}`, { headers });
@@ -113,7 +113,7 @@ describe("Connect and gRPC-Web without a key", () => {
     expect((await answer.text()).length).toBeGreaterThan(1024);
   });
 
-  it("refuses a sign-in of a megabyte", async () => {
+  it("rejects a sign-in of a megabyte", async () => {
     const headers = { "content-type": "application/proto", origin: new URL(world.gateway.consoleUrl).origin };
     const body = randomBytes(16 * 1024);
     const path = "/console/rpc/toolgate.console.v1.SessionService/SignIn";

@@ -10,10 +10,10 @@ import { startWorld, type World } from "../support/world.ts";
 import { endOf, framed, rawCall, type CallEnd } from "../transport/grpc/raw-call.ts";
 
 const TIMES = 10;
-/** How much more than a `GET /health` a refused call may cost, with the client's part, and a message that both ends pass on. */
+/** Largest cost of a rejected call relative to `GET /health`, including the client's part. */
 const [RATIO, MESSAGE_RATIO] = [8, 24];
 const MB = 1024 * 1024;
-/** Unknown fields: 20 MB once they are kept. */
+/** Unknown fields: 20 MB when stored. */
 const UNKNOWN = Buffer.alloc(MB / 4, Buffer.from([0x78, 0]));
 const BOMB = framed(gzipSync(UNKNOWN), 1);
 const [CHECK, GET_HEALTH] = ["/grpc.health.v1.Health/Check", "/toolgate.v1.HealthService/GetHealth"];
@@ -52,7 +52,7 @@ describe("gRPC without a key", () => {
     await text(answer);
   }
 
-  /** Sends calls at once, none of which ends its half, while another caller asks for the health. */
+  /** Sends half-open calls at once while another client polls the health check. */
   async function held(
     calls: number,
     path: string,
@@ -75,19 +75,19 @@ describe("gRPC without a key", () => {
     return ends;
   }
 
-  it.each(PATHS)("refuses a compressed message at the head of %s", async (path) => {
+  it.each(PATHS)("rejects a compressed message by the headers of %s", async (path) => {
     const ends = await held(16, path, { "grpc-encoding": "gzip" }, BOMB);
     expect(new Set(ends.map((end) => end.status))).toEqual(new Set([status.UNIMPLEMENTED]));
     expect(ends[0]?.headers["grpc-accept-encoding"]).toBe("identity");
   });
 
-  it.each(PATHS)("does not wait for the rest of a long message at %s", async (path) => {
+  it.each(PATHS)("rejects a long message at %s without reading the rest", async (path) => {
     const ends = await held(16, path, {}, framed(UNKNOWN));
     const expected = path === CALL_TOOL ? status.UNAUTHENTICATED : status.RESOURCE_EXHAUSTED;
     expect(new Set(ends.map((end) => end.status))).toEqual(new Set([expected]));
   });
 
-  it("refuses a call with a bad key before a message is sent", async () => {
+  it("rejects a call with a bad key before a message is sent", async () => {
     const ends = await held(
       16,
       CALL_TOOL,
@@ -97,7 +97,7 @@ describe("gRPC without a key", () => {
     expect(new Set(ends.map((end) => end.status))).toEqual(new Set([status.UNAUTHENTICATED]));
   });
 
-  it("answers reflection from memory", async () => {
+  it("serves reflection from memory", async () => {
     const question = framed(Buffer.from("\x22\x18toolgate.v1.AuditService"));
     const streams = async () => {
       const stream = rawCall(session, REFLECTION);
@@ -109,7 +109,7 @@ describe("gRPC without a key", () => {
     expect(cost.cpuMs / health.cpuMs).toBeLessThan(RATIO);
   });
 
-  it("splits no binary metadata, and reads no long timeout", async () => {
+  it("ignores binary metadata and long timeouts", async () => {
     const headers = { "a-bin": ",".repeat(20_000), "grpc-timeout": "1".repeat(9_000) };
     const ask = async () => void (await endOf(rawCall(session, CALL_TOOL, headers)));
     await repeat(TIMES, ask);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it("replaces the sealing keys as the security page says, so that nothing the old ones sealed is good any more", async () => {
+it("rotates sealing keys as documented, so that old seals become invalid", async () => {
   const sql = /```sql\n([\s\S]*?)```/.exec(readFileSync("docs/explanation/security.md", "utf8"))?.[1] ?? "";
   const keys = async () =>
     (await query(world.database.url, "select version, octet_length(secret) as length from sealing_key")).rows;
@@ -47,7 +47,7 @@ it("replaces the sealing keys as the security page says, so that nothing the old
   expect((await post(xPayment(paid, quote.quote_id))).status).toBe(200);
 });
 
-it("adds and retires secrets of API keys as the page on keys says, so that no working key stops", async () => {
+it("adds and retires API key secrets as documented without breaking valid keys", async () => {
   const [add = "", retire = ""] = Array.from(
     readFileSync("docs/guides/keys.md", "utf8").matchAll(/```sql\n([\s\S]*?)```/g),
     ([, sql]) => sql,
@@ -73,7 +73,7 @@ it("adds and retires secrets of API keys as the page on keys says, so that no wo
   const { accountId } = old;
   const { secret } = await later.apiKeys.create({ accountId, name: "new", scopes: DEFAULT_SCOPES });
   expect(parseApiKey(secret)?.version).toBe(2);
-  // The gateway looks for an unknown version at most once a second.
+  // The gateway looks up an unknown version at most once a second.
   const status = async () =>
     (await world.get(undefined, "/receipts", { authorization: `Bearer ${secret}` })).status;
   await expect.poll(status).toBe(200);
@@ -81,7 +81,7 @@ it("adds and retires secrets of API keys as the page on keys says, so that no wo
 });
 
 it.each(["docs/guides/keys.md", "SECURITY.md"])(
-  "publishes the form of API keys in %s for secret scanners",
+  "documents the API key pattern in %s for secret scanners",
   async (page) => {
     const [published = ""] = /\\bsk-agent-\S+?\\b/.exec(readFileSync(page, "utf8")) ?? [];
     const { apiKey } = await world.agent();

@@ -13,7 +13,7 @@ import { Instances, run, type Instance } from "../instances/process.ts";
 import { secret } from "../support/record.ts";
 import { startGround, xPayment, type Agent, type Ground } from "../support/world.ts";
 
-/** Secrets of the kinds that there are, each once and different in every run. */
+/** One secret of each kind, different in every run. */
 const planted = {
   rpc: `rpc-${randomUUID()}`,
   inference: `inference-${randomUUID()}`,
@@ -31,7 +31,7 @@ let grpcAddress: string;
 let model: Awaited<ReturnType<typeof echoingModel>>;
 const instances = new Instances();
 
-/** A model server that refuses, and says of which key and which prompt. */
+/** A model server that rejects requests and echoes key and prompt. */
 async function echoingModel() {
   const server = createServer((request, response) => {
     const { authorization } = request.headers;
@@ -95,7 +95,7 @@ async function freePort(): Promise<number> {
 
 const password = () => new URL(ground.database.servingUrl).password;
 
-/** The names of the secrets that a text holds. */
+/** Returns the names of the secrets that a text contains. */
 function held(text: string): string[] {
   const all = { ...planted, agent: agent.apiKey, password: password() };
   return Object.entries(all).flatMap(([name, value]) => {
@@ -118,7 +118,7 @@ async function bodyOf(target: string, init: RequestInit): Promise<string> {
 
 const CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
 
-describe("no secret of a request is in an answer or in the log", () => {
+describe("secrets of a request", () => {
   const requests: readonly [string, () => readonly [target: string, init: RequestInit]][] = [
     ["a key that nobody made", () => ["/receipts", { headers: all() }]],
     [
@@ -187,7 +187,7 @@ describe("no secret of a request is in an answer or in the log", () => {
     expect(held(instance.log().slice(before))).toEqual([]);
   });
 
-  it("metadata over gRPC", async () => {
+  it("keeps gRPC metadata out of responses and log", async () => {
     const client = grpcClient(grpcAddress);
     const metadata = Object.fromEntries(
       Object.entries(all()).map(([name, value]) => [name.toLowerCase(), value]),
@@ -200,7 +200,7 @@ describe("no secret of a request is in an answer or in the log", () => {
     expect(held(`${String(error)} ${JSON.stringify(error)}`)).toEqual([]);
   });
 
-  it("an upstream that repeats the key that it refuses, though what it said is logged", async () => {
+  it("redacts a key that an upstream echoes in a logged error", async () => {
     const chat = {
       tool: "inference_chat",
       params: { model: "m1", messages: [{ role: "user", content: "hi" }], max_tokens: 5 },
@@ -211,7 +211,7 @@ describe("no secret of a request is in an answer or in the log", () => {
     expect([held(body), held(instance.log())]).toEqual([[], []]);
   });
 
-  it("an RPC endpoint that fails, though its failure is logged", async () => {
+  it("redacts keys of a failing RPC endpoint in the log", async () => {
     const buyer = { Authorization: `Bearer ${(await ground.agent()).apiKey}` };
     const [, body = ""] = (await bodyOf(...post("/v1/mcp/tools/call", CALL, buyer))).split("]] ");
     const { quote } = JSON.parse(body) as { quote: { quote_id: string } };
@@ -224,7 +224,7 @@ describe("no secret of a request is in an answer or in the log", () => {
   });
 });
 
-describe("no secret of the configuration is in what is printed", () => {
+describe("secrets of the configuration", () => {
   const settings = () => ({
     ...ground.settings,
     DATABASE_URL: ground.database.servingUrl,
@@ -232,7 +232,7 @@ describe("no secret of the configuration is in what is printed", () => {
     INFERENCE_API_KEY: planted.inference,
   });
 
-  it("by serve --print-config", async () => {
+  it("hides secrets in serve --print-config", async () => {
     const { exitCode, stdout, stderr } = await run(["serve", "--print-config", "--json"], settings());
     expect([exitCode, held(stdout + stderr)]).toEqual([0, []]);
   });
@@ -262,7 +262,7 @@ describe("no secret of the configuration is in what is printed", () => {
       () => ({ INFERENCE_BASE_URL: `http://u:${planted.inference}@h/v1` }),
     ],
     ["a treasury that is no address", () => ({ TREASURY_OWNER: planted.key })],
-  ])("by doctor and serve, with %s", async (_, change) => {
+  ])("hides secrets in doctor and serve, with %s", async (_, change) => {
     for (const command of ["doctor", "serve"]) {
       const { exitCode, stdout, stderr } = await run([command], { ...ground.settings, ...change() });
       expect(exitCode, stdout + stderr).not.toBe(0);
@@ -270,7 +270,7 @@ describe("no secret of the configuration is in what is printed", () => {
     }
   });
 
-  it("by a file that cannot be read, though it holds one", async () => {
+  it("hides the content of an unreadable file", async () => {
     const file = path.join(folder, "broken.yaml");
     await writeFile(
       file,
@@ -283,7 +283,7 @@ describe("no secret of the configuration is in what is printed", () => {
 });
 
 describe("the log", () => {
-  it("takes out what looks like a secret, and every configured one in whatever form", async () => {
+  it("redacts API keys, passwords and configured secrets in every encoding", async () => {
     const file = path.join(folder, "log");
     const hush = `hush "quoted" ${randomUUID()}`;
     const log = createLogger("info", { file, secrets: [hush] });

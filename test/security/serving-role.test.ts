@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** What the database says to a statement of the serving role; undefined: it was done. */
+/** Returns the database error for a statement of the serving role; undefined when it succeeds. */
 async function refusal(statement: string): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: database.servingUrl });
   await client.connect();
@@ -35,7 +35,7 @@ async function refusal(statement: string): Promise<string | undefined> {
   }
 }
 
-/** Every table of the schema, as it is, so that a new one is looked at too. */
+/** Every table of the schema, so that new tables are checked too. */
 async function tables(): Promise<{ name: string; column: string }[]> {
   const { rows } = await query(
     database.url,
@@ -45,17 +45,19 @@ async function tables(): Promise<{ name: string; column: string }[]> {
   return rows as { name: string; column: string }[];
 }
 
-/** What may be written past the functions: accounts without a balance, keys, what people at the console begin, and what operators do. */
+/**
+ * Inserts allowed without functions: accounts without a balance, keys, console sign-ins and operator actions.
+ */
 const MAY_INSERT = [
   ...["account", "api_key", "api_key_secret", "console_session", "deposit", "key_use", "operator_action"],
   ...["sealing_key", "sign_in_challenge"],
 ];
 
-/** What is over is deleted. Who may do that may lock the table too. */
+/** Expired rows are deleted; a role that may delete may also lock the table. */
 const MAY_DELETE = ["console_session", "sign_in_challenge"];
 
 describe("the role that gateways serve with", () => {
-  it("may change, empty and lock no table as a whole, whichever there is", async () => {
+  it("cannot change, truncate or lock any table", async () => {
     const all = await tables();
     expect(all.length).toBeGreaterThan(10);
     for (const { name, column } of all) {
@@ -78,7 +80,7 @@ describe("the role that gateways serve with", () => {
     }
   });
 
-  it("may add rows to a few tables only, and a balance to none", async () => {
+  it("inserts into listed tables only, and never a balance", async () => {
     for (const { name } of await tables()) {
       if (MAY_INSERT.includes(name)) continue;
       const statement = `insert into ${name} default values`;
@@ -151,7 +153,7 @@ describe("the role that gateways serve with", () => {
     ["files and programs", `copy (select 1) to '/tmp/mine'`],
     ["files and programs", `copy (select 1) to program 'id'`],
     ["files and programs", `select lo_import('/etc/passwd')`],
-  ])("has no way to %s: %s", async (_, statement) => {
+  ])("cannot %s: %s", async (_, statement) => {
     const name = new URL(database.url).pathname.slice(1);
     const said = await refusal(statement.replace("$db", name));
     expect(said).toMatch(
@@ -159,14 +161,14 @@ describe("the role that gateways serve with", () => {
     );
   });
 
-  it("cannot have a function of the ledger work on tables of its own", async () => {
+  it("cannot redirect ledger functions to its own tables", async () => {
     const said = await refusal(
       `set search_path = pg_temp, public; create temporary table account (id uuid, available bigint)`,
     );
     expect(said).toMatch(DENIED);
   });
 
-  it("reads no table that is not needed to serve", async () => {
+  it("reads only the tables that serving needs", async () => {
     const { rows } = await query(
       database.url,
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
@@ -179,7 +181,7 @@ describe("the role that gateways serve with", () => {
 describe("migrate --grant-to", () => {
   const name = () => `role_${randomBytes(6).toString("hex")}`;
 
-  /** A role and a database that are gone after. */
+  /** Creates a role and a database and drops them afterwards. */
   async function withRole(attributes: string, use: (role: string) => Promise<void>): Promise<void> {
     const role = name();
     await query(database.url, `create role ${role} ${attributes}`);
@@ -203,7 +205,7 @@ describe("migrate --grant-to", () => {
     return { exitCode, told: stdout + stderr };
   }
 
-  it("gives the same rights however often it is asked, and takes away what was too much", async () => {
+  it("grants the same rights when repeated and revokes others", async () => {
     await withRole("login password 'hush'", async (role) => {
       const rights = async () =>
         (
@@ -240,7 +242,7 @@ describe("migrate --grant-to", () => {
       "login in role pg_execute_server_program",
       /is a superuser or nearly one/,
     ],
-  ])("refuses %s, and changes nothing", async (_, attributes, says) => {
+  ])("rejects %s and changes nothing", async (_, attributes, says) => {
     await withRole(attributes, async (role) => {
       const { exitCode, told } = await grantTo(role);
       expect([exitCode, told]).toEqual([1, expect.stringMatching(says)]);
@@ -252,7 +254,7 @@ describe("migrate --grant-to", () => {
     });
   });
 
-  it("refuses the owner of the tables, a member of it, and who could still write through PUBLIC or another role", async () => {
+  it("rejects table owners, their members, and roles with write access through PUBLIC or membership", async () => {
     await withRole("login", async (owner) => {
       await query(database.url, `create table theirs (x int); alter table theirs owner to ${owner}`);
       expect((await grantTo(owner)).told).toMatch(/owns tables of this database/);
@@ -268,7 +270,7 @@ describe("migrate --grant-to", () => {
           /could still delete on receipt, through PUBLIC or a role/,
         );
       });
-      // It has the right once it says: set role.
+      // The role has the right after: set role.
       await withRole(`login noinherit in role ${group}`, async (member) => {
         expect((await grantTo(member)).told).toMatch(
           /could still delete on receipt, through PUBLIC or a role/,
@@ -280,7 +282,7 @@ describe("migrate --grant-to", () => {
     await query(database.url, "revoke update on run from public");
   });
 
-  it("refuses who could still write single columns through PUBLIC or another role, beyond those that serving needs", async () => {
+  it("rejects roles with write access to other columns through PUBLIC or membership", async () => {
     await query(
       database.url,
       "grant insert (id, wallet), update (burst) on account to public; grant select (amount) on transfer to public",
@@ -309,7 +311,7 @@ describe("migrate --grant-to", () => {
     expect(told).not.toMatch(/burst|\(id\)/);
   });
 
-  it("says what to do about a role that does not exist, and about rights that it lacks itself", async () => {
+  it("explains a missing role and missing rights", async () => {
     expect(await grantTo("nobody_at_all")).toEqual({
       exitCode: 1,
       told: "--grant-to: there is no role nobody_at_all; create it first: create role … login password '…'\n",
@@ -320,7 +322,7 @@ describe("migrate --grant-to", () => {
     });
   });
 
-  it("takes a name as a name, whatever is in it", async () => {
+  it("quotes any role name", async () => {
     const role = `x"; drop table account; --${randomBytes(3).toString("hex")}`;
     await query(database.url, `create role ${pg.escapeIdentifier(role)} login`);
     expect((await grantTo(role)).exitCode).toBe(0);
@@ -330,7 +332,7 @@ describe("migrate --grant-to", () => {
     );
   });
 
-  it("brings an empty database to the schema first", async () => {
+  it("migrates an empty database before it grants", async () => {
     const server = inject("postgresUrl");
     const empty = name();
     await query(server, `create database ${empty}`);

@@ -16,7 +16,7 @@ const asSuperuser = () => ({ ...ground.settings, DATABASE_URL: ground.database.u
 const WARNING =
   /DATABASE_URL: its role \S+ is a superuser, so that .* serve with a role of its own \(migrate --grant-to\)/;
 
-/** The same chain, under an address that is not this machine's own. */
+/** The same chain under a non-loopback address. */
 const asRemote = () => ({
   ...ground.settings,
   SOLANA_RPC_URLS: (ground.settings["SOLANA_RPC_URLS"] ?? "").replace("127.0.0.1", "0.0.0.0"),
@@ -24,7 +24,7 @@ const asRemote = () => ({
 const ALONE = /SOLANA_RPC_URLS: 0\.0\.0\.0:\d+ is the only endpoint, so that its word alone decides/;
 
 describe("doctor", () => {
-  it("warns of a superuser, and takes it for no problem", async () => {
+  it("doctor warns about a superuser without a problem", async () => {
     const { exitCode, stdout } = await run(["doctor", "--json"], asSuperuser());
     expect([exitCode, JSON.parse(stdout)]).toEqual([
       0,
@@ -33,7 +33,7 @@ describe("doctor", () => {
     expect((await run(["doctor"], asSuperuser())).stdout).toMatch(/^- warning: DATABASE_URL: /);
   });
 
-  it("warns where one endpoint alone decides", async () => {
+  it("doctor warns when a single endpoint decides", async () => {
     const { exitCode, stdout } = await run(["doctor", "--json"], asRemote());
     expect([exitCode, JSON.parse(stdout)]).toEqual([
       0,
@@ -41,7 +41,7 @@ describe("doctor", () => {
     ]);
   });
 
-  it("finds everything that is on fine with a role of its own, and lists what is off and what that means", async () => {
+  it("doctor accepts a separate role and lists disabled features", async () => {
     const { exitCode, stdout } = await run(["doctor"], {
       ...{ ...ground.settings, SANDBOX_ISOLATION: "off", FEE_PAYER_KEYPAIR: "" },
     });
@@ -56,13 +56,13 @@ describe("doctor", () => {
 });
 
 describe("serve", () => {
-  it("warns of a superuser in its log, and not of a role of its own", async () => {
+  it("serve logs a warning about a superuser, not about a separate role", async () => {
     const [mighty, bound] = [await instances.serve(asSuperuser()), await instances.serve(ground.settings)];
     expect(mighty.log()).toMatch(WARNING);
     expect(bound.log()).not.toMatch(/superuser|owns the tables|only endpoint/);
   });
 
-  it("warns in its log where one endpoint alone decides", async () => {
+  it("serve logs a warning when a single endpoint decides", async () => {
     expect((await instances.serve(asRemote())).log()).toMatch(ALONE);
   });
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Stranger } from "../support/stranger.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** What a request without a key costs beside GET /health, in CPU time of the thread that answers all. */
+/** CPU cost of requests without a key relative to GET /health. */
 
 const PAGE = "https://app.example";
 /** A head may have 32 KiB. */
@@ -57,7 +57,7 @@ const DEEP = "[".repeat(500_000) + "]".repeat(500_000);
 const JSON_OF_A_MEGABYTE = ["Content-Type: application/json", `Content-Length: ${DEEP.length}`];
 const CHUNKED = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
 
-/** At most so many times GET /health: those that end the connection cost a new one. */
+/** Largest cost relative to GET /health; closing the connection costs a new one. */
 const [KEPT, CLOSED] = [4, 10];
 
 it.each([
@@ -78,7 +78,7 @@ it.each([
   ["a call", post("/v1/mcp/tools/call", "{}"), "401", CLOSED],
   ["a call with a body of a megabyte", post("/v1/mcp/tools/call", " ".repeat(1_000_000)), "401", 2 * CLOSED],
   ["nothing that could be read", "what?\r\n\r\n", "400", CLOSED],
-])("a stranger who asks for %s costs little", async (_, text, status, most) => {
+])("serves %s cheaply without a key", async (_, text, status, most) => {
   const { ratio, statuses } = await stranger.timesAsMuch(text, get("/health"), most);
   expect(statuses).toEqual([status]);
   expect(ratio).toBeLessThan(most);
@@ -105,12 +105,12 @@ describe("a head of 31 KB costs little", () => {
   });
 });
 
-it("a body of a megabyte is refused by a method that needs no key", async () => {
+it("rejects a body of a megabyte for a method without a key", async () => {
   const { statuses } = await stranger.costOf(get("/health", ...JSON_OF_A_MEGABYTE) + DEEP, 4);
   expect(statuses).toEqual(["413"]);
 });
 
-it("a body that a document does not read ends the connection", async () => {
+it("ends the connection after an unread document body", async () => {
   const sent = request(`${world.gateway.baseUrl}/openapi.json`, { headers: { "content-length": 1 } }).end(
     "x",
   );
@@ -119,18 +119,18 @@ it("a body that a document does not read ends the connection", async () => {
   expect(answer.headers.connection).toBe("close");
 });
 
-/** The first 64 KiB are read before it is known that nobody wants them, and cost up to 300 times GET /health. */
+/** The first 64 KiB are read before the rest is dropped, and cost up to 300 times GET /health. */
 it.each([
   ["a document", "/openapi.json", "200"],
   ["health", "/health", "413"],
-])("a body in chunks of a byte that is sent to %s is not read to its end", async (_, path, status) => {
+])("stops reading a body in 1-byte chunks sent to %s", async (_, path, status) => {
   const text = get(path, ...CHUNKED) + "1\r\n \r\n".repeat(500_000);
   const { ratio, statuses } = await stranger.timesAsMuch(text, get("/health"), 500, 4);
   expect(statuses).toEqual([status]);
   expect(ratio).toBeLessThan(500);
 });
 
-it("many callers who ask for documents and read none take neither time nor memory of their own", async () => {
+it("serves documents to clients that never read without extra time or memory", async () => {
   const [connections, pipelined] = [50, 32];
   const before = { memory: process.memoryUsage().arrayBuffers, cpu: process.threadCpuUsage() };
   const sockets = Array.from({ length: connections }, () => connect(port, "127.0.0.1").pause());
@@ -141,6 +141,6 @@ it("many callers who ask for documents and read none take neither time nor memor
   const memory = process.memoryUsage().arrayBuffers - before.memory;
   for (const socket of sockets) socket.destroy();
   expect((user + system) / (connections * pipelined * health)).toBeLessThan(3);
-  // One answer of each connection would be 4 MB; all of them 120.
+  // One response per connection would be 4 MB; all of them 120.
   expect(memory).toBeLessThan(2_000_000);
 });

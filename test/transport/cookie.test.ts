@@ -4,12 +4,12 @@ import { cookieFormOf, tokenFromCookie } from "../../src/transport/console-serve
 const form = cookieFormOf(new URL("https://gateway.example/console"));
 const [OWN, OTHER] = ["o".repeat(43), "x".repeat(43)];
 
-/** What is found in a Cookie header, which Node reads as Latin-1. */
+/** Returns the token of a Cookie header, which Node reads as Latin-1. */
 const found = (cookie: string) =>
   form && tokenFromCookie(Buffer.from(cookie, "latin1").toString("latin1"), form);
 
 describe("the session's cookie", () => {
-  it("is found among others, however browsers set them apart", () => {
+  it("finds the session cookie among others", () => {
     for (const cookie of [
       `__Host-toolgate_session=${OWN}`,
       `a=1; __Host-toolgate_session=${OWN}; b=2`,
@@ -19,13 +19,13 @@ describe("the session's cookie", () => {
       expect(found(cookie), JSON.stringify(cookie)).toBe(OWN);
   });
 
-  it("is none when there are two", () => {
+  it("rejects two session cookies", () => {
     expect(found(`__Host-toolgate_session=${OWN}; __Host-toolgate_session=${OTHER}`)).toBeUndefined();
   });
 
-  // A browser holds to the prefix what is named so, and lets any host of the site set what is named almost so.
+  // Browsers enforce the `__Host-` prefix only for exact names; a sibling host may set similar ones.
   it.each(["\u00A0", "\u000B", "\u000C", "\uFEFF", "\u0085", "\u2003", "__host-", "$"])(
-    "is not another one whose name begins with %j",
+    "ignores a cookie whose name starts with %j",
     (before) => {
       const name = before === "__host-" ? "__host-toolgate_session" : `${before}__Host-toolgate_session`;
       for (const bytes of [name, Buffer.from(name, "utf8").toString("latin1")]) {

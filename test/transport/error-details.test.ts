@@ -9,9 +9,9 @@ function tell(thrown: unknown) {
   return { logged, failure: failureOf(thrown, "req_1", { error: (fields) => void logged.push(fields) }) };
 }
 
-describe("what is told of an error", () => {
+describe("an error of a call", () => {
   it.each(Object.keys(ERRORS) as ErrorCode[])(
-    "is its code, message and status for %s, and nothing is logged",
+    "returns code, message and status of %s without logging",
     (code) => {
       const { failure, logged } = tell(new ToolgateError(code, "do this", { retryAfterSeconds: 2 }));
       expect(failure).toMatchObject({ rpc: ERRORS[code].rpc, error: { status: ERRORS[code].status } });
@@ -25,7 +25,7 @@ describe("what is told of an error", () => {
   );
 
   it.each([new TypeError("secret"), "secret", undefined, { secret: 1 }])(
-    "is only INTERNAL for %j, which is logged with the request id",
+    "returns INTERNAL for %j and logs it with the request id",
     (thrown) => {
       const { failure, logged } = tell(thrown);
       expect(failure.error).toMatchObject({ code: "INTERNAL", status: 500 });
@@ -34,7 +34,7 @@ describe("what is told of an error", () => {
     },
   );
 
-  it("keeps what lies behind an error of ours to the log, which is told once", () => {
+  it("logs the hidden cause of a known error once", () => {
     const bug = new TypeError("secret");
     const error = new ToolgateError("TOOL_FAILED", "the tool failed", { cause: bug });
     const { failure, logged } = tell(error);
@@ -47,30 +47,30 @@ describe("what is told of an error", () => {
     expect(tell(new DetailedError(new ToolgateError("UNAVAILABLE", "away"), detail)).logged).toEqual([]);
   });
 
-  it("is not logged where the caller is at fault", () => {
+  it("does not log client errors", () => {
     expect(tell(new ToolgateError("INVALID_REQUEST", "do this", { cause: new Error("why") })).logged).toEqual(
       [],
     );
   });
 
-  it("is text that every door can send", () => {
+  it("returns text that every transport can send", () => {
     const { failure } = tell(new ToolgateError("TOOL_FAILED", "it said \ud83d, half a sign"));
     expect(failure.error.message).toBe("it said \ufffd, half a sign");
   });
 
-  it("is CANCELLED for an abort, which is not logged", () => {
+  it("returns CANCELLED for an abort without logging", () => {
     const { failure, logged } = tell(new DOMException("gone", "AbortError"));
     expect(failure).toMatchObject({ rpc: "CANCELLED", error: { code: "CANCELLED", status: 499 } });
     expect(logged).toEqual([]);
   });
 
-  it("is DEADLINE_EXCEEDED over gRPC for a deadline that passed", () => {
+  it("returns DEADLINE_EXCEEDED over gRPC after a deadline", () => {
     const { failure, logged } = tell(new DOMException("late", "TimeoutError"));
     expect(failure).toMatchObject({ rpc: "DEADLINE_EXCEEDED", error: { code: "CANCELLED" } });
     expect(logged).toEqual([]);
   });
 
-  it("has the challenge where a key is missing, and the rate where it is spent", () => {
+  it("returns WWW-Authenticate for a missing key and rate headers when rate limited", () => {
     expect(tell(new ToolgateError("UNAUTHORIZED", "no")).failure.headers).toEqual([
       ["www-authenticate", 'Bearer realm="toolgate"'],
     ]);

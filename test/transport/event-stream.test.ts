@@ -10,7 +10,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { EventStream } from "../../src/transport/http/event-stream.ts";
 
-/** An answer as server-sent events, over a real connection. */
+/** Server-sent events over a real connection. */
 
 let server: Server;
 let streams: EventStream[];
@@ -38,7 +38,7 @@ async function begin(): Promise<{ response: IncomingMessage; stream: EventStream
   const request = startRequest({ port: address.port, host: "127.0.0.1" });
   request.end();
   request.on("error", () => {});
-  // The head is on its way as soon as something follows it.
+  // Node sends the headers with the first event.
   await vi.waitFor(() => expect(streams).toHaveLength(1), { timeout: 30_000 });
   const [stream] = streams;
   if (!stream) throw new Error("no stream");
@@ -51,7 +51,7 @@ async function begin(): Promise<{ response: IncomingMessage; stream: EventStream
   return { response, stream, received: () => received };
 }
 
-it("is a head, messages and the answer, after which nothing comes", async () => {
+it("sends headers, events and the final response", async () => {
   const { response, stream, received } = await begin();
   expect(response.headers).toMatchObject({ "content-type": "text/event-stream", "x-own": "yes" });
   const ended = once(response, "end");
@@ -62,7 +62,7 @@ it("is a head, messages and the answer, after which nothing comes", async () => 
   expect(received()).toBe('event: message\ndata: {"n":1}\n\nevent: message\ndata: {"text":"a\\n\\nb"}\n\n');
 });
 
-it("says something now and then while there is nothing to say, until it ends", async () => {
+it("sends keep-alive comments until it ends", async () => {
   const { stream, received } = await begin();
   vi.advanceTimersByTime(31_000);
   await vi.waitFor(() => expect(received().split(": \n\n")).toHaveLength(3), { timeout: 30_000 });
@@ -70,7 +70,7 @@ it("says something now and then while there is nothing to say, until it ends", a
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("lets go of a caller that has gone", async () => {
+it("stops when the client disconnects", async () => {
   const { response, stream } = await begin();
   response.destroy();
   await vi.waitFor(() => expect(vi.getTimerCount()).toBe(0), { timeout: 30_000 });
@@ -78,12 +78,12 @@ it("lets go of a caller that has gone", async () => {
   stream.end({});
 });
 
-it("keeps next to nothing for a caller that does not read", async () => {
+it("buffers almost nothing for a client that does not read", async () => {
   const { response, stream } = await begin();
   response.pause();
   response.socket.pause();
   const [kept] = responses;
-  // What the system takes for the connection is a few megabytes; this is 64.
+  // The system buffers a few megabytes; this is 64.
   for (let sent = 0; sent < 1_000; sent++) {
     stream.send({ text: "x".repeat(64 * 1024) });
     if (sent % 10 === 0) await turn();

@@ -6,7 +6,7 @@ import { systemRandom } from "../../src/system.ts";
 import { ExportHandler, type MinimumRate } from "../../src/transport/exports/export-handler.ts";
 import type { ExportFile } from "../../src/transport/exports/export-file.ts";
 
-/** The door to files on a server of its own, at which everybody is let in as that account. */
+/** The export handler on its own server; authenticates every request as that account. */
 export async function serveExports(accountId: string, files: readonly ExportFile[], leastPace?: MinimumRate) {
   const logged: unknown[] = [];
   const caller = {
@@ -38,7 +38,7 @@ export async function serveExports(accountId: string, files: readonly ExportFile
   const port = typeof address === "object" && address ? address.port : 0;
   return {
     door,
-    /** What the door told of failures. */
+    /** Logged failures. */
     logged,
     port,
     get: (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init),

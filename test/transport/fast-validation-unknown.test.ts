@@ -25,7 +25,7 @@ import {
 } from "#gen/buf/validate/validate_pb.ts";
 import { fastValidator } from "../../src/transport/fast-validation.ts";
 
-/** A message of one field, which is a string or holds one, with rules. */
+/** Returns a message with one string field and these rules. */
 function messageWith(rules: FieldRules, typeName = ""): DescMessage {
   const options = create(FieldOptionsSchema);
   setExtension(options, fieldRules, rules);
@@ -63,7 +63,7 @@ const SOME = new Map<ScalarType, unknown>([
   [ScalarType.UINT64, 1n],
 ]);
 
-/** Sets some value that is not the one a field has anyway. */
+/** Sets a value that is not the default. */
 function set(rules: ReflectMessage, field: DescField): void {
   if (field.fieldKind === "list")
     rules.get(field).add(field.listKind === "message" ? reflect(field.message) : "x");
@@ -75,20 +75,23 @@ function set(rules: ReflectMessage, field: DescField): void {
 const others = (schema: DescMessage, known: readonly string[]) =>
   schema.fields.filter(({ name }) => !known.includes(name)).map((field) => [field.name, field] as const);
 
-describe("the quick look at plain rules leaves a message to the full ones", () => {
-  it("unless it knows all of them", () => {
+describe("fast validation", () => {
+  it("accepts only messages whose rules it knows", () => {
     const rules = stringRules({ minLen: 1n, maxLen: 9n, pattern: "^x" });
     expect(fastValidator(messageWith({ ...rules, required: true }))).toBeDefined();
   });
 
-  it.each(others(FieldRulesSchema, ["required", "string"]))("with the rule %s of a field", (_, field) => {
-    const rules = create(FieldRulesSchema);
-    set(reflect(FieldRulesSchema, rules), field);
-    expect(fastValidator(messageWith(rules))).toBeUndefined();
-  });
+  it.each(others(FieldRulesSchema, ["required", "string"]))(
+    "skips messages with the field rule %s",
+    (_, field) => {
+      const rules = create(FieldRulesSchema);
+      set(reflect(FieldRulesSchema, rules), field);
+      expect(fastValidator(messageWith(rules))).toBeUndefined();
+    },
+  );
 
   it.each(others(StringRulesSchema, ["min_len", "max_len", "pattern"]))(
-    "with the rule %s of a string",
+    "skips messages with the string rule %s",
     (_, field) => {
       const value = create(StringRulesSchema);
       set(reflect(StringRulesSchema, value), field);
@@ -96,7 +99,7 @@ describe("the quick look at plain rules leaves a message to the full ones", () =
     },
   );
 
-  it("with rules of somebody else's, which are extensions", () => {
+  it("skips messages with extension rules", () => {
     const own = { $unknown: [{ no: 1161, wireType: 0, data: Uint8Array.of(1) }] };
     const strings = Object.assign(create(StringRulesSchema, { minLen: 1n }), own);
     expect(fastValidator(messageWith(stringRules(strings)))).toBeUndefined();
@@ -105,7 +108,7 @@ describe("the quick look at plain rules leaves a message to the full ones", () =
     ).toBeUndefined();
   });
 
-  it("with rules of a string that is wrapped into a message", () => {
+  it("skips messages with string rules on a wrapper", () => {
     expect(
       fastValidator(messageWith(stringRules({ minLen: 5n }), ".google.protobuf.StringValue")),
     ).toBeUndefined();

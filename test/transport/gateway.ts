@@ -30,7 +30,6 @@ import { MemoryLedger } from "./memory-ledger.ts";
 import { TestTools } from "./test-tools.ts";
 import { unlimitedWork } from "../app/context.ts";
 
-/** Largest request of the test gateway, bytes. */
 export const BODY_LIMIT = 64 * 1024;
 
 export const PAYMENT = {
@@ -45,7 +44,7 @@ export const PAYMENT = {
 const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
 const clock = { now: () => Date.now() };
 
-/** The doors over everything below them, but for database and chain, which are in memory. @param limits of gRPC, other than usual */
+/** All transports with an in-memory ledger and chain. @param limits overrides the gRPC limits */
 export async function startGateway(limits: Partial<GrpcLimits> = {}) {
   const ledger = new MemoryLedger();
   const tools = new TestTools();
@@ -138,7 +137,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
     prefixes: door.prefixes,
     grpcAddress: `127.0.0.1:${grpcPort}`,
     baseUrl: `http://127.0.0.1:${port}`,
-    /** Makes a caller with a balance in micro-USD. */
+    /** Creates a caller with a balance in micro-USD. */
     key({
       balance = 0n,
       scopes = SCOPES,

@@ -27,13 +27,12 @@ import {
   type ServiceError,
 } from "@grpc/grpc-js";
 
-/** What a call with grpc-js brings back. */
+/** Result of a grpc-js call. */
 export interface GrpcAnswer<O extends DescMessage> {
   message: MessageShape<O>;
   headers: Metadata;
 }
 
-/** How to call. */
 export interface GrpcCallOptions extends CallOptions {
   metadata?: Record<string, string>;
   signal?: AbortSignal;
@@ -70,7 +69,7 @@ export function callGrpc<I extends DescMessage, O extends DescMessage>(
   });
 }
 
-/** The ServiceError that a call ends with. */
+/** Returns the ServiceError of a failing call. */
 export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   try {
     await call;
@@ -80,7 +79,7 @@ export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   expect.unreachable("the call was expected to fail");
 }
 
-/** google.rpc.Status, described here once more, so that what the server writes by hand is read by an independent codec. */
+/** google.rpc.Status declared independently, to check the server's hand-written encoding. */
 const { STRING, INT32, MESSAGE } = Type;
 const statusFile = create(FileDescriptorProtoSchema, {
   name: "google/rpc/status.proto",
@@ -109,14 +108,14 @@ const registry = createFileRegistry(
 );
 const StatusSchema = registry.getMessage("google.rpc.Status");
 
-/** The google.rpc.Status that came with an error. */
+/** Returns the google.rpc.Status of an error. */
 export function statusDetails(error: ServiceError): { code: number; message: string; details: Any[] } {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
   if (!StatusSchema || !Buffer.isBuffer(bytes)) throw new Error("there are no status details");
   return fromBinary(StatusSchema, bytes) as unknown as { code: number; message: string; details: Any[] };
 }
 
-/** The one detail of an error. */
+/** Returns the single detail of an error. */
 export function detailOf<D extends DescMessage>(error: ServiceError, schema: D): MessageShape<D> {
   const { details } = statusDetails(error);
   const detail = details.length === 1 && details[0] && anyUnpack(details[0], schema);

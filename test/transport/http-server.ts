@@ -14,10 +14,10 @@ import { BODY_LIMIT, type Gateway } from "./gateway.ts";
 
 const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
 
-/** A document of this many bytes is at `/large`: more than the system keeps for a reader. */
+/** Size of the document at `/large`: more than the system buffers. */
 const LARGE = 16 * 1024 * 1024;
 
-/** The HTTP/1.1 door in front of a gateway, but for its console. */
+/** An HTTP/1.1 server for a test gateway, without the console. */
 export async function openHttpDoor(
   { pipeline, catalogue, door }: Gateway,
   limits: Partial<ConnectionLimits>,

@@ -44,9 +44,9 @@ function arriving(authorization: string | undefined): Credentials {
   return { authorization, peer: "192.0.2.1", forwardedFor: undefined };
 }
 
-describe("access", () => {
+describe("key authentication", () => {
   it.each(["Bearer sk-agent-good", "bearer sk-agent-good", "BEARER   sk-agent-good"])(
-    "lets %j in, and takes from its bucket",
+    "accepts %j and consumes its rate",
     async (header) => {
       const { access: door, taken } = access();
       expect(await door.authenticate("required", arriving(header))).toEqual({ caller, rate: allowed });
@@ -65,7 +65,7 @@ describe("access", () => {
     "Bearer sk-agent-good, Bearer sk-agent-good",
     "Bearer sk-user-1",
     `Bearer sk-agent-${"x".repeat(300)}`,
-  ])("refuses %j without asking the database", async (header) => {
+  ])("rejects %j without a database query", async (header) => {
     const { access: door, asked, taken } = access();
     await expect(door.authenticate("required", arriving(header))).rejects.toMatchObject({
       code: "UNAUTHORIZED",
@@ -74,7 +74,7 @@ describe("access", () => {
     expect([asked, taken]).toEqual([[], []]);
   });
 
-  it("refuses an unknown key, and takes from no bucket", async () => {
+  it("rejects an unknown key without consuming a rate", async () => {
     const { access: door, taken } = access();
     await expect(door.authenticate("required", arriving("Bearer sk-agent-bad"))).rejects.toMatchObject({
       code: "UNAUTHORIZED",
@@ -83,7 +83,7 @@ describe("access", () => {
     expect(taken).toEqual([]);
   });
 
-  it("never repeats a key in what it says", async () => {
+  it("never includes the key in errors", async () => {
     const { access: door } = access();
     await expect(
       door.authenticate("required", arriving("Bearer sk-agent-secret1")),
@@ -97,7 +97,7 @@ describe("access", () => {
     );
   });
 
-  it("says when to come back", async () => {
+  it("returns retry-after when rate limited", async () => {
     const decision = { ...allowed, allowed: false, remaining: 0, retryAfterSeconds: 4 };
     const error: unknown = await access(decision)
       .access.authenticate("required", arriving("Bearer sk-agent-good"))
@@ -106,7 +106,7 @@ describe("access", () => {
     expect(error).toMatchObject({ code: "RATE_LIMITED", status: 429, retryAfterSeconds: 4, rate: decision });
   });
 
-  it("asks nobody where no key is wanted, even if one was sent", async () => {
+  it("ignores keys for methods that need none", async () => {
     const { access: door, asked } = access();
     expect(await door.authenticate("none", arriving("Bearer sk-agent-bad"))).toEqual({
       caller: undefined,
@@ -115,7 +115,7 @@ describe("access", () => {
     expect(asked).toEqual([]);
   });
 
-  it("takes a key where it is optional, but no bad one", async () => {
+  it("accepts an optional key but rejects a bad one", async () => {
     const { access: door } = access();
     expect(await door.authenticate("optional", arriving(undefined))).toEqual({
       caller: undefined,

@@ -20,7 +20,7 @@ interface Entry {
   receipt: Receipt | undefined;
 }
 
-/** A ledger in memory, as far as the doors need one: their tests are about what travels, not about money. */
+/** An in-memory ledger for tests of the transports, without real accounting. */
 export class MemoryLedger implements Ledger {
   readonly balances = new Map<string, MicroUsd>();
   readonly entries: Entry[] = [];

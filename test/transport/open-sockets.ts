@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** How many TCP connections this process has open, both ends of its own counted. */
+/** Returns the number of open TCP sockets of this process, both ends counted. */
 export function openSockets(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
 }

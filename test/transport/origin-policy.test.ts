@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { OriginPolicy } from "../../src/transport/http/origin-policy.ts";
 
-/** Which pages may call the MCP endpoint, by where the gateway listens and by what its operator says. */
-
 const PUBLIC = "https://gateway.example.com";
 const LISTED = "https://app.example.com";
 
@@ -13,7 +11,7 @@ function answer(
   const guard = new OriginPolicy({ host: where.host, publicUrl: where.publicUrl, origins: [LISTED] });
   try {
     guard.require({ headers });
-    // Asked again it must not have forgotten what it looks for.
+    // The second call uses the cached Host.
     guard.require({ headers: { ...headers, origin: LISTED } });
     return "let in";
   } catch (error) {
@@ -21,14 +19,14 @@ function answer(
   }
 }
 
-describe("a gateway that everyone can reach", () => {
+describe("a public gateway", () => {
   const where = { host: "0.0.0.0", publicUrl: `${PUBLIC}/base` };
 
-  it("takes any name", () => {
+  it("accepts any Host on a public gateway", () => {
     expect(answer(where, { host: "anything.example.com:81" })).toBe("let in");
   });
 
-  it("takes pages of its own origin and of those that are listed, and no others", () => {
+  it("accepts its own and listed origins only", () => {
     expect(answer(where, { origin: PUBLIC, host: "x" })).toBe("let in");
     expect(answer(where, { origin: LISTED, host: "x" })).toBe("let in");
     for (const origin of [
@@ -43,7 +41,7 @@ describe("a gateway that everyone can reach", () => {
 });
 
 describe.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("a gateway on %s", (host) => {
-  it("is known by this machine's names and its public one", () => {
+  it("accepts loopback names and the public name", () => {
     const where = { host, publicUrl: PUBLIC };
     for (const name of [
       "localhost:1",
@@ -58,7 +56,7 @@ describe.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("a gateway on %s",
     expect(answer({ host }, { host: "gateway.example.com" })).toBe("Host refused");
   });
 
-  it("takes pages of this machine", () => {
+  it("accepts loopback origins", () => {
     expect(answer({ host }, { origin: "http://localhost:3000", host: "localhost" })).toBe("let in");
     expect(answer({ host }, { origin: PUBLIC, host: "localhost" })).toBe("Origin refused");
   });

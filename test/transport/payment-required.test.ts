@@ -30,7 +30,7 @@ describe("an unpaid call of a paid tool", () => {
     await gateway.close();
   });
 
-  it("is FAILED_PRECONDITION with the offer as detail for a grpc-js client", async () => {
+  it("returns FAILED_PRECONDITION with the offer as detail to grpc-js", async () => {
     const error = await failureOf(
       callGrpc(client, ToolService.method.callTool, call, { metadata: { authorization } }),
     );
@@ -54,7 +54,7 @@ describe("an unpaid call of a paid tool", () => {
     ],
     ["a gRPC-Web client", () => createGrpcWebTransport({ baseUrl: gateway.baseUrl, httpVersion: "1.1" })],
   ];
-  it.each(transports)("is failed_precondition with the offer as detail for %s", async (_name, make) => {
+  it.each(transports)("returns failed_precondition with the offer as detail to %s", async (_name, make) => {
     const error = await createClient(ToolService, make())
       .callTool(call, { headers: { authorization } })
       .then(() => undefined, ConnectError.from);

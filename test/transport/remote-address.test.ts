@@ -22,11 +22,11 @@ describe("the client's address", () => {
     ["::ffff:192.0.2.1", 1, "192.0.2.1"],
     ["192.0.2.1.evil.example", 1, PEER],
     ["0x7f.1", 1, PEER],
-  ])("with X-Forwarded-For %j behind %i proxies is %s", (forwardedFor, proxies, address) => {
+  ])("reads X-Forwarded-For %j behind %i proxies as %s", (forwardedFor, proxies, address) => {
     expect(clientAddress({ peer: PEER, forwardedFor }, proxies)).toBe(address);
   });
 
-  it("is that of the connection, without its zone and without the IPv6 form of an IPv4 address", () => {
+  it("normalises the peer address: no zone, no IPv4-mapped form", () => {
     const of = (peer: string | undefined) => clientAddress({ peer, forwardedFor: undefined }, 0);
     expect([of("::ffff:192.0.2.1"), of("fe80::1%eth0"), of(undefined)]).toEqual([
       "192.0.2.1",
@@ -45,7 +45,7 @@ describe("a client's network", () => {
     ["::1", "0:0:0:0::/64"],
     ["2001:db8::192.0.2.1", "2001:db8:0:0::/64"],
     ["unknown", "unknown"],
-  ])("of %s is %s", (address, network) => {
+  ])("groups %s as %s", (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });

@@ -32,7 +32,7 @@ const session = {
 };
 const [GOOD, BAD] = ["g".repeat(43), "b".repeat(43)];
 
-/** A gate at a time of ours, with one good session. */
+/** An authenticator with a fake clock and one valid session. */
 function scene(url = "http://127.0.0.1:8080/console") {
   const time = { now: 1_000_000 };
   const asked: string[] = [];
@@ -70,8 +70,8 @@ function scene(url = "http://127.0.0.1:8080/console") {
   return { time, asked, enter };
 }
 
-describe("the gate of sessions", () => {
-  it("lets a session ask so often at once, and then so often a minute", async () => {
+describe("session authentication", () => {
+  it("limits the requests of a session by burst and rate", async () => {
     const { time, enter } = scene();
     for (let n = 0; n < SESSION_RATE.burst; n++) expect(await enter(GOOD)).toBe(SESSION_RATE.burst - 1 - n);
     expect(await enter(GOOD)).toBe("RATE_LIMITED");
@@ -80,7 +80,7 @@ describe("the gate of sessions", () => {
     expect(await enter(GOOD)).toBe("RATE_LIMITED");
   });
 
-  it("stops asking the database for an address that guesses, but lets sessions in that were good before", async () => {
+  it("limits invalid cookies per address but accepts known sessions", async () => {
     const { asked, enter } = scene();
     await enter(GOOD);
     for (let n = 0; n < INVALID_COOKIE_RATE.burst; n++) expect(await enter(BAD)).toBe("UNAUTHORIZED");
@@ -91,7 +91,7 @@ describe("the gate of sessions", () => {
     expect(await enter(BAD, { peer: "192.0.2.2" })).toBe("UNAUTHORIZED");
   });
 
-  it("finds no session where a cookie would travel for all to read", async () => {
+  it("ignores cookies over unencrypted remote http", async () => {
     const { asked, enter } = scene("http://gateway.example/console");
     expect(await enter(GOOD)).toBe("UNAUTHORIZED");
     expect(asked).toEqual([]);

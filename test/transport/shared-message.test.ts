@@ -6,7 +6,7 @@ import { SharedMessage, sharedEncoding } from "../../src/transport/shared-messag
 import { TestTools } from "./test-tools.ts";
 
 describe("a shared message", () => {
-  it("is made once for each source, and encoded once in each form", () => {
+  it("builds a message once per source and encodes it once per form", () => {
     const made: string[] = [];
     const shared = new SharedMessage(({ version }: { version: string }) => {
       made.push(version);
@@ -22,13 +22,13 @@ describe("a shared message", () => {
     expect(made).toEqual(["1", "2"]);
   });
 
-  it("is the only one that is kept encoded", () => {
+  it("caches only the current message", () => {
     expect(sharedEncoding(create(GetHealthResponseSchema), "json", () => "{}")).toBeUndefined();
   });
 });
 
-describe("what is listed of the tools", () => {
-  it("is the same array until the status, the description or the parameters of a tool change", () => {
+describe("the listed tools", () => {
+  it("returns the same list until a tool changes", () => {
     const [first, ...others] = new TestTools().list();
     if (!first) throw new Error("there are tools");
     const now = { status: first.status, description: first.description, inputSchema: first.inputSchema };

@@ -6,11 +6,11 @@ import { echo } from "../../src/tools/echo.ts";
 /** Price of one call of `paid`, micro-USD. */
 const PRICE = 10_000n;
 
-/** Tools that show what the doors do: one free, one paid, one that waits, one that tells, one that breaks, one that is only announced. */
+/** Tools for tests of the transports: free, paid, waiting, reporting progress, failing and unavailable. */
 export class TestTools {
   /**
-   * `started` when a call of `wait` runs, with its signal; emit `release` to let it end. `telling` when one of `tell` runs, which tells on
-   * and on after the `release`.
+   * `started` when a call of `wait` runs, with its signal; emit `release` to end it. `telling` when one of
+   * `tell` runs, which reports progress even after the `release`.
    */
   readonly events = new EventEmitter<{ started: [AbortSignal]; release: []; telling: [AbortSignal] }>();
 

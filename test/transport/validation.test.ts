@@ -46,7 +46,7 @@ const COMPLAINTS: Complaint[] = [
 ];
 
 describe("validation", () => {
-  it("says in its own words what an empty request lacks", () => {
+  it("names the missing fields of an empty request", () => {
     for (const service of [ToolService, ReceiptService, RunService, AccountService, KeyService]) {
       for (const { input } of service.methods) {
         const message = problem(() => validate(input, create(input)));
@@ -55,23 +55,18 @@ describe("validation", () => {
     }
   });
 
-  it("lets a good request pass", () => {
+  it("accepts a valid request", () => {
     const paymentProof = { txRef: "x", network: "solana-mainnet", memo: "svc:qt_1" };
     expect(problem(() => validate(CallToolRequestSchema, create(CallToolRequestSchema, call)))).toBe("");
     const full = create(CallToolRequestSchema, { ...call, idempotencyKey: "a key ~ 1", paymentProof });
     expect(problem(() => validate(CallToolRequestSchema, full))).toBe("");
   });
 
-  it.each(COMPLAINTS)(
-    "names the fields of %j by their paths, each once, and says what they must be",
-    (request, says) => {
-      expect(problem(() => validate(CallToolRequestSchema, create(CallToolRequestSchema, request)))).toBe(
-        says,
-      );
-    },
-  );
+  it.each(COMPLAINTS)("names the invalid fields of %j once with their rules", (request, says) => {
+    expect(problem(() => validate(CallToolRequestSchema, create(CallToolRequestSchema, request)))).toBe(says);
+  });
 
-  it("knows integers, lists and what the database cannot keep", () => {
+  it("validates integers, lists and characters the database rejects", () => {
     const zero = create(AdjustBalanceRequestSchema, {
       accountId: "acct_1",
       amountUsdcMicrousd: 0n,

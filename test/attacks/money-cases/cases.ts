@@ -285,11 +285,8 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   withdrawal: [[DEPOSITS, "books what the treasury's owner takes out"]],
   suspense: [
-    ["cli/treasury.test.ts", "list a transfer that names no quote, and give it to its owner once"],
-    [
-      "cli/pay.test.ts",
-      "sends money that names no quote, with a memo or without, which lies in suspense then",
-    ],
+    ["cli/treasury.test.ts", "lists a transfer without a quote and assigns it once"],
+    ["cli/pay.test.ts", "pays without a quote, with or without memo, into suspense"],
     ["solana/treasury-movement.test.ts", "names neither, and shows both"],
   ],
   "payment that vanished": [
@@ -313,18 +310,15 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [REFUNDS, "pays the next one from the balance, and is not refunded again with it"],
   ],
   "serving role": [
-    [ROLE, "may change, empty and lock no table as a whole, whichever there is"],
-    [ROLE, "may add rows to a few tables only, and a balance to none"],
-    ["security/start-warnings.test.ts", "warns of a superuser, and takes it for no problem"],
+    [ROLE, "cannot change, truncate or lock any table"],
+    [ROLE, "inserts into listed tables only, and never a balance"],
+    ["security/start-warnings.test.ts", "doctor warns about a superuser without a problem"],
   ],
   metrics: [
+    ["metrics/gateway.test.ts", "serves metrics on their own port only"],
     [
       "metrics/gateway.test.ts",
-      "tells its figures at a port of their own, and not at the door that callers come to",
-    ],
-    [
-      "metrics/gateway.test.ts",
-      "names the setting when the port is taken, and measures nothing where it is not set",
+      "names METRICS_PORT when the port is taken, and serves no metrics without it",
     ],
   ],
   "guest code that fails in sandbox_execute": [

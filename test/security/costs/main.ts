@@ -11,12 +11,12 @@ import { gzipSync } from "node:zlib";
 
 const [baseUrl = "", grpcAddress = "", pid = ""] = process.argv.slice(2);
 const { hostname, port } = new URL(baseUrl);
-/** 1 MiB of a field that no message has. */
+/** 1 MiB of an unknown field. */
 const UNKNOWN = Buffer.alloc(1 << 20, Buffer.from([0x78, 0]));
 const BROTLI =
   "/toolgate.v1.HealthService/GetHealth?connect=v1&encoding=proto&base64=1&compression=br&message=W___j38KAC8uCwNw7x8C";
 
-/** The status of an answer, or why there is none; and how long it took, ms. */
+/** Returns the status or the error of a response, and its time, ms. */
 function send(
   path: string,
   options: http.RequestOptions = {},
@@ -42,7 +42,7 @@ function residentMb(): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 }
 
-/** Does the work while another caller asks for the health all the time. */
+/** Runs the work while another client polls the health check. */
 async function measure(what: string, work: () => Promise<unknown>): Promise<void> {
   const before = { cpu: cpuMs(), memory: residentMb() };
   let worst = 0;
@@ -73,7 +73,7 @@ async function times(count: number, work: () => Promise<[string, number]>): Prom
   return [...statuses].join(", ");
 }
 
-/** Opens streams that each send one compressed message and never end. */
+/** Opens streams that send one compressed message and never end. */
 async function heldStreams(count: number): Promise<string> {
   const message = gzipSync(UNKNOWN);
   const frame = Buffer.concat([Buffer.from([1, 0, 0, 0, 0]), message]);
@@ -94,7 +94,7 @@ async function heldStreams(count: number): Promise<string> {
   return `${count * frame.length} bytes, ${ended} of ${count} ended by the gateway`;
 }
 
-/** Connections that ask for a document again and again, and read nothing. */
+/** Opens connections that request a document repeatedly and read nothing. */
 async function unreadAnswers(connections: number, requests: number): Promise<void> {
   const text = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(requests);
   const sockets = Array.from({ length: connections }, () => {

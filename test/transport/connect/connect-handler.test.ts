@@ -38,13 +38,13 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
   });
   afterAll(() => gateway.close());
 
-  /** What was logged, but for the tool that breaks by design; after another round trip, so that what is under way is told. */
+  /** Returns unexpected log entries, after another round trip to flush pending ones. */
   async function unexpected(): Promise<unknown[]> {
     await createClient(ToolService, transport).getCapabilities({});
     return gateway.logged.map(({ err }) => err).filter((err) => !String(err).includes("is down"));
   }
 
-  it("runs a free tool and tells request id and rate in headers", async () => {
+  it("runs a free tool and returns request id and rate headers", async () => {
     const received = new Headers();
     const onHeader = (all: Headers) => all.forEach((value, name) => received.set(name, value));
     const { ok, result } = await createClient(ToolService, transport).callTool(echo, { headers, onHeader });
@@ -54,7 +54,7 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     expect(received.get("x-ratelimit-remaining")).toBe("9");
   });
 
-  it("buys a paid one from the balance, once per Idempotency-Key", async () => {
+  it("charges the balance once per Idempotency-Key", async () => {
     const client = createClient(ToolService, transport);
     const keyed = { headers: { ...headers, "idempotency-key": `k-${Math.random()}` } };
     const first = await client.callTool({ tool: "paid", params: {} }, keyed);
@@ -67,7 +67,7 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     expect(items.map(({ runId }) => runId)).toEqual([first.receipt?.runId]);
   });
 
-  it("is told apart by codes and details when it fails", async () => {
+  it("maps errors to codes and details", async () => {
     const client = createClient(ToolService, transport);
     const cases: [call: Promise<unknown>, rpc: Code, code: string][] = [
       [client.callTool(echo), Code.Unauthenticated, "UNAUTHORIZED"],
@@ -93,7 +93,7 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     }
   });
 
-  it("is told to wait when its key made too many", async () => {
+  it("returns Retry-After when the key exceeds its rate", async () => {
     const before = gateway.rate.decision;
     gateway.rate.decision = { ...before, allowed: false, remaining: 0, retryAfterSeconds: 3 };
     const error = await failed(createClient(ToolService, transport).callTool(echo, { headers }));
@@ -106,7 +106,7 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     expect(error.metadata.get("x-ratelimit-remaining")).toBe("0");
   });
 
-  it("says with a detail of its own that the database is gone", async () => {
+  it("returns the health detail when the database is gone", async () => {
     const client = createClient(HealthService, transport);
     expect(await client.getHealth({})).toMatchObject({ status: "ok" });
     gateway.health.up = false;
@@ -116,7 +116,7 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     expect(error.findDetails(HealthUnavailableSchema)).toMatchObject([{ status: "unavailable" }]);
   });
 
-  it("aborts the service's signal when the caller goes away", async () => {
+  it("aborts the service's signal when the client disconnects", async () => {
     const controller = new AbortController();
     const call = failed(
       createClient(ToolService, transport).callTool(wait, { headers, signal: controller.signal }),
@@ -128,7 +128,7 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     expect(await unexpected()).toEqual([]);
   });
 
-  it("ends with deadline_exceeded when its deadline passes", async () => {
+  it("returns deadline_exceeded after the deadline", async () => {
     const call = failed(createClient(ToolService, transport).callTool(wait, { headers, timeoutMs: 100 }));
     const [signal] = (await once(gateway.tools.events, "started")) as [AbortSignal];
     expect((await call).code).toBe(Code.DeadlineExceeded);
@@ -136,13 +136,13 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     expect(await unexpected()).toEqual([]);
   });
 
-  it("is refused when it is too large", async () => {
+  it("rejects a message that is too large", async () => {
     const large = { tool: "echo", params: { message: "x".repeat(BODY_LIMIT) } };
     const error = await failed(createClient(ToolService, transport).callTool(large, { headers }));
     expect(error.code).toBe(Code.ResourceExhausted);
   });
 
-  it("does not reach the operator's services, which are for gRPC only", async () => {
+  it("hides the operator's services, which are for gRPC only", async () => {
     const { authorization } = gateway.key({ operator: true });
     const error = await failed(
       createClient(AccountService, transport).getAccount(
@@ -154,7 +154,7 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
   });
 });
 
-describe("the Connect door", () => {
+describe("the Connect handler", () => {
   let gateway: Gateway;
   beforeAll(async () => {
     gateway = await startGateway();
@@ -169,7 +169,7 @@ describe("the Connect door", () => {
     });
   const callTool = "/toolgate.v1.ToolService/CallTool";
 
-  it("names the paths that are its own", () => {
+  it("lists its path prefixes", () => {
     expect(gateway.prefixes).toEqual([
       "/toolgate.v1.ToolService/",
       "/toolgate.v1.ReceiptService/",
@@ -186,7 +186,7 @@ describe("the Connect door", () => {
     expect([friend.status, await friend.json()]).toMatchObject([400, { code: "invalid_argument" }]);
   });
 
-  it("refuses members that the contract does not know", async () => {
+  it("rejects unknown members", async () => {
     const { authorization } = gateway.key();
     const answer = await post(callTool, JSON.stringify({ ...echo, toool: 1 }), { authorization });
     expect([answer.status, await answer.json()]).toMatchObject([
@@ -195,7 +195,7 @@ describe("the Connect door", () => {
     ]);
   });
 
-  it("answers 404 for a method that there is not, and speaks no gRPC", async () => {
+  it("returns 404 for an unknown method and for gRPC", async () => {
     const { authorization } = gateway.key();
     const unknown = await post("/toolgate.v1.ToolService/Nothing", "{}", { authorization });
     await expectPlain(unknown, 404, "NOT_FOUND");
@@ -213,7 +213,7 @@ describe("the Connect door", () => {
     );
   });
 
-  it("names the HTTP methods that a path takes", async () => {
+  it("returns 405 with the allowed HTTP methods", async () => {
     const read = await fetch(`${gateway.baseUrl}${callTool}`);
     expect(read.headers.get("allow")).toBe("POST");
     await expectPlain(read, 405, "METHOD_NOT_ALLOWED");
@@ -222,7 +222,7 @@ describe("the Connect door", () => {
     await expectPlain(put, 405, "METHOD_NOT_ALLOWED");
   });
 
-  it("refuses a Host that is none, and lives", async () => {
+  it("rejects an invalid Host and keeps serving", async () => {
     const { hostname, port } = new URL(gateway.baseUrl);
     for (const host of ["[", "a b", "http://x", "%"]) {
       const request = httpRequest({ hostname, port, path: callTool, method: "POST", headers: { host } });
@@ -234,7 +234,7 @@ describe("the Connect door", () => {
     }
   });
 
-  it("has the request's id on every answer of its own, good or bad", async () => {
+  it("sends X-Request-Id with every response", async () => {
     const { authorization } = gateway.key();
     const bodies = [JSON.stringify(echo), "no json", "{}", JSON.stringify({ tool: "x".repeat(BODY_LIMIT) })];
     for (const headers of [
@@ -257,7 +257,7 @@ describe("the Connect door", () => {
   });
 });
 
-/** The plain error body, as at every other path (specification 7). */
+/** The plain error body, as at every path (specification 7). */
 async function expectPlain(answer: Response, status: number, code: string): Promise<void> {
   const requestId = answer.headers.get("x-request-id");
   expect(requestId).toMatch(REQUEST_ID);

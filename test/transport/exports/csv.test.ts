@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { BYTE_ORDER_MARK, csvLine } from "../../../src/transport/exports/csv.ts";
 import { parseCsv } from "../../support/csv.ts";
 
-/** A text as a file has it, read again. */
+/** Returns a text after writing and reading a file. */
 const told = (text: string) => parseCsv(`${BYTE_ORDER_MARK}cell\r\n${csvLine([text])}`)[0]?.["cell"];
 
 describe("a line of a file", () => {
-  it("has amounts as numbers with six places, signed, whatever their size", () => {
+  it("writes amounts as signed numbers with six decimals", () => {
     expect(csvLine([-1n, 0n, 10_000n, -(10n ** 18n) - 1n, undefined, ""])).toBe(
       "-0.000001,0.000000,0.010000,-1000000000000.000001,,\r\n",
     );
@@ -23,7 +23,7 @@ describe("a line of a file", () => {
     "schlüssel 🔑",
     "a;b",
     "a-b+c=d@e",
-  ])("has the text %j as it is", (text) => {
+  ])("writes the text %j unchanged", (text) => {
     expect(told(text)).toBe(text);
   });
 
@@ -40,11 +40,11 @@ describe("a line of a file", () => {
     ["note\t=1+1", "note\t'=1+1"],
     ["note\r\n -1", "note\r\n '-1"],
     ["＝1", "'＝1"],
-  ])("has the text %j so that it is no formula", (text, safe) => {
+  ])("escapes the formula %j", (text, safe) => {
     expect(told(text)).toBe(safe);
   });
 
-  it("has half a surrogate pair as what UTF-8 can tell", () => {
+  it("replaces a lone surrogate", () => {
     expect(csvLine(["\uD800x"])).toBe("\uFFFDx\r\n");
   });
 });

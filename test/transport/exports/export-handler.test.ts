@@ -8,7 +8,7 @@ import { serveExports } from "../export-server.ts";
 let server: Awaited<ReturnType<typeof serveExports>> | undefined;
 afterEach(() => server?.close());
 
-/** A file of those parts, which hears when it is left. */
+/** A file of these chunks that records when it is abandoned. */
 function fileOf(parts: () => AsyncIterable<string>): ExportFile & { left: number } {
   const leaving = async function* () {
     try {
@@ -34,7 +34,7 @@ async function* endless(part: string) {
 }
 
 describe("a file", () => {
-  it("is sent in parts, as a file with a name, never cached, and without a length", async () => {
+  it("streams a named, uncached file without a length", async () => {
     server = await serveExports("acct", [
       fileOf(async function* () {
         yield "a,b\r\n";
@@ -56,7 +56,7 @@ describe("a file", () => {
     expect(await (await server.get("/file.csv", { method: "HEAD" })).text()).toBe("");
   });
 
-  it("is one of two at most that an account reads at once, and of as many as it likes one after the other", async () => {
+  it("allows two downloads per account at once and any number in sequence", async () => {
     server = await serveExports("acct", [fileOf(() => endless("x".repeat(10_000)))]);
     const reading = [new AbortController(), new AbortController()];
     for (const { signal } of reading) expect((await server.get("/file.csv", { signal })).status).toBe(200);
@@ -78,14 +78,14 @@ describe("a file", () => {
     ["/file.csv?to=2026-01-01&to=2026-01-02", "GET", 400, /^to: must appear once/],
     ["/other.csv", "GET", 404, /file\.csv/],
     ["/file.csv", "POST", 405, /GET, HEAD/],
-  ])("is refused as JSON: %s %s", async (path, method, status, message) => {
+  ])("returns a JSON error: %s %s", async (path, method, status, message) => {
     server = await serveExports("acct", [fileOf(() => endless("x"))]);
     const response = await server.get(path, { method });
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ message: expect.stringMatching(message) });
   });
 
-  it("that fails before its first part is an error like every other", async () => {
+  it("returns an error response when the first chunk fails", async () => {
     server = await serveExports("acct", [
       // oxlint-disable-next-line require-yield
       fileOf(async function* () {
@@ -99,7 +99,7 @@ describe("a file", () => {
     ]);
   });
 
-  it("that fails later is cut off, and the failure logged", async () => {
+  it("destroys the connection and logs when a later chunk fails", async () => {
     server = await serveExports("acct", [
       fileOf(async function* () {
         yield "a\r\n";
@@ -113,7 +113,7 @@ describe("a file", () => {
     await expect.poll(() => logged).toEqual([expect.objectContaining({ message: "lost" })]);
   });
 
-  it("is left when its reader goes", async () => {
+  it("stops when the reader disconnects", async () => {
     const file = fileOf(() => endless("x".repeat(10_000)));
     server = await serveExports("acct", [file]);
     const gone = new AbortController();
@@ -124,7 +124,7 @@ describe("a file", () => {
     expect(server.logged).toEqual([]);
   });
 
-  it("is left when its reader takes nothing more, and is made no faster than it is taken", async () => {
+  it("stops for a stalled reader and produces no faster than it reads", async () => {
     let made = 0;
     const file = fileOf(async function* () {
       for (; ; made++) yield "x".repeat(100_000);
@@ -135,12 +135,12 @@ describe("a file", () => {
     socket.pause();
     socket.write("GET /file.csv HTTP/1.1\r\nHost: x\r\n\r\n");
     await expect.poll(() => file.left).toBe(1);
-    // What the machine's own buffers hold, and no more.
+    // No more than the machine's own buffers.
     expect(made).toBeLessThan(1_000);
     socket.destroy();
   });
 
-  it("is left when its reader takes less than the least pace, however steadily, and not when it takes more", async () => {
+  it("stops for a reader below the minimum rate and serves faster ones", async () => {
     const file = fileOf(() => endless("x".repeat(100_000)));
     server = await serveExports("acct", [file], { graceMs: 1_000, bytesPerSecond: 1_000_000 });
     const socket = connect(server.port, "127.0.0.1");

@@ -42,7 +42,7 @@ describe("a call over gRPC", () => {
     expect(message.receipt).toBeUndefined();
   });
 
-  it("takes a paid one from the balance and shows its receipt and its run", async () => {
+  it("charges the balance and lists receipt and run", async () => {
     const { message } = await callGrpc(client, callTool, { tool: "paid", params: {} }, { metadata });
     const { receipt } = message;
     expect(receipt).toMatchObject({
@@ -68,7 +68,7 @@ describe("a call over gRPC", () => {
     expect((await callGrpc(client, getRun, { id: run?.runId ?? "" }, { metadata })).message.run).toEqual(run);
   });
 
-  it("tells the request id and what is left of the rate in its metadata", async () => {
+  it("returns request id and rate in metadata", async () => {
     const { headers } = await callGrpc(client, callTool, echo, { metadata });
     expect(headers.get("x-request-id")[0]).toMatch(/^req_[0-9a-f]{32}$/);
     expect(headers.getMap()).toMatchObject({
@@ -78,7 +78,7 @@ describe("a call over gRPC", () => {
     });
   });
 
-  it("takes the metadata idempotency-key for the member of that name", async () => {
+  it("reads idempotency-key metadata like the member", async () => {
     const key = `key ${Math.random()}`;
     const paid = { tool: "paid", params: {} };
     const first = await callGrpc(client, callTool, paid, {
@@ -100,7 +100,7 @@ describe("a call over gRPC", () => {
     });
   });
 
-  it("takes the metadata x-payment for a proof", async () => {
+  it("reads x-payment metadata as a proof", async () => {
     const error = await failureOf(
       callGrpc(
         client,
@@ -123,7 +123,7 @@ describe("a call over gRPC", () => {
     });
   });
 
-  it("sells a call for a proof in x-payment, and gives the stored answer for the same proof", async () => {
+  it("accepts an x-payment proof and returns the stored result for a repeat", async () => {
     const { authorization } = gateway.key();
     const paid = { tool: "paid", params: { n: 1 } };
     const unpaid = await failureOf(callGrpc(client, callTool, paid, { metadata: { authorization } }));
@@ -158,7 +158,7 @@ describe("a call over gRPC", () => {
     expect(early.metadata.get("retry-after")).toEqual(["2"]);
   });
 
-  it("lists the catalogue without a key, but not with a bad one", async () => {
+  it("lists the catalogue without a key but rejects a bad one", async () => {
     const { message } = await callGrpc(client, getCapabilities, {});
     expect(message).toMatchObject({ version: "1.2.3", network: "solana-mainnet", asset: "USDC" });
     expect(message.tools.map(({ name, status: state, billable }) => [name, state, billable])).toEqual([
@@ -176,7 +176,7 @@ describe("a call over gRPC", () => {
     expect(error.code).toBe(status.UNAUTHENTICATED);
   });
 
-  it("is told apart by codes when it fails", async () => {
+  it("maps errors to gRPC codes", async () => {
     const foreign = gateway.key({ balance: 1_000_000n });
     const paid = await callGrpc(
       client,
@@ -277,7 +277,7 @@ describe("a call over gRPC", () => {
     }
   });
 
-  it("is told to wait when its key made too many", async () => {
+  it("returns retry-after when the key exceeds its rate", async () => {
     const before = gateway.rate.decision;
     gateway.rate.decision = { ...before, allowed: false, remaining: 0, retryAfterSeconds: 3 };
     const error = await failureOf(callGrpc(client, callTool, echo, { metadata }));
@@ -287,7 +287,7 @@ describe("a call over gRPC", () => {
     expect(error.metadata.getMap()).toMatchObject({ "x-ratelimit-remaining": "0", "retry-after": "3" });
   });
 
-  it("does not tell what broke, but logs it under the request id", async () => {
+  it("hides unexpected errors and logs them with the request id", async () => {
     const error = await failureOf(
       callGrpc(client, HealthService.method.getHealth, {}).then(() =>
         callGrpc(client, callTool, { tool: "break", params: {} }, { metadata }),
@@ -302,7 +302,7 @@ describe("a call over gRPC", () => {
     });
   });
 
-  it("tells of bytes that are no message, but only to those with a key", async () => {
+  it("reports undecodable messages to callers with a key only", async () => {
     const { parent, name } = callTool;
     const send = (authorization: string | undefined) =>
       failureOf(
@@ -323,14 +323,14 @@ describe("a call over gRPC", () => {
     });
   });
 
-  it("is refused when it is too large", async () => {
+  it("rejects a message that is too large", async () => {
     const error = await failureOf(
       callGrpc(client, callTool, { tool: "echo", params: { message: "x".repeat(BODY_LIMIT) } }, { metadata }),
     );
     expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
   });
 
-  it("is UNIMPLEMENTED when unknown method", async () => {
+  it("returns UNIMPLEMENTED for an unknown method", async () => {
     const ghost = { ...callTool, name: "Nothing" };
     const other = new GrpcClient(gateway.grpcAddress, credentials.createInsecure());
     const error = await failureOf(callGrpc(other, ghost, echo, { metadata }));
@@ -338,7 +338,7 @@ describe("a call over gRPC", () => {
     expect(error.code).toBe(status.UNIMPLEMENTED);
   });
 
-  it("says with a detail of its own that the database is gone", async () => {
+  it("returns the health detail when the database is gone", async () => {
     expect((await callGrpc(client, HealthService.method.getHealth, {})).message).toMatchObject({
       status: "ok",
       version: "1.2.3",
@@ -367,7 +367,7 @@ describe("the operator's services", () => {
     await gateway.close();
   });
 
-  it("refuse an ordinary key in every method", async () => {
+  it("the operator's services reject an ordinary key in every method", async () => {
     const { authorization } = gateway.key();
     const accounts = AccountService.method;
     const keys = KeyService.method;
@@ -408,7 +408,7 @@ describe("the operator's services", () => {
     }
   });
 
-  it("do the operator's account and key work", async () => {
+  it("the operator's services manage accounts and keys", async () => {
     const metadata = { authorization: gateway.key({ operator: true }).authorization };
     const { adjustBalance, setTier, createAccount, getAccount } = AccountService.method;
     const wallet = "w".repeat(40);

@@ -10,7 +10,7 @@ import { callGrpc, failureOf, grpcClient } from "../grpc-client.ts";
 const { callTool } = ToolService.method;
 const wait = { tool: "wait", params: {} };
 
-describe("a gRPC call that is given up", () => {
+describe("a cancelled gRPC call", () => {
   let gateway: Gateway;
   let client: Client;
   let metadata: { authorization: string };
@@ -30,7 +30,7 @@ describe("a gRPC call that is given up", () => {
     return signal as AbortSignal;
   }
 
-  it("aborts the service's signal when the caller cancels", async () => {
+  it("aborts the service's signal when the client cancels", async () => {
     const controller = new AbortController();
     const call = failureOf(callGrpc(client, callTool, wait, { metadata, signal: controller.signal }));
     const signal = await started();
@@ -41,7 +41,7 @@ describe("a gRPC call that is given up", () => {
     expect(signal.reason).toMatchObject({ name: "AbortError" });
   });
 
-  /** A call without a client library, which would keep time itself. */
+  /** A raw call: a client library would enforce the deadline itself. */
   function bareCall(headers: Record<string, string>): {
     session: ClientHttp2Session;
     stream: ClientHttp2Stream;
@@ -63,7 +63,7 @@ describe("a gRPC call that is given up", () => {
     return { session, stream };
   }
 
-  it("aborts the service's signal when the caller's connection breaks", async () => {
+  it("aborts the service's signal when the connection breaks", async () => {
     const { session } = bareCall({});
     const signal = await started();
     session.destroy();
@@ -71,8 +71,8 @@ describe("a gRPC call that is given up", () => {
     expect(signal.reason).toMatchObject({ name: "AbortError" });
   });
 
-  it("ends with DEADLINE_EXCEEDED when its deadline passes, and the service knows why", async () => {
-    // On a busy machine a short deadline passes before the service is asked.
+  it("returns DEADLINE_EXCEEDED and aborts the service with a TimeoutError", async () => {
+    // On a busy machine a short deadline passes before the service is called.
     for (let deadlineMs = 100; ; deadlineMs *= 4) {
       const starting = started();
       const { session, stream } = bareCall({ "grpc-timeout": `${deadlineMs}m` });
@@ -91,7 +91,7 @@ describe("a gRPC call that is given up", () => {
     }
   });
 
-  it("leaves the signal of an answered call alone", async () => {
+  it("does not abort the signal of a completed call", async () => {
     const call = callGrpc(client, callTool, wait, { metadata });
     const signal = await started();
     gateway.tools.events.emit("release");
@@ -100,7 +100,7 @@ describe("a gRPC call that is given up", () => {
     expect(signal.aborted).toBe(false);
   });
 
-  it("logs none of this as an error", () => {
+  it("logs no error for cancelled calls", () => {
     expect(gateway.logged).toEqual([]);
   });
 });

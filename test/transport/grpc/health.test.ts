@@ -48,7 +48,7 @@ describe("grpc.health.v1", () => {
   }
 
   it.each(["", "toolgate.v1.ToolService", "toolgate.v1.KeyService"])(
-    "checks %j without a key",
+    "reports the health of %j without a key",
     async (service) => {
       expect((await callGrpc(client, Health.method.check, { service })).message.status).toBe(SERVING);
       gateway.health.up = false;
@@ -56,7 +56,7 @@ describe("grpc.health.v1", () => {
     },
   );
 
-  it("answers NOT_FOUND for a service that there is not", async () => {
+  it("returns NOT_FOUND for an unknown service", async () => {
     const error = await failureOf(callGrpc(client, Health.method.check, { service: "toolgate.v1.Nothing" }));
     expect(error.code).toBe(status.NOT_FOUND);
   });
@@ -67,7 +67,7 @@ describe("grpc.health.v1", () => {
     expect(Object.values(statuses).every((one) => one.status === SERVING)).toBe(true);
   });
 
-  it("tells watchers the state, every change of it, and the end", async () => {
+  it("sends watchers the status, each change and the end", async () => {
     const { next } = watch("");
     expect(await next()).toBe(SERVING);
     await vi.waitUntil(() => gateway.health.checks > 3);
@@ -81,7 +81,7 @@ describe("grpc.health.v1", () => {
     await closed;
   });
 
-  it("tells a watcher of an unknown service that it is unknown, and keeps the stream", async () => {
+  it("sends SERVICE_UNKNOWN and keeps the stream", async () => {
     const { next, stream } = watch("toolgate.v1.Nothing");
     expect(await next()).toBe(SERVICE_UNKNOWN);
     expect(stream.readableEnded).toBe(false);

@@ -24,7 +24,7 @@ const question = (symbol: string) => {
   );
 };
 
-describe("gRPC calls that are held", () => {
+describe("waiting gRPC calls", () => {
   let gateway: Gateway;
   const sessions: ClientHttp2Session[] = [];
 
@@ -50,14 +50,14 @@ describe("gRPC calls that are held", () => {
 
   const left = (streams: ClientHttp2Stream[]) => streams.filter(({ closed }) => !closed).length;
 
-  /** How a call ends that must end soon. */
+  /** Returns how a call ends that must end soon. */
   async function soonEnded(stream: ClientHttp2Stream): Promise<CallEnd> {
     const end = endOf(stream);
     await expect.poll(() => stream.closed, { timeout: 5_000 }).toBe(true);
     return end;
   }
 
-  it("are ended, the oldest first, when one connection has too many without a key", async () => {
+  it("ends the oldest calls without a key above the limit of a connection", async () => {
     await start({ keyless: { perConnection: 4, total: 100 } });
     const session = await opened();
     const streams = open(session, 10);
@@ -69,7 +69,7 @@ describe("gRPC calls that are held", () => {
     expect((await endOf(next)).status).toBe(status.OK);
   });
 
-  it("are ended in all, those of the connection with the most", async () => {
+  it("ends calls of the largest connection above the total limit", async () => {
     await start({ keyless: { perConnection: 100, total: 8 } });
     const few = open(await opened(), 2);
     const many = open(await opened(), 20);
@@ -77,7 +77,7 @@ describe("gRPC calls that are held", () => {
     expect(left(few)).toBe(2);
   });
 
-  it("count watches and reflection, which last", async () => {
+  it("counts watches and reflection streams", async () => {
     await start({ keyless: { perConnection: 4, total: 100 } });
     const watches = open(await opened(), 6, WATCH);
     for (const watch of watches) watch.end(framed(new Uint8Array()));
@@ -85,7 +85,7 @@ describe("gRPC calls that are held", () => {
     await expect.poll(() => [left(watches), left(reflections)], { timeout: 5_000 }).toEqual([4, 4]);
   });
 
-  it("are not counted with a key", async () => {
+  it("does not count calls with a key", async () => {
     await start({ keyless: { perConnection: 1, total: 1 } });
     const session = await opened();
     const { authorization } = gateway.key();
@@ -96,7 +96,7 @@ describe("gRPC calls that are held", () => {
     expect(left(streams)).toBe(5);
   });
 
-  it("are refused at their head when they need a key and have none, or a bad one", async () => {
+  it("rejects a missing or bad key before the message", async () => {
     await start();
     const session = await opened();
     for (const headers of [{}, { authorization: "Bearer sk-agent-unknown" }]) {
@@ -107,21 +107,21 @@ describe("gRPC calls that are held", () => {
     }
   });
 
-  it("are refused at their head when they are compressed", async () => {
+  it("rejects compressed calls before the message", async () => {
     await start();
     const stream = rawCall(await opened(), CHECK, { "grpc-encoding": "gzip" });
     const { status: code, headers } = await soonEnded(stream);
     expect([code, headers["grpc-accept-encoding"]]).toEqual([status.UNIMPLEMENTED, "identity"]);
   });
 
-  it("end when nothing reads the answers of reflection", async () => {
+  it("ends reflection streams whose responses are not read", async () => {
     await start({ answerMs: 100 });
     const stream = rawCall(await opened({ settings: { initialWindowSize: 0 } }), REFLECTION);
     stream.write(question("toolgate.v1.ToolService"));
     expect((await soonEnded(stream)).code).toBe(8);
   });
 
-  it("end when reflection is asked nothing more, or too much", async () => {
+  it("ends idle or excessive reflection streams", async () => {
     await start({ requestMs: 100 });
     const session = await opened();
     const [silent, greedy] = [rawCall(session, REFLECTION), rawCall(session, REFLECTION)];
@@ -131,7 +131,7 @@ describe("gRPC calls that are held", () => {
     expect(ends.map((end) => end.status)).toEqual([status.DEADLINE_EXCEEDED, status.RESOURCE_EXHAUSTED]);
   });
 
-  it("leave nothing behind when they watch a service that there is not", async () => {
+  it("releases watches of unknown services", async () => {
     await start();
     const session = await opened();
     const warnings: Error[] = [];

@@ -1,6 +1,6 @@
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 
-/** A call without a client library: nothing is sent but its head. */
+/** Opens a raw call that sends headers only. */
 export function rawCall(
   to: ClientHttp2Session,
   path: string,
@@ -16,7 +16,7 @@ export function rawCall(
   return to.request(head, { endStream: false }).on("error", () => undefined);
 }
 
-/** A message with its prefix. */
+/** Adds the length prefix to a message. */
 export function framed(message: Uint8Array, flags = 0): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flags);
@@ -30,7 +30,7 @@ export interface CallEnd {
   status: number | undefined;
   /** Headers and trailers. */
   headers: Record<string, unknown>;
-  /** Of RST_STREAM. */
+  /** Code of RST_STREAM. */
   code: number | undefined;
 }
 

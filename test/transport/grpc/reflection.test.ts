@@ -44,7 +44,7 @@ describe("server reflection", () => {
     await gateway.close();
   });
 
-  /** Asks on one stream. */
+  /** Sends requests on one stream. */
   const ask = (...questions: Question[]) => askAs("v1", ...questions);
 
   async function askAs(version: "v1" | "v1alpha", ...questions: Question[]): Promise<Answer[]> {
@@ -75,7 +75,7 @@ describe("server reflection", () => {
     );
   });
 
-  it("gives a file with all that it imports, so that the set is complete", async () => {
+  it("returns a file with all its imports", async () => {
     const [answer] = await ask({ case: "fileByFilename", value: "toolgate/v1/tool_service.proto" });
     const file = filesOf(answer);
     expect(file[0]?.name).toBe("toolgate/v1/tool_service.proto");
@@ -95,7 +95,7 @@ describe("server reflection", () => {
     expect(filesOf(answer)[0]?.name).toBe("toolgate/v1/tool_service.proto");
   });
 
-  it("sends no file twice on one stream unless it is asked for again", async () => {
+  it("sends each file once per stream unless requested again", async () => {
     const [first, second, third] = await ask(
       { case: "fileByFilename", value: "toolgate/v1/tool_service.proto" },
       { case: "fileByFilename", value: "toolgate/v1/receipt_service.proto" },
@@ -118,7 +118,7 @@ describe("server reflection", () => {
     expect(filesOf(file)[0]?.name).toBe("google/api/annotations.proto");
   });
 
-  it("answers NOT_FOUND for what it does not know, and keeps the stream", async () => {
+  it("returns NOT_FOUND for unknown symbols and keeps the stream", async () => {
     const answers = await ask(
       { case: "fileByFilename", value: "nothing.proto" },
       { case: "fileContainingSymbol", value: "toolgate.v1.Nothing" },
@@ -131,7 +131,7 @@ describe("server reflection", () => {
     expect(status.NOT_FOUND).toBe(5);
   });
 
-  it("answers under its first name too, as grpcurl of before 2023 asks: the services, then one with all that it needs", async () => {
+  it("serves the v1alpha name that grpcurl before 2023 uses", async () => {
     const [list, declared] = await askAs(
       "v1alpha",
       { case: "listServices", value: "*" },
@@ -153,7 +153,7 @@ describe("server reflection", () => {
     expect(filesOf(itself)[0]?.package).toBe("grpc.reflection.v1alpha");
   });
 
-  it("is enough for buf curl to list and to call methods", async () => {
+  it("works with buf curl to list and call methods", async () => {
     const buf = (...args: string[]) =>
       promisify(execFile)("node_modules/.bin/buf", [
         "curl",

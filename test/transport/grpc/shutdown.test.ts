@@ -8,7 +8,7 @@ import { callGrpc, failureOf, grpcClient } from "../grpc-client.ts";
 const { callTool } = ToolService.method;
 const wait = { tool: "wait", params: {} };
 
-describe("a gRPC server that is closed", () => {
+describe("a closing gRPC server", () => {
   let gateway: Gateway;
   let metadata: { authorization: string };
 
@@ -18,7 +18,7 @@ describe("a gRPC server that is closed", () => {
   });
   afterEach(() => gateway.close());
 
-  it("finishes what runs, and takes nothing new", async () => {
+  it("finishes running calls and rejects new ones", async () => {
     const client = grpcClient(gateway.grpcAddress);
     const running = callGrpc(client, callTool, wait, { metadata });
     await once(gateway.tools.events, "started");
@@ -34,7 +34,7 @@ describe("a gRPC server that is closed", () => {
     late.close();
   });
 
-  it("ends what still runs after the grace period", async () => {
+  it("ends running calls after the grace period", async () => {
     const client = grpcClient(gateway.grpcAddress);
     const running = failureOf(callGrpc(client, callTool, wait, { metadata }));
     const [signal] = (await once(gateway.tools.events, "started")) as [AbortSignal];

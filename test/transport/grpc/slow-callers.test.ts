@@ -9,11 +9,11 @@ import type { GrpcLimits } from "../../../src/transport/grpc/server.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
 import { openSockets } from "../open-sockets.ts";
 
-/** Longer than any limit, and than a busy machine takes. */
+/** Longer than any limit and than a busy machine takes. */
 
 const { input } = ToolService.method.callTool;
 
-describe("the gRPC door lets go of", () => {
+describe("the gRPC server", () => {
   let gateway: Gateway;
   let session: ClientHttp2Session | undefined;
   let before: number;
@@ -35,7 +35,7 @@ describe("the gRPC door lets go of", () => {
     return session;
   }
 
-  /** A call without a client library, which would keep time itself. */
+  /** A raw call: a client library would enforce the deadline itself. */
   function call(to: ClientHttp2Session, headers: Record<string, string> = {}, path = "CallTool") {
     const stream = to.request(
       {
@@ -58,7 +58,7 @@ describe("the gRPC door lets go of", () => {
     return Buffer.concat([prefix, bytes]);
   }
 
-  /** How the server ended a stream: the gRPC status that it sent, if any, and the code of its reset. */
+  /** Returns the gRPC status, if any, and the reset code of a stream. */
   async function endOf(stream: ClientHttp2Stream): Promise<{ told: unknown; code: number | undefined }> {
     let told: unknown;
     stream.on("response", (headers) => (told = headers["grpc-status"]));
@@ -66,14 +66,14 @@ describe("the gRPC door lets go of", () => {
     return { told, code: stream.rstCode };
   }
 
-  /** What an echo brings back. */
+  /** Returns the response of an echo. */
   async function said(to: ClientHttp2Session): Promise<string> {
     const stream = call(to);
     stream.end(message("echo", { message: "still here" }));
     return String(Buffer.concat(await stream.toArray()));
   }
 
-  it("a request that never comes to its end, and serves the others of its connection", async () => {
+  it("ends a request that never completes and serves others on its connection", async () => {
     const to = await opened({ requestMs: 100 });
     const [nothing, half] = [call(to), call(to)];
     half.write(message("echo").subarray(0, 7));
@@ -82,13 +82,13 @@ describe("the gRPC door lets go of", () => {
     expect(await said(to)).toContain("still here");
   });
 
-  it("such a request when its own deadline passes", async () => {
+  it("ends an incomplete request at its deadline", async () => {
     const to = await opened({});
     const ended = endOf(call(to, { "grpc-timeout": "50m" }).resume());
     expect(await ended).toEqual({ told: String(status.DEADLINE_EXCEEDED), code: 0 });
   });
 
-  it("an answer that nobody takes, but not of a call that takes long", async () => {
+  it("ends a call whose response is not read, but not a long call", async () => {
     const answerMs = 200;
     const to = await opened({ answerMs, requestMs: 100 }, { settings: { initialWindowSize: 0 } });
     const [unread, long] = [call(to), call(to)];
@@ -104,13 +104,13 @@ describe("the gRPC door lets go of", () => {
     expect(performance.now() - released).toBeGreaterThan(answerMs);
   });
 
-  it("a connection without calls", async () => {
+  it("closes an idle connection", async () => {
     const to = await opened({ idleMs: 50 });
     await once(to, "close");
     await expect.poll(openSockets).toBe(before);
   });
 
-  it("a connection that is old, with whatever still goes on over it", async () => {
+  it("closes an old connection with its calls", async () => {
     const to = await opened({ ageMs: 50, graceMs: 50 });
     const watching = call(to, {}, "/grpc.health.v1.Health/Watch");
     watching.end(Buffer.alloc(5));
@@ -119,8 +119,8 @@ describe("the gRPC door lets go of", () => {
     await expect.poll(openSockets).toBe(before);
   });
 
-  // Shorter than the time that there is for a sign of life unless it is set.
-  it("a connection over which nobody gives a sign of life", async () => {
+  // Shorter than the default ping timeout.
+  it("closes a connection without ping replies", async () => {
     gateway = await startGateway({ pingMs: 50, pongMs: 50 });
     const [host = "", port = ""] = gateway.grpcAddress.split(":");
     const silent = connectTcp({ host, port: Number(port), allowHalfOpen: true }).on("error", () => undefined);
@@ -130,7 +130,7 @@ describe("the gRPC door lets go of", () => {
     silent.destroy();
   });
 
-  it("a connection that is one too many, until another leaves, and tells how many streams one may have", async () => {
+  it("closes a connection above the limit and announces the stream limit", async () => {
     const to = await opened({ connections: 1 });
     const [settings] = await once(to, "remoteSettings");
     expect(settings).toMatchObject({ maxConcurrentStreams: 256 });

@@ -7,7 +7,7 @@ const messages = [Buffer.from("one"), Buffer.alloc(0), Buffer.from("three"), Buf
 );
 
 describe("small messages", () => {
-  it.each([1, 2, 3, 7, 100])("are read from pieces of %i bytes", (size) => {
+  it.each([1, 2, 3, 7, 100])("reads messages from chunks of %i bytes", (size) => {
     const reader = new SmallMessages(20);
     const bytes = Buffer.concat(messages);
     const found: Buffer[] = [];
@@ -16,18 +16,18 @@ describe("small messages", () => {
     expect(found).toEqual(messages);
   });
 
-  it("are refused by their prefix when they are too large", () => {
+  it("rejects large messages by their prefix", () => {
     const reader = new SmallMessages(20);
     expect(() => reader.write(framed(Buffer.alloc(21)).subarray(0, 5))).toThrow("larger than 20 bytes");
   });
 
-  it("are no more than a stream may have", () => {
+  it("limits the messages per stream", () => {
     const reader = new SmallMessages(20);
     for (let count = 0; count < MAX_MESSAGES; count++) reader.write(framed(Buffer.alloc(1)));
     expect(() => reader.write(framed(Buffer.alloc(1)))).toThrow("open another");
   });
 
-  it("keep none of the bytes that they arrived among", () => {
+  it("does not retain the socket buffer", () => {
     const socket = Buffer.alloc(64 * 1024);
     const [found] = new SmallMessages(20).write(
       framed(Buffer.from("hi")).copy(socket) ? socket.subarray(0, 7) : socket,

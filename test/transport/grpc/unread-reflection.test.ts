@@ -8,7 +8,7 @@ import { startGateway } from "../gateway.ts";
 
 const QUESTIONS = 200;
 
-/** A question that comes back with its answer, 1 kB each, as a message of gRPC. */
+/** A request that its response echoes, 1 kB each. */
 function question(): Buffer {
   const messageRequest = { case: "fileContainingSymbol", value: "x".repeat(1_000) } as const;
   const bytes = toBinary(
@@ -20,7 +20,7 @@ function question(): Buffer {
   return Buffer.concat([prefix, bytes]);
 }
 
-it("reflection reads no more questions while nobody takes its answers, and then answers all", async () => {
+it("stops reading reflection requests until responses are read", async () => {
   const gateway = await startGateway();
   const session = connect(`http://${gateway.grpcAddress}`, { settings: { initialWindowSize: 0 } });
   await once(session, "connect");

@@ -13,7 +13,7 @@ interface Reply {
   readonly body: string;
 }
 
-/** Reads answers one after the other off a connection, by the lengths that they announce, in bytes. */
+/** Reads responses of a connection by their Content-Length. */
 class Client {
   readonly socket: Socket;
   #bytes = Buffer.alloc(0);
@@ -52,7 +52,7 @@ class Client {
   }
 }
 
-describe("the HTTP/1.1 door", () => {
+describe("the HTTP/1.1 server", () => {
   let gateway: Gateway;
   let server: HttpServer;
   let port: number;
@@ -91,7 +91,7 @@ describe("the HTTP/1.1 door", () => {
     ["of four bytes", "😀"],
     ["escaped", '\0\u2028"'],
     ["long", "é".repeat(20_000)],
-  ])("gives back text that is %s, with its length in bytes", async (_, message) => {
+  ])("returns text that is %s with its length in bytes", async (_, message) => {
     const client = new Client(port);
     client.socket.write(post(call({ message })) + post(call({ message: "next" })));
     expect(resultOf(await client.next())).toEqual({ echo: message });
@@ -99,7 +99,7 @@ describe("the HTTP/1.1 door", () => {
     client.socket.destroy();
   });
 
-  it("reads bodies as they come: whole, in chunks, byte by byte, after an expectation", async () => {
+  it("reads whole, chunked and slow bodies, and after Expect", async () => {
     const client = new Client(port);
     client.socket.setNoDelay(true);
     const body = call({ message: "é😀" });
@@ -117,7 +117,7 @@ describe("the HTTP/1.1 door", () => {
     client.socket.destroy();
   });
 
-  it("reads a body of gRPC-Web in time that comes in chunks of a byte", async () => {
+  it("reads a gRPC-Web body in 1-byte chunks in time", async () => {
     const client = new Client(port);
     const bytes = Buffer.alloc(50_000, "x");
     const length = Buffer.alloc(5);
@@ -130,7 +130,7 @@ describe("the HTTP/1.1 door", () => {
     client.socket.destroy();
   });
 
-  it("answers ten requests that come at once, in their order", async () => {
+  it("answers ten pipelined requests in order", async () => {
     const client = new Client(port);
     const numbers = Array.from({ length: 10 }, (_, number) => `number ${number}`);
     client.socket.write(
@@ -142,7 +142,7 @@ describe("the HTTP/1.1 door", () => {
     client.socket.destroy();
   });
 
-  it.each(["at once", "in pieces"])("refuses a body in chunks that is too long, sent %s", async (how) => {
+  it.each(["at once", "in pieces"])("rejects a chunked body that is too long, sent %s", async (how) => {
     const client = new Client(port);
     const pieces = Array.from({ length: 9 }, () => "x".repeat(BODY_LIMIT / 8));
     if (how === "at once") client.socket.write(chunked(pieces));
@@ -151,7 +151,7 @@ describe("the HTTP/1.1 door", () => {
     client.socket.destroy();
   });
 
-  it("takes no body for whole that is shorter than announced", async () => {
+  it("rejects a body shorter than its Content-Length", async () => {
     const client = new Client(port);
     client.socket.write(post(call({ message: "" })).slice(0, -1));
     client.socket.end();
@@ -162,30 +162,27 @@ describe("the HTTP/1.1 door", () => {
   it.each([
     ["is not known yet", () => head("Transfer-Encoding: chunked"), []],
     ["waits", () => head("Transfer-Encoding: chunked").replace("application/json", "text/plain"), [415]],
-  ])(
-    "answers what was asked before a body that cannot be read, whose own answer %s",
-    async (_, last, more) => {
-      const client = new Client(port);
-      const signals: AbortSignal[] = [];
-      const keep = (signal: AbortSignal) => signals.push(signal);
-      gateway.tools.events.on("started", keep);
-      client.socket.write(post(call({}, "wait")).repeat(2) + last());
-      while (signals.length < 2) await turn();
-      gateway.tools.events.off("started", keep);
-      client.socket.write("no length\r\n");
-      // It is read in these turns.
-      for (let turns = 0; turns < 50; turns++) await turn();
-      expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
-      gateway.tools.events.emit("release");
-      expect(resultOf(await client.next())).toEqual({ waited: true });
-      expect(resultOf(await client.next())).toEqual({ waited: true });
-      for (const status of more) expect((await client.next()).status).toBe(status);
-      expect(await client.ended()).toBe("");
-      client.socket.destroy();
-    },
-  );
+  ])("answers requests before an unreadable body, whose own response %s", async (_, last, more) => {
+    const client = new Client(port);
+    const signals: AbortSignal[] = [];
+    const keep = (signal: AbortSignal) => signals.push(signal);
+    gateway.tools.events.on("started", keep);
+    client.socket.write(post(call({}, "wait")).repeat(2) + last());
+    while (signals.length < 2) await turn();
+    gateway.tools.events.off("started", keep);
+    client.socket.write("no length\r\n");
+    // The body is read in these turns of the event loop.
+    for (let turns = 0; turns < 50; turns++) await turn();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+    gateway.tools.events.emit("release");
+    expect(resultOf(await client.next())).toEqual({ waited: true });
+    expect(resultOf(await client.next())).toEqual({ waited: true });
+    for (const status of more) expect((await client.next()).status).toBe(status);
+    expect(await client.ended()).toBe("");
+    client.socket.destroy();
+  });
 
-  it("answers at shutdown what came after it on an open connection, too", async () => {
+  it("answers requests on open connections during shutdown", async () => {
     const door = await openHttpDoor(gateway, {});
     const client = new Client(door.port);
     const started = once(gateway.tools.events, "started");
@@ -206,7 +203,7 @@ describe("the HTTP/1.1 door", () => {
   });
 });
 
-it("a body of a caller who has gone already is not waited for", async () => {
+it("does not wait for the body of a disconnected client", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

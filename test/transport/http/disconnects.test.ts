@@ -7,15 +7,15 @@ import { type Gateway, startGateway } from "../gateway.ts";
 import { openHttpDoor } from "../http-server.ts";
 import { openSockets } from "../open-sockets.ts";
 
-/** Each waits for the other: a busy machine takes its time. */
+/** Each side waits for the other: a busy machine takes its time. */
 
-describe("a caller that leaves", () => {
+describe("a client that disconnects", () => {
   let gateway: Gateway;
   let server: HttpServer;
   let port: number;
   let authorization: string;
   let before: number;
-  /** Of each call of `wait` that runs. */
+  /** Signals of the running `wait` calls. */
   let signals: AbortSignal[];
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe("a caller that leaves", () => {
     return socket;
   }
 
-  /** Both ends of the connection are gone. */
+  /** Resolves when both ends of the connection are closed. */
   async function leave(socket: Socket): Promise<void> {
     socket.destroy();
     await expect.poll(openSockets).toBe(before);
@@ -70,38 +70,38 @@ describe("a caller that leaves", () => {
     ["of JSON", plain],
     ["to MCP", mcp],
     ["in Connect", connectCall],
-  ])("while it is let in, with a whole call %s sent, keeps nobody at work", async (_, call) => {
-    const gate = Promise.withResolvers<void>();
-    gateway.rate.before = gate.promise;
-    const { asked } = gateway.rate;
-    const socket = await connected();
-    socket.write(call());
-    await expect.poll(() => gateway.rate.asked).toBe(asked + 1);
-    await leave(socket);
-    gate.resolve();
-    // Work that nobody waits for would begin in these turns.
-    for (let turns = 0; turns < 20; turns++) await turn();
-    expect(signals.filter(({ aborted }) => !aborted)).toEqual([]);
-    await gateway.pipeline.idle();
-  });
-
-  it.each([
-    ["of JSON", plain],
-    ["in Connect", connectCall],
   ])(
-    "has all of its calls %s given up, also those whose turn to be answered has not come",
+    "aborts the call when the client leaves during authentication, with a whole call %s sent",
     async (_, call) => {
+      const gate = Promise.withResolvers<void>();
+      gateway.rate.before = gate.promise;
+      const { asked } = gateway.rate;
       const socket = await connected();
-      socket.write(call().repeat(3));
-      await expect.poll(() => signals.length).toBe(3);
-      expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
+      socket.write(call());
+      await expect.poll(() => gateway.rate.asked).toBe(asked + 1);
       await leave(socket);
-      await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([true, true, true]);
+      gate.resolve();
+      // Unwanted work would start in these turns of the event loop.
+      for (let turns = 0; turns < 20; turns++) await turn();
+      expect(signals.filter(({ aborted }) => !aborted)).toEqual([]);
       await gateway.pipeline.idle();
     },
   );
 
-  it("before an answer of Connect to GET was its turn, ends nothing but its connection", async () => {
+  it.each([
+    ["of JSON", plain],
+    ["in Connect", connectCall],
+  ])("aborts all calls %s of a client that leaves, pipelined ones too", async (_, call) => {
+    const socket = await connected();
+    socket.write(call().repeat(3));
+    await expect.poll(() => signals.length).toBe(3);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
+    await leave(socket);
+    await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([true, true, true]);
+    await gateway.pipeline.idle();
+  });
+
+  it("keeps the process when a client leaves before its answer to a Connect GET", async () => {
     const failures: unknown[] = [];
     const keep = (error: unknown) => failures.push(error);
     process.setUncaughtExceptionCaptureCallback(keep);

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { rawResponse, parseError } from "../../../src/transport/http/parse-error.ts";
 
-describe("what cannot be read as a request", () => {
+describe("a malformed request", () => {
   it.each([
     ["HPE_HEADER_OVERFLOW", 431, "PAYLOAD_TOO_LARGE"],
     ["ERR_HTTP_REQUEST_TIMEOUT", 408, "INVALID_REQUEST"],
     ["HPE_INVALID_METHOD", 400, "INVALID_REQUEST"],
     [undefined, 400, "INVALID_REQUEST"],
-  ])("by Node's code %s is %i %s", (nodeCode, status, code) => {
+  ])("maps Node's code %s to %i %s", (nodeCode, status, code) => {
     expect(parseError(nodeCode)).toMatchObject({ status, code });
   });
 
-  it("is answered with a length in bytes, and the connection is closed", () => {
+  it("sends Content-Length in bytes and closes the connection", () => {
     const text = rawResponse([["x-request-id", "req_1"]], {
       status: 408,
       json: { message: "é" },

@@ -19,9 +19,9 @@ const LIMITS = {
   pipelined: 8,
 };
 
-/** Longer than any limit, and than a busy machine takes. */
+/** Longer than any limit and than a busy machine takes. */
 
-/** Somebody who never ends a connection. */
+/** A client that never closes its connection. */
 class Caller {
   readonly socket: Socket;
   readonly ended: Promise<unknown>;
@@ -40,7 +40,7 @@ class Caller {
   }
 }
 
-describe("the HTTP/1.1 door lets go of a caller that", () => {
+describe("the HTTP/1.1 server", () => {
   let gateway: Gateway;
   let server: HttpServer;
   let port: number;
@@ -65,7 +65,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await Promise.all([server.close(), gateway.close()]);
   });
 
-  /** A caller whose connection both ends have. */
+  /** Resolves when both ends are connected. */
   async function connected(to = port): Promise<Caller> {
     const caller = new Caller(to);
     callers.push(caller);
@@ -73,12 +73,12 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     return caller;
   }
 
-  /** The gateway's end is gone, the caller's is not. */
+  /** Resolves when the gateway has closed its end only. */
   function letGo(): Promise<void> {
     return expect.poll(openSockets).toBe(before + 1);
   }
 
-  /** Sends a piece again and again, faster than any limit, until the gateway has had enough. */
+  /** Repeats a chunk faster than any limit until the gateway closes the connection. */
   async function drip({ socket, ended }: Caller, piece: string): Promise<void> {
     const dripping = setInterval(() => socket.writable && socket.write(piece), 20);
     await ended;
@@ -97,15 +97,15 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     ].join("\r\n");
   }
 
-  it("says nothing", async () => {
+  it("closes a silent connection", async () => {
     const caller = await connected();
     await caller.ended;
     expect(caller.status).toBe("408");
     await letGo();
   });
 
-  it("sends its head bit by bit", async () => {
-    // For the whole request there is time enough.
+  it("closes a connection that sends headers slowly", async () => {
+    // The limit of the whole request is long enough.
     const door = await openHttpDoor(gateway, { ...LIMITS, requestMs: 600_000 });
     const caller = await connected(door.port);
     caller.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n");
@@ -120,7 +120,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     ["of JSON", "/v1/mcp/tools/call"],
     ["to MCP", "/mcp"],
     ["in Connect", "/toolgate.v1.ToolService/CallTool"],
-  ])("sends a body %s bit by bit", async (_, path) => {
+  ])("closes a connection that sends a body %s slowly", async (_, path) => {
     const caller = await connected();
     caller.socket.write(post(path, "Content-Length: 60000"));
     await drip(caller, " ");
@@ -128,16 +128,16 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await letGo();
   });
 
-  it("was refused and stays", async () => {
+  it("closes a refused connection that stays open", async () => {
     const caller = await connected();
     caller.socket.write("what?\r\n\r\n");
     await drip(caller, "?");
-    // On a machine that is busy the time for the head may be over before it is read.
+    // On a busy machine the time limit of the headers may pass before they are read.
     expect(["400", "408"]).toContain(caller.status);
     await letGo();
   });
 
-  it("asks nothing more", async () => {
+  it("closes an idle connection after a response", async () => {
     const caller = await connected();
     caller.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     await caller.ended;
@@ -146,7 +146,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await letGo();
   });
 
-  it("does not read its answer", async () => {
+  it("closes a connection that does not read its response", async () => {
     const caller = await connected();
     caller.socket.pause();
     caller.socket.write("GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
@@ -154,7 +154,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     expect(caller.text).toBe("");
   });
 
-  it("does not read its events, whose tool goes on telling", async () => {
+  it("closes a connection that does not read its events", async () => {
     const told = once(gateway.tools.events, "telling");
     const caller = await connected();
     caller.socket.pause();
@@ -162,14 +162,14 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
     caller.socket.write(post("/mcp", `Content-Length: ${body.length}`) + body);
     const [signal] = await told;
-    // Quiet for longer than an answer may wait, which is no reason to let it wait afterwards.
+    // Idle for longer than stallMs, which must not shorten the wait afterwards.
     await sleep(STALL_MS * 3);
     gateway.tools.events.emit("release");
     await letGo();
     await expect.poll(() => signal.aborted).toBe(true);
   });
 
-  it("asks more than it may before it has an answer, but not of one that asks less", async () => {
+  it("closes a connection with too many pipelined requests only", async () => {
     const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const patient = await connected();
     patient.socket.write(question.repeat(LIMITS.pipelined));
@@ -182,7 +182,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     expect(caller.text).toBe("");
   });
 
-  it("but not of one that asks on as it gets its answers", async () => {
+  it("keeps a connection that pipelines and reads", async () => {
     const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const caller = await connected();
     const answers = () => expect.poll(() => caller.text.split("HTTP/1.1 200").length - 1);
@@ -199,7 +199,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await answers().toBe(LIMITS.pipelined * 2 - 1);
   });
 
-  it("but works on nothing behind an answer that it does not read, and answers all in order once it does", async () => {
+  it("starts no work behind an answer that is not read, then answers in order", async () => {
     const door = await openHttpDoor(gateway, { pipelined: 8 });
     const caller = await connected(door.port);
     caller.socket.pause();
@@ -220,7 +220,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await door.server.close();
   });
 
-  it("is one too many, until another leaves", async () => {
+  it("closes a connection above the limit", async () => {
     const others = Array.from({ length: LIMITS.connections }, () => new Caller(port));
     await Promise.all(others.map(({ socket }) => once(socket, "connect")));
     const late = new Caller(port);
@@ -233,7 +233,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await expect.poll(() => next.status).toBe("200");
   });
 
-  it("but not of one whose call takes long", async () => {
+  it("keeps a connection with a long call", async () => {
     const caller = await connected();
     const body = '{"tool":"wait","params":{}}';
     const started = once(gateway.tools.events, "started");

@@ -30,7 +30,7 @@ async function runAudit(options: GrpcCallOptions = {}, agent = operator) {
   return (await callGrpc(client, AuditService.method.runAudit, {}, { metadata, ...options })).message;
 }
 
-/** The audits that the database works on. */
+/** Returns the audits that the database is running. */
 async function underWay() {
   const { rows } = await owner.query(
     "select wait_event_type as waits from pg_stat_activity where application_name = 'toolgate audit' and state = 'active'",
@@ -39,7 +39,7 @@ async function underWay() {
 }
 
 describe("the audit over gRPC", () => {
-  it("tells of every invariant, and which one is violated", async () => {
+  it("returns every invariant and its violations", async () => {
     const clean = await runAudit();
     expect(clean.clean).toBe(true);
     expect(clean.lines.map(({ invariant }) => invariant)).toEqual(CHECKS.map(({ name }) => name));
@@ -55,7 +55,7 @@ describe("the audit over gRPC", () => {
     expect(balances?.checked).toBeGreaterThan(0n);
   });
 
-  it("is refused to an ordinary key", async () => {
+  it("rejects an ordinary key", async () => {
     const error = await failureOf(runAudit({}, await world.agent()));
     expect([error.code, detailOf(error, ErrorBodySchema).code]).toEqual([
       status.PERMISSION_DENIED,
@@ -63,7 +63,7 @@ describe("the audit over gRPC", () => {
     ]);
   });
 
-  it("is one at a time, and ends in the database when its caller goes or its deadline passes", async () => {
+  it("runs one audit at a time and cancels its query with the call", async () => {
     const locker = new pg.Client({ connectionString: world.database.url });
     await locker.connect();
     await locker.query("begin; lock table payment in access exclusive mode");
@@ -83,7 +83,7 @@ describe("the audit over gRPC", () => {
     expect(late.code).toBe(status.DEADLINE_EXCEEDED);
     await expect.poll(underWay).toEqual([]);
     await locker.end();
-    // The database is done with it a moment before the gateway is.
+    // The database finishes a moment before the gateway.
     const next = () =>
       runAudit().then(
         ({ clean }) => clean,

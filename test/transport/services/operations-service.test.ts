@@ -69,7 +69,7 @@ const statusThat = async (holds: (told: Told) => boolean) => {
 };
 
 describe("the status", () => {
-  it("tells treasury, fee payer, endpoints, calls, debts and revenue, all at once", async () => {
+  it("returns treasury, fee payer, endpoints, calls, liabilities and revenue", async () => {
     expect((await buy()).status).toBe(200);
     expect((await buy()).status).toBe(200);
     const told = await statusThat(
@@ -106,7 +106,7 @@ describe("the status", () => {
   });
 });
 
-describe("endpoints of the chain that fail", () => {
+describe("failing endpoints", () => {
   let servers: Server[] = [];
   afterAll(() => {
     for (const server of servers) {
@@ -115,7 +115,7 @@ describe("endpoints of the chain that fail", () => {
     }
   });
 
-  /** An endpoint of its own making. @returns its host */
+  /** Starts an endpoint. @returns its host */
   async function endpoint(answer: (url: string) => string | undefined): Promise<string> {
     const server = createServer((request, response) => {
       const text = answer(request.url ?? "");
@@ -128,8 +128,9 @@ describe("endpoints of the chain that fail", () => {
     return `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
   }
 
-  it("are problems of the status, which answers all the same and tells nothing of their addresses but the host", async () => {
-    // The second is told by the endpoint itself: the log of a gateway that was started by its settings takes it out, this one's does not.
+  it("reports failing endpoints by host only", async () => {
+    // The endpoint echoes the second one. A configured gateway would redact it from its log; this one does
+    // not.
     const keys = Array.from({ length: 4 }, (_, index) => {
       const key = `key-${randomUUID()}`;
       return index === 1 ? key : secret("an RPC key", key);
@@ -170,7 +171,7 @@ describe("endpoints of the chain that fail", () => {
 });
 
 describe("the last audit", () => {
-  it("is told from its end on", async () => {
+  it("returns the last audit", async () => {
     expect((await call(getStatus, {})).audit).toBeUndefined();
     const found = await call(AuditService.method.runAudit, {});
     const { audit } = await statusThat((told) => told.audit !== undefined);
@@ -179,8 +180,8 @@ describe("the last audit", () => {
   });
 });
 
-describe("payments that bought nothing", () => {
-  it("are listed with the reason, newest first, page by page", async () => {
+describe("failed payments", () => {
+  it("lists failed payments with reasons in pages, newest first", async () => {
     const offered = async () =>
       (await world.call(await world.agent(), "vram_estimate", { model: "llama-3.1-8b" })).body.quote;
     const quote = await offered();
@@ -216,8 +217,8 @@ describe("payments that bought nothing", () => {
   });
 });
 
-describe("who is no operator", () => {
-  it("is refused, and so is who was one, on the next request", async () => {
+describe("access control", () => {
+  it("rejects non-operators and revoked operators", async () => {
     for (const method of [getStatus, listFailedPayments, listActions])
       expect(await codeOf(call<DescMessage, DescMessage>(method, {}, customer))).toBe("PERMISSION_DENIED");
     const other = await world.agent({ operator: true });
@@ -231,7 +232,7 @@ describe("who is no operator", () => {
     await expect.poll(answer).toBe("refused");
   });
 
-  it("at the console's door too, where an operator's session may do what their key may", async () => {
+  it("accepts an operator's session in the console and rejects others", async () => {
     const other = await world.agent({ operator: true });
     const person = await signIn(world, other.wallet);
     const [operations, accounts] = [person.client(OperationsService), person.client(AccountService)];
@@ -278,7 +279,7 @@ describe("the command line", () => {
       args,
     );
 
-  it("tells the same", async () => {
+  it("the command line prints the same status", async () => {
     const [state, failed, actions, found] = await Promise.all([
       toolgate("operations", "status", "--json"),
       toolgate("operations", "failed-payments", "--json", "--limit", "1"),

@@ -19,7 +19,7 @@ import { startWorld, type Agent, type World } from "../../support/world.ts";
 import { callGrpc, failureOf, grpcClient } from "../grpc-client.ts";
 import { gift, WATCHFUL } from "./gift.ts";
 
-/** What operators do is written before it is done, through whatever door. */
+/** Operator actions are logged before they run, on every transport. */
 
 let world: World;
 let client: Client;
@@ -50,7 +50,7 @@ async function call<I extends DescMessage, O extends DescMessage>(
 
 const log = async (limit = 100) => (await call(OperationsService.method.listActions, { limit })).items;
 
-/** The operator's services as the doors have them, over ports that nobody uses. */
+/** The operator's services over unused ports. */
 const BINDINGS = operatorServices({ postgres: {}, keyRules: () => ({}) } as unknown as OperatorParts);
 
 interface Method {
@@ -71,7 +71,7 @@ const onlyReads = ({ method, endpoint }: Method) =>
   method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ||
   (endpoint.key === "required" && endpoint.action === "none");
 
-/** What each method that changes something is tried with here. One that is missing fails the tests. */
+/** A sample request per changing method. A missing one fails the tests. */
 async function samples(): Promise<Record<string, { does: () => Promise<unknown>; logged: object }>> {
   const { accountId } = customer;
   const wallet = base58.encode(randomBytes(32));
@@ -155,7 +155,7 @@ async function samples(): Promise<Record<string, { does: () => Promise<unknown>;
 }
 
 describe("every operator's method that changes something", () => {
-  it("is in the log with who did it, what to and with what; a repeat says so, and no secret is told", async () => {
+  it("logs each change with actor, target and details, repeats marked, without secrets", async () => {
     const tried = await samples();
     const changing = operatorsMethods(BINDINGS).filter((method) => !onlyReads(method));
     const names = changing.map(({ method }) => `${method.parent.typeName.split(".").at(-1)}.${method.name}`);
@@ -185,14 +185,14 @@ describe("every operator's method that changes something", () => {
     expect((await log())[0]).toMatchObject({ action: "account.unblock", target: accountId });
   });
 
-  it("is refused at start where it does not say how the log tells of it", () => {
+  it("rejects a changing method without an action at start", () => {
     const account = BINDINGS.find(({ service }) => service === AccountService);
     const silent = { service: AccountService, endpoints: { setTier: { key: "required", operator: true } } };
     expect(account).toBeDefined();
     expect(() => audited(silent as unknown as ServiceBinding, {} as never)).toThrow(/SetTier has no action/);
   });
 
-  it("and only reads where it says that it does", () => {
+  it("marks only reading methods as reading", () => {
     const reading = operatorsMethods(BINDINGS).filter(onlyReads);
     expect(reading.map(({ method }) => method.name).toSorted()).toEqual(
       [
@@ -211,7 +211,7 @@ describe("every operator's method that changes something", () => {
 });
 
 describe("an action", () => {
-  it("that fails is told with its failure, as one; the first that succeeds after it repeats nothing", async () => {
+  it("logs a failed action with its error, and a later success as no repeat", async () => {
     const { accountId } = customer;
     const much = { accountId, amountUsdcMicrousd: -9_000_000n, reason: "too much", idempotencyKey: "much" };
     await failureOf(call(AccountService.method.adjustBalance, much));
@@ -234,7 +234,7 @@ describe("an action", () => {
     expect((await log())[0]).toMatchObject({ failure: "", repeats: "" });
   });
 
-  it("that nobody may do, or that breaks a rule of the contract, is none", async () => {
+  it("does not log forbidden or invalid requests", async () => {
     const before = await log();
     const refused = await failureOf(
       call(AccountService.method.setTier, { accountId: operator.accountId }, operator),
@@ -246,7 +246,7 @@ describe("an action", () => {
     expect(await log()).toEqual(before);
   });
 
-  it("keeps what somebody sends by mistake out of the log, and odd texts do not hinder it", async () => {
+  it("redacts secrets sent by mistake and accepts unusual texts", async () => {
     const { accountId } = customer;
     const oops = `it is ${customer.apiKey} \u0001 "quoted"`;
     await call(AccountService.method.setBlocked, { accountId, blocked: false, reason: oops.slice(0, 400) });
@@ -265,7 +265,7 @@ describe("an action", () => {
     expect(JSON.parse(long?.details ?? "")).toBeDefined();
   });
 
-  it("that cannot be written is not done", async () => {
+  it("makes no change when the log cannot be written", async () => {
     const { accountId } = customer;
     const before = await world.postgres.accounts.get(accountId);
     const refuse = `alter table operator_action add constraint closed check (action <> 'account.tier') not valid`;
@@ -279,12 +279,12 @@ describe("an action", () => {
     expect(await world.postgres.accounts.get(accountId)).toEqual(before);
   });
 
-  it("is in the log from the command line too, whoever it is done by", async () => {
+  it("logs changes made on the command line", async () => {
     const settings = { DATABASE_URL: world.database.servingUrl };
     const { accountId } = customer;
     const given = await runToolgate(settings, ["accounts", "operator", "--account", accountId]);
     expect(given).toMatchObject({ code: 0, stderr: "" });
-    // The other commands have the same ports.
+    // The other commands use the same ports.
     const { accounts, apiKeys, suspense, refunds } = withOperatorLog(
       world.postgres,
       createLogger("silent", { secrets: [] }),
@@ -340,7 +340,7 @@ describe("an action", () => {
     expect(items.map((item) => item.details).join()).not.toMatch(/sk-agent-\w{8}/);
   });
 
-  it("goes on from page to page", async () => {
+  it("returns the operator log in pages", async () => {
     const all = await log();
     const { items, nextCursor } = await call(OperationsService.method.listActions, { limit: 3 });
     const next = await call(OperationsService.method.listActions, {
@@ -355,7 +355,7 @@ describe("the log", () => {
   it.each([
     ["the role that serves", () => world.database.servingUrl],
     ["the schema's owner", () => world.database.url],
-  ])("can be changed by nobody, and not by %s", async (_, url) => {
+  ])("cannot be changed by %s", async (_, url) => {
     for (const change of [
       "update operator_action set failure = 'no'",
       "delete from operator_action",

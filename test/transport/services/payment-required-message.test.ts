@@ -15,7 +15,7 @@ const quote = {
 const error = new PaymentRequiredError("paid", quote, "pay");
 
 describe("the 402 answer", () => {
-  it("announces the memo form of its door", () => {
+  it("announces the memo form of its transport", () => {
     const messages = new PaymentRequiredMessages({ ...PAYMENT, memoPrefix: "acme" });
     expect(messages.message(error, "req_1", "step").paymentInstructions?.memoFormat).toBe(
       "<step_id>:<quote_id>:<nonce>",
@@ -25,7 +25,7 @@ describe("the 402 answer", () => {
     );
   });
 
-  it("carries the quote with its price twice, its step and its times", () => {
+  it("contains the quote with price, step and times", () => {
     const message = new PaymentRequiredMessages(PAYMENT).message(error, "req_1", "step");
     expect(message).toMatchObject({
       code: "PAYMENT_REQUIRED",
@@ -44,7 +44,7 @@ describe("the 402 answer", () => {
     });
   });
 
-  it("names fee payer and treasury owner only while the relay is on", () => {
+  it("names fee payer and treasury owner only when the relay is on", () => {
     const off = new PaymentRequiredMessages(PAYMENT).message(error, "req_1", "step").paymentInstructions;
     expect(off).toMatchObject({ gaslessSupported: false, paymentMethods: ["wallet"] });
     expect([off?.feePayer, off?.treasuryOwner]).toEqual([undefined, undefined]);

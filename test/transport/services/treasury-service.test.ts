@@ -45,7 +45,7 @@ async function refusalOf(answer: Promise<unknown>) {
 const buy = (agent: Agent) => world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
 
 describe("a transfer that names no quote", () => {
-  it("is listed, given to an account once, and spent", async () => {
+  it("assigns a listed transfer to an account once, which can spend it", async () => {
     const tx = await gift(world, payer, 1_500n, "for lunch");
     const open = await call(listSuspense, { status: SuspenseStatus.OPEN });
     const [transfer] = open.items;
@@ -91,7 +91,7 @@ describe("a transfer that names no quote", () => {
     expect(await world.violations()).toEqual([]);
   });
 
-  it("may be the operator's own, and is counted until it is", async () => {
+  it("assigns a transfer to the operator and stops counting it", async () => {
     const before = await call(getTreasury, {});
     const tx = await gift(world, payer, 700n, "working capital");
     const during = await call(getTreasury, {});
@@ -109,7 +109,7 @@ describe("a transfer that names no quote", () => {
     expect(await world.violations()).toEqual([]);
   });
 
-  it("is found page by page", async () => {
+  it("lists suspended transfers in pages", async () => {
     for (const amount of [1n, 2n, 3n]) await gift(world, payer, amount, `gift ${amount}`);
     const whole = await call(listSuspense, {});
     const found = [];
@@ -126,7 +126,7 @@ describe("a transfer that names no quote", () => {
 });
 
 describe("a receipt", () => {
-  it("is refunded once", async () => {
+  it("refunds a receipt once", async () => {
     const buyer = await world.agent({ balance: 1_000n });
     const { body } = await buy(buyer);
     const refund = { receiptId: String(body.receipt.receipt_id), reason: "it was of no use" };
@@ -143,7 +143,7 @@ describe("a receipt", () => {
 });
 
 describe("the operator's treasury work", () => {
-  it("is refused to an ordinary key in every method", async () => {
+  it("rejects an ordinary key in every method", async () => {
     const requests = {
       listSuspense: {},
       assignSuspense: { txSignature: "x", owner: { case: "operator", value: true }, reason: "r" },
@@ -158,7 +158,7 @@ describe("the operator's treasury work", () => {
     }
   });
 
-  it("says what is unknown, and which field is wrong", async () => {
+  it("reports unknown ids and invalid fields", async () => {
     const txSignature = await gift(world, payer, 5n, "nobody's");
     const unknown = base58.encode(randomBytes(64));
     const owner = { case: "operator", value: true } as const;
