@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The part of a `Status` that is read (Kubernetes API conventions, "Response Status Kind"). */
+/** The fields used of a `Status` (Kubernetes API conventions, "Response Status Kind"). */
 const statusSchema = z.object({
   message: z.string().optional(),
   reason: z.string().optional(),
@@ -8,16 +8,15 @@ const statusSchema = z.object({
   details: z.object({ retryAfterSeconds: z.number().optional() }).optional(),
 });
 
-/** The API server refused, or could not be asked. */
+/** An error of the API server, or of the connection to it. */
 export class ApiFailure extends Error {
   override name = "ApiFailure";
-  /** HTTP status; undefined when there was no answer. */
+  /** HTTP status; undefined without a response. */
   readonly status: number | undefined;
-  /** e.g. "AlreadyExists"; "" when it was not told. */
+  /** e.g. "AlreadyExists"; "" if not reported. */
   readonly reason: string;
-  /** After which it wants to be asked again, seconds. */
   readonly retryAfterSeconds: number | undefined;
-  /** Whether an earlier try of the same request may have been heard. */
+  /** Whether an earlier attempt of the request may have reached the server. */
   retried = false;
 
   constructor(
@@ -35,13 +34,12 @@ export class ApiFailure extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
-  /** Whether the same request may be answered otherwise in a moment: no answer, too many requests, or trouble in the server. */
+  /** Whether a retry may succeed: no response, too many requests, or a server error. */
   get transient(): boolean {
     return this.status === undefined || this.status === 429 || this.status >= 500;
   }
 }
 
-/** What an answer outside of 2xx says. */
 export function failureOf(status: number, body: string, retryAfter: string | undefined): ApiFailure {
   const told = statusSchema.safeParse(jsonOf(body)).data;
   const seconds = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) : told?.details?.retryAfterSeconds;
@@ -53,7 +51,7 @@ export function failureOf(status: number, body: string, retryAfter: string | und
   });
 }
 
-/** What an ERROR event of a watch says; 410 when what is asked for is too old. */
+/** Converts an ERROR event of a watch; 410 means that the resource version has expired. */
 export function failureOfEvent(object: unknown): ApiFailure {
   const told = statusSchema.safeParse(object).data;
   return new ApiFailure(`a watch ended: ${told?.message ?? "without a word"}`, {

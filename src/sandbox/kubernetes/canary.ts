@@ -8,15 +8,14 @@ import {
 import { Execution, type ExecutionParts } from "./execution.ts";
 import { abortedError } from "./failures.ts";
 
-/** How long it may then try them, ms. */
+/** Time to probe the addresses, ms. */
 const CANARY_MS = 30_000;
 
-/** How long it may take until it begins to try addresses, s: before that it starts both interpreters several times. */
+/** Time until probing starts, s: both interpreters start several times before. */
 const CANARY_START_SECONDS = 110;
 
-/** What the canary tells. */
+/** The canary's result. */
 const probeSchema = z.strictObject({
-  /** The addresses that it got to. */
   reached: z.array(z.string()),
   languages: z.array(z.enum(SANDBOX_LANGUAGES)),
   walls: z.array(z.string()),
@@ -24,9 +23,9 @@ const probeSchema = z.strictObject({
 });
 
 /**
- * Runs the canary: a Job like any other, whose pod starts the interpreters, sees that they are kept in, and tries by itself, as nobody's
- * code could, to reach the API server and addresses outside.
- * @throws Error that says what it got to
+ * Runs the canary: a Job whose pod runs the self-test and then tries to reach the API server and external
+ * addresses.
+ * @throws Error listing the addresses reached
  */
 export async function runCanary(
   server: URL,

@@ -3,20 +3,20 @@ import https, { type RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { KubernetesSection } from "./config.ts";
 
-/** Where the API server is, and who asks it. */
+/** Address and credentials of the API server. */
 export interface ClusterAccess {
   readonly server: URL;
-  /** What one request needs to be believed: certificates and headers, tokens renewed when they are due. */
+  /** TLS and authentication options of one request. Renews tokens. */
   requestOptions(): Promise<RequestOptions>;
-  /** Ends the connections that are kept for the next request. */
+  /** Closes idle connections. */
   close(): void;
 }
 
 /**
- * Reads who the gateway is to the cluster: the kubeconfig that is named, or the service account of its own pod. Nothing else is looked for,
- * so that no developer's own access is ever used by chance. The client library is dear to import (about a second): only who configured a
- * cluster pays for it.
- * @throws Error that says what is wrong with it
+ * Loads the configured kubeconfig, or the pod's service account. Nothing else is tried, so that a
+ * developer's own access is never used by accident. The client library takes about a second to import, so
+ * it is loaded only for clusters.
+ * @throws Error naming the setting
  */
 export async function openClusterAccess({ kubeconfig, context }: KubernetesSection): Promise<ClusterAccess> {
   const library = await import("@kubernetes/client-node");
@@ -25,7 +25,7 @@ export async function openClusterAccess({ kubeconfig, context }: KubernetesSecti
   else loadFile(config, kubeconfig);
   if (context !== undefined) config.setCurrentContext(context);
   const server = checkedServer(config, kubeconfig);
-  // The library would make a connection for each request; one through a proxy is left to it.
+  // The library opens a connection per request. A keep-alive agent cannot be used with its proxy support.
   const agent = new (server.protocol === "https:" ? https : http).Agent({ keepAlive: true });
   const direct = config.getCurrentCluster()?.proxyUrl === undefined;
   return {
@@ -52,7 +52,7 @@ function loadFile(config: KubeConfig, path: string): void {
   }
 }
 
-/** The server's address. A token is only ever sent to a server that proves who it is; on this machine alone it need not. */
+/** Returns the server's address. Tokens are sent only to verified servers, except on localhost. */
 function checkedServer(config: KubeConfig, kubeconfig: string | undefined): URL {
   const where = kubeconfig === undefined ? "the pod's service account" : kubeconfig;
   const cluster = config.getCurrentCluster();

@@ -4,17 +4,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ApiFailure, failureOf } from "./api-failure.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 
-/** How long one answer may take, ms; a list of a few Jobs takes tens. */
+/** Time limit of a response, ms. */
 const ANSWER_MS = 10_000;
 
-/** Longest answer that is read whole, bytes. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** Pauses before a request is sent again, ms, unless the server says how long; longer than {@link MAX_BACKOFF_MS} nobody waits. */
+/** Backoff, ms, unless the server sends Retry-After. Longer delays are not waited for. */
 const PAUSES_MS = [100, 300, 900];
 const MAX_BACKOFF_MS = 5_000;
 
-/** A request to the API server. */
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
@@ -23,7 +21,7 @@ export interface ApiRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The API server, asked as the client library says one is believed. All that is asked for may be asked for twice. */
+/** Client of the API server. Retries, so all requests must be safe to repeat. */
 export class ClusterApi {
   readonly #access: ClusterAccess;
   readonly #closed = new AbortController();
@@ -32,14 +30,13 @@ export class ClusterApi {
     this.#access = access;
   }
 
-  /** The API server's address. */
   get server(): URL {
     return this.#access.server;
   }
 
   /**
-   * The answer, as JSON; what passes is asked again a few times.
-   * @throws ApiFailure which also says whether an earlier try may have been heard
+   * Returns the JSON response; retries transient failures.
+   * @throws ApiFailure, which also says whether an earlier attempt may have arrived
    */
   async json(request: ApiRequest): Promise<unknown> {
     for (let attempt = 0; ; attempt += 1) {
@@ -55,9 +52,9 @@ export class ClusterApi {
   }
 
   /**
-   * The answer's bytes as they come: a log, a watch. Ends when the server ends it.
-   * @param idleMs how long it may be silent
-   * @throws ApiFailure also when it is cut
+   * Streams a log or watch until the server ends it.
+   * @param idleMs longest silence
+   * @throws ApiFailure also if the stream is cut
    */
   async *stream(request: ApiRequest, idleMs: number): AsyncGenerator<Buffer, void> {
     const answer = await this.#send(request);
@@ -75,7 +72,7 @@ export class ClusterApi {
     }
   }
 
-  /** Ends every request. */
+  /** Aborts all requests. */
   close(): void {
     this.#closed.abort();
     this.#access.close();
@@ -91,7 +88,7 @@ export class ClusterApi {
     }
   }
 
-  /** Resolves once an answer of 2xx has begun. */
+  /** Resolves with a 2xx response before its body. */
   async #send(request: ApiRequest): Promise<IncomingMessage> {
     const { server } = this.#access;
     const url = new URL(server.pathname.replace(/\/$/, "") + request.path, server);
@@ -172,7 +169,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** How long to wait before another try, ms; undefined: it would not help. */
+/** Returns the delay before a retry, ms; undefined if a retry would not help. */
 function pauseAfter(error: unknown, attempt: number): number | undefined {
   const pause = PAUSES_MS[attempt];
   if (!(error instanceof ApiFailure) || !error.transient || pause === undefined) return undefined;

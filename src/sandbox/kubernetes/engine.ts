@@ -19,13 +19,16 @@ import { nameOf } from "./manifest.ts";
 import { hasJobEnded } from "./objects.ts";
 import { PodWatch } from "./pod-watch.ts";
 
-/** An execution that waits for its place, or is under way. */
+/** A queued or running execution. */
 interface Entry {
   readonly waiting: AbortController;
   execution: Execution | undefined;
 }
 
-/** Opens the engine; nothing is asked of the cluster yet. @throws Error when the access to it cannot be read */
+/**
+ * Opens the engine without contacting the cluster.
+ * @throws Error if the credentials cannot be read
+ */
 export async function openKubernetesEngine(
   section: KubernetesSection,
   log: EngineLog,
@@ -33,7 +36,7 @@ export async function openKubernetesEngine(
   return new KubernetesEngine(section, await openClusterAccess(section), log);
 }
 
-/** Runs each piece of code as a Job of its own in a cluster. Several instances may share its namespace. */
+/** Runs each execution as a Job. Instances may share the namespace. */
 class KubernetesEngine implements SandboxEngine {
   readonly name = "kubernetes";
   readonly #cluster: ClusterApi;
@@ -88,7 +91,7 @@ class KubernetesEngine implements SandboxEngine {
     return { done: entry.execution.done };
   }
 
-  /** Waits for a place. @throws ToolgateError UNAVAILABLE when too many wait already */
+  /** @throws ToolgateError UNAVAILABLE if the queue is full */
   async #acquireSlot({ signal }: AbortController): Promise<void> {
     const place = this.#slots.acquire(signal);
     if (place === undefined) throw fullError();
@@ -98,7 +101,7 @@ class KubernetesEngine implements SandboxEngine {
     signal.throwIfAborted();
   }
 
-  /** Its place is given back once nothing of it is left in the cluster. */
+  /** Releases the slot after the execution's objects are deleted. */
   #start(job: SandboxJob, forget: () => void): Execution {
     const execution = new Execution(job, this.#parts);
     const cleared = execution.cleanedUp.finally(() => {

@@ -14,38 +14,37 @@ import { emptyOutcome, stoppedOutcome } from "./outcomes.ts";
 import { startFailure, hasStarted, hasEnded, pendingReason } from "./pod-state.ts";
 import type { PodWatch } from "./pod-watch.ts";
 
-/** Pause before a log is read again that ended too early, ms. */
+/** Pause before reading a truncated log again, ms. */
 const READ_AGAIN_MS = 200;
 
-/** How often it is seen whether a Job is there still whose pod is not, ms. */
+/** How often to check that a Job without a pod still exists, ms. */
 const POLL_MS = 1_000;
 
-/** How long a pod that was told to end may take to tell what was said, ms; the cluster kills it after three seconds. */
+/** Time for a cancelled pod to send its output, ms. The cluster kills it after three seconds. */
 const OUTPUT_GRACE_MS = 4_000;
 
-/** What an execution needs. */
 export interface ExecutionParts {
   readonly api: ExecutionsApi;
   readonly watch: PodWatch;
   readonly section: KubernetesSection;
   readonly instance: string;
   readonly log: EngineLog;
-  /** What the image's program is asked for; to run the code when left out. */
+  /** Command of the image; "run" by default. */
   readonly command?: "run" | "probe";
 }
 
-/** One execution in the cluster: its Job, its Secret, its pod and that pod's log. Who deletes the Job decides how it ended. */
+/** One execution: Job, Secret, pod and log. Deleting the Job decides how the execution ended. */
 export class Execution {
   readonly #job: SandboxJob;
   readonly #name: string;
   readonly #parts: ExecutionParts;
-  /** What the pod signs its result with; only the pod's Secret has it. */
+  /** Authenticates the result in the log. Only the pod's Secret contains it. */
   readonly #nonce = randomBytes(16).toString("hex");
-  /** Its Job's uid, once it is made; undefined: it was not. */
+  /** Uid of the created Job; undefined if creation failed. */
   readonly #jobUid = Promise.withResolvers<string | undefined>();
   readonly #handedOver = Promise.withResolvers<void>();
   readonly #abandoned = Promise.withResolvers<never>();
-  /** Ends the reading of the log. */
+  /** Stops reading the log. */
   readonly #stopReading = new AbortController();
   #changed = Promise.withResolvers<void>();
   #timeout: NodeJS.Timeout | undefined;
@@ -56,10 +55,10 @@ export class Execution {
   #cancelled = false;
   #finished = false;
   #jobGone = false;
-  /** Resolves when the code was handed over, or it is over; rejects with what `start` is to throw. */
+  /** Resolves when the code was handed over or the execution ended; rejects with the error of `start`. */
   readonly started: Promise<void>;
   readonly done: Promise<SandboxOutcome>;
-  /** Resolves once nothing of it is left, as far as that can be seen to. */
+  /** Resolves when its objects are deleted, as far as possible. */
   readonly cleanedUp: Promise<void>;
 
   constructor(job: SandboxJob, parts: ExecutionParts) {
@@ -73,12 +72,12 @@ export class Execution {
     for (const promise of [this.done, this.started]) promise.catch(() => undefined);
   }
 
-  /** Nobody wants its result any more: `done` rejects with this. */
+  /** Rejects `done` with this error; the result is no longer wanted. */
   abandon(error: ToolgateError): void {
     this.#abandoned.reject(error);
   }
 
-  /** @returns whether it was ended by this */
+  /** @returns whether this call cancelled the execution */
   async cancel(): Promise<boolean> {
     const uid = await this.#jobUid.promise;
     if (uid === undefined || this.#finished) return false;
@@ -86,7 +85,7 @@ export class Execution {
     if (deleted === "absent") return false;
     this.#jobGone = true;
     this.#cancelled = true;
-    // What it has said so far is worth a moment.
+    // Wait for the output so far.
     setTimeout(() => this.#stopReading.abort(), OUTPUT_GRACE_MS).unref();
     this.#wake();
     return true;
@@ -111,7 +110,10 @@ export class Execution {
     }
   }
 
-  /** The Job first: only what belongs to it is cleared away with it, and without its Secret it cannot begin. */
+  /**
+   * Create the Job first: the Secret's owner reference needs it, and the pod cannot start without the
+   * Secret.
+   */
   async #create(): Promise<void> {
     const { api, section, instance, command = "run" } = this.#parts;
     const parts = { section, instance, attempt: randomBytes(8).toString("hex") };
@@ -130,7 +132,10 @@ export class Execution {
     );
   }
 
-  /** Waits for the container. @returns the pod's name; undefined when there is nothing to wait for any more */
+  /**
+   * Waits for the container.
+   * @returns the pod's name; undefined if the execution ended before
+   */
   async #waitForContainer(): Promise<string | undefined> {
     while (!this.#finished && !this.#cancelled && !this.#podGone) {
       const pod = this.#pod;
@@ -140,13 +145,13 @@ export class Execution {
       if (this.#timedOut) throw new Error(`it did not begin in time: ${pendingReason(pod)}`);
       const again = setTimeout(() => this.#wake(), POLL_MS);
       await this.#changed.promise.finally(() => clearTimeout(again));
-      // A Job that another instance deletes before it has a pod is heard of by nobody.
+      // The watch sends no event if another instance deletes the Job before its pod exists.
       if (this.#pod === undefined && (await this.#findJob()) === undefined) return undefined;
     }
     return undefined;
   }
 
-  /** Reads the log, again if it is cut, until it tells the result or can tell no more. */
+  /** Reads the log until it has the result or is complete; reads it again if cut. */
   async #read(pod: string): Promise<LogFinding> {
     const { signal } = this.#stopReading;
     for (;;) {
@@ -168,7 +173,7 @@ export class Execution {
       throw new Error(`in its pod: ${found.failure.message}`);
     const said = typeof found === "object" ? found.outcome : undefined;
     const endedFrom = (how: "cancelled" | "timeout") => {
-      // Of a pod that was not heard of, nothing was run that is known of.
+      // Without any sign of a pod, no code is known to have run.
       if (how === "cancelled" && said === undefined && this.#startedAt === undefined)
         throw cancelledBeforeStart();
       return said ? stoppedOutcome(how, said) : emptyOutcome(how, elapsed);
@@ -188,7 +193,10 @@ export class Execution {
     return death.kind === "timeout" ? endedFrom("timeout") : emptyOutcome(death.kind, elapsed);
   }
 
-  /** Deletes the Job. @returns false when another has deleted it: then it was cancelled, however far it had come */
+  /**
+   * Deletes the Job.
+   * @returns false if someone else deleted it, which cancels the execution
+   */
   async #deleteJob(): Promise<boolean> {
     try {
       const deleted = await this.#parts.api.deleteJob(this.#name, (await this.#jobUid.promise) ?? "");
@@ -203,7 +211,7 @@ export class Execution {
     }
   }
 
-  /** Its own Job, not another of the same name. */
+  /** Finds this execution's Job, not another with the same name. */
   async #findJob() {
     const job = await this.#parts.api.findJob(this.#name);
     return job?.metadata.uid === (await this.#jobUid.promise) ? job : undefined;
@@ -222,7 +230,7 @@ export class Execution {
     this.#handedOver.resolve();
   }
 
-  /** The gateway's own patience, should the cluster never say anything. */
+  /** A local time limit, in case the cluster never reports an end. */
   #setTimeout(ms: number): void {
     clearTimeout(this.#timeout);
     this.#timeout = setTimeout(() => {

@@ -8,18 +8,18 @@ const MANAGED = Object.entries(MANAGED_LABELS)
   .map((pair) => pair.join("="))
   .join(",");
 
-/** Longest silence of a followed log, ms: code may say nothing for as long as it runs. */
+/** Code may be silent as long as it runs. */
 const LOG_IDLE_MS = 120_000;
 
-/** What became of a Job that was to be deleted. "unsure": it is gone, perhaps by an earlier try whose answer was lost. */
+/** Result of deleting a Job. "unsure": gone, possibly by an earlier attempt whose response was lost. */
 export type Deleted = "deleted" | "absent" | "unsure";
 
-/** A Job of that name is there already, and this attempt did not make it. */
+/** Another attempt already created a Job with this name. */
 export class JobExistsError extends Error {
   override name = "AlreadyBegun";
 }
 
-/** The cluster's requests that executions are made of, in one namespace. */
+/** Requests for Jobs, Secrets, pods and logs in one namespace. */
 export class ExecutionsApi {
   readonly #api: ClusterApi;
   readonly #jobs: string;
@@ -32,9 +32,9 @@ export class ExecutionsApi {
   }
 
   /**
-   * Makes a Job, once: a repeated request finds the Job of the first one by its attempt.
-   * A cluster that does not know a field of it refuses, rather than to leave a wall out.
-   * @throws AlreadyBegun
+   * Creates a Job. A retry recognises its own Job by the attempt annotation. Strict validation makes the
+   * cluster reject unknown fields instead of dropping a protection.
+   * @throws JobExistsError
    * @throws ApiFailure
    */
   async createJob(manifest: V1Job): Promise<Job> {
@@ -50,7 +50,7 @@ export class ExecutionsApi {
     }
   }
 
-  /** Makes the Secret of a Job of one's own; one that is there already comes from an earlier try. */
+  /** Creates the Secret of a Job. An existing one comes from an earlier attempt. */
   async createSecret(manifest: V1Secret): Promise<void> {
     try {
       await this.#create(`${this.#core}/secrets`, manifest);
@@ -59,7 +59,7 @@ export class ExecutionsApi {
     }
   }
 
-  /** @returns undefined when there is none */
+  /** Returns undefined if it does not exist. */
   async findJob(name: string): Promise<Job | undefined> {
     try {
       const body = await this.#api.json({ method: "GET", path: `${this.#jobs}/${name}` });
@@ -70,7 +70,10 @@ export class ExecutionsApi {
     }
   }
 
-  /** Deletes a Job, and with it, in the background, its pod and its Secret. Who deletes it decides how the execution ended. */
+  /**
+   * Deletes a Job and, in the background, its pod and Secret. The first deletion decides how the execution
+   * ended.
+   */
   async deleteJob(name: string, uid: string): Promise<Deleted> {
     const body = {
       apiVersion: "v1",
@@ -82,13 +85,13 @@ export class ExecutionsApi {
       await this.#api.json({ method: "DELETE", path: `${this.#jobs}/${name}`, body });
       return "deleted";
     } catch (error) {
-      // Absent, or another of the same name. With an earlier try that was lost, nobody can say who deleted it.
+      // Absent, or replaced by another of the same name. After a retry the deletion may have been our own.
       if (isAbsent(error)) return error instanceof ApiFailure && error.retried ? "unsure" : "absent";
       throw error;
     }
   }
 
-  /** All Jobs that engines of any instance have made. */
+  /** Lists the Jobs of all gateway instances. */
   async listJobs(): Promise<Job[]> {
     const body = await this.#api.json({ method: "GET", path: this.#jobs, query: { labelSelector: MANAGED } });
     return jobListSchema.parse(body).items;
@@ -104,7 +107,7 @@ export class ExecutionsApi {
     return { pods: items, resourceVersion: metadata.resourceVersion };
   }
 
-  /** @returns undefined when it is gone */
+  /** Returns undefined if it does not exist. */
   async findPod(name: string): Promise<Pod | undefined> {
     try {
       const body = await this.#api.json({ method: "GET", path: `${this.#core}/pods/${name}` });
@@ -115,7 +118,7 @@ export class ExecutionsApi {
     }
   }
 
-  /** The changes of pods from a version on, as lines of JSON. */
+  /** Watches pods from a resource version; yields JSON lines. */
   watchPods(
     labelSelector: string,
     resourceVersion: string,
@@ -129,14 +132,14 @@ export class ExecutionsApi {
       labelSelector,
       resourceVersion,
     };
-    // It ends by itself; when it does not, the connection is dead.
+    // The server ends the watch itself; later silence means a dead connection.
     return this.#api.stream(
       { method: "GET", path: `${this.#core}/pods`, query, signal },
       (seconds + 15) * 1_000,
     );
   }
 
-  /** The log of a pod from its start, followed to its end. */
+  /** Follows a pod's log from its start. */
   followLog(pod: string, signal: AbortSignal): AsyncGenerator<Buffer, void> {
     const query = { container: CONTAINER, follow: "true" };
     return this.#api.stream(

@@ -2,27 +2,26 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Job, jobFailure, type Pod } from "./objects.ts";
 import { disruption, hasEnded, ranOutOfMemory, describeStatus } from "./pod-state.ts";
 
-/** The Job's controller says why it ends a pod, sometimes only after it did: how often and how long apart that is looked for, ms. */
+/** The Job controller may report the reason only after the pod has ended. */
 const MAX_POLLS = 10;
 const POLL_MS = 200;
 
-/** How an execution ended that did not tell it. */
+/** Why an execution ended without a result. */
 export type ExitCause =
   | { readonly kind: "cancelled" | "timeout" | "memory_limit" }
   | { readonly kind: "lost"; readonly why: string };
 
-/** What is known of an execution whose pod fell silent. */
+/** What was last known about an execution without a result. */
 export interface LastObservation {
-  /** The pod as it was last seen. */
   readonly pod: Pod | undefined;
   readonly podGone: boolean;
-  /** The gateway's own patience has ended. */
+  /** The gateway's own time limit expired. */
   readonly late: boolean;
 }
 
 /**
- * Finds out how an execution ended that did not tell it: from what the cluster says of its Job and its pod.
- * @param findJob the Job of this very execution; undefined once it was deleted, which is how an execution is cancelled
+ * Determines from Job and pod why an execution ended without a result.
+ * @param findJob returns this execution's Job; undefined once deleted, which means cancelled
  */
 export async function exitCauseOf(
   silence: () => LastObservation,
@@ -38,7 +37,7 @@ export async function exitCauseOf(
   return { kind: "lost", why: "the pod vanished, its Job did not" };
 }
 
-/** @returns undefined when it cannot be told yet */
+/** Returns undefined while the cause is unknown. */
 function causeFrom(job: Job, { pod, podGone, late }: LastObservation): ExitCause | undefined {
   if (pod !== undefined && ranOutOfMemory(pod)) return { kind: "memory_limit" };
   if (jobFailure(job) === "DeadlineExceeded") return { kind: "timeout" };

@@ -2,12 +2,12 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { ApiFailure } from "./api-failure.ts";
 import { JobExistsError } from "./executions-api.ts";
 
-/** After which the cluster may have room, unless it says so itself, s. */
+/** Default if the cluster sends no Retry-After, s. */
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * What a caller is told when an execution came to nothing; what happened in the cluster is the operator's, as the cause.
- * @param begun whether the code was handed over: then it may have run
+ * Maps a failure to an error for the caller. Details of the cluster stay in the cause.
+ * @param begun whether the code was handed over and may have run
  */
 export function toToolgateError(cause: unknown, begun: boolean): ToolgateError {
   if (cause instanceof ToolgateError) return cause;
@@ -31,21 +31,18 @@ export function toToolgateError(cause: unknown, begun: boolean): ToolgateError {
   });
 }
 
-/** Its result is no longer wanted. */
 export function abortedError(): ToolgateError {
   return new ToolgateError("UNAVAILABLE", "The execution was aborted.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 }
 
-/** As many wait as may. */
 export function fullError(): ToolgateError {
   return new ToolgateError("UNAVAILABLE", "The sandbox has no place for another execution right now.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 }
 
-/** The engine was closed. */
 export function closedError(): ToolgateError {
   return new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -1,18 +1,18 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 
-/** Characters of one line: a node's log cuts longer ones at 16 KiB, and not every one of them puts the pieces together again. */
+/** Nodes split log lines at 16 KiB, and not every log driver joins them again. */
 const LINE_CHARACTERS = 8 * 1024;
 
-/** Most bytes of a result before it was packed: all that may be said, each byte escaped in JSON at its longest, and a bit. */
+/** Before compression: maximum output with every byte escaped as JSON. */
 const MAX_RESULT_BYTES = 24 * 1024 * 1024;
 
 /**
- * How a pod tells what came of its job: lines of its log, `tg1.<nonce> <number> <kind> <text>`. Code in the pod does not write to that log;
- * should it ever, it does not know the nonce. Lines are numbered, so that a log that lost some is noticed.
+ * Protocol of a pod's log: lines `tg1.<nonce> <number> <kind> <text>`. Code in the pod does not write to
+ * the log and does not know the nonce. Line numbers reveal lost lines.
  */
 export type Frame = { readonly kind: "begun" } | { readonly kind: "result"; readonly value: unknown };
 
-/** The lines of a result: JSON, packed, in pieces. */
+/** Lines of a result: JSON, gzipped, Base64, split. */
 export function* resultLines(nonce: string, firstNumber: number, value: unknown): Generator<string> {
   const packed = gzipSync(JSON.stringify(value)).toString("base64");
   let number = firstNumber;
@@ -23,7 +23,7 @@ export function* resultLines(nonce: string, firstNumber: number, value: unknown)
   yield line(nonce, number, "end", "-");
 }
 
-/** The line that says that the code was handed over. */
+/** The line sent when the code was handed over. */
 export function startedLine(nonce: string): string {
   return line(nonce, 0, "begun", "-");
 }
@@ -32,7 +32,7 @@ function line(nonce: string, number: number, kind: string, text: string): string
   return `tg1.${nonce} ${number} ${kind} ${text}\n`;
 }
 
-/** Reads one log from its start. Lines that are not of the form are passed over. */
+/** Parses a log from its start. Ignores other lines. */
 export class FrameReader {
   readonly #prefix: string;
   #rest = "";
@@ -44,12 +44,12 @@ export class FrameReader {
   }
 
   /**
-   * The frames that are complete with these bytes.
-   * @throws Error when lines are missing or a result cannot be read
+   * Yields the frames completed by these bytes.
+   * @throws Error if lines are missing or the result is malformed
    */
   *read(bytes: Buffer): Generator<Frame> {
     const lines = (this.#rest + bytes.toString("latin1")).split("\n");
-    // Only the beginning of a line that never ends is kept: no line of ours is that long.
+    // Bounds the memory for a line that never ends; valid lines are shorter.
     this.#rest = (lines.pop() ?? "").slice(0, 2 * LINE_CHARACTERS);
     for (const text of lines) {
       const frame = text.startsWith(this.#prefix) ? this.#take(text.slice(this.#prefix.length)) : undefined;

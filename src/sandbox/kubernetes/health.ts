@@ -12,7 +12,7 @@ import {
   runtimeClassSchema,
 } from "./objects.ts";
 
-/** What the gateway must be allowed to do in its namespace, and nothing else: deploy/kubernetes/role.yaml. */
+/** Permissions of the gateway: deploy/kubernetes/role.yaml. */
 const PERMISSIONS = [
   ...["create", "get", "list", "delete"].map((verb) => ({ group: "batch", resource: "jobs", verb })),
   ...["get", "list", "watch"].map((verb) => ({ group: "", resource: "pods", verb })),
@@ -21,15 +21,14 @@ const PERMISSIONS = [
   { group: "networking.k8s.io", resource: "networkpolicies", verb: "list" },
 ] as const;
 
-/** The label by which a namespace takes only pods that keep to the restricted standard (Pod Security Admission). */
+/** Pod Security Admission. */
 const ENFORCE_LABEL = "pod-security.kubernetes.io/enforce";
 
-/** The parts of an engine that its check needs. */
 type Parts = Pick<ExecutionParts, "api" | "watch" | "section" | "instance" | "log">;
 
 /**
- * Sees that code can be run and that every wall holds; the last check is a Job that tries to get out.
- * @throws Error that names every wall that does not hold, each with what to do
+ * Checks that the cluster can run code and isolates it. The last check, the canary Job, tries to break out.
+ * @throws Error listing every failed check with its remedy
  */
 export async function checkCluster(
   cluster: ClusterApi,
@@ -39,7 +38,7 @@ export async function checkCluster(
   const check = new ClusterCheck(cluster, parts, signal);
   await check.requireReachable();
   const problems = await check.problems();
-  // A Job is made only once it is known that it may be.
+  // Run the canary only if the static checks pass.
   if (problems.length === 0) return runCanary(cluster.server, parts, signal);
   throw new Error(
     `the cluster does not keep code in its place:\n${problems.map((problem) => `- ${problem}`).join("\n")}`,
@@ -138,7 +137,7 @@ class ClusterCheck {
     return this.#cluster.json({ method: "GET", path, signal: this.#signal });
   }
 
-  /** Makes of a refused question a problem with what to do about it; trouble of the server is thrown. */
+  /** Converts a rejected request to a problem with a remedy; rethrows server errors. */
   async #problemsOf(what: string, advice: string, ask: () => Promise<string[]>): Promise<string[]> {
     try {
       return await ask();

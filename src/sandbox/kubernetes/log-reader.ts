@@ -3,15 +3,15 @@ import type { ExecutionsApi } from "./executions-api.ts";
 import { FrameReader } from "./frames.ts";
 import { type PodResult, podResultSchema } from "./outcomes.ts";
 
-/** Most bytes of a log that are read: a result at its longest, packed, and what the interpreter may have to complain of. */
+/** The longest compressed result plus messages of the interpreter. */
 const MAX_LOG_BYTES = 8 * 1024 * 1024;
 
-/** What one reading of a log found. "nothing": it ended without the result; "cut": it may go on. */
+/** Result of reading a log. "nothing": it ended without a result; "cut": it may continue. */
 export type LogFinding = PodResult | "too-much" | "nothing" | "cut";
 
 /**
- * Reads a pod's log from its start until it tells the result.
- * @param onStarted hears, perhaps once in each reading, that the code was handed over
+ * Reads a pod's log until it contains the result.
+ * @param onStarted called when the code was handed over, once per reading
  */
 export async function readLog(
   api: ExecutionsApi,
@@ -33,7 +33,7 @@ export async function readLog(
     }
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;
-    // With its pod, a log is gone for good; a container that is about to begin has none yet.
+    // A deleted pod has no log any more; a starting container has none yet.
     return error.status === 404 ? "nothing" : "cut";
   }
   return "nothing";

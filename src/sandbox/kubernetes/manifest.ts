@@ -4,54 +4,52 @@ import type { SandboxJob } from "../../domain/tools/sandbox.ts";
 import { type KubernetesSection, podMemoryMib } from "./config.ts";
 import type { JobFile } from "./pod/job-file.ts";
 
-/** The one container of a pod. */
 export const CONTAINER = "sandbox";
 
-/** Where the job is mounted. */
 const JOB_DIRECTORY = "/run/toolgate/job";
 
-/** Marks all that engines of any instance make; what others have in the namespace is left alone. */
+/** Label of all objects of the gateway. Other objects in the namespace are left alone. */
 export const MANAGED_LABELS = { "app.kubernetes.io/managed-by": "toolgate-sandbox" } as const;
 
-/** Which engine object of which instance watches a pod. */
+/** The engine instance that watches the pod. */
 export const INSTANCE_LABEL = "toolgate.dev/instance";
 
-/** The execution, on every object of it. */
+/** The execution an object belongs to. */
 export const RUN_LABEL = "toolgate.dev/run";
 
-/** Tells a Job that is already there apart from one that this very attempt has made without hearing of it. */
+/** Identifies the attempt, so that a retry recognises its own Job. */
 export const ATTEMPT_ANNOTATION = "toolgate.dev/attempt";
 
-/** Beyond the time to start and the time of the code: to hand in the result. */
+/** Time to return the result, in addition to start and run time. */
 const MARGIN_SECONDS = 15;
 
-/** How long a finished Job stays when its instance died before it could clear it away. */
+/** How long a finished Job remains if its instance died. */
 const KEPT_SECONDS = 300;
 
-/** How long a pod that was told to end may take to say what was said so far. */
+/** Time for a terminating pod to send its output. */
 const GRACE_SECONDS = 3;
 
-/** What a pod may write: the log with its result, MiB. Nothing else is written to the node's disk. */
+/** Writable disk space of a pod for its log, MiB. */
 const STORAGE_MIB = 64;
 
-/** A /tmp for the program that starts the code, MiB, in memory; the code itself cannot see it. */
+/** In-memory /tmp of the supervisor, MiB. Not visible to the code. */
 const TMP_MIB = 32;
 
-/** `nobody`, as the image has it. */
+/** `nobody` in the image. */
 const UID = 65_534;
 
-/** What there is to an execution besides its code. */
 export interface ManifestParts {
   readonly section: KubernetesSection;
-  /** Which engine object asks; unique. */
+  /** Unique per engine. */
   readonly instance: string;
-  /** Which attempt asks; unique. */
+  /** Unique per attempt. */
   readonly attempt: string;
 }
 
 /**
- * The name of an execution's objects: the same on every instance, and taken once at most, so that no execution is begun twice. A run id of
- * hex digits stays readable; any other becomes a digest, since names know neither capitals nor underscores.
+ * Returns the name of an execution's objects. It is the same on all instances, so that an execution cannot
+ * start twice. Run ids of hex digits stay readable; others are hashed, since names allow neither capitals
+ * nor underscores.
  */
 export function nameOf(runId: string): string {
   if (/^run_[0-9a-f]{8,48}$/.test(runId)) return runId.replace("_", "-");
@@ -59,8 +57,8 @@ export function nameOf(runId: string): string {
 }
 
 /**
- * The Job of one execution. It waits for its Secret: what has no code yet cannot run it.
- * @param command what the image's program is asked for: "run" a job, or the "probe" of the canary
+ * Returns the Job of an execution. The pod starts only once its Secret exists.
+ * @param command "run", or "probe" for the canary
  */
 export function jobManifest(
   name: string,
@@ -84,19 +82,19 @@ export function jobManifest(
   };
 }
 
-/** From its creation on, everything included, s. */
+/** From creation, s. */
 function deadlineSeconds(timeoutMs: number, { start_timeout_seconds }: KubernetesSection): number {
   return start_timeout_seconds + Math.ceil(timeoutMs / 1_000) + MARGIN_SECONDS;
 }
 
-/** From the moment that the code was handed over, ms: then its own time is up and its result must have come. */
+/** From handing over the code to its result, ms. */
 export function resultWithinMs(timeoutMs: number): number {
   return timeoutMs + MARGIN_SECONDS * 1_000;
 }
 
 /**
- * What an execution is given. A Secret holds 1 MiB: code and input, 256 KiB each, are members of their own, since as JSON they could grow
- * to six times that. It belongs to its Job and goes with it.
+ * Returns the Secret with the job. Code and input have keys of their own: as JSON they could grow sixfold
+ * and exceed the limit of 1 MiB. The Job owns the Secret.
  */
 export function secretManifest(
   name: string,
@@ -124,7 +122,6 @@ export function secretManifest(
   };
 }
 
-/** The members of an execution's Secret. */
 export function secretData(
   job: SandboxJob,
   nonce: string,
@@ -150,7 +147,7 @@ function metadataOf(
   return { name, namespace, labels: labelsOf(name, parts), annotations, ...more };
 }
 
-/** Pod Security Standards, "restricted", and beyond: no token, no services, no names, nothing to write to but a small /tmp. */
+/** Pod Security Standards, "restricted"; also no token, no service links, no DNS and no writable disk. */
 function podSpec(name: string, section: KubernetesSection, command: "run" | "probe"): V1PodSpec {
   return {
     ...(section.runtime_class === null ? {} : { runtimeClassName: section.runtime_class }),
@@ -161,7 +158,7 @@ function podSpec(name: string, section: KubernetesSection, command: "run" | "pro
     hostPID: false,
     hostIPC: false,
     shareProcessNamespace: false,
-    // No cluster DNS. The policy None asks for at least one server: this one answers nobody.
+    // No cluster DNS. The policy None requires a name server; nothing listens on this one.
     dnsPolicy: "None",
     dnsConfig: { nameservers: ["127.0.0.1"] },
     terminationGracePeriodSeconds: GRACE_SECONDS,
@@ -182,7 +179,7 @@ function podSpec(name: string, section: KubernetesSection, command: "run" | "pro
 }
 
 function containerOf(section: KubernetesSection, command: "run" | "probe"): V1Container {
-  // As much as it may have, so that it never shares what it was promised: the scheduler then finds a node that has it.
+  // Requests equal limits, so that the node has the resources the code was promised.
   const most = {
     cpu: `${section.cpu_millis}m`,
     memory: `${podMemoryMib(section)}Mi`,

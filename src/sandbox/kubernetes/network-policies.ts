@@ -3,8 +3,8 @@ import type { NetworkPolicy } from "./objects.ts";
 const ADVICE = "apply deploy/kubernetes/network-policy.yaml";
 
 /**
- * What the network policies leave open to pods with these labels. A policy that selects a pod denies what no policy allows; what one of
- * them allows, another cannot deny (NetworkPolicy v1): so one must select them in both directions, and none may allow anything.
+ * Returns what the network policies allow pods with these labels. Policies are additive (NetworkPolicy v1):
+ * one must select the pods in both directions, and none may allow anything.
  */
 export function networkGaps(
   policies: readonly NetworkPolicy[],
@@ -36,7 +36,7 @@ function surelySelects({ spec }: NetworkPolicy, labels: Readonly<Record<string, 
   );
 }
 
-/** Pods have more labels than these, and expressions are not evaluated: unless it is sure not to select them, it may. */
+/** Conservative: pods have further labels, and expressions are not evaluated. */
 function maySelect({ spec }: NetworkPolicy, labels: Readonly<Record<string, string>>): boolean {
   return Object.entries(spec.podSelector.matchLabels).every(
     ([key, value]) => labels[key] === undefined || labels[key] === value,

@@ -1,6 +1,9 @@
 import { z } from "zod";
 
-/** What is read of the cluster's objects (Kubernetes API reference, Job v1 batch, Pod v1 core, NetworkPolicy v1). All else is let pass. */
+/**
+ * The fields used of cluster objects (Kubernetes API reference: Job v1 batch, Pod v1 core, NetworkPolicy
+ * v1).
+ */
 
 const time = z
   .string()
@@ -11,7 +14,7 @@ const metadata = z.object({
   name: z.string().prefault(""),
   uid: z.string().prefault(""),
   resourceVersion: z.string().prefault(""),
-  // A bookmark has null here.
+  // Null in bookmarks.
   creationTimestamp: time,
   deletionTimestamp: time,
   labels: z.record(z.string(), z.string()).prefault({}),
@@ -49,7 +52,6 @@ export const podSchema = z.object({
     .prefault({}),
 });
 
-/** A pod, as far as it is read. */
 export type Pod = z.output<typeof podSchema>;
 
 export const jobSchema = z.object({
@@ -57,7 +59,6 @@ export const jobSchema = z.object({
   status: z.object({ conditions: z.array(condition).prefault([]) }).prefault({}),
 });
 
-/** A Job, as far as it is read. */
 export type Job = z.output<typeof jobSchema>;
 
 const listMetadata = z
@@ -93,7 +94,6 @@ export const networkPolicyListSchema = z.object({
   ),
 });
 
-/** A network policy, as far as it is read. */
 export type NetworkPolicy = z.output<typeof networkPolicyListSchema>["items"][number];
 
 export const watchEventSchema = z.object({
@@ -101,14 +101,14 @@ export const watchEventSchema = z.object({
   object: z.unknown(),
 });
 
-/** Whether a Job is over, one way or the other (Job v1, "Terminal Job conditions"). */
+/** Job v1, "Terminal Job conditions". */
 export function hasJobEnded(job: Job): boolean {
   return job.status.conditions.some(
     ({ type, status }) => (type === "Complete" || type === "Failed") && status === "True",
   );
 }
 
-/** Why a Job failed or is about to; "" when it did not. */
+/** Returns why a Job failed or is about to; "" if it did not. */
 export function jobFailure(job: Job): string {
   const failed = job.status.conditions.find(
     ({ type, status }) => (type === "Failed" || type === "FailureTarget") && status === "True",

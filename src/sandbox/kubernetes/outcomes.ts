@@ -22,16 +22,15 @@ const outcomeSchema = z.strictObject({
   cpuMs: z.number().min(0).nullable(),
 });
 
-/** What a pod tells at its end: how the code ended, or why it could not be run. */
+/** Result of a pod: the outcome of the code, or why it could not run. */
 export const podResultSchema = z.union([
   z.strictObject({ outcome: outcomeSchema }),
   z.strictObject({ failure: z.strictObject({ message: z.string() }) }),
 ]);
 
-/** What a pod tells at its end. */
 export type PodResult = z.output<typeof podResultSchema>;
 
-/** How an execution ended that could not tell it itself. */
+/** Outcome of an execution that returned none. */
 export function emptyOutcome(status: SandboxStatus, durationMs: number): SandboxOutcome {
   return {
     status,
@@ -47,7 +46,7 @@ export function emptyOutcome(status: SandboxStatus, durationMs: number): Sandbox
   };
 }
 
-/** An execution that was ended from outside, with what it had said until then. */
+/** Outcome of an execution stopped from outside, with its output so far. */
 export function stoppedOutcome(status: "cancelled" | "timeout", said: SandboxOutcome): SandboxOutcome {
   return { ...said, status, result: null, error: null, exitCode: null };
 }

@@ -1,7 +1,7 @@
 import { CONTAINER } from "./manifest.ts";
 import type { Pod } from "./objects.ts";
 
-/** Reasons of a waiting container that do not pass by themselves (kubelet, "Container states"). */
+/** Wait reasons that do not resolve by themselves (kubelet, "Container states"). */
 const FATAL_WAITS: ReadonlySet<string> = new Set([
   "ImagePullBackOff",
   "InvalidImageName",
@@ -15,7 +15,7 @@ const FATAL_WAITS: ReadonlySet<string> = new Set([
 
 type ContainerState = Pod["status"]["containerStatuses"][number]["state"];
 
-/** Whether the container has begun to run; it may be over since. */
+/** Whether the container has started; it may have ended since. */
 export function hasStarted(pod: Pod): boolean {
   const { running, terminated } = stateOf(pod);
   return running !== undefined || terminated !== undefined;
@@ -27,7 +27,7 @@ export function hasEnded(pod: Pod): boolean {
   return phase === "Succeeded" || phase === "Failed" || stateOf(pod).terminated !== undefined;
 }
 
-/** Why the pod will never begin; undefined as long as it may. That no node has room may pass. */
+/** Returns why the pod will never start; undefined while it may. Lack of room on the nodes is not final. */
 export function startFailure(pod: Pod): string | undefined {
   const { waiting } = stateOf(pod);
   if (waiting !== undefined && FATAL_WAITS.has(waiting.reason))
@@ -38,7 +38,7 @@ export function startFailure(pod: Pod): string | undefined {
   );
 }
 
-/** What it waits for, for people. */
+/** Describes what the pod waits for. */
 export function pendingReason(pod: Pod | undefined): string {
   if (pod === undefined) return "no pod was made for it: see the events of its Job, and the ResourceQuota";
   const unscheduled = pod.status.conditions.find(
@@ -51,7 +51,7 @@ export function pendingReason(pod: Pod | undefined): string {
     : `${waiting.reason}: ${waiting.message}`;
 }
 
-/** Why the cluster ended the pod, or no longer knows of it; undefined when it did neither. */
+/** Returns why the cluster ended or lost the pod; undefined if it did not. */
 export function disruption(pod: Pod): string | undefined {
   const target = pod.status.conditions.find(
     ({ type, status }) => type === "DisruptionTarget" && status === "True",
@@ -63,12 +63,11 @@ export function disruption(pod: Pod): string | undefined {
   return lost ? describeStatus(pod) : undefined;
 }
 
-/** Whether the kernel ended the container because it took more memory than it may. */
+/** Whether the kernel killed the container for exceeding its memory limit. */
 export function ranOutOfMemory(pod: Pod): boolean {
   return stateOf(pod).terminated?.reason === "OOMKilled";
 }
 
-/** What is seen of a pod, for people. */
 export function describeStatus({ status }: Pod): string {
   return [status.phase, status.reason, status.message].filter((word) => word !== "").join(", ");
 }

@@ -5,18 +5,17 @@ import type { ExecutionsApi } from "./executions-api.ts";
 import { INSTANCE_LABEL, RUN_LABEL } from "./manifest.ts";
 import { type Pod, podSchema, watchEventSchema } from "./objects.ts";
 
-/** How long one watch lasts before the server ends it, s. */
 const WATCH_SECONDS = 240;
 
-/** Pause before the pods are looked at anew after trouble, ms. */
+/** Pause before listing the pods again after a failure, ms. */
 const PAUSE_MS = 500;
 
-/** Hears of a pod as it is now; undefined once it is gone. */
+/** Receives the pod's current state; undefined once it is deleted. */
 export type PodListener = (pod: Pod | undefined) => void;
 
 /**
- * Hears of the pods of one engine: one list and one watch, whatever the number of executions (Kubernetes API concepts, "Efficient detection
- * of changes"). When a version is too old (410) or the stream is cut, it lists again and tells what has vanished meanwhile.
+ * Watches all pods of one engine with one list and one watch (Kubernetes API concepts, "Efficient detection
+ * of changes"). After an expired version (410) or a cut stream it lists again and reports deleted pods.
  */
 export class PodWatch {
   readonly #api: ExecutionsApi;
@@ -24,7 +23,7 @@ export class PodWatch {
   readonly #log: EngineLog;
   readonly #closed = new AbortController();
   readonly #listeners = new Map<string, PodListener>();
-  /** The pods that were last seen, by their names, with the name of their execution. */
+  /** Execution name by pod name. */
   readonly #seen = new Map<string, string>();
   #running: Promise<void> | undefined;
 
@@ -34,7 +33,10 @@ export class PodWatch {
     this.#log = log;
   }
 
-  /** Hears of the pod of one execution, from now on. @returns what ends the hearing */
+  /**
+   * Subscribes to the pod of an execution.
+   * @returns the unsubscribe function
+   */
   subscribe(name: string, hearer: PodListener): () => void {
     this.#listeners.set(name, hearer);
     this.#running ??= this.#run();
@@ -60,7 +62,7 @@ export class PodWatch {
         if (expired) continue;
         this.#log.warn({ err: error }, "the watch of the sandbox's pods was cut; they are listed anew");
       }
-      // Also after a clean end, which could come at once each time.
+      // Also after a clean end, in case the server ends every watch at once.
       await sleep(version === "" ? PAUSE_MS : PAUSE_MS / 10, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -77,7 +79,7 @@ export class PodWatch {
     return resourceVersion;
   }
 
-  /** @returns the version to go on from, once the server ends the watch */
+  /** @returns the resource version to resume from */
   async #follow(from: string): Promise<string> {
     let version = from;
     let rest = "";
@@ -91,7 +93,7 @@ export class PodWatch {
     return version;
   }
 
-  /** @returns the version that an event leads to */
+  /** @returns the event's resource version */
   #take(line: string): string {
     const { type, object } = watchEventSchema.parse(JSON.parse(line));
     if (type === "ERROR") throw failureOfEvent(object);

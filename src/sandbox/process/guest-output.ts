@@ -3,15 +3,14 @@ import type { JsonValue } from "../../domain/core/json.ts";
 import type { SandboxError } from "../../domain/tools/sandbox.ts";
 import { MAX_FRAME_BYTES, MAX_RESULT_BYTES } from "./limits.ts";
 
-/** Bytes of a value as JSON. */
 const jsonBytes = (value: JsonValue) => Buffer.byteLength(JSON.stringify(value));
 
-/** How much longer than itself a text may get as JSON, which writes six bytes for a NUL. */
+/** Limit of a text's JSON size relative to its UTF-8 size. JSON writes a NUL as six bytes. */
 const MAX_ESCAPE_RATIO = 1.5;
 
 /**
- * A text that is cut at so many bytes of UTF-8, counted as it is told: what is no UTF-8 grows when it is replaced. As JSON it is never
- * longer than one and a half times that, so that an answer has its place in a message whatever the code prints.
+ * Text limited in bytes of decoded UTF-8, since invalid bytes grow when replaced. Also limited in its JSON
+ * size, so that a result always fits into a message.
  */
 export class BoundedText {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -25,13 +24,16 @@ export class BoundedText {
     this.#leftEscaped = Math.floor(mostBytes * MAX_ESCAPE_RATIO);
   }
 
-  /** Takes more; false when it was too much. */
+  /**
+   * Appends bytes.
+   * @returns false once the limit is exceeded
+   */
   append(bytes: Uint8Array): boolean {
     if (!this.truncated) this.#take(this.#decoder.decode(bytes, { stream: true }));
     return !this.truncated;
   }
 
-  /** The whole of it. */
+  /** The complete text. */
   text(): string {
     if (!this.truncated) this.#take(this.#decoder.decode());
     return this.#pieces.join("");
@@ -45,7 +47,7 @@ export class BoundedText {
     if (text !== "") this.#pieces.push(text);
   }
 
-  /** Counts a text that still has its place. */
+  /** Counts a text if it fits. */
   #count(text: string): boolean {
     const [bytes, escaped] = [Buffer.byteLength(text), jsonBytes(text) - 2];
     if (bytes > this.#left || escaped > this.#leftEscaped) return false;
@@ -54,7 +56,7 @@ export class BoundedText {
     return true;
   }
 
-  /** As much of it as has its place. */
+  /** Returns the longest prefix that fits. */
   #beginning(text: string): string {
     let end = 0;
     for (const character of text) {
@@ -65,35 +67,34 @@ export class BoundedText {
   }
 }
 
-/** How a worker says that the code ended. It lies in the guest's reach, so it tells the guest's own answer and nothing else. */
+/** The worker's final message. Guest code can forge it, so it carries only the guest's own result. */
 const frameSchema = z.object({
   result: z.unknown(),
   tooLarge: z.boolean(),
   error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
 });
 
-/** What a worker told. */
 export interface GuestFrame {
   readonly result: JsonValue;
-  /** The result was longer, or deeper, than an answer may be; then it is null. */
+  /** The result exceeded the size or depth limit; `result` is then null. */
   readonly tooLarge: boolean;
   readonly error: SandboxError | null;
 }
 
-/** How deep a result may be: what stores it and what sends it go down level by level. */
+/** Storage and serialisation recurse. */
 const MAX_DEPTH = 32;
 
-/** Reads a frame's body. @throws when it is none */
+/** @throws Error if the frame is malformed */
 function parseFrame(text: string): GuestFrame {
   const { result, tooLarge, error } = frameSchema.parse(JSON.parse(text));
   const value = wellFormed(result, MAX_DEPTH);
-  // Counted as it is told: 1e20 has five letters in Python, and twenty-one here.
+  // Measured as serialised here: Python writes 1e20 with four characters, JSON.stringify with 21.
   if (value === undefined || jsonBytes(value) > MAX_RESULT_BYTES)
     return { result: null, tooLarge: true, error };
   return { result: value, tooLarge, error };
 }
 
-/** The value with every text well-formed; undefined when it is too deep. */
+/** Replaces malformed text; returns undefined if the value nests too deeply. */
 function wellFormed(value: unknown, depth: number): JsonValue | undefined {
   if (depth < 0) return undefined;
   if (typeof value === "string") return value.toWellFormed();
@@ -111,15 +112,15 @@ function wellFormed(value: unknown, depth: number): JsonValue | undefined {
   return Object.fromEntries(members);
 }
 
-/** How a frame begins: with its length in hexadecimal digits. */
+/** Hexadecimal digits of the length at the start of a frame. */
 const LENGTH_DIGITS = 8;
 
-/** Takes the one frame that begins with NUL and the nonce out of what a worker writes; the rest is the guest's. */
+/** Extracts the worker's frame, marked by NUL and the nonce, from its output. The rest is guest output. */
 export class FrameReader {
   readonly #marker: Buffer;
   readonly #toGuest: (bytes: Buffer) => void;
   #pending = Buffer.alloc(0);
-  /** The eight digits of its length; once they are there, room for the whole. */
+  /** The length digits; once complete, a buffer for the whole frame. */
   #frame: Buffer | undefined;
   #filled = 0;
   #measured = false;
@@ -130,7 +131,6 @@ export class FrameReader {
     this.#toGuest = toGuest;
   }
 
-  /** Takes more of what was written. */
   add(chunk: Buffer): void {
     if (this.#done) return this.#toGuest(chunk);
     if (this.#frame !== undefined) return this.#addToFrame(chunk, this.#frame);
@@ -142,19 +142,18 @@ export class FrameReader {
       this.#frame = Buffer.alloc(LENGTH_DIGITS);
       return this.#addToFrame(bytes.subarray(at + this.#marker.length), this.#frame);
     }
-    // The last NUL may be the first byte of a marker whose rest is still to come.
+    // The last NUL may start a marker that is still incomplete.
     const nul = bytes.lastIndexOf(0);
     const keep = nul >= 0 && bytes.length - nul < this.#marker.length ? nul : bytes.length;
     if (keep > 0) this.#toGuest(bytes.subarray(0, keep));
     this.#pending = Buffer.from(bytes.subarray(keep));
   }
 
-  /** Whether the whole frame is there. */
   get isComplete(): boolean {
     return this.#done;
   }
 
-  /** What the worker told; undefined: it ended without a word, or with one that is no frame. */
+  /** Returns the frame; undefined if it is missing or malformed. */
   end(): GuestFrame | undefined {
     if (this.#pending.length > 0) this.#toGuest(this.#pending);
     this.#pending = Buffer.alloc(0);
@@ -166,7 +165,7 @@ export class FrameReader {
     }
   }
 
-  /** Copies each byte once: the pieces may be many, and small. */
+  /** Copies each byte once: chunks may be many and small. */
   #addToFrame(chunk: Buffer, frame: Buffer): void {
     const copied = chunk.copy(frame, this.#filled);
     this.#filled += copied;

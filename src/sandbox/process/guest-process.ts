@@ -3,19 +3,17 @@ import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { LAUNCH_ENVIRONMENT, type LaunchLine } from "./launch-line.ts";
 
-/** How a process ended. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
-/** Takes what a process writes. */
 type Listener = (bytes: Buffer) => void;
 
-/** A process in a group of its own, which ends as a whole. */
+/** A process in its own process group. */
 export class GuestProcess {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
-  /** Resolves when it has ended and everything that it wrote was read. */
+  /** Resolves after exit, when all output has been read. */
   readonly closed: Promise<Exit>;
   #over = false;
   onStdout: Listener = () => {};
@@ -29,7 +27,7 @@ export class GuestProcess {
       stdio: ["pipe", "pipe", "pipe"],
     });
     this.closed = new Promise((resolve) => {
-      // A command that cannot be started says so instead of ending.
+      // A failed spawn emits no exit event.
       this.#child.once("error", (error) => {
         this.onStderr(Buffer.from(error.message));
         this.#over = true;
@@ -40,7 +38,7 @@ export class GuestProcess {
     });
     this.#child.stdout.on("data", (bytes: Buffer) => this.onStdout(bytes));
     this.#child.stderr.on("data", (bytes: Buffer) => this.onStderr(bytes));
-    // A process that ends without reading its input is no error of the host's.
+    // A process that exits without reading its input is not an error.
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr])
       stream.on("error", () => {});
   }
@@ -49,33 +47,31 @@ export class GuestProcess {
     return this.#child.pid;
   }
 
-  /** Whether it has ended; what it wrote may still be on its way. */
+  /** Whether it has exited; output may still arrive. */
   get isOver(): boolean {
     return this.#over;
   }
 
-  /** Writes to its standard input. */
   write(bytes: Buffer): void {
     this.#child.stdin.write(bytes);
   }
 
-  /** Ends its standard input. */
   endInput(): void {
     this.#child.stdin.end();
   }
 
-  /** Kills the whole group at once; nothing in it can put that off. */
+  /** Kills the process group. */
   kill(): void {
-    // Once it was waited for, its number may be somebody else's.
+    // After wait(), the kernel may reuse the id.
     if (!this.#over) this.killGroup();
   }
 
-  /** Kills the first process of the group alone. */
+  /** Kills only the first process of the group. */
   killFirst(): void {
     this.#child.kill("SIGKILL");
   }
 
-  /** Kills the group also when its first process is gone: only where another one is known to live. */
+  /** Kills the group even after its first process exited. Only safe while another member lives. */
   killGroup(): void {
     const { pid } = this.#child;
     if (pid === undefined) return;

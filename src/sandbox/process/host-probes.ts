@@ -5,13 +5,12 @@ import type { Enclosure, LaunchLine } from "./launch-line.ts";
 import { read, statusLine } from "./process-table.ts";
 import { frameOf } from "./worker.ts";
 
-/** Longest that it may take to begin, ms. */
 const START_TIMEOUT_MS = 60_000;
 
-/** Longest that a worker may go on after its parent, ms: the kernel ends it at once, but a busy machine tells so late. */
+/** The kernel kills at once, but a busy machine reports it late. */
 const PARENT_DEATH_TIMEOUT_MS = 20_000;
 
-/** Limits that the kernel must keep for a worker, and the most that each may be; in the words of /proc/PID/limits. */
+/** Maximum hard limits of a worker, by the names in /proc/PID/limits. */
 const LIMITS: readonly (readonly [name: string, most: number])[] = [
   ["Max cpu time", 3_600],
   ["Max file size", 0],
@@ -20,7 +19,10 @@ const LIMITS: readonly (readonly [name: string, most: number])[] = [
   ["Max open files", 256],
 ];
 
-/** What the kernel says of a worker that has no job yet: the first that is not as it must be. */
+/**
+ * Checks the kernel's view of an idle worker.
+ * @returns the first failed check
+ */
 export function kernelProblem(
   leaf: number,
   { isRoot, enclosure }: { readonly isRoot: boolean; readonly enclosure: Enclosure },
@@ -40,7 +42,7 @@ export function kernelProblem(
     return { wall: "an unprivileged user", how: `a worker runs as user ${uid}` };
   }
   if (enclosure.bubblewrap === "") return undefined;
-  // Its number here, and its number in there.
+  // Process ids outside and inside the namespace.
   if ((statusLine(leaf, "NSpid")?.split(/\s+/) ?? []).length < 2)
     return { wall: "bubblewrap", how: "a worker sees this machine's processes" };
   const shared = ["net", "pid", "mnt", "ipc", "uts"].filter(
@@ -51,7 +53,7 @@ export function kernelProblem(
     : { wall: "bubblewrap", how: `a worker shares ${shared.join(", ")} with this machine` };
 }
 
-/** Which namespace a process is in; "hidden" when the kernel does not tell one user of another. */
+/** Returns the namespace of a process; "hidden" if the kernel does not reveal it to other users. */
 function namespaceOf(pid: number | "self", name: string): string {
   try {
     return readlinkSync(`/proc/${pid}/ns/${name}`);
@@ -60,10 +62,10 @@ function namespaceOf(pid: number | "self", name: string): string {
   }
 }
 
-/** Code that says when it has begun, and then waits for nothing that the end of its parent would bring. */
+/** Prints when it starts, then runs forever. */
 const WAITS = { code: 'console.log("begun"); setInterval(() => {}, 1_000);', nonce: "0" };
 
-/** Gives a guest to a worker that a shell has started, kills the shell, and sees whether the guest ends. */
+/** Starts a worker below a shell, kills the shell, and returns whether the guest ended. */
 export async function diesWithParent(
   line: LaunchLine,
   timeoutMs = PARENT_DEATH_TIMEOUT_MS,
@@ -79,7 +81,7 @@ export async function diesWithParent(
   parent.write(frameOf(WAITS));
   await Promise.race([hasBegun, parent.closed, after(START_TIMEOUT_MS)]);
   parent.killFirst();
-  // Whoever holds its output is alive.
+  // The output stays open as long as a process holds it.
   const ended = await Promise.race([parent.closed.then(() => true), after(timeoutMs)]);
   if (!ended) parent.killGroup();
   return ended && heard.includes("begun");

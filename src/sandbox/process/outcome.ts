@@ -2,10 +2,10 @@ import type { SandboxError, SandboxOutcome, SandboxStatus } from "../../domain/t
 import type { GuestFrame } from "./guest-output.ts";
 import type { Exit } from "./guest-process.ts";
 
-/** Why the host ended an execution. */
+/** Why the host stopped an execution. */
 export type HostReason = "timeout" | "cancelled" | "memory_limit" | "cpu_limit" | "output_limit";
 
-/** What is known of an execution that is over. */
+/** Facts about a finished execution. */
 export interface RunEnd {
   /** Undefined: it ended by itself. */
   readonly reason: HostReason | undefined;
@@ -15,18 +15,18 @@ export interface RunEnd {
   readonly stderr: { readonly text: string; readonly truncated: boolean };
   readonly durationMs: number;
   readonly cpuMs: number;
-  /** It had used all but a little of the memory it may have when it was last looked at. */
+  /** Memory use was close to the limit at the last poll. */
   readonly nearMemoryLimit: boolean;
 }
 
-/** Longest text of an error, UTF-16 units. */
+/** UTF-16 units. */
 const MAX_ERROR_LENGTH = 16_384;
 
-/** What runtimes say when there is no more memory. */
+/** Messages of runtimes that run out of memory. */
 const OUT_OF_MEMORY =
   /out of memory|memory allocation of \d+ bytes failed|cannot allocate memory|resource temporarily unavailable/i;
 
-/** What the caller is told of it. */
+/** Maps the facts to the outcome for the caller. */
 export function outcomeOf(ending: RunEnd): SandboxOutcome {
   const { reason, frame, stdout, stderr } = ending;
   const killedBy = reason === undefined ? signalOf(ending) : "SIGKILL";
@@ -62,7 +62,7 @@ function statusOf(ending: RunEnd, killedBy: string | undefined): SandboxStatus {
   return "failed";
 }
 
-/** The signal that ended it; what stands around a worker tells it as 128 and its number. */
+/** Returns the signal that ended it. Wrappers report it as exit code 128 plus its number. */
 function signalOf({ exit, frame }: RunEnd): string | undefined {
   if (exit.signal !== null) return exit.signal;
   if (frame !== undefined || exit.code === null || exit.code <= 128) return undefined;

@@ -1,34 +1,32 @@
 import type { SandboxLanguage, SandboxOutcome } from "../../domain/tools/sandbox.ts";
 import type { ProcessLimits } from "./limits.ts";
 
-/** What a probe may know. */
 export interface ProbeContext {
-  /** Where this machine listens for guests that got out. */
+  /** Port of the canary server on this machine. */
   readonly port: number;
   readonly pyodide: string;
   readonly memoryMb: number;
 }
 
-/** Code that wants through one wall. */
+/** Code that tries to break one isolation rule. */
 export interface Probe {
-  /** The wall in words. */
   readonly name: string;
   readonly language: SandboxLanguage;
   readonly code: (site: ProbeContext) => string;
-  /** Smaller limits than the usual ones, to be quick. */
+  /** Lower limits make the probe faster. */
   readonly limits?: Partial<ProcessLimits>;
   readonly timeoutMs?: number;
-  /** What is wrong with what came of it; undefined: the wall holds. */
+  /** Returns what went wrong; undefined if the isolation holds. */
   readonly problem: (outcome: SandboxOutcome) => string | undefined;
 }
 
-/** Expects the guest to be ended for that reason. */
+/** Expects this status. */
 const ends = (status: SandboxOutcome["status"]) => (outcome: SandboxOutcome) =>
   outcome.status === status
     ? undefined
     : `a guest that should have ended with ${status} ended with ${describeOutcome(outcome)}`;
 
-/** Expects a list with nothing in it. */
+/** Expects an empty list. */
 const nothingFrom = (outcome: SandboxOutcome) =>
   Array.isArray(outcome.result) && outcome.result.length === 0
     ? undefined
@@ -39,7 +37,7 @@ function describeOutcome({ status, error, stderr }: SandboxOutcome): string {
   return why === "" ? status : `${status} (${why})`;
 }
 
-/** Collects in `got` what was not refused for want of a permission. */
+/** Collects in `got` every attempt that was not refused for lack of permission. */
 const JS_ATTEMPTS = ({ port }: ProbeContext) => `
 import fs from "node:fs";
 import { Module } from "node:module";
@@ -114,12 +112,12 @@ if (globalThis.left !== undefined) found.push("globalThis");
 try { if ((await (await caches.open("left")).match("http://left/")) !== undefined) found.push("caches"); } catch {}
 export default found;`;
 
-/** Memory that is asked for and not touched: nothing but the kernel's own limit can refuse that. */
+/** Memory allocated but not touched: only the kernel limit can refuse it. */
 const ASK = ({ memoryMb }: ProbeContext) => `const kept = [];
 try { for (let i = 0; i < ${Math.ceil(memoryMb / 16)} + 4; i += 1) kept.push(new ArrayBuffer(16 * 1048576)); } catch {}
 export default kept.length * 16 > ${memoryMb} ? ["more memory than there may be"] : [];`;
 
-/** Every wall that can be tried from inside. */
+/** Isolation rules that can be probed from inside. */
 export const PROBES: readonly Probe[] = [
   { name: "no permissions (JavaScript)", language: "javascript", code: JS_ATTEMPTS, problem: nothingFrom },
   { name: "no permissions (Python)", language: "python", code: PY_ATTEMPTS, problem: nothingFrom },
@@ -127,7 +125,7 @@ export const PROBES: readonly Probe[] = [
     name: "memory (RLIMIT_DATA)",
     language: "javascript",
     code: ASK,
-    // Some runtimes end at once instead of saying that there is no more.
+    // Some runtimes exit at once when an allocation fails.
     problem: (outcome) => (outcome.status === "memory_limit" ? undefined : nothingFrom(outcome)),
   },
   {

@@ -23,41 +23,41 @@ import { readWheels } from "./wheels.ts";
 import { Worker } from "./worker.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
-/** What the engine works with; everything but the log has a default. */
+/** Options; all but the log have defaults. */
 export interface ProcessEngineOptions {
   readonly log: Logger;
   /** Default "auto". */
   readonly isolation?: Isolation;
-  /** Workers that wait for a job, by language. Default 2 and 1. */
+  /** Idle workers per language. Default 2 and 1. */
   readonly idle?: Readonly<Record<SandboxLanguage, number>>;
-  /** Executions at once. Default twice the cores, or one for each 600 MiB of memory if that is less. */
+  /** Concurrent executions. Default: twice the cores, at most one per 600 MiB of memory. */
   readonly concurrency?: number;
-  /** Calls that may wait for their turn. Default 16. */
+  /** Queued executions. Default 16. */
   readonly queue?: number;
   /** Default {@link DEFAULT_LIMITS}. */
   readonly limits?: Partial<ProcessLimits>;
-  /** The operator's wheels of pure Python. */
+  /** Folder with pure-Python wheels. */
   readonly wheelsDir?: string | undefined;
-  /** Longest that a worker may take to be ready, ms. Default a minute. */
+  /** Time limit for starting a worker, ms. Default 60 s. */
   readonly startMs?: number;
-  /** Longest that a call waits for its worker, ms. Default 30 s. */
+  /** Time limit for waiting for a worker, ms. Default 30 s. */
   readonly waitMs?: number;
-  /** Workers that nobody wanted for so long are ended, ms. Default ten minutes. */
+  /** Idle time after which workers end, ms. Default 10 min. */
   readonly retireMs?: number;
-  /** Changes the line that starts a worker: a test takes a wall away and sees that health() tells. */
+  /** Modifies the launch line. Tests remove a protection to see that health() detects it. */
   readonly reshape?: (line: LaunchLine) => LaunchLine;
 }
 
 const MEGABYTE = 1_048_576;
 const DEFAULT_START_MS = 60_000;
 
-/** An execution that was asked for, and its end. */
+/** A requested execution. */
 interface Active {
   readonly abort: AbortController;
   run: Run | undefined;
 }
 
-/** Runs each piece of code in a process of its own on this machine. */
+/** Runs each execution in a process on this machine. */
 export class ProcessEngine implements SandboxEngine {
   readonly name = "process";
   readonly #options: ProcessEngineOptions;
@@ -77,7 +77,7 @@ export class ProcessEngine implements SandboxEngine {
     this.#pools = { javascript: this.#pool("javascript", 2), python: this.#pool("python", 1) };
   }
 
-  /** Opens the engine; nothing is started before health() or the first execution asks for it. */
+  /** Opens the engine. Nothing starts before health() or the first execution. */
   static open(options: ProcessEngineOptions): ProcessEngine {
     return new ProcessEngine(options);
   }
@@ -123,7 +123,7 @@ export class ProcessEngine implements SandboxEngine {
         this.#active.delete(job.runId);
         this.#slots.release();
       });
-      // Whoever asked may be gone before it fails.
+      // The caller may have gone before it rejects.
       done.catch(() => {});
       return { done };
     } catch (error) {
@@ -141,7 +141,7 @@ export class ProcessEngine implements SandboxEngine {
     return true;
   }
 
-  /** Nothing is ever left behind: a process ends with its gateway, and it has no files. */
+  /** Nothing remains after a crash: guests die with the gateway and have no files. */
   async reap(): Promise<number> {
     return 0;
   }
@@ -158,7 +158,7 @@ export class ProcessEngine implements SandboxEngine {
     await Promise.allSettled([...pools, ...runs]);
   }
 
-  /** Waits for its turn and for a worker, and hands the code over. */
+  /** Waits for a slot and a worker, then hands the code over. */
   async #startRun(job: SandboxJob, active: Active, signal: AbortSignal): Promise<Run> {
     const setup = await this.#ready();
     const late = AbortSignal.timeout(this.#options.waitMs ?? 30_000);
@@ -174,7 +174,7 @@ export class ProcessEngine implements SandboxEngine {
         worker.end();
         waiting.throwIfAborted();
       }
-      // From here on a cancel finds the run: nothing may come between.
+      // No await from here on: a cancel must find the run.
       active.run = new Run(worker, job, this.#runLimits(setup, this.#limits), signal);
       return active.run;
     } catch (error) {
@@ -183,7 +183,6 @@ export class ProcessEngine implements SandboxEngine {
     }
   }
 
-  /** A worker that is ready, and lives. */
   async #workerFor(language: SandboxLanguage, waiting: AbortSignal): Promise<Worker> {
     for (;;) {
       const worker = await this.#pools[language].take(waiting);
@@ -191,7 +190,7 @@ export class ProcessEngine implements SandboxEngine {
     }
   }
 
-  /** What the caller is told when nothing has run. */
+  /** Maps a failure before the start to an error for the caller. */
   #toToolgateError(error: unknown, cancelled: AbortSignal, signal: AbortSignal): ToolgateError {
     if (this.#closed) return new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
     if (cancelled.aborted) return cancelledBeforeStart();
@@ -207,7 +206,7 @@ export class ProcessEngine implements SandboxEngine {
   #ready(): Promise<Setup> {
     const { isolation = "auto", wheelsDir, startMs = DEFAULT_START_MS } = this.#options;
     this.#setup ??= setUp({ isolation, wheelsDir, startMs });
-    // What is missing now may be there the next time.
+    // Retry the setup next time.
     this.#setup.catch(() => (this.#setup = undefined));
     return this.#setup;
   }

@@ -3,17 +3,17 @@ import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** Where the programs stand that guests run in. */
+/** Paths of the programs that run guests. */
 export interface Programs {
-  /** Deno's binary. */
+  /** Binary. */
   readonly deno: string;
-  /** Pyodide's folder. */
+  /** Folder. */
   readonly pyodide: string;
-  /** The workers' folder. */
+  /** Folder of the workers' sources. */
   readonly guest: string;
 }
 
-/** Deno's package for each platform that has one. */
+/** npm package with Deno's binary per platform. */
 const DENO_PACKAGES: Readonly<Record<string, string>> = {
   "linux-x64": "@deno/linux-x64-glibc",
   "linux-arm64": "@deno/linux-arm64-glibc",
@@ -22,9 +22,9 @@ const DENO_PACKAGES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Finds them among the installed packages. Deno's binary is taken from its platform package: the script that would copy it elsewhere need
- * not have run.
- * @throws Error when there is no Deno for this platform, or it was not installed
+ * Finds the programs among the installed packages. Uses Deno's platform package, since its install script
+ * may not have run.
+ * @throws Error if Deno is not available for this platform or not installed
  */
 export function findPrograms(platform = `${process.platform}-${process.arch}`): Programs {
   const name = DENO_PACKAGES[platform];

@@ -1,18 +1,20 @@
 import type { Logger } from "../../log.ts";
 import { frameLength, frameOf, Worker, type WorkerStart } from "./worker.ts";
 
-/** How a worker for Python is started, but for what it reads. */
 type Start = Omit<WorkerStart, "input">;
 
-/** Most that the memory of an interpreter may hold, bytes. It is about 30 MiB. */
+/** A memory image has about 30 MiB. */
 const MAX_IMAGE_BYTES = 134_217_728;
 
-/** So often an image is made, or begun from, in vain before it is done without: the machine may only have been busy. */
+/**
+ * Failures to make or load an image before images are disabled. Single failures may come from a busy
+ * machine.
+ */
 const MAX_FAILURES = 3;
 
 /**
- * Starts workers for Python. The first interpreter that has started hands over its memory, and the others begin where it was, in a tenth of
- * the time. The image stays in this process: nobody else can put another in its place.
+ * Starts Python workers from a memory image of the first one, ten times faster. The image is kept in this
+ * process, where nothing can replace it.
  */
 export class PythonStarter {
   readonly #log: Logger;
@@ -28,7 +30,7 @@ export class PythonStarter {
     const made = (this.#image ??= this.#make(start, folder));
     const image = await made;
     if (image === undefined) {
-      // The next who asks tries again.
+      // Let the next caller try again.
       if (start.signal.aborted) this.#forget(made);
     } else {
       try {
@@ -45,7 +47,7 @@ export class PythonStarter {
     return await Worker.start({ ...start, input: inputOf(folder, wheels, undefined) });
   }
 
-  /** The memory of an interpreter that has started; undefined when none can be had. */
+  /** Makes a memory image; undefined if that fails. */
   async #make(start: Start, folder: string): Promise<Buffer | undefined> {
     try {
       const maker = await Worker.start({ ...start, input: [frameOf({ folder, make: true })] });
@@ -57,7 +59,7 @@ export class PythonStarter {
     }
   }
 
-  /** Tells it, and has the next who asks try again, unless it was in vain too often. */
+  /** Logs a failure and retries next time, until there were too many. */
   #failed(image: Promise<Buffer | undefined> | undefined, error: unknown, sentence: string): void {
     if (image !== this.#image) return;
     this.#failures += 1;
@@ -73,7 +75,7 @@ export class PythonStarter {
 }
 
 function inputOf(folder: string, wheels: readonly Buffer[], image: Buffer | undefined): Buffer[] {
-  // As it is, not copied for each worker.
+  // Passed without copying.
   const images = image === undefined ? [] : [frameLength(image), image];
   return [
     frameOf({ folder, wheels: wheels.length, image: image !== undefined }),
@@ -82,7 +84,7 @@ function inputOf(folder: string, wheels: readonly Buffer[], image: Buffer | unde
   ];
 }
 
-/** Reads the one frame that a maker writes. */
+/** Reads the image that a worker writes. */
 async function imageOf(maker: Worker): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;

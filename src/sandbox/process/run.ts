@@ -7,16 +7,15 @@ import { outcomeOf, type HostReason } from "./outcome.ts";
 import { usageOf, type Usage } from "./process-table.ts";
 import { frameOf, type Worker } from "./worker.ts";
 
-/** How often a guest's processor time and memory are looked at, ms. */
+/** Polling interval of CPU time and memory, ms. */
 const POLL_MS = 20;
 
-/** What a run may use. */
 export interface RunLimits extends ProcessLimits {
   /** RLIMIT_DATA of the workers, MiB. */
   readonly dataMb: Readonly<Record<SandboxLanguage, number>>;
 }
 
-/** One piece of code in one worker, watched from its start to its end. */
+/** One execution in one worker. */
 export class Run {
   readonly #worker: Worker;
   readonly #limits: RunLimits;
@@ -28,10 +27,10 @@ export class Run {
   readonly #timers: readonly NodeJS.Timeout[];
   #last: Usage | undefined;
   #reason: HostReason | "aborted" | undefined;
-  /** @throws ToolgateError UNAVAILABLE when it was aborted */
+  /** Rejects with ToolgateError UNAVAILABLE if aborted. */
   readonly done: Promise<SandboxOutcome>;
 
-  /** Hands the code over. */
+  /** Starts the execution. */
   constructor(worker: Worker, job: SandboxJob, limits: RunLimits, signal: AbortSignal) {
     this.#worker = worker;
     this.#limits = limits;
@@ -43,7 +42,7 @@ export class Run {
     process.onStdout = (bytes) => {
       const told = this.#frames.isComplete;
       this.#frames.add(bytes);
-      // The frame is the last that a guest does: a short run is over before anybody looks again.
+      // The frame comes last. Poll now, since a short run ends before the next interval.
       if (!told && this.#frames.isComplete) this.#poll();
     };
     process.onStderr = (bytes) => this.#append(this.#stderr, bytes);
@@ -64,12 +63,15 @@ export class Run {
       .finally(() => signal.removeEventListener("abort", abort));
   }
 
-  /** Ends it; false when it is over already, or is being ended for another reason. */
+  /**
+   * Cancels the run.
+   * @returns false if it already ended or is being stopped
+   */
   cancel(): boolean {
     return this.#end("cancelled");
   }
 
-  /** Ends it without a result: `done` rejects, and nobody is charged for what the host broke off. */
+  /** Stops the run without a result; `done` rejects and nothing is charged. */
   abort(): void {
     this.#end("aborted");
   }
@@ -87,7 +89,7 @@ export class Run {
 
   #poll(): void {
     const usage = usageOf(this.#worker.leaf);
-    // One that has ended, and was not waited for yet, has its time still, but no memory.
+    // A zombie still has CPU time, but no memory.
     if (usage === undefined) return;
     this.#last = usage.dataMb === 0 ? { ...usage, dataMb: this.#last?.dataMb ?? 0 } : usage;
     if (usage.cpuMs - this.#before > this.#limits.cpuMs) this.#end("cpu_limit");
@@ -100,7 +102,7 @@ export class Run {
 
   #finish(exit: { code: number | null; signal: string | null }): SandboxOutcome {
     for (const timer of this.#timers) clearTimeout(timer);
-    // A process that is over may have been put to its end by the kernel in the same moment: what the host decided first counts.
+    // The kernel may have killed the process at the same time; the host's earlier decision counts.
     const reason = this.#reason;
     this.#reason ??= "cancelled";
     if (reason === "aborted") throw new ToolgateError("UNAVAILABLE", "The execution was given up.");

@@ -7,7 +7,7 @@ import { diesWithParent, kernelProblem } from "./host-probes.ts";
 import type { Probe } from "./probes.ts";
 import type { Worker } from "./worker.ts";
 
-/** What the test works with: the very ways in which executions are begun. */
+/** Dependencies: the same functions that start executions. */
 export interface SelfTest {
   readonly isRoot: boolean;
   readonly enclosure: Enclosure;
@@ -16,22 +16,20 @@ export interface SelfTest {
   readonly pyodide: string;
   readonly startWorker: (language: SandboxLanguage) => Promise<Worker>;
   readonly run: (worker: Worker, job: SandboxJob, limits: ProcessLimits) => Promise<SandboxOutcome>;
-  /** The line of a JavaScript worker. */
+  /** Launch line of a JavaScript worker. */
   readonly line: LaunchLine;
   readonly signal: AbortSignal;
   readonly probes: readonly Probe[];
-  /** Longest that a worker may go on after its parent, ms. */
   readonly parentDeathTimeoutMs?: number;
 }
 
-/** A wall that does not hold. */
 class SelfTestError extends Error {
   override readonly name = "WallDown";
 }
 
 /**
- * Tries every wall from inside, with code that wants through, and looks at what the kernel says of a worker.
- * @throws Error that names each wall that does not hold, and says what to do
+ * Probes the isolation from inside with hostile code, and checks the kernel's view of a worker.
+ * @throws Error naming each failed check and its remedy
  */
 export async function selfTest(test: SelfTest): Promise<void> {
   const canary = await openCanaryPort();
@@ -88,7 +86,7 @@ async function tryParentDeath({
   );
 }
 
-/** A port of this machine that no guest may reach. */
+/** Opens a port on this machine that no guest may reach. */
 async function openCanaryPort(): Promise<{ port: number; visits: () => number; close: () => void }> {
   let visits = 0;
   const server = createServer((socket) => {

@@ -9,24 +9,19 @@ import { findWheels, type Wheel } from "./wheels.ts";
 import { START_CPU_SECONDS } from "./limits.ts";
 import { Worker } from "./worker.ts";
 
-/**
- * What stands around a worker's process: `required` starts nothing without bubblewrap, `auto` takes it where it works, `process` does
- * without.
- */
+/** `required` needs bubblewrap, `auto` uses it if it works, `process` does without. */
 export type Isolation = "auto" | "required" | "process";
 
-/** What workers are started from. */
 export interface Setup {
   readonly programs: Programs;
   readonly enclosure: Enclosure;
-  /** What RLIMIT_DATA counts in a JavaScript worker that does nothing, MiB: threads for every core are most of it. */
+  /** RLIMIT_DATA usage of an idle JavaScript worker, MiB; mostly threads, which depend on the cores. */
   readonly baseDataMb: number;
   readonly wheels: readonly Wheel[];
-  /** Why bubblewrap is not used; undefined: it is, or is not wanted. */
+  /** Why `auto` does not use bubblewrap. */
   readonly withoutBubblewrap: string | undefined;
 }
 
-/** What a setup is made for. */
 export interface SetupOptions {
   readonly isolation: Isolation;
   readonly wheelsDir: string | undefined;
@@ -35,12 +30,12 @@ export interface SetupOptions {
 
 const NEVER = new AbortController().signal;
 
-/** The user without rights: "nobody" on most systems, and nobody's on all. */
+/** The user without privileges, "nobody" on most systems. */
 const NOBODY = 65_534;
 
 /**
- * Finds the programs and the strongest walls that work here.
- * @throws Error that says what is missing, and what to do
+ * Finds the programs and the strongest isolation that works here.
+ * @throws Error saying what is missing and what to do
  */
 export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Promise<Setup> {
   if (process.platform !== "linux") {
@@ -83,7 +78,7 @@ export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Pr
   throw new Error(`${advice}. What was tried said: ${complaints.join("; ")}`);
 }
 
-/** What may work here, the strongest first. */
+/** Candidates, strongest first. */
 function enclosures(isolation: Isolation, isRoot: boolean): readonly Enclosure[] {
   const namespaces: Enclosure[] = [{ bubblewrap: "as-user", setpriv: false, dropTo: undefined }];
   if (isRoot) namespaces.unshift({ bubblewrap: "as-root", setpriv: true, dropTo: NOBODY });
@@ -92,7 +87,10 @@ function enclosures(isolation: Isolation, isRoot: boolean): readonly Enclosure[]
   return isolation === "process" ? alone : [...namespaces, ...alone];
 }
 
-/** What goes wrong when the line is used to ask Deno for its version; undefined: nothing. */
+/**
+ * Runs `deno --version` with the launch line.
+ * @returns the error; undefined if it works
+ */
 async function launchProblem(line: LaunchLine): Promise<string | undefined> {
   const run = line.indexOf("run");
   const [command, ...args] = line;

@@ -1,7 +1,7 @@
 const asError = (reason: unknown) =>
   reason instanceof Error ? reason : new Error("Given up.", { cause: reason });
 
-/** So many at once, and so many that wait for their turn, first come, first served. */
+/** A semaphore with a bounded FIFO queue. */
 export class Slots {
   readonly #waiting: (() => void)[] = [];
   readonly #mostWaiting: number;
@@ -13,9 +13,9 @@ export class Slots {
   }
 
   /**
-   * Waits for a place.
-   * @returns undefined when too many wait already
-   * @throws the signal's reason when that aborts first
+   * Waits for a slot.
+   * @returns undefined if the queue is full
+   * @throws the signal's reason if it aborts first
    */
   acquire(signal: AbortSignal): Promise<void> | undefined {
     signal.throwIfAborted();
@@ -38,7 +38,6 @@ export class Slots {
     });
   }
 
-  /** Gives a place back. */
   release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free += 1;

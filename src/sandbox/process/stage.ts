@@ -6,7 +6,7 @@ import process from "node:process";
 import { removeUnusedCopies, markCopyUsed } from "./program-copies.ts";
 import type { Programs } from "./programs.ts";
 
-/** Whether anybody may read the file, or every file of the folder. */
+/** Whether all users can read the file, or every file of the folder. */
 async function isOpen(place: string): Promise<boolean> {
   const found = await stat(place);
   if (found.isFile()) return (found.mode & 0o004) !== 0;
@@ -16,7 +16,7 @@ async function isOpen(place: string): Promise<boolean> {
   return open.every(Boolean);
 }
 
-/** Whether anybody may go through every folder on the way. */
+/** Whether all users can traverse the parent folders. */
 async function isReachable(place: string): Promise<boolean> {
   const above = path.dirname(place);
   if (above === place) return true;
@@ -24,9 +24,9 @@ async function isReachable(place: string): Promise<boolean> {
 }
 
 /**
- * Programs that a user without rights can read: where they stand, or copies in a folder of this user's among the temporary files, made
- * once for each version; those that no process uses any more are taken away. A checkout in root's home, or one made under a strict umask, is read by nobody else.
- * @param throughFolders whether the folders on the way count; inside bubblewrap they do not
+ * Returns programs an unprivileged user can read: the originals, or copies in a temporary folder, made once
+ * per version. A checkout in root's home or under a strict umask is not readable.
+ * @param throughFolders whether parent folders matter; inside bubblewrap they do not
  */
 export async function readablePrograms(programs: Programs, throughFolders: boolean): Promise<Programs> {
   const places = [programs.deno, programs.pyodide, programs.guest];
@@ -39,7 +39,7 @@ export async function readablePrograms(programs: Programs, throughFolders: boole
 async function copies(programs: Programs): Promise<Programs> {
   const own = await ownFolder();
   const version = await versionOf(programs);
-  // Before it is looked for: from here on nobody takes it away.
+  // Mark before checking, so that no other process deletes it in between.
   await markCopyUsed(own, version);
   await removeUnusedCopies(own, Date.now());
   const folder = path.join(own, version);
@@ -59,13 +59,13 @@ async function copies(programs: Programs): Promise<Programs> {
     await rename(unfinished, folder);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
-    // Another gateway may have been faster.
+    // Another gateway may have finished the copy first.
     if ((await lstat(folder).catch(() => undefined)) === undefined) throw error;
   }
   return copy;
 }
 
-/** Lets everybody read, and nobody but this user write. */
+/** Readable for all users, writable only for this one. */
 async function open(place: string): Promise<void> {
   const isFolder = (await stat(place)).isDirectory();
   await chmod(place, 0o755);
@@ -73,7 +73,7 @@ async function open(place: string): Promise<void> {
   for (const entry of await readdir(place)) await open(path.join(place, entry));
 }
 
-/** A folder among the temporary files that is this user's, and that nobody else can write to. */
+/** Returns a temporary folder that only this user can write to. */
 async function ownFolder(): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const folder = path.join(os.tmpdir(), `toolgate-sandbox-${uid}`);
@@ -86,7 +86,7 @@ async function ownFolder(): Promise<string> {
   );
 }
 
-/** A name that changes with the programs: their files' sizes and times. */
+/** Hashes the sizes and times of the files. */
 async function versionOf(programs: Programs): Promise<string> {
   const hash = createHash("sha256");
   const note = async (place: string): Promise<void> => {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 
-/** A Python package that the operator offers. */
+/** A Python package from the operator. */
 export interface Wheel {
   readonly file: string;
   /** e.g. "six 1.17.0" */
@@ -10,7 +10,7 @@ export interface Wheel {
   readonly sha256: string;
 }
 
-/** The file that pins the wheels, as `sha256sum *.whl` writes it. */
+/** As written by `sha256sum *.whl`. */
 const PINS = "SHA256SUMS";
 
 /** name-version(-build)-python-abi-platform.whl (Python packaging, binary distribution format). */
@@ -19,8 +19,8 @@ const WHEEL = /^(?<name>[^-]+)-(?<version>[^-]+)(?:-\d[^-]*)?-[^-]+-(?<abi>[^-]+
 const digest = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
 /**
- * The wheels of a folder, in the order of their names.
- * @throws Error that names the file: no wheel of pure Python, not pinned, or another one than was pinned
+ * Finds the wheels of a folder, sorted by name.
+ * @throws Error naming a file that is not pure Python, not pinned, or changed
  */
 export async function findWheels(folder: string): Promise<readonly Wheel[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith(".whl")).sort();
@@ -51,8 +51,8 @@ export async function findWheels(folder: string): Promise<readonly Wheel[]> {
 }
 
 /**
- * The bytes of the wheels, for one worker.
- * @throws Error when one is not the file any more that was found
+ * Reads the wheels for one worker.
+ * @throws Error if one has changed since
  */
 export async function readWheels(folder: string, wheels: readonly Wheel[]): Promise<Buffer[]> {
   return await Promise.all(

@@ -1,19 +1,17 @@
 import type { SandboxLanguage } from "../../domain/tools/sandbox.ts";
 import type { Worker } from "./worker.ts";
 
-/** How a pool works. */
 export interface PoolOptions {
   readonly language: SandboxLanguage;
-  /** Workers that wait for a job. */
+  /** Number of idle workers to keep. */
   readonly idle: number;
-  /** Workers that wait are ended when nobody wanted one for so long, ms. */
+  /** Idle workers end after this time without demand, ms. */
   readonly retireMs: number;
   readonly start: (signal: AbortSignal) => Promise<Worker>;
-  /** Hears why a worker could not be started. */
+  /** Receives the error if a worker fails to start. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A caller that waits for a worker. */
 interface Waiter {
   readonly resolve: (worker: Worker) => void;
   readonly reject: (error: Error) => void;
@@ -22,7 +20,7 @@ interface Waiter {
 const abortError = ({ reason }: AbortSignal) =>
   new Error("Given up before a worker was ready.", { cause: reason });
 
-/** Workers of one language, each for one job: one that is taken is replaced in the background. */
+/** Single-use workers of one language. Taken workers are replaced in the background. */
 export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #idle: Worker[] = [];
@@ -36,19 +34,18 @@ export class WorkerPool {
     this.#options = options;
   }
 
-  /** Begins to start what is to wait. */
+  /** Starts the idle workers. */
   warm(): void {
     this.#wanted = true;
     this.#touch();
     this.#fill();
   }
 
-  /** The workers that wait for a job. */
   get idle(): readonly Worker[] {
     return this.#idle;
   }
 
-  /** A worker that is ready; the next one that is, when none waits. */
+  /** Returns a ready worker, or waits for the next one. */
   take(signal: AbortSignal): Promise<Worker> {
     if (this.#closed) return Promise.reject(new Error("The sandbox is being closed."));
     if (signal.aborted) return Promise.reject(abortError(signal));
@@ -73,7 +70,7 @@ export class WorkerPool {
     });
   }
 
-  /** Ends every worker that waits or is being started; resolves when none is left. */
+  /** Ends idle and starting workers; resolves when none is left. */
   async close(): Promise<void> {
     this.#end.abort();
     clearTimeout(this.#retire);
@@ -105,7 +102,7 @@ export class WorkerPool {
     while (!this.#closed && this.#starting.size + this.#idle.length < target) {
       const beginning = this.#startOne().finally(() => {
         this.#starting.delete(beginning);
-        // Whoever asked in the same moment still saw this one as on its way.
+        // A concurrent caller may have counted this start as pending.
         this.#fill();
       });
       this.#starting.add(beginning);
@@ -119,7 +116,7 @@ export class WorkerPool {
     } catch (error) {
       if (this.#closed) return;
       this.#options.onFailure(error);
-      // Nobody knows that the next one would start: who waits is told, and the next who asks tries again.
+      // The next start may fail too: reject a waiter and let the next caller retry.
       this.#wanted = false;
       const others = this.#starting.size - 1;
       if (this.#waiters.length <= others) return;
@@ -138,7 +135,7 @@ export class WorkerPool {
     void this.#forgetWhenOver(worker);
   }
 
-  /** One that ends while it waits, which only an emergency of the machine makes it do, is not handed out. */
+  /** Drops an idle worker that ended, for example by the OOM killer. */
   async #forgetWhenOver(worker: Worker): Promise<void> {
     await worker.process.closed;
     const at = this.#idle.indexOf(worker);

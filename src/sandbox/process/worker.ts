@@ -4,40 +4,37 @@ import { GuestProcess, type Exit } from "./guest-process.ts";
 import type { LaunchLine } from "./launch-line.ts";
 import { leafOf } from "./process-table.ts";
 
-/** What a worker writes when a job may come. */
+/** Written by a worker when it can take a job. */
 const READY = "\0ready\0";
 
-/** How much of what a worker says that cannot start is kept, bytes. */
+/** stderr kept of a worker that failed to start. */
 const MAX_STDERR_BYTES = 2_000;
 
-/** What a worker is started with. */
 export interface WorkerStart {
   readonly language: SandboxLanguage;
   readonly line: LaunchLine;
-  /** What it reads before it is ready. */
+  /** Sent before it is ready. */
   readonly input: readonly Buffer[];
-  /** Longest that it may take to be ready, ms. */
   readonly timeoutMs: number;
-  /** Ends it when it is not wanted any more before it is ready. */
+  /** Kills a worker that is no longer wanted before it is ready. */
   readonly signal: AbortSignal;
 }
 
-/** A frame as a worker reads it: the length in eight hexadecimal digits, and the bytes. */
+/** Encodes a frame for a worker: eight hexadecimal digits of length, then the bytes. */
 export function frameOf(content: Buffer | object): Buffer {
   const bytes = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content));
   return Buffer.concat([frameLength(bytes), bytes]);
 }
 
-/** What stands before the bytes of a frame. */
 export function frameLength({ length }: Buffer): Buffer {
   return Buffer.from(length.toString(16).padStart(8, "0"));
 }
 
-/** A process that is ready for one job, and for no second one. */
+/** A process ready for exactly one job. */
 export class Worker {
   readonly language: SandboxLanguage;
   readonly process: GuestProcess;
-  /** The process that the guest runs in, as this host numbers it. */
+  /** The guest's process id on this host. */
   readonly leaf: number;
   readonly readySince: number = performance.now();
 
@@ -48,8 +45,8 @@ export class Worker {
   }
 
   /**
-   * Starts one.
-   * @throws Error with what it said when it ended before it was ready, or was not ready in time
+   * Starts a worker.
+   * @throws Error with its output if it exits early or is not ready in time
    */
   static async start({ language, line, input, timeoutMs: mostMs, signal }: WorkerStart): Promise<Worker> {
     const process = new GuestProcess(line);
@@ -74,7 +71,6 @@ export class Worker {
     }
   }
 
-  /** Ends it. */
   end(): void {
     this.process.kill();
   }

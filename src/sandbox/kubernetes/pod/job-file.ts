@@ -9,7 +9,7 @@ const jobFileSchema = z.strictObject({
   runId: z.string(),
   language: z.enum(SANDBOX_LANGUAGES),
   timeoutMs: z.int().min(1),
-  /** What the result is signed with. */
+  /** Authenticates the result. */
   nonce: z.string().regex(/^[0-9a-f]{32}$/),
   limits: z.strictObject({
     memoryMb: z.strictObject({ javascript: memoryMb, python: memoryMb }),
@@ -17,10 +17,13 @@ const jobFileSchema = z.strictObject({
   }),
 });
 
-/** `job.json` of an execution's Secret: all of it but the code and its input, which are files beside it. */
+/** `job.json` of an execution's Secret. Code and input are files beside it. */
 export type JobFile = z.output<typeof jobFileSchema>;
 
-/** What a pod has to do. @throws Error when the folder is not one that the gateway has filled */
+/**
+ * Reads the job.
+ * @throws Error if the folder's content is invalid
+ */
 export async function readJob(
   folder: string,
 ): Promise<{ job: SandboxJob; nonce: string; limits: JobFile["limits"] }> {

@@ -1,12 +1,15 @@
 import { connect } from "node:net";
 import { z } from "zod";
 
-/** How long one address may take to answer, ms; in a cluster that drops packets, all of them take as long. */
+/** Time limit per address, ms. Networks that drop packets take all of it. */
 const ANSWER_MS = 3_000;
 
 const targetsSchema = z.array(z.string());
 
-/** The addresses ("host:port") that a connection can be made to from here. A refusal is none: some networks deny with one. */
+/**
+ * Returns the "host:port" targets that accept connections. A refused connection does not count: some
+ * networks deny with one.
+ */
 export async function reachableTargets(targets: unknown): Promise<string[]> {
   const wanted = targetsSchema.parse(targets);
   const reached = await Promise.all(wanted.map((target) => isReachable(target)));

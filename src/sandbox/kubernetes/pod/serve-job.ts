@@ -3,10 +3,9 @@ import { startedLine, resultLines } from "../frames.ts";
 import { emptyOutcome, type PodResult } from "../outcomes.ts";
 import { reachableTargets } from "./reach.ts";
 
-/** How long the walls inside of the pod may take to be seen, ms: both interpreters start. */
+/** Time limit of the self-test inside the pod, ms. */
 const HEALTH_MS = 120_000;
 
-/** What a pod is for. */
 export interface PodTask {
   readonly job: SandboxJob;
   readonly nonce: string;
@@ -14,7 +13,10 @@ export interface PodTask {
   readonly command: string;
 }
 
-/** Runs a pod's one job and tells of it, a line at a time. @param engine the one inside of the pod */
+/**
+ * Runs the job and writes its result line by line.
+ * @param engine the process engine inside the pod
+ */
 export async function serveJob(
   engine: SandboxEngine,
   { job, nonce, command }: PodTask,
