@@ -109,7 +109,7 @@ export class Completion {
    */
   result(cutBy: string | null = null): ChatCompletion {
     if (!this.delivers)
-      throw unusable("the model answered without any text", undefined, { verdict: "served" });
+      throw unusable("the model returned no text", undefined, { verdict: "served" });
     // A refusal in words is an answer, whichever field the server puts it in.
     const content = (this.#content === "" ? this.#refusal : this.#content).toWellFormed();
     return { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };

@@ -40,11 +40,11 @@ export class ModelServer {
     try {
       const listed = await this.#upstream.list(signal);
       const { models, belowCost: tooCheap } = offersOf(listed, this.settings);
-      if (listed.length === 0) throw new RangeError("it lists no models");
+      if (listed.length === 0) throw new RangeError("the server lists no models");
       if (this.#models === undefined || this.#models.length !== models.length)
         this.#log.info(
           { models: models.length, belowCost: tooCheap },
-          "the inference upstream lists its models",
+          "inference models loaded",
         );
       this.#models = models;
       return true;
@@ -52,7 +52,7 @@ export class ModelServer {
       if (!signal.aborted)
         this.#log.warn(
           { err: error },
-          "the inference upstream does not list its models; check its address and key, or give it a table of models",
+          "inference models could not be loaded; check address and key, or configure a table of models",
         );
       return false;
     }
@@ -88,7 +88,7 @@ export class ModelServer {
   }
 
   #answered(accountId: string): void {
-    if (this.#breaker.succeeded(accountId)) this.#log.info("the inference upstream answers again");
+    if (this.#breaker.succeeded(accountId)) this.#log.info("inference upstream recovered");
   }
 
   #failed(error: unknown, model: string, accountId: string): void {
@@ -99,7 +99,7 @@ export class ModelServer {
         const opens =
           verdict === "broken" ? this.#breaker.failed(accountId) : this.#breaker.unreachable(accountId);
         if (opens)
-          this.#log.warn({ err: error }, "the inference upstream fails and is left alone for a while");
+          this.#log.warn({ err: error }, "inference upstream failed; circuit breaker opened");
         return;
       }
       case "busy":

@@ -78,7 +78,7 @@ export class UpstreamModels implements ChatModels {
         failures.push(error);
         this.#log.info(
           { err: error, upstream: server.settings.name, model: request.model },
-          "a model server did not take a call",
+          "inference call failed over to the next upstream",
         );
       }
     }
@@ -127,7 +127,7 @@ function combinedError(failures: readonly ModelServerError[]): ModelServerError 
   const [first, ...others] = failures;
   if (first && others.length === 0) return first;
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
-  const causes = new AggregateError(failures, "no upstream took the call");
+  const causes = new AggregateError(failures, "all upstreams refused the call");
   if (waits.length > 0) return busy(Math.min(...waits), causes);
   return unusable("no server for the model can be reached", causes, NOT_ASKED);
 }

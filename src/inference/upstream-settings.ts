@@ -109,14 +109,14 @@ function addressProblems(path: string, url: URL, network: Network): string[] {
   const problems: string[] = [];
   if (username !== "" || password !== "")
     problems.push(
-      `${path}: the address must not hold a user name or password; put the key into api_key_env's variable`,
+      `${path}: the URL must not contain a user name or password; put the key into the variable named by api_key_env`,
     );
   if (search !== "" || hash !== "")
-    problems.push(`${path}: the address must end with its path, such as /v1; leave out what follows ? or #`);
+    problems.push(`${path}: the URL must not have a query or fragment; end it with its path, such as /v1`);
   const host = hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0 && !mayConnect(host, network))
     problems.push(
-      `${path}: no upstream may be at ${hostname}${network === "public" ? " with network: public" : ""}`,
+      `${path}: ${hostname} is not allowed${network === "public" ? " with network: public" : ""}`,
     );
   return problems;
 }

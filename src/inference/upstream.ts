@@ -164,7 +164,7 @@ export class Upstream {
       this.#holdsSecret(content) ||
       this.#holdsSecret(finishReason ?? "")
     )
-      throw unusable("the model server's answer holds what callers must not see", undefined, {
+      throw unusable("the model server's answer contains a secret", undefined, {
         verdict: "unknown",
       });
   }

@@ -87,7 +87,7 @@ export function unavailableTool(tool: ToolHead & { readonly billable: boolean })
     inputSchema: { type: "object" },
     fixedPrice: undefined,
     prepare() {
-      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${tool.name} is announced but cannot be called yet`);
+      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${tool.name} is listed but cannot be called yet`);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Tool } from "../domain/tools/tool.ts";
 import { defineTool } from "./define-tool.ts";
 
 const params = z.strictObject({
-  message: z.string().max(65_536).describe("Text to send back, unchanged"),
+  message: z.string().max(65_536).describe("Text to return"),
 });
 
 /** Specification 2.1, 2.2. */
@@ -11,7 +11,7 @@ export function echo(): Tool {
   return defineTool({
     name: "echo",
     description:
-      "Sends a message back unchanged: shows that the API key and the form of the call are good. Free.",
+      "Returns the message unchanged, to test the API key and the request format. Free.",
     scope: undefined,
     annotations: { readOnlyHint: true, openWorldHint: false },
     params,

@@ -147,9 +147,9 @@ describe("a model server's answer", () => {
 
 describe("what is no answer", () => {
   it.each<[model: string, words: string, worked?: boolean]>([
-    ["no-choices", "the model answered without any text"],
-    ["no-message", "the model answered without any text"],
-    ["done-only", "the model answered without any text"],
+    ["no-choices", "the model returned no text"],
+    ["no-message", "the model returned no text"],
+    ["done-only", "the model returned no text"],
     ["event-too-long", "the connection to the model server broke"],
     ["bomb", "the model server's answer is too long"],
     ["headers-too-long", "the connection to the model server broke"],
@@ -166,7 +166,7 @@ describe("what is no answer", () => {
     ["flagged-in-stream", "the model server failed while it answered", false],
     ["error-in-stream", "the model server failed while it answered"],
     ["error-as-reason", "the model server failed while it answered"],
-    ["echoes-key", "the model server's answer holds what callers must not see"],
+    ["echoes-key", "the model server's answer contains a secret"],
   ])("fails the tool, and no other server is asked: %s", async (model, words, worked = true) => {
     const error = await failure(ask(model));
     expect(error).toMatchObject({ code: "TOOL_FAILED", elsewhere: false, worked });

@@ -139,10 +139,10 @@ describe("inference_chat", () => {
     const { status, events } = await watch(world.gateway, agent, "inference_chat", params("good"));
     expect(status).toBe(200);
     const [asked, ...later] = events.slice(0, -1).map((event) => event.params);
-    expect(asked).toEqual({ progressToken: "t", progress: 0, message: "the model is asked" });
+    expect(asked).toEqual({ progressToken: "t", progress: 0, message: "the model was called" });
     expect(later.length).toBeGreaterThan(0);
     for (const { progress, message } of later)
-      expect(message).toBe(`${progress} pieces of the answer have come, about a token each`);
+      expect(message).toBe(`${progress} chunks of the answer received, about a token each`);
     expect(events.at(-1).result.structuredContent).toMatchObject({ type: "text", model: "good" });
     await expectCharged(1n);
   });

@@ -33,7 +33,7 @@ export class Catalogue {
       );
     }
     if (tool.status !== "active")
-      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${name} is announced but cannot be called yet`);
+      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${name} is listed but cannot be called yet`);
     return tool;
   }
 }

@@ -54,7 +54,7 @@ export function failureOf(status: number, body: string, retryAfter: string | und
 /** Converts an ERROR event of a watch; 410 means that the resource version has expired. */
 export function failureOfEvent(object: unknown): ApiFailure {
   const told = statusSchema.safeParse(object).data;
-  return new ApiFailure(`a watch ended: ${told?.message ?? "without a word"}`, {
+  return new ApiFailure(`a watch ended: ${told?.message ?? "no message"}`, {
     status: told?.code ?? 500,
     reason: told?.reason ?? "",
   });

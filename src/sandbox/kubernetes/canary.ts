@@ -72,7 +72,7 @@ async function outcomeOf(
     return await execution.done;
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw new Error(`the canary came to nothing: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new Error(`the sandbox canary failed: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause: error,
     });
   } finally {

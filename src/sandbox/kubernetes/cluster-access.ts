@@ -62,7 +62,7 @@ function checkedServer(config: KubeConfig, kubeconfig: string | undefined): URL 
       kubeconfig === undefined
         ? "outside of a cluster, name a file in sandbox.kubernetes.kubeconfig"
         : "its context names no cluster: see current-context, or set sandbox.kubernetes.context";
-    throw new Error(`sandbox.kubernetes: ${where} leads to no API server; ${advice}`);
+    throw new Error(`sandbox.kubernetes: ${where} names no API server; ${advice}`);
   }
   const local = ["127.0.0.1", "localhost", "[::1]"].includes(server.hostname);
   if (!local && (server.protocol !== "https:" || cluster.skipTLSVerify)) {

@@ -102,7 +102,7 @@ export class Execution {
     } catch (error) {
       const refused = toToolgateError(error, this.#startedAt !== undefined);
       if (!this.#finished && refused.code !== "CANCELLED")
-        this.#parts.log.warn({ err: error, run: this.#job.runId }, `an execution was lost: ${refused.code}`);
+        this.#parts.log.warn({ err: error, run: this.#job.runId }, `execution lost: ${refused.code}`);
       throw refused;
     } finally {
       clearTimeout(this.#timeout);
@@ -142,7 +142,7 @@ export class Execution {
       const trouble = pod === undefined ? undefined : startFailure(pod);
       if (trouble !== undefined) throw new Error(trouble);
       if (pod !== undefined && hasStarted(pod)) return pod.metadata.name;
-      if (this.#timedOut) throw new Error(`it did not begin in time: ${pendingReason(pod)}`);
+      if (this.#timedOut) throw new Error(`it did not start in time: ${pendingReason(pod)}`);
       const again = setTimeout(() => this.#wake(), POLL_MS);
       await this.#changed.promise.finally(() => clearTimeout(again));
       // The watch sends no event if another instance deletes the Job before its pod exists.
@@ -166,7 +166,7 @@ export class Execution {
   }
 
   async #outcome(found: LogFinding): Promise<SandboxOutcome> {
-    if (this.#finished) throw new Error("nobody waits for it any more");
+    if (this.#finished) throw new Error("the execution was abandoned");
     const elapsed = this.#startedAt === undefined ? 0 : Date.now() - this.#startedAt;
     if (found === "too-much") return emptyOutcome("output_limit", elapsed);
     if (typeof found === "object" && "failure" in found)
@@ -205,7 +205,7 @@ export class Execution {
     } catch (error) {
       this.#parts.log.warn(
         { err: error, job: this.#name },
-        "a finished Job could not be deleted; it is cleared away later",
+        "finished Job could not be deleted; it is reaped later",
       );
       return true;
     }

@@ -34,7 +34,7 @@ export async function exitCauseOf(
     const death = causeFrom(job, silence());
     if (death !== undefined) return death;
   }
-  return { kind: "lost", why: "the pod vanished, its Job did not" };
+  return { kind: "lost", why: "the pod disappeared while its Job remained" };
 }
 
 /** Returns undefined while the cause is unknown. */

@@ -14,7 +14,7 @@ export function toToolgateError(cause: unknown, begun: boolean): ToolgateError {
   if (cause instanceof JobExistsError) {
     return new ToolgateError(
       "REQUEST_IN_PROGRESS",
-      "This execution was begun already; it is not begun again.",
+      "This execution has already started; it does not start twice.",
       {
         cause,
       },
@@ -25,7 +25,7 @@ export function toToolgateError(cause: unknown, begun: boolean): ToolgateError {
       cause,
     });
   const asked = cause instanceof ApiFailure ? cause.retryAfterSeconds : undefined;
-  return new ToolgateError("UNAVAILABLE", "The sandbox could not begin the execution; nothing was run.", {
+  return new ToolgateError("UNAVAILABLE", "The sandbox could not start the execution; no code ran.", {
     retryAfterSeconds: asked ?? RETRY_AFTER_SECONDS,
     cause,
   });
@@ -38,7 +38,7 @@ export function abortedError(): ToolgateError {
 }
 
 export function fullError(): ToolgateError {
-  return new ToolgateError("UNAVAILABLE", "The sandbox has no place for another execution right now.", {
+  return new ToolgateError("UNAVAILABLE", "The sandbox queue is full.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 }

@@ -41,7 +41,7 @@ export async function checkCluster(
   // Run the canary only if the static checks pass.
   if (problems.length === 0) return runCanary(cluster.server, parts, signal);
   throw new Error(
-    `the cluster does not keep code in its place:\n${problems.map((problem) => `- ${problem}`).join("\n")}`,
+    `the cluster failed its isolation checks:\n${problems.map((problem) => `- ${problem}`).join("\n")}`,
   );
 }
 
@@ -86,7 +86,7 @@ class ClusterCheck {
       const { metadata } = namespaceSchema.parse(await this.#get(`/api/v1/namespaces/${namespace}`));
       if (metadata.labels[ENFORCE_LABEL] === "restricted") return [];
       return [
-        `the namespace ${namespace} takes pods of any kind: kubectl label namespace ${namespace} ${ENFORCE_LABEL}=restricted`,
+        `the namespace ${namespace} accepts pods of any kind: kubectl label namespace ${namespace} ${ENFORCE_LABEL}=restricted`,
       ];
     });
   }
@@ -101,7 +101,7 @@ class ClusterCheck {
     const what =
       "subresource" in permission ? `${permission.resource}/${permission.subresource}` : permission.resource;
     const words = `to ${permission.verb} ${what} in ${namespace}`;
-    return this.#problemsOf(`whether it may be allowed ${words}`, "deploy/kubernetes/role.yaml", async () => {
+    return this.#problemsOf(`the permission ${words}`, "deploy/kubernetes/role.yaml", async () => {
       const review = {
         apiVersion: "authorization.k8s.io/v1",
         kind: "SelfSubjectAccessReview",
@@ -144,7 +144,7 @@ class ClusterCheck {
     } catch (error) {
       if (!(error instanceof ApiFailure) || error.transient) throw error;
       if (error.status === 404) return [`${what} does not exist: ${applied(advice)}`];
-      return [`${what} cannot be looked at (${error.message}): ${applied(advice)}`];
+      return [`${what} cannot be read (${error.message}): ${applied(advice)}`];
     }
   }
 }

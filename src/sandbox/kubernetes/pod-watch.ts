@@ -60,7 +60,7 @@ export class PodWatch {
         if (signal.aborted) return;
         const expired = error instanceof ApiFailure && error.status === 410;
         if (expired) continue;
-        this.#log.warn({ err: error }, "the watch of the sandbox's pods was cut; they are listed anew");
+        this.#log.warn({ err: error }, "watch of the sandbox pods was cut; listing them again");
       }
       // Also after a clean end, in case the server ends every watch at once.
       await sleep(version === "" ? PAUSE_MS : PAUSE_MS / 10, undefined, { signal }).catch(() => undefined);

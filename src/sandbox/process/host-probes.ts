@@ -26,31 +26,31 @@ const LIMITS: readonly (readonly [name: string, most: number])[] = [
 export function kernelProblem(
   leaf: number,
   { isRoot, enclosure }: { readonly isRoot: boolean; readonly enclosure: Enclosure },
-): { wall: string; how: string } | undefined {
+): { check: string; how: string } | undefined {
   const limits = read(`/proc/${leaf}/limits`) ?? "";
   for (const [name, most] of LIMITS) {
     const hard = new RegExp(String.raw`^${name}\s+\S+\s+(\S+)`, "m").exec(limits)?.[1] ?? "missing";
     if (!(Number(hard) <= most))
-      return { wall: "limits of the kernel", how: `“${name}” of a worker is ${hard}` };
+      return { check: "limits of the kernel", how: `“${name}” of a worker is ${hard}` };
   }
   if (statusLine(leaf, "NoNewPrivs") !== "1")
-    return { wall: "no new privileges", how: "a worker could gain some" };
+    return { check: "no new privileges", how: "a worker could gain some" };
   if (Number.parseInt(statusLine(leaf, "CapEff") ?? "1", 16) !== 0)
-    return { wall: "no capabilities", how: "a worker has some" };
+    return { check: "no capabilities", how: "a worker has some" };
   const uid = statusLine(leaf, "Uid")?.split(/\s+/)[0];
   if (isRoot && enclosure.dropTo !== undefined && uid !== String(enclosure.dropTo)) {
-    return { wall: "an unprivileged user", how: `a worker runs as user ${uid}` };
+    return { check: "an unprivileged user", how: `a worker runs as user ${uid}` };
   }
   if (enclosure.bubblewrap === "") return undefined;
   // Process ids outside and inside the namespace.
   if ((statusLine(leaf, "NSpid")?.split(/\s+/) ?? []).length < 2)
-    return { wall: "bubblewrap", how: "a worker sees this machine's processes" };
+    return { check: "bubblewrap", how: "a worker sees this machine's processes" };
   const shared = ["net", "pid", "mnt", "ipc", "uts"].filter(
     (name) => namespaceOf(leaf, name) === namespaceOf("self", name),
   );
   return shared.length === 0
     ? undefined
-    : { wall: "bubblewrap", how: `a worker shares ${shared.join(", ")} with this machine` };
+    : { check: "bubblewrap", how: `a worker shares ${shared.join(", ")} with this machine` };
 }
 
 /** Returns the namespace of a process; "hidden" if the kernel does not reveal it to other users. */

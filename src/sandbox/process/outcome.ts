@@ -80,7 +80,7 @@ function endedWithoutResult(killedBy: string | undefined, stderr: string): Sandb
   const waits = "error: Top-level await promise never resolved";
   const value =
     killedBy !== undefined
-      ? `The code's process was ended by ${killedBy}.`
+      ? `The code's process was killed by ${killedBy}.`
       : stderr.includes(waits)
         ? "The module waits at its top level for a promise that never settles."
         : "The code's process ended without an answer.";

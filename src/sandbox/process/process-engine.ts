@@ -96,7 +96,7 @@ export class ProcessEngine implements SandboxEngine {
   async health(signal: AbortSignal): Promise<void> {
     const setup = await this.#ready();
     if (setup.withoutBubblewrap !== undefined) {
-      this.#options.log.warn({ reason: setup.withoutBubblewrap }, "the sandbox runs without bubblewrap");
+      this.#options.log.warn({ reason: setup.withoutBubblewrap }, "sandbox runs without bubblewrap");
     }
     await selfTest({
       isRoot: process.getuid?.() === 0,
@@ -113,8 +113,8 @@ export class ProcessEngine implements SandboxEngine {
   }
 
   async start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution> {
-    if (this.#closed) throw new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
-    if (this.#active.has(job.runId)) throw new ToolgateError("UNAVAILABLE", "This execution runs already.");
+    if (this.#closed) throw new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.");
+    if (this.#active.has(job.runId)) throw new ToolgateError("UNAVAILABLE", "This execution is already running.");
     const active: Active = { abort: new AbortController(), run: undefined };
     this.#active.set(job.runId, active);
     try {
@@ -192,11 +192,11 @@ export class ProcessEngine implements SandboxEngine {
 
   /** Maps a failure before the start to an error for the caller. */
   #toToolgateError(error: unknown, cancelled: AbortSignal, signal: AbortSignal): ToolgateError {
-    if (this.#closed) return new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
+    if (this.#closed) return new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.");
     if (cancelled.aborted) return cancelledBeforeStart();
     if (error instanceof ToolgateError) return error;
-    if (signal.aborted) return new ToolgateError("UNAVAILABLE", "The execution was given up.");
-    this.#options.log.error({ err: error }, "the sandbox could not begin an execution");
+    if (signal.aborted) return new ToolgateError("UNAVAILABLE", "The execution was aborted.");
+    this.#options.log.error({ err: error }, "sandbox execution could not start");
     return new ToolgateError("UNAVAILABLE", "The sandbox cannot run code right now; try again later.", {
       retryAfterSeconds: 10,
       cause: error,
@@ -218,7 +218,7 @@ export class ProcessEngine implements SandboxEngine {
       retireMs: this.#options.retireMs ?? 600_000,
       start: (signal) => this.#startWorker(language, signal),
       onFailure: (error) =>
-        this.#options.log.error({ err: error, language }, "a worker of the sandbox did not start"),
+        this.#options.log.error({ err: error, language }, "sandbox worker failed to start"),
     });
   }
 

@@ -40,7 +40,7 @@ export class PythonStarter {
         this.#failed(
           made,
           error,
-          "a worker for Python did not start from the image of its memory; it starts without",
+          "Python worker failed to start from its memory image; starting without it",
         );
       }
     }
@@ -54,7 +54,7 @@ export class PythonStarter {
       return await imageOf(maker);
     } catch (error) {
       if (!start.signal.aborted)
-        this.#failed(this.#image, error, "Python gives no image of its memory; it starts without");
+        this.#failed(this.#image, error, "Python memory image could not be made; starting without it");
       return undefined;
     }
   }

@@ -105,7 +105,7 @@ export class Run {
     // The kernel may have killed the process at the same time; the host's earlier decision counts.
     const reason = this.#reason;
     this.#reason ??= "cancelled";
-    if (reason === "aborted") throw new ToolgateError("UNAVAILABLE", "The execution was given up.");
+    if (reason === "aborted") throw new ToolgateError("UNAVAILABLE", "The execution was aborted.");
     const frame = this.#frames.end();
     const textOf = (bounded: BoundedText) => ({ text: bounded.text(), truncated: bounded.truncated });
     return outcomeOf({

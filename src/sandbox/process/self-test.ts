@@ -39,17 +39,17 @@ export async function selfTest(test: SelfTest): Promise<void> {
     test.signal.throwIfAborted();
     if (canary.visits() > 0) problems.push(failure("no network", "a guest reached a port of this machine"));
     const found = problems.filter((problem) => problem !== undefined);
-    if (found.length > 0) throw new SelfTestError(`The sandbox stays closed. ${found.join(" ")}`);
+    if (found.length > 0) throw new SelfTestError(`Sandbox self-test failed. ${found.join(" ")}`);
   } finally {
     canary.close();
   }
 }
 
 const failure = (
-  wall: string,
+  check: string,
   how: string,
   advice = "See docs/guides/sandbox.md, “When the self-test refuses”.",
-) => `The wall “${wall}” does not hold: ${how}. ${advice}`;
+) => `Isolation check “${check}” failed: ${how}. ${advice}`;
 
 async function tryProbe(test: SelfTest, probe: Probe, port: number): Promise<string | undefined> {
   const worker = await test.startWorker(probe.language);
@@ -70,7 +70,7 @@ async function tryKernel(test: SelfTest): Promise<string | undefined> {
   const problem = kernelProblem(worker.leaf, test);
   worker.end();
   await worker.process.closed;
-  return problem === undefined ? undefined : failure(problem.wall, problem.how);
+  return problem === undefined ? undefined : failure(problem.check, problem.how);
 }
 
 async function tryParentDeath({
@@ -80,8 +80,8 @@ async function tryParentDeath({
   if (await diesWithParent(line, afterlifeMs)) return undefined;
   const advice = "Install bubblewrap, or util-linux with a setpriv that knows --pdeathsig.";
   return failure(
-    "no guest outlives the gateway",
-    "a worker went on after whoever had started it was killed",
+    "guests end with the gateway",
+    "a worker kept running after its parent was killed",
     advice,
   );
 }

@@ -74,8 +74,8 @@ export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Pr
   const advice =
     isolation === "required"
       ? "bubblewrap does not work here: install it, and let this user make namespaces"
-      : "No way was found to start a worker";
-  throw new Error(`${advice}. What was tried said: ${complaints.join("; ")}`);
+      : "No worker could be started";
+  throw new Error(`${advice}. Attempts failed with: ${complaints.join("; ")}`);
 }
 
 /** Candidates, strongest first. */

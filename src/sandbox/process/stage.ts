@@ -82,7 +82,7 @@ async function ownFolder(): Promise<string> {
   const found = await lstat(folder);
   if (found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0) return folder;
   throw new Error(
-    `${folder} is not a folder of this user's alone: remove it, or install the gateway where every user can read it.`,
+    `${folder} is writable by other users: remove it, or install the gateway where every user can read it.`,
   );
 }
 

@@ -30,14 +30,14 @@ export async function findWheels(folder: string): Promise<readonly Wheel[]> {
       const { name, version, abi, platform } = WHEEL.exec(file)?.groups ?? {};
       if (name === undefined || version === undefined || abi !== "none" || platform !== "any") {
         throw new Error(
-          `${path.join(folder, file)} is no wheel of pure Python (…-none-any.whl): only those can be imported.`,
+          `${path.join(folder, file)} is not a pure-Python wheel (…-none-any.whl); only those can be imported.`,
         );
       }
       const sha256 = digest(await readFile(path.join(folder, file)));
       if (pins !== undefined && pins.get(file) !== sha256) {
-        const problem = pins.has(file) ? "is another file than the one pinned" : "is not pinned";
+        const problem = pins.has(file) ? "differs from the pinned file" : "is not pinned";
         throw new Error(
-          `${path.join(folder, file)} ${problem} in ${PINS}: see where it comes from, then write its line anew.`,
+          `${path.join(folder, file)} ${problem} in ${PINS}: check its origin, then update its line.`,
         );
       }
       return { file, package: `${name} ${version}`, sha256 };
@@ -45,7 +45,7 @@ export async function findWheels(folder: string): Promise<readonly Wheel[]> {
   );
   for (const file of pins?.keys() ?? []) {
     if (!files.includes(file))
-      throw new Error(`${path.join(folder, PINS)} pins ${file}, which is not there.`);
+      throw new Error(`${path.join(folder, PINS)} pins ${file}, which does not exist.`);
   }
   return wheels;
 }
@@ -60,7 +60,7 @@ export async function readWheels(folder: string, wheels: readonly Wheel[]): Prom
       const bytes = await readFile(path.join(folder, file));
       if (digest(bytes) === sha256) return bytes;
       throw new Error(
-        `${path.join(folder, file)} was changed while the gateway ran: start it anew to take the new one.`,
+        `${path.join(folder, file)} changed while the gateway was running: restart the gateway to use the new file.`,
       );
     }),
   );

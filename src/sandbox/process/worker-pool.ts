@@ -18,7 +18,7 @@ interface Waiter {
 }
 
 const abortError = ({ reason }: AbortSignal) =>
-  new Error("Given up before a worker was ready.", { cause: reason });
+  new Error("Aborted before a worker was ready.", { cause: reason });
 
 /** Single-use workers of one language. Taken workers are replaced in the background. */
 export class WorkerPool {
@@ -47,7 +47,7 @@ export class WorkerPool {
 
   /** Returns a ready worker, or waits for the next one. */
   take(signal: AbortSignal): Promise<Worker> {
-    if (this.#closed) return Promise.reject(new Error("The sandbox is being closed."));
+    if (this.#closed) return Promise.reject(new Error("The sandbox is shutting down."));
     if (signal.aborted) return Promise.reject(abortError(signal));
     this.warm();
     const worker = this.#idle.shift();
@@ -74,7 +74,7 @@ export class WorkerPool {
   async close(): Promise<void> {
     this.#end.abort();
     clearTimeout(this.#retire);
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error("The sandbox is being closed."));
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error("The sandbox is shutting down."));
     const ends = this.#idle.map((worker) => worker.process.closed);
     this.#empty();
     await Promise.allSettled([...ends, ...this.#starting]);

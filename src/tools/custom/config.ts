@@ -63,7 +63,7 @@ const grpc = z
     tls: z.union([z.boolean(), z.strictObject({ ca_file: z.string().min(1) })]).prefault(true),
   })
   .refine(({ reflection, descriptor_set }) => reflection === undefined || descriptor_set === undefined, {
-    error: "must be left out where there is reflection",
+    error: "leave it out when reflection is set",
     path: ["descriptor_set"],
   });
 
@@ -97,7 +97,7 @@ const customTool = z
     mcp: mcp.optional(),
   })
   .refine((tool) => [tool.http, tool.grpc, tool.mcp].filter(Boolean).length === 1, {
-    error: "must have exactly one of http, grpc and mcp, which says what stands behind it",
+    error: "must have exactly one of http, grpc and mcp",
   });
 
 /** The `tools` section: the operator's custom tools in catalogue order. */

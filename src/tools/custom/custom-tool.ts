@@ -84,7 +84,7 @@ export class CustomTool implements Tool {
 
   prepare(params: JsonObject): PreparedCall {
     if (!this.#described)
-      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${this.name} is announced but cannot be called yet`);
+      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${this.name} is listed but cannot be called yet`);
     requireBounded(params, this.#settings.maxResponseBytes);
     this.#described.check.check(params);
     this.#backend.check?.(params);
@@ -108,7 +108,7 @@ export class CustomTool implements Tool {
     }
     const fit = deliverable(result);
     if (holdsSecret(JSON.stringify(fit), this.#secrets))
-      throw failedAfterWork(this.name, "the server's answer repeats what was meant for it alone", undefined);
+      throw failedAfterWork(this.name, "the server's answer repeats a secret header", undefined);
     return fit;
   }
 
@@ -123,6 +123,6 @@ export class CustomTool implements Tool {
         error,
       );
     if (error instanceof ToolgateError) return error;
-    return callFailed(this.name, "the server's answer could not be had", error);
+    return callFailed(this.name, "the server returned no usable answer", error);
   }
 }

@@ -24,9 +24,9 @@ function fits(value: JsonValue, levels: number): boolean {
 
 function fitted(value: JsonValue, levels: number): JsonValue {
   if (typeof value === "string" && !value.isWellFormed())
-    return omitted("not_json", "the text holds half a character", Buffer.byteLength(value));
+    return omitted("not_json", "the text has a lone surrogate", Buffer.byteLength(value));
   if (typeof value === "number" && !Number.isFinite(value))
-    return omitted("not_json", "the number is beyond what JSON readers take", null);
+    return omitted("not_json", "the number is not finite", null);
   if (typeof value !== "object" || value === null) return value;
   // A placeholder for a member would need one more level.
   if (levels === 1 && sizeOf(value, levels) === undefined)

@@ -25,13 +25,13 @@ export async function describeUntilKnown(
   for (let pauseMs = initialBackoffMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, MAX_BACKOFF_MS)) {
     try {
       await tool.describe(AbortSignal.any([signal, AbortSignal.timeout(DESCRIBE_MS)]));
-      log.info({ tool: tool.name }, "a registered tool is offered from now on");
+      log.info({ tool: tool.name }, "custom tool available");
       return;
     } catch (error) {
       if (signal.aborted) return;
       log.warn(
         { tool: tool.name, err: error, retryInMs: pauseMs },
-        "a registered tool's server does not describe it",
+        "custom tool could not be described",
       );
     }
     // Rejects on abort, which the loop condition handles.

@@ -22,8 +22,8 @@ const MIN_SECRET_LENGTH = 6;
 
 /** Returns what is wrong with a configured header, without its value. */
 export function headerProblem(header: string, variable: string, value: string): string | undefined {
-  if (!TOKEN.test(header)) return "is no name of a header";
-  if (RESERVED.test(header)) return "is written by the gateway itself; leave it out";
+  if (!TOKEN.test(header)) return "is not a valid header name";
+  if (RESERVED.test(header)) return "is set by the gateway itself; leave it out";
   if (value === "") return `the environment variable ${variable} is not set`;
   if (!VALUE.test(value))
     return `the value of ${variable} must be visible characters of ASCII, without line breaks`;

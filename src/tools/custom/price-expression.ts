@@ -27,7 +27,7 @@ export class PriceExpression {
     const env = celEnv();
     const unknown = unknownNames(parsed.expr, ["params"], (name) => env.funcs.find(name) !== undefined);
     if (unknown.length > 0)
-      throw new Error(`does not know ${[...new Set(unknown)].join(", ")}, but params alone`);
+      throw new Error(`uses the unknown names ${[...new Set(unknown)].join(", ")}; only params is available`);
     const evaluate = plan(env, parsed);
     this.#evaluate = (params) => evaluate({ params });
     this.#bounds = bounds;
@@ -41,9 +41,9 @@ export class PriceExpression {
     const value = this.#valueFor(params);
     if (typeof value !== "bigint")
       throw noPrice(
-        isCelError(value) ? value.message.slice(0, 200) : "the price expression's value is no whole number",
+        isCelError(value) ? value.message.slice(0, 200) : "the price expression's value is not an integer",
       );
-    if (value < 1n) throw noPrice(`the price expression's value is ${value}, which is no price`);
+    if (value < 1n) throw noPrice(`the price expression's value is ${value}, which is below 1`);
     const { minimum, maximum } = this.#bounds;
     if (minimum !== undefined && value < minimum) return minimum;
     if (maximum !== undefined && value > maximum) return maximum;
@@ -61,7 +61,7 @@ export class PriceExpression {
 }
 
 function noPrice(why: string): Error {
-  return invalidField("params", `no price can be computed for them (${why}); change them`);
+  return invalidField("params", `their price cannot be computed (${why}); change them`);
 }
 
 /** Converts integers to int, other numbers to double and objects to maps. */

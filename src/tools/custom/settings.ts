@@ -75,9 +75,9 @@ function nameProblems(section: CustomToolsSection, taken: readonly string[]): st
   const names = section.map(({ name }) => name);
   return names.flatMap((name, index) => {
     if (taken.includes(name))
-      return [`tools[${index}].name: ${name} is a tool of the gateway itself; take another name`];
+      return [`tools[${index}].name: ${name} is a built-in tool; choose another name`];
     return names.indexOf(name) < index
-      ? [`tools[${index}].name: ${name} is registered twice; take another name`]
+      ? [`tools[${index}].name: ${name} is configured twice; choose another name`]
       : [];
   });
 }
@@ -92,7 +92,7 @@ function headersOf(
   for (const [header, variable] of Object.entries(headers_env)) {
     const value = env[variable] ?? "";
     const unfit =
-      grpc && !isTextMetadata(header) ? "is no name that metadata of gRPC can have as text" : undefined;
+      grpc && !isTextMetadata(header) ? "is not a valid name of gRPC text metadata" : undefined;
     const problem = headerProblem(header, variable, value) ?? unfit;
     if (problem === undefined) headers[header] = value;
     else problems.push(`${at}.headers_env.${header}: ${problem}`);
@@ -106,13 +106,13 @@ function addressProblems(at: string, entry: CustomToolSection, guard: Guard): st
     const { username, password, hostname } = url;
     const problems: string[] = [];
     if (username !== "" || password !== "")
-      problems.push(`${at}.${member}: must not hold a user name or password; put secrets into headers_env`);
+      problems.push(`${at}.${member}: must not contain a user name or password; put secrets into headers_env`);
     const host = hostOf(hostname);
     if (isIP(host) !== 0 && !mayConnect(host, networkFor(guard, host)))
       problems.push(
         mayConnect(host, "any")
-          ? `${at}.${member}: ${host} is a private address; name it in allow_hosts if the server is your own`
-          : `${at}.${member}: no server may be at ${host}`,
+          ? `${at}.${member}: ${host} is a private address; add it to allow_hosts if the server is your own`
+          : `${at}.${member}: ${host} is not allowed`,
       );
     return problems;
   });

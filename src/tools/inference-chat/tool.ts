@@ -22,8 +22,8 @@ const [MAX_MODELS_NAMED, MAX_MODELS_IN_ERROR] = [50, 5];
 const messages = z
   .array(
     z.strictObject({
-      role: z.enum(CHAT_ROLES).describe("Who speaks"),
-      content: z.string().max(1_048_576).describe("What is said"),
+      role: z.enum(CHAT_ROLES).describe("Author of the message"),
+      content: z.string().max(1_048_576).describe("Text of the message"),
     }),
   )
   .min(1)
@@ -35,7 +35,7 @@ const temperature = z
   .min(0)
   .max(2)
   .optional()
-  .describe("Randomness of the answer; the model server's default when left out");
+  .describe("Randomness of the answer. Default: the model server's");
 
 /** Validation checks the model itself, with a better message, so the enum is informational. */
 function paramsFor(models: readonly ChatModel[]) {
@@ -54,7 +54,7 @@ function paramsFor(models: readonly ChatModel[]) {
       .min(1)
       .optional()
       .describe(
-        "Most tokens of the answer, which the price is a ceiling for; when left out, and at most, what the model's description says",
+        "Limit of the answer in tokens; the price covers all of them. Default and maximum: see the model's description",
       ),
     temperature,
   });
@@ -156,12 +156,12 @@ function toolFor(models: readonly ChatModel[], inference: ChatModels): Tool {
 
 /** Reports that the model was called and then, rate-limited, how many chunks arrived. */
 function progressReporter(progress: ProgressListener): (pieces: number) => void {
-  progress({ progress: 0, message: "the model is asked" });
+  progress({ progress: 0, message: "the model was called" });
   let toldAt = Number.NEGATIVE_INFINITY;
   return (pieces) => {
     if (pieces === 0 || performance.now() - toldAt < BETWEEN_REPORTS_MS) return;
     toldAt = performance.now();
-    progress({ progress: pieces, message: `${pieces} pieces of the answer have come, about a token each` });
+    progress({ progress: pieces, message: `${pieces} chunks of the answer received, about a token each` });
   };
 }
 

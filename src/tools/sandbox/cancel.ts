@@ -17,7 +17,7 @@ export function sandboxCancel({ engine, runs }: SandboxDeps): Tool {
   return defineTool({
     name: "sandbox_cancel",
     description:
-      "Ends an execution of sandbox_execute that is running or waits for its place, by the run_id that you gave it or its run_… from GET /runs. Free; code that had begun stays paid, one that still waited costs nothing.",
+      "Ends a running or queued execution of sandbox_execute by the run_id that you gave it or its run_… from GET /runs. Free; code that had started stays charged, queued code costs nothing.",
     scope: "compute:run",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     params: cancelParams,
@@ -27,7 +27,7 @@ export function sandboxCancel({ engine, runs }: SandboxDeps): Tool {
       if (!found) {
         throw new ToolgateError(
           "NOT_FOUND",
-          "params.run_id: you have no such execution; send the run_id that you gave it, or its run_… from GET /runs",
+          "params.run_id: execution not found; send the run_id that you gave it, or its run_… from GET /runs",
         );
       }
       const accepted = found.status === "running" && (await runs.requestCancel(found.runId));

@@ -27,10 +27,10 @@ export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execut
     price: ({ timeout_ms: timeoutMs }) => priceOf(timeoutMs, prices),
     run: async ({ language, code, stdin, timeout_ms: timeoutMs, run_id: name }, context) => {
       const { caller, runId, signal, progress } = context;
-      if (runId === undefined) throw new TypeError("an execution needs a run of the ledger");
+      if (runId === undefined) throw new TypeError("an execution needs a ledger run");
       const { accountId, keyId } = caller;
       await runs.begin({ runId, accountId, keyId, name, mostPerAccount: deps.concurrencyPerAccount });
-      progress?.({ progress: 0, total: 2, message: "the code waits for its place" });
+      progress?.({ progress: 0, total: 2, message: "the code is queued" });
       const onChange = (change: 1 | -1) => {
         onRunning(change);
         if (change > 0) progress?.({ progress: 1, total: 2, message: "the code runs" });

@@ -17,28 +17,28 @@ const text = () =>
     );
 
 export const executeParams = z.strictObject({
-  language: z.enum(SANDBOX_LANGUAGES).describe("What the code is written in; JavaScript may be TypeScript"),
+  language: z.enum(SANDBOX_LANGUAGES).describe("Language of the code; JavaScript may be TypeScript"),
   code: text()
     .min(1)
     .describe(
       "The code, at most 262144 bytes; its last expression (Python) or its export default (JavaScript) is the result",
     ),
-  stdin: text().prefault("").describe("What the code reads from its standard input, at most 262144 bytes"),
+  stdin: text().prefault("").describe("Standard input of the code, at most 262144 bytes"),
   timeout_ms: z
     .int()
     .min(100)
     .max(30_000)
     .prefault(10_000)
-    .describe("Time that the code may take, which the price is for, in ms"),
+    .describe("Time limit of the code, in ms; the price depends on it"),
   run_id: z
     .string()
     .regex(
       /^(?!run_)[\w-]{1,64}$/,
-      `must be 1 to 64 characters of ${LETTERS}, and not begin with run_, as the service's own do`,
+      `must be 1 to 64 characters of ${LETTERS}, and not begin with run_, which is reserved`,
     )
     .optional()
     .describe(
-      "A name of your own for the execution, by which sandbox_cancel can end it before you have the answer",
+      "Your own name for the execution, by which sandbox_cancel can end it before you have the result",
     ),
 });
 
@@ -46,5 +46,5 @@ export const cancelParams = z.strictObject({
   run_id: z
     .string()
     .regex(/^[\w-]{1,64}$/, `must be 1 to 64 characters of ${LETTERS}: the run_id of an execution`)
-    .describe("The name that you gave the execution as run_id, or its run_… from GET /runs"),
+    .describe("The run_id that you gave the execution, or its run_… from GET /runs"),
 });

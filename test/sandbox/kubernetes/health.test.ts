@@ -73,7 +73,7 @@ describe("the check of a cluster", () => {
         containerStatuses: [{ name: "sandbox", state: { waiting: { reason: "ImagePullBackOff" } } }],
       }),
     );
-    await expect(healthy()).rejects.toThrow(/the canary came to nothing: ImagePullBackOff/);
+    await expect(healthy()).rejects.toThrow(/the sandbox canary failed: ImagePullBackOff/);
   });
 
   it("names every wall that is missing, each with what to do, and makes no Job", async () => {

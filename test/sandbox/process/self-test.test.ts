@@ -33,7 +33,7 @@ describe("the self-test of the sandbox, without bubblewrap", { timeout: 180_000 
     [/no permissions.*start a program/, "--deny-run", "--allow-run", [PERMISSIONS]],
     [/no permissions.*open a library/, "--deny-ffi", "--allow-ffi", [PERMISSIONS]],
     [/no new privileges/, "--no-new-privs", "", []],
-    [/no guest outlives the gateway.*Install bubblewrap/, "--pdeathsig=KILL", "", []],
+    [/guests end with the gateway.*Install bubblewrap/, "--pdeathsig=KILL", "", []],
   ] as const)("says %s when %s is not there", async (sentence, part, instead, walls) => {
     const found = typeof part === "string" ? part : (part.exec(parts.line.join("\n"))?.[0] ?? "nothing");
     const line = without(parts.line, found, instead);
@@ -78,7 +78,7 @@ describe.runIf(bubblewrap)("the self-test of the sandbox, with bubblewrap", { ti
 
   it.each([
     [/shares net/, "--unshare-net"],
-    [/no guest outlives the gateway/, "--die-with-parent"],
+    [/guests end with the gateway/, "--die-with-parent"],
   ] as const)("says %s when %s is not there", async (sentence, part) => {
     let line = without(parts.line, part);
     // Either of the two is enough.

@@ -33,7 +33,7 @@ describe("the operator's wheels", () => {
     const [wheel] = await findWheels(folder);
     expect(wheel?.sha256).toBe(sum("wheel"));
     await put(NAME, "another");
-    await expect(findWheels(folder)).rejects.toThrow("is another file than the one pinned");
+    await expect(findWheels(folder)).rejects.toThrow("differs from the pinned file");
     await put("SHA256SUMS", "");
     await expect(findWheels(folder)).rejects.toThrow("is not pinned");
     await put("SHA256SUMS", `${sum("another")}  ${NAME}\n${sum("x")}  gone-1-py3-none-any.whl\n`);

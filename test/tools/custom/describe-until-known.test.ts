@@ -142,7 +142,7 @@ describe("a tool that is described", () => {
     await broken.describe(new AbortController().signal);
     await expect(broken.prepare({}).run(context)).rejects.toMatchObject({
       code: "TOOL_FAILED",
-      message: "t: the server's answer could not be had; nothing was charged",
+      message: "t: the server returned no usable answer; nothing was charged",
     });
     stopping.abort();
     await expect(broken.prepare({}).run(context)).rejects.toMatchObject({

@@ -176,9 +176,9 @@ describe("a result", () => {
     );
     const fit = deliverable(odd);
     expect(JSON.stringify(fit)).toBe(
-      '{"a":{"omitted":"not_json","reason":"the text holds half a character","bytes":3},' +
-        '"b":[{"omitted":"not_json","reason":"the number is beyond what JSON readers take","bytes":null},2],' +
-        '"\ufffd":3,"__proto__":{"c":{"omitted":"not_json","reason":"the number is beyond what JSON readers take","bytes":null}}}',
+      '{"a":{"omitted":"not_json","reason":"the text has a lone surrogate","bytes":3},' +
+        '"b":[{"omitted":"not_json","reason":"the number is not finite","bytes":null},2],' +
+        '"\ufffd":3,"__proto__":{"c":{"omitted":"not_json","reason":"the number is not finite","bytes":null}}}',
     );
   });
 });

@@ -38,7 +38,7 @@ describe("tools in the configuration file", () => {
     [
       "a name of the gateway's own",
       { name: "echo" },
-      "tools[0].name: echo is a tool of the gateway itself; take another name",
+      "tools[0].name: echo is a built-in tool; choose another name",
     ],
     [
       "a name that is none",
@@ -48,12 +48,12 @@ describe("tools in the configuration file", () => {
     [
       "nothing behind it",
       { http: undefined },
-      "tools[0]: must have exactly one of http, grpc and mcp, which says what stands behind it",
+      "tools[0]: must have exactly one of http, grpc and mcp",
     ],
     [
       "two things behind it",
       { mcp: { url: "https://m.example", tool: "x" } },
-      "tools[0]: must have exactly one of http, grpc and mcp, which says what stands behind it",
+      "tools[0]: must have exactly one of http, grpc and mcp",
     ],
     ["a misspelt member", { timeout: 5 }, 'tools[0]: Unrecognized key: "timeout"'],
     [
@@ -63,7 +63,7 @@ describe("tools in the configuration file", () => {
         grpc: { address: "g.example:1", method: "a.B/C" },
         headers_env: { "X-Key-Bin": "SET" },
       },
-      "tools[0].headers_env.X-Key-Bin: is no name that metadata of gRPC can have as text",
+      "tools[0].headers_env.X-Key-Bin: is not a valid name of gRPC text metadata",
     ],
     [
       "a header without its variable",
@@ -73,7 +73,7 @@ describe("tools in the configuration file", () => {
     [
       "a header of the gateway's own",
       { headers_env: { Host: "SET" } },
-      "tools[0].headers_env.Host: is written by the gateway itself; leave it out",
+      "tools[0].headers_env.Host: is set by the gateway itself; leave it out",
     ],
     [
       "a header that is none",
@@ -88,7 +88,7 @@ describe("tools in the configuration file", () => {
     [
       "an address of this machine",
       { http: { ...http, server_url: "http://127.1" } },
-      "tools[0].http.server_url: 127.0.0.1 is a private address; name it in allow_hosts if the server is your own",
+      "tools[0].http.server_url: 127.0.0.1 is a private address; add it to allow_hosts if the server is your own",
     ],
     [
       "an address of this link",
@@ -98,17 +98,17 @@ describe("tools in the configuration file", () => {
     [
       "a password in an address",
       { http: { ...http, server_url: "https://a:b@c.example" } },
-      "tools[0].http.server_url: must not hold a user name or password; put secrets into headers_env",
+      "tools[0].http.server_url: must not contain a user name or password; put secrets into headers_env",
     ],
     [
       "a private gRPC server",
       { http: undefined, grpc: { address: "10.0.0.1:50051", method: "a.B/C" } },
-      "tools[0].grpc.address: 10.0.0.1 is a private address; name it in allow_hosts if the server is your own",
+      "tools[0].grpc.address: 10.0.0.1 is a private address; add it to allow_hosts if the server is your own",
     ],
     [
       "a private MCP server",
       { http: undefined, mcp: { url: "http://192.168.0.1/mcp", tool: "x" } },
-      "tools[0].mcp.url: 192.168.0.1 is a private address; name it in allow_hosts if the server is your own",
+      "tools[0].mcp.url: 192.168.0.1 is a private address; add it to allow_hosts if the server is your own",
     ],
   ])("with %s are refused", (_, more, problem) => {
     expect(problemsOf([{ ...tool, ...more }], { SET: "value1", LINES: "a\r\nb" })).toEqual([problem]);
@@ -194,12 +194,12 @@ describe("a document that is not fit to be sold", () => {
     [
       "invalid",
       openapi({ "/a": { get: { operationId: "op", parameters: [{ name: "x", in: "nowhere" }] } } }, server),
-      /is no valid OpenAPI document \(#\/paths/,
+      /is not a valid OpenAPI document \(#\/paths/,
     ],
     [
       "with references in a circle",
       openapi({ "/a": { $ref: "#/paths/~1a" } }, server),
-      /leads to references only/,
+      /resolves only to references/,
     ],
   ])("%s is a problem at start", async (_, document, problem) => {
     await expect(startWith(document)).rejects.toMatchObject({
@@ -221,7 +221,7 @@ describe("a document that is not fit to be sold", () => {
     [
       "without a server",
       openapi({ "/a": { get: operation("op") } }),
-      /names no server with an address; set server_url/,
+      /names no server URL; set server_url/,
     ],
     [
       "with a server inside",

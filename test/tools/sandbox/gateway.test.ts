@@ -157,7 +157,7 @@ describe("an execution", () => {
     );
     expect(status).toBe(200);
     expect(events.slice(0, -1).map((event) => event.params)).toEqual([
-      { progressToken: "t", progress: 0, total: 2, message: "the code waits for its place" },
+      { progressToken: "t", progress: 0, total: 2, message: "the code is queued" },
       { progressToken: "t", progress: 1, total: 2, message: "the code runs" },
     ]);
     expect(events.at(-1).result).toMatchObject({

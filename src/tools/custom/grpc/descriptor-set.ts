@@ -30,7 +30,7 @@ function parse(file: string, bytes: Uint8Array): FileDescriptorSet {
     return fromBinary(FileDescriptorSetSchema, bytes);
   } catch (cause) {
     throw new Error(
-      `${file} is no google.protobuf.FileDescriptorSet in protobuf encoding; build it with buf build -o, or protoc --descriptor_set_out`,
+      `${file} is not a binary google.protobuf.FileDescriptorSet; build it with buf build -o, or protoc --descriptor_set_out`,
       { cause },
     );
   }

@@ -81,7 +81,7 @@ export class GrpcBackend implements Backend {
       return this.#method;
     } catch (error) {
       if (codeOf(error) === undefined) throw error;
-      throw new Error(`${section.address} did not describe itself`, { cause: error });
+      throw new Error(`${section.address} failed to describe itself`, { cause: error });
     } finally {
       client.close();
     }
@@ -106,7 +106,7 @@ export class GrpcBackend implements Backend {
       metadata,
       // Propagates the deadline to the server.
       { deadline: Date.now() + timeoutMs },
-      (error, answer) => (answer ? resolve(answer) : reject(error ?? new Error("there is no answer"))),
+      (error, answer) => (answer ? resolve(answer) : reject(error ?? new Error("the server sent no response"))),
     );
     const cancel = () => call.cancel();
     signal.addEventListener("abort", cancel, { once: true });
@@ -131,7 +131,7 @@ export class GrpcBackend implements Backend {
         retryAfterSeconds(error) ?? RETRY_SECONDS,
         error,
       );
-    if (code === undefined) return callFailed(tool, "the server could not be asked", error);
+    if (code === undefined) return callFailed(tool, "the server could not be called", error);
     return callFailed(tool, `the server answered ${status[code] ?? "with an unknown status"}`, error);
   }
 }
@@ -155,7 +155,7 @@ function encode({ method, registry }: UnaryMethod, params: JsonObject): Buffer {
     const bytes = toBinary(method.input, fromJson(method.input, params, { registry }));
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   } catch (error) {
-    throw invalidField("params", error instanceof Error ? error.message : `is no ${method.input.typeName}`);
+    throw invalidField("params", error instanceof Error ? error.message : `is not a valid ${method.input.typeName}`);
   }
 }
 
@@ -163,7 +163,7 @@ function decode({ method, registry }: UnaryMethod, answer: Buffer): JsonObject {
   const message = fromBinary(method.output, answer, { readUnknownFields: false });
   // Includes zero values: agents do not know the defaults.
   const json: unknown = toJson(method.output, message, { registry, alwaysEmitImplicit: true });
-  if (!isJsonObject(json)) throw new TypeError(`${method.output.typeName} is no object in JSON`);
+  if (!isJsonObject(json)) throw new TypeError(`${method.output.typeName} is not an object in JSON`);
   return json;
 }
 

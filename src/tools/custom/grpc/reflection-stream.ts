@@ -41,7 +41,7 @@ export class ReflectionStream {
       toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest })),
     );
     const answer = await this.#answers.next();
-    if (answer.done === true) throw new Error("the server ended its reflection without an answer");
+    if (answer.done === true) throw new Error("the server ended the reflection stream without a response");
     return answer.value.messageResponse;
   }
 

@@ -29,7 +29,7 @@ export async function reflect(
   } catch (error) {
     if (codeOf(error) !== status.UNIMPLEMENTED) throw error;
     throw new Error(
-      "the server offers no reflection (grpc.reflection.v1); name a file in descriptor_set instead",
+      "the server does not support reflection (grpc.reflection.v1); set descriptor_set instead",
       {
         cause: error,
       },
@@ -62,7 +62,7 @@ async function filesOf(stream: ReflectionStream, service: string): Promise<Map<s
       const file = fromBinary(FileDescriptorProtoSchema, bytes);
       files.set(file.name, file);
     }
-    if (files.size > MAX_FILES || size > MAX_BYTES) throw new Error("the server's reflection has no end");
+    if (files.size > MAX_FILES || size > MAX_BYTES) throw new Error("the server's reflection is too large");
   };
   const declaring = await stream.request({ case: "fileContainingSymbol", value: service });
   if (declaring.case !== "fileDescriptorResponse") throw new Error(await unknownService(stream, service));
@@ -74,7 +74,7 @@ async function filesOf(stream: ReflectionStream, service: string): Promise<Map<s
     if (answer.case === "fileDescriptorResponse") add(answer.value.fileDescriptorProto);
     if (!files.has(missing))
       throw new Error(
-        `the server's reflection leaves out ${missing}, which ${service} needs; name a file in descriptor_set instead`,
+        `the server's reflection lacks ${missing}, which ${service} needs; set descriptor_set instead`,
       );
   }
 }

@@ -16,20 +16,20 @@ export function unaryMethod(registry: FileRegistry, path: string): UnaryMethod {
   const declared = registry.getService(service);
   if (!declared) {
     const names = [...registry].flatMap((type) => (type.kind === "service" ? [type.typeName] : []));
-    throw new Error(`there is no service ${service}${listed(names)}`);
+    throw new Error(`the service ${service} does not exist${listed(names)}`);
   }
   const method = declared.methods.find((one) => one.name === name);
   if (!method)
     throw new Error(`${service} has no method ${name}${listed(declared.methods.map((one) => one.name))}`);
   if (method.methodKind !== "unary")
-    throw new Error(`${path} is a streaming method; only unary ones can be tools: one message in, one out`);
+    throw new Error(`${path} is a streaming method; only unary methods can be tools`);
   requireObject(path, "takes", method.input);
   requireObject(path, "answers with", method.output);
   return { method, registry };
 }
 
 function requireObject(path: string, does: string, message: DescMessage): void {
-  if (!isObject(message)) throw new Error(`${path} ${does} ${message.typeName}, which is no object in JSON`);
+  if (!isObject(message)) throw new Error(`${path} ${does} ${message.typeName}, which is not an object in JSON`);
 }
 
 function listed(names: readonly string[]): string {

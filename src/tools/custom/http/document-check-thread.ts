@@ -9,7 +9,7 @@ import { isJsonObject } from "../../../domain/core/json.ts";
 type ApiDocument = Exclude<Parameters<typeof SwaggerParser.validate>[0], string>;
 
 const document: unknown = workerData;
-const verdict = isApiDocument(document) ? await verdictOn(document) : { problem: "it is no object" };
+const verdict = isApiDocument(document) ? await verdictOn(document) : { problem: "it is not an object" };
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread of Node, not a window
 parentPort?.postMessage(verdict);
 

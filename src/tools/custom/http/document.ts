@@ -58,7 +58,7 @@ export function resolveReference(root: JsonObject, reference: string): JsonValue
     if (typeof next !== "string") return value;
     value = valueAt(root, next);
   }
-  throw new Error(`the reference ${reference} leads to references only`);
+  throw new Error(`the reference ${reference} resolves only to references`);
 }
 
 /** Returns the value, or what it references. */
@@ -79,11 +79,11 @@ async function documentFrom(text: string, source: string): Promise<OpenApiDocume
   const { openapi } = root;
   const version = typeof openapi === "string" ? /^3\.[01](?=\.)/.exec(openapi)?.[0] : undefined;
   if (version !== "3.0" && version !== "3.1")
-    throw new Error(`${source} is no OpenAPI document of version 3.0 or 3.1 (its member openapi says so)`);
+    throw new Error(`${source} is not an OpenAPI document of version 3.0 or 3.1 (see its member openapi)`);
   try {
     await assertValidDocument(root);
   } catch (error) {
-    throw new Error(`${source} is no valid OpenAPI document (${reasonOf(error)})`, { cause: error });
+    throw new Error(`${source} is not a valid OpenAPI document (${reasonOf(error)})`, { cause: error });
   }
   return { version, root };
 }
@@ -101,19 +101,19 @@ function parseDocument(text: string, source: string): JsonObject {
     });
   }
   if (isJsonObject(parsed)) return parsed;
-  throw new Error(`${source} is no OpenAPI document`);
+  throw new Error(`${source} is not an OpenAPI document`);
 }
 
 /** JSON Pointer in a URI fragment (RFC 6901, section 6). */
 function valueAt(root: JsonObject, reference: string): JsonValue {
   if (!reference.startsWith("#/"))
-    throw new Error(`the reference ${reference} leads out of the document; put all of it into one file`);
+    throw new Error(`the reference ${reference} points outside the document; put everything into one file`);
   let value: JsonValue | undefined = root;
   for (const part of reference.slice(2).split("/")) {
     const step = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
     if (Array.isArray(value)) value = value[Number(step)];
     else value = isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
-    if (value === undefined) throw new Error(`the reference ${reference} leads to nothing`);
+    if (value === undefined) throw new Error(`the reference ${reference} does not exist`);
   }
   return value;
 }

@@ -98,7 +98,7 @@ function declaredOf(parameter: JsonObject, fixed: ReadonlySet<string>): Declared
     throw new Error("has a parameter without a name or a location");
   // JavaScript objects cannot hold it as a member of their own.
   if (name === "__proto__")
-    throw new Error("has a parameter called __proto__, which the gateway cannot offer");
+    throw new Error("has a parameter called __proto__, which is not supported");
   const required = location === "path" || parameter["required"] === true;
   // Accept, Content-Type and Authorization are no parameters (OpenAPI 3.1, 4.8.12.2). Other reserved
   // headers belong to the operator or to HTTP.
@@ -114,7 +114,7 @@ function declaredOf(parameter: JsonObject, fixed: ReadonlySet<string>): Declared
   if (content) {
     const [mediaType, media] = content;
     if (!isJsonType(mediaTypeOf(mediaType)))
-      throw new Error(`wants the parameter ${name} as ${mediaType}, which the gateway cannot write`);
+      throw new Error(`wants the parameter ${name} as ${mediaType}, which the gateway cannot encode`);
     const inner = isJsonObject(media) ? media["schema"] : undefined;
     return [{ name, location, style: "json", explode: false, required, schema: inner, description }];
   }
@@ -134,7 +134,7 @@ function bodyOf({
   if (method === "GET") {
     // A body of GET has no meaning (RFC 9110, 9.3.1).
     if (requestBody["required"] === true)
-      throw new Error("wants a body with GET, which the gateway does not send");
+      throw new Error("requires a body with GET, which the gateway does not send");
     return undefined;
   }
   const media = Object.entries(contentOf(requestBody)).map(([written, value]) => ({
@@ -148,7 +148,7 @@ function bodyOf({
   if (form) return { mediaType: form.type, encoding: "form", required, schema: form.schema };
   if (!required) return undefined;
   throw new Error(
-    `wants a body of ${media.map(({ type }) => type).join(" or ") || "no known kind"}; the gateway writes application/json and application/x-www-form-urlencoded`,
+    `wants a body of ${media.map(({ type }) => type).join(" or ") || "no known kind"}; the gateway supports application/json and application/x-www-form-urlencoded`,
   );
 }
 

@@ -37,7 +37,7 @@ export function planOperation(
     throw new Error(`has the path ${path} without the parameters ${missing.join(", ")}`);
   const filled = server.pathname.replace(/\/$/, "") + path.replaceAll(/\{[^{}]+\}/g, "x");
   if (!path.startsWith("/") || /[?#]/.test(path) || new URL(server.origin + filled).pathname !== filled)
-    throw new Error(`has the path ${path}, which is none that an address can have`);
+    throw new Error(`has the path ${path}, which is not a valid URL path`);
   return { method, path, description, responseTypes: answers, inputs, server };
 }
 
@@ -50,18 +50,18 @@ function serverOf(section: HttpSection, { server: declared }: Operation, guard: 
   const text = server_url ?? (declared && withVariables(declared));
   const server = text === undefined ? null : URL.parse(text, isUrl(openapi) ? openapi : undefined);
   if (!server || !/^https?:$/.test(server.protocol))
-    throw new Error("names no server with an address; set server_url");
+    throw new Error("names no server URL; set server_url");
   if (server_url === undefined && isUrl(openapi) && server.origin !== new URL(openapi).origin)
     throw new Error(
-      `names the server ${server.origin}, another one than its own; set server_url if that is right`,
+      `names the server ${server.origin}, which is not its own origin; set server_url if that is intended`,
     );
   if (server.search !== "" || server.hash !== "" || server.username !== "" || server.password !== "")
     throw new Error(
-      "names a server with a query, a fragment or a user; set server_url to an address without",
+      "names a server URL with a query, fragment or user; set server_url without them",
     );
   const host = server.hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0 && !mayConnect(host, networkFor(guard, host)))
-    throw new Error(`names the server ${host}, where no connection is made; see network and allow_hosts`);
+    throw new Error(`names the server ${host}, which is blocked; see network and allow_hosts`);
   return server;
 }
 

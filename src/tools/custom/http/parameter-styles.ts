@@ -76,7 +76,7 @@ function plain(value: JsonValue, { member }: ParameterInput): string {
   if (typeof value !== "object" || value === null) return String(value ?? "");
   throw invalidField(
     fieldPath([member]),
-    "must hold texts, numbers and booleans only, no lists or objects inside",
+    "must contain only strings, numbers and booleans, no nested lists or objects",
   );
 }
 

@@ -37,14 +37,14 @@ export async function readResponse(answer: Response, reading: ReadOptions): Prom
   if (!isDocumented(mediaType, reading.documentedTypes))
     throw failedAfterWork(
       tool,
-      "the server answered with another kind of content than it promises",
+      "the server answered with an undocumented content type",
       mediaType,
     );
   if (!body)
     return omitted("too_long", `the answer is longer than ${reading.maxBytes} bytes`, lengthOf(answer));
   // Covers binary content. The result is checked again after JSON and charset decoding.
   if (holdsSecret(body.toString("latin1"), reading.secrets))
-    throw failedAfterWork(tool, "the server's answer repeats what was meant for it alone", undefined);
+    throw failedAfterWork(tool, "the server's answer repeats a secret header", undefined);
   try {
     return resultOf(body, mediaType, contentType);
   } catch (error) {
@@ -86,7 +86,7 @@ function refusal(tool: string, { status, headers }: Response): Error {
     return unavailable(tool, "the server is busy", retryAfter(headers), cause);
   if (status === 401 || status === 403)
     return callFailed(tool, "the server refused the operator's credentials", cause);
-  if (status < 400) return callFailed(tool, "the server redirects elsewhere, which is not followed", cause);
+  if (status < 400) return callFailed(tool, "the server redirects, which is not followed", cause);
   if (status < 500) return callFailed(tool, `the server refused the call (HTTP ${status})`, cause);
   return callFailed(tool, `the server failed (HTTP ${status})`, cause);
 }

@@ -58,7 +58,7 @@ export function composeRequest({ server, path, inputs }: RequestPlan, params: Js
           .slice(0, 1)
           .map(({ member }) => member),
       ),
-      "must not be . or .., alone or with what stands beside it",
+      "must not form a . or .. path segment",
     );
   const body =
     inputs.body && Object.hasOwn(params, "body") ? bodyText(inputs.body, params["body"] ?? null) : undefined;
@@ -80,7 +80,7 @@ function filledPath(
       if (SEGMENT_BREAKERS.test(text))
         throw invalidField(
           fieldPath([input.member]),
-          "must not hold slashes, backslashes or control characters",
+          "must not contain slashes, backslashes or control characters",
         );
     }
     const part = pathPart(input, value);

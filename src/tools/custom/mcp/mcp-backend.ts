@@ -51,7 +51,7 @@ export class McpBackend implements Backend {
     if (result.isError === true)
       throw callFailed(
         name,
-        "the server says that the call failed",
+        "the server reported that the call failed",
         new Error(textOf(result).slice(0, 2_000)),
       );
     return resultOf(result);

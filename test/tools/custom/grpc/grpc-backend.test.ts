@@ -87,7 +87,7 @@ describe("a gRPC method behind a tool", () => {
 
     it.each([
       ["Watch", "odd.v1.OddService/Watch is a streaming method"],
-      ["Now", "odd.v1.OddService/Now answers with google.protobuf.Timestamp, which is no object in JSON"],
+      ["Now", "odd.v1.OddService/Now answers with google.protobuf.Timestamp, which is not an object in JSON"],
       ["Nowhere", "odd.v1.OddService has no method Nowhere; there is Echo, Rules"],
     ])("says why %s can be no tool", async (method, problem) => {
       await expect(open(method).describe(never)).rejects.toThrow(problem);

@@ -86,7 +86,7 @@ describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (
   });
 
   it.each([
-    ["fail", "the server says that the call failed", "the reason why", false],
+    ["fail", "the server reported that the call failed", "the reason why", false],
     ["throw", "the server did not answer the call", "the reason why", false],
     ["lie", "the server did not answer the call", "does not match the tool's output schema", true],
   ])("that does %s is not paid for, and its words stay behind", async (tool, message, cause, worked) => {
