@@ -55,8 +55,8 @@ async function refused(call: Promise<unknown>): Promise<boolean> {
   return causes(error).some((cause) => cause instanceof ForbiddenAddressError);
 }
 
-describe("an upstream", () => {
-  it("is not followed to where it redirects, so that its key reaches nobody else", async () => {
+describe("connections to upstreams", () => {
+  it("does not follow a redirect, so the key reaches no other server", async () => {
     await using thief = await modelServer((response) => json(response, 200, COMPLETION));
     for (const status of [301, 302, 303, 307, 308]) {
       await using server = await modelServer((response) =>
@@ -73,7 +73,7 @@ describe("an upstream", () => {
     expect(thief.received).toEqual([]);
   });
 
-  it("is asked by the address that its name means", async () => {
+  it("connects to the address the upstream's name resolves to", async () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     const { lookup, asked } = resolver(["127.0.0.1"]);
     const upstream = new Upstream(settingsFor(named(server.baseUrl)), lookup);
@@ -82,7 +82,7 @@ describe("an upstream", () => {
     expect(server.received[0]?.headers.host).toBe(new URL(named(server.baseUrl)).host);
   });
 
-  it("is not asked any more once its name means the metadata service", async () => {
+  it("stops connecting when the name resolves to the metadata service", async () => {
     await using server = await modelServer((response) =>
       json(response, 200, COMPLETION, { Connection: "close" }),
     );
@@ -93,7 +93,7 @@ describe("an upstream", () => {
     expect([asked.length, server.received.length]).toEqual([2, 1]);
   });
 
-  it("is not asked when one of several addresses is forbidden", async () => {
+  it("does not connect if one of several addresses is blocked", async () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     const { lookup } = resolver(["127.0.0.1", "fe80::1"]);
     expect(
@@ -103,7 +103,7 @@ describe("an upstream", () => {
   });
 
   it.each(["127.0.0.1", "10.0.0.1", "::1", "::ffff:127.0.0.1"])(
-    "is not asked with network: public when its name means %s",
+    "does not connect with network: public when the name resolves to %s",
     async (address) => {
       await using server = await modelServer((response) => json(response, 200, COMPLETION));
       const { lookup } = resolver([address]);
@@ -113,7 +113,7 @@ describe("an upstream", () => {
     },
   );
 
-  it("is not asked with network: public at an address of this machine, however that is written", async () => {
+  it("does not connect with network: public to this machine in any notation", async () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     for (const host of [
       "127.0.0.1",
@@ -133,7 +133,7 @@ describe("an upstream", () => {
   it.each([
     ["as it is", {}, (text: string) => text],
     ["compressed", { "Content-Encoding": "gzip" }, (text: string) => gzipSync(text)],
-  ])("is not listened to beyond 16 MiB, %s", async (_, headers, encoded) => {
+  ])("stops reading a response after 16 MiB, %s", async (_, headers, encoded) => {
     const choices = [{ message: { content: "x".repeat(17 * 1024 * 1024) } }];
     const body = encoded(JSON.stringify({ ...COMPLETION, choices }));
     await using server = await modelServer((response) =>
@@ -146,8 +146,8 @@ describe("an upstream", () => {
   });
 });
 
-describe("the fetch", () => {
-  it("ends with its caller", async () => {
+describe("guarded fetch", () => {
+  it("aborts together with the caller", async () => {
     await using server = await modelServer(() => {});
     const gone = new AbortController();
     const asking = guardedFetch({ network: "any" })(server.baseUrl, { signal: gone.signal });
@@ -157,7 +157,7 @@ describe("the fetch", () => {
   });
 });
 
-describe("the configuration", () => {
+describe("addresses in the configuration", () => {
   const problemsWith = (base_url: string, network = "any") =>
     resolveUpstreams(inferenceSchema.parse({ upstreams: [{ name: "main", base_url, network }] }), {})
       .problems;
@@ -170,13 +170,13 @@ describe("the configuration", () => {
     "http://[fe80::1]/v1",
     "http://0/v1",
     "http://224.0.0.1/v1",
-  ])("with %s is refused before anything is asked", (baseUrl) => {
+  ])("rejects an upstream with %s before any request", (baseUrl) => {
     expect(problemsWith(baseUrl)).toEqual([
       expect.stringMatching(/^inference\.upstreams\[0\]: no upstream may be at /),
     ]);
   });
 
-  it("with a user name or a password in an address is refused without repeating them", () => {
+  it("rejects credentials in a URL without repeating them", () => {
     for (const userinfo of ["hush", "hush:hush", ":hush"]) {
       const [problem = "", ...more] = problemsWith(`https://${userinfo}@models.example/v1`);
       expect(more).toEqual([]);
@@ -185,7 +185,7 @@ describe("the configuration", () => {
     }
   });
 
-  it("takes an address of one's own network unless it says public", () => {
+  it("accepts a private address unless network is public", () => {
     expect(problemsWith("http://10.0.0.1/v1")).toEqual([]);
     expect(problemsWith("http://10.0.0.1/v1", "public")).toHaveLength(1);
     expect(problemsWith("https://models.example/v1", "public")).toEqual([]);

@@ -15,8 +15,8 @@ async function sold(answers: Record<string, unknown>, settings: Partial<Upstream
   return offersOf(await new Upstream(all).list(new AbortController().signal), all);
 }
 
-describe("an OpenAI-compatible server's or vLLM's list", () => {
-  it("is sold on the default terms, within the context that it tells", async () => {
+describe("list of an OpenAI-compatible or vLLM server", () => {
+  it("sells listed models on the default terms within their context length", async () => {
     const data = [
       { id: "a", object: "model" },
       { id: "b", max_model_len: 64 },
@@ -38,14 +38,14 @@ describe("an OpenAI-compatible server's or vLLM's list", () => {
       });
   });
 
-  it("has no names that would begin another line of the description, or are not seen, or have no UTF-8 form", async () => {
+  it("skips model names with line breaks, invisible characters or lone surrogates", async () => {
     const good = ["org/Модель 7B:q4_K", "__proto__", "😀", '"><script>'];
     const bad = ["a\nb: context 9 tokens", "a\u2028b", "a\u0000", "\u202ea", "\u200b", "a\ud83d", "\u007f"];
     const { models } = await sold({ "/v1/models": { data: [...bad, ...good].map((id) => ({ id })) } }, {});
     expect(models.map(({ id }) => id)).toEqual(good);
   });
 
-  it("has no names that hold the operator's key", async () => {
+  it("skips model names that contain the operator's key", async () => {
     const apiKey = "sk-0123456789abcdef";
     const { models } = await sold(
       { "/v1/models": { data: [{ id: `for ${apiKey}` }, { id: "a" }] } },
@@ -54,7 +54,7 @@ describe("an OpenAI-compatible server's or vLLM's list", () => {
     expect(models.map(({ id }) => id)).toEqual(["a"]);
   });
 
-  it.each([{}, { data: {} }, [], "models"])("that is %j is none", async (body) => {
+  it.each([{}, { data: {} }, [], "models"])("rejects the list %j", async (body) => {
     await expect(sold({ "/v1/models": body }, {})).rejects.toMatchObject({
       code: "TOOL_FAILED",
       message: expect.stringContaining("could not be read"),
@@ -62,8 +62,8 @@ describe("an OpenAI-compatible server's or vLLM's list", () => {
   });
 });
 
-describe("an Ollama server's list", () => {
-  it("has the context that each model is loaded with, and no models that do not complete", async () => {
+describe("list of an Ollama server", () => {
+  it("uses the loaded context length and skips models without completion", async () => {
     const shown: Record<string, unknown> = {
       "llama:8b": {
         model_info: { "general.architecture": "llama", "llama.context_length": 8_192 },
@@ -99,7 +99,7 @@ describe("an Ollama server's list", () => {
   });
 });
 
-describe("OpenRouter's list", () => {
+describe("list of OpenRouter", () => {
   const model = (id: string, prompt: unknown, completion: unknown, more: object = {}) => ({
     id,
     context_length: 32_768,
@@ -121,7 +121,7 @@ describe("OpenRouter's list", () => {
     model("paints", "0", "0", { architecture: { output_modalities: ["image"] } }),
   ];
 
-  it("is sold within the limits of the provider, and never for less than it costs", async () => {
+  it("applies the provider's limits and never sells below cost", async () => {
     const { models, belowCost: tooCheap } = await sold({ "/v1/models": { data } }, { kind: "openrouter" });
     expect(models).toEqual([
       { id: "cheap", upstreamModel: "cheap", ...TERMS, contextLength: 500, maxOutputTokens: 64 },
@@ -130,7 +130,7 @@ describe("OpenRouter's list", () => {
     expect(tooCheap).toBe(5);
   });
 
-  it("is not sold where a price is beyond all measure", async () => {
+  it("skips models with absurd prices", async () => {
     const dear = [
       model("usd-999-a-token", "999", "0"),
       model("just-too-dear", "0", "1"),
@@ -143,7 +143,7 @@ describe("OpenRouter's list", () => {
     expect(models.map(({ id }) => id)).toEqual(["dearest"]);
   });
 
-  it("is sold at its own prices and a markup where the operator says so, rounded up", async () => {
+  it("applies the configured markup to its prices, rounded up", async () => {
     const { models } = await sold({ "/v1/models": { data } }, { kind: "openrouter", markupPercent: 10 });
     expect(models.map(({ id, inputRate, outputRate }) => [id, inputRate, outputRate])).toEqual([
       ["cheap", 110_000_000n, 660_000_000n],
@@ -161,15 +161,15 @@ const request = {
   temperature: undefined,
 };
 
-describe("the models of all upstreams", () => {
-  it("are those of the tables, and no server is asked for them", async () => {
+describe("models of all upstreams", () => {
+  it("uses the tables without asking their servers", async () => {
     await using server = await modelServer((response) => json(response, 500, {}));
     const shop = await UpstreamModels.open([settingsFor(server.baseUrl)], SHOP);
     expect(shop.models).toEqual([{ id: "m1", ...TERMS }]);
     expect(server.received).toEqual([]);
   });
 
-  it("are bought where they are sold", async () => {
+  it("calls the upstream that sells the model", async () => {
     await using one = await modelServer((response) => json(response, 200, COMPLETION));
     await using two = await modelServer((response) => json(response, 200, COMPLETION));
     const shop = await UpstreamModels.open(
@@ -191,7 +191,7 @@ describe("the models of all upstreams", () => {
     expect(two.received[0]?.headers.authorization).not.toContain("secret-key");
   });
 
-  it("are the first seller's where two list the same", async () => {
+  it("prefers the first upstream if two list the same model", async () => {
     const list = { data: [{ id: "a" }] };
     await using one = await modelServer((response, { method }) =>
       json(response, 200, method === "GET" ? list : COMPLETION),
@@ -212,7 +212,7 @@ describe("the models of all upstreams", () => {
     expect([one.received.length, two.received.length]).toEqual([2, 1]);
   });
 
-  it("are each asked for once of a server that lists them twice", async () => {
+  it("routes a model to a server once even if listed twice", async () => {
     const list = { data: [{ id: "a" }, { id: "a", max_model_len: 50 }] };
     await using one = await modelServer((response, { method }) =>
       json(response, method === "GET" ? 200 : 404, method === "GET" ? list : {}),

@@ -41,7 +41,7 @@ async function failure(completion: Promise<ChatCompletion>): Promise<ModelServer
   throw new Error("no ModelServerError", { cause: error });
 }
 
-describe("a model server's answer", () => {
+describe("answers of a model server", () => {
   it.each([
     ["good"],
     ["plain"],
@@ -59,11 +59,11 @@ describe("a model server's answer", () => {
     ["stream-as-nothing"],
     ["plain-as-text"],
     ["open-after-done"],
-  ])("is read: %s", async (model) => {
+  ])("reads an answer: %s", async (model) => {
     expect(await ask(model)).toEqual({ content: "Four.", finishReason: "stop", usage: USAGE });
   });
 
-  it("is not waited for beyond its end, and a server that does not hang up is hung up on", async () => {
+  it("stops reading at the end and closes the connection if the server does not", async () => {
     const { hungUp } = await server.seen();
     await ask("open-after-done");
     await expect.poll(async () => (await server.seen()).hungUp).toBeGreaterThan(hungUp);
@@ -80,16 +80,16 @@ describe("a model server's answer", () => {
     ["reasoning", "stop"],
     ["no-reason", null],
     ["odd-reason", null],
-  ])("is what it says before it goes wrong, or beside it: %s", async (model, finishReason) => {
+  ])("keeps a complete answer despite later or additional errors: %s", async (model, finishReason) => {
     expect(await ask(model)).toEqual({ content: "Four.", finishReason, usage: null });
   });
 
-  it("is read across whatever pieces it comes in", async () => {
+  it("reads an answer regardless of its chunk boundaries", async () => {
     expect(await ask("in-bytes")).toEqual({ content: "Foür 😀.", finishReason: "stop", usage: USAGE });
     expect(await ask("surrogate-apart")).toMatchObject({ content: "😀" });
   });
 
-  it("keeps NUL and loses half a surrogate pair, which has no UTF-8 form", async () => {
+  it("keeps NUL and replaces lone surrogates", async () => {
     expect(await ask("nul")).toMatchObject({ content: "a\u0000b" });
     expect(await ask("surrogate-lone")).toMatchObject({ content: "a\ufffd" });
   });
@@ -103,32 +103,32 @@ describe("a model server's answer", () => {
     ["too-long", "x".repeat(2 * 1024 * 1024), "length"],
     ["counted-then-cut", "Fo", "connection_lost"],
   ])(
-    "is delivered as far as it came, with the reason for its end: %s",
+    "delivers a partial answer with its finish reason: %s",
     async (model, content, finishReason) => {
       await expect(ask(model, { timeoutMs: 1_000 })).resolves.toMatchObject({ content, finishReason });
     },
   );
 
-  it("is withheld where a time limit cuts it in the middle of the key", async () => {
+  it("withholds an answer that a time limit cuts inside the key", async () => {
     expect(await failure(ask("stalls-in-key"))).toMatchObject({ verdict: "unknown", worked: true });
   });
 
-  it.each(["refusal", "refusal-streamed"])("may be a refusal in words: %s", async (model) => {
+  it.each(["refusal", "refusal-streamed"])("delivers a refusal in words: %s", async (model) => {
     expect(await ask(model)).toMatchObject({ content: "I cannot do that.", finishReason: "stop" });
   });
 
   it.each(["usage-negative", "usage-overflowing", "usage-inconsistent", "usage-text"])(
-    "has no usage where the server's does not add up: %s",
+    "omits inconsistent token counts: %s",
     async (model) => {
       expect(await ask(model)).toEqual({ content: "Four.", finishReason: "stop", usage: null });
     },
   );
 
-  it("tells more tokens than were asked for as they were counted", async () => {
+  it("reports more tokens than requested as the server counted them", async () => {
     expect(await ask("more-than-asked")).toMatchObject({ usage: { completionTokens: 9_999_999 } });
   });
 
-  it("is asked for in pieces or whole, with either name of the limit, and with the operator's headers", async () => {
+  it("requests streams or whole answers, either limit parameter, and the configured headers", async () => {
     await ask("good", { headers: { "X-Title": "a shop" }, limitParameter: "max_completion_tokens" });
     await ask("plain", { stream: false });
     const { asked } = await server.seen();
@@ -145,7 +145,7 @@ describe("a model server's answer", () => {
   });
 });
 
-describe("what is no answer", () => {
+describe("invalid answers", () => {
   it.each<[model: string, words: string, worked?: boolean]>([
     ["no-choices", "the model returned no text"],
     ["no-message", "the model returned no text"],
@@ -167,20 +167,20 @@ describe("what is no answer", () => {
     ["error-in-stream", "the model server failed while it answered"],
     ["error-as-reason", "the model server failed while it answered"],
     ["echoes-key", "the model server's answer contains a secret"],
-  ])("fails the tool, and no other server is asked: %s", async (model, words, worked = true) => {
+  ])("fails the tool without trying another server: %s", async (model, words, worked = true) => {
     const error = await failure(ask(model));
     expect(error).toMatchObject({ code: "TOOL_FAILED", elsewhere: false, worked });
     expect(error.message).toContain(`inference_chat: ${words}`);
     expect(error.message).not.toMatch(/internal-host|127\.0\.0\.1|0123456789abcdef/);
   });
 
-  it("ends the connection, also where the server would go on", async () => {
+  it("closes the connection even if the server continues", async () => {
     const { hungUp } = await server.seen();
     await failure(ask("bad-json-open", { stallTimeoutMs: 60_000 }));
     await expect.poll(async () => (await server.seen()).hungUp).toBeGreaterThan(hungUp);
   });
 
-  it("is not waited for where the stream begins with nothing, longer than that may take", async () => {
+  it("stops waiting when the first chunk exceeds its time limit", async () => {
     const error = await failure(ask("headers-only", { firstPieceTimeoutMs: 150 }));
     expect(error).toMatchObject({ code: "TOOL_FAILED", verdict: "broken", elsewhere: false });
     expect(error.message).toContain(
@@ -188,14 +188,14 @@ describe("what is no answer", () => {
     );
   });
 
-  it.each(["silent", "kept-alive"])("is waited for until the time is up: %s", async (model) => {
+  it.each(["silent", "kept-alive"])("waits until the time limit: %s", async (model) => {
     const error = await failure(ask(model, { timeoutMs: 250 }));
     expect(error).toMatchObject({ code: "TOOL_FAILED", elsewhere: false });
     expect(error.message).toContain("did not answer within 0.25 s");
   });
 
   it.each(["stall", "silent"])(
-    "is not waited for once nobody wants it, and the server sees that: %s",
+    "aborts the request when the caller cancels: %s",
     async (model) => {
       const { hungUp } = await server.seen();
       const gone = new AbortController();
@@ -208,7 +208,7 @@ describe("what is no answer", () => {
     },
   );
 
-  it("leaves neither sockets nor timers behind when two hundred callers give up", async () => {
+  it("leaves no sockets or timers after two hundred cancelled calls", async () => {
     const upstream = new Upstream(settingsFor(server.baseUrl));
     const { hungUp } = await server.seen();
     const before = resources();
@@ -227,7 +227,7 @@ describe("what is no answer", () => {
     await upstream.close();
   });
 
-  it("is withheld where it holds the value of a header, and not where the key is a word", async () => {
+  it("withholds an answer with a secret header, but not one with a placeholder key", async () => {
     const words = { apiKey: "key", headers: { "X-Key": "Bearer key." } };
     expect(await ask("echoes-key", words)).toMatchObject({ content: "The key is Bearer key." });
     const header = { apiKey: "key", headers: { "X-Key": "The key is Bearer key." } };
@@ -235,7 +235,7 @@ describe("what is no answer", () => {
   });
 });
 
-describe("a refusal", () => {
+describe("failover", () => {
   it.each([
     ["busy", "UNAVAILABLE", "busy", 1],
     ["busy-long", "UNAVAILABLE", "busy", 300],
@@ -243,7 +243,7 @@ describe("a refusal", () => {
     ["key-refused", "TOOL_FAILED", "broken", undefined],
     ["unknown", "TOOL_FAILED", "served", undefined],
   ])(
-    "that was surely not computed may be sent elsewhere: %s",
+    "fails over if the server certainly computed nothing: %s",
     async (model, code, verdict, retryAfterSeconds) => {
       expect(await failure(ask(model))).toMatchObject({
         code,
@@ -258,7 +258,7 @@ describe("a refusal", () => {
   it.each([
     ["fails", "broken"],
     ["too-much", "served"],
-  ])("that says nothing of that may not: %s", async (model, verdict) => {
+  ])("does not fail over if the server may have computed something: %s", async (model, verdict) => {
     expect(await failure(ask(model))).toMatchObject({
       code: "TOOL_FAILED",
       verdict,
@@ -267,7 +267,7 @@ describe("a refusal", () => {
     });
   });
 
-  it("by nobody being there may be sent elsewhere", async () => {
+  it("fails over when no server listens", async () => {
     const gone = await modelServer(() => {});
     await gone[Symbol.asyncDispose]();
     const error = await failure(ask("good", { baseUrl: gone.baseUrl }));

@@ -10,12 +10,12 @@ function decoded(...pieces: readonly Uint8Array[]): string[] {
 const STREAM = "\uFEFF: hello\n\ndata: a\ndata:b😀\nid: 1\n\nevent: x\n\ndata\n\ndata:  c";
 const EVENTS = ["a\nb😀", "", " c"];
 
-describe("a stream of events", () => {
+describe("server-sent events", () => {
   it.each([
     ["LF", "\n"],
     ["CR LF", "\r\n"],
     ["CR", "\r"],
-  ])("is the same wherever it falls apart, with lines that end in %s", (_, end) => {
+  ])("decodes the same events regardless of chunk boundaries, with lines ending in %s", (_, end) => {
     const bytes = Buffer.from(STREAM.replaceAll("\n", end));
     expect(decoded(bytes)).toEqual(EVENTS);
     expect(decoded(...[...bytes].map((byte) => Buffer.of(byte)))).toEqual(EVENTS);
@@ -23,7 +23,7 @@ describe("a stream of events", () => {
       expect(decoded(bytes.subarray(0, at), bytes.subarray(at)), `cut at ${at}`).toEqual(EVENTS);
   });
 
-  it("ends where one event is too long, in one line or in many", () => {
+  it("throws when one event is too long, in one line or several", () => {
     const long = Buffer.alloc(1024 * 1024, "x");
     expect(() => decoded(...Array.from({ length: 5 }, () => long))).toThrow(RangeError);
     const lines = Buffer.from(`data: ${"x".repeat(1024 * 1024)}\n`);

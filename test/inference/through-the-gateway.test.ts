@@ -117,8 +117,8 @@ async function offered(gateway = world.gateway): Promise<ListedTool> {
   return body.tools.find(({ name }: ListedTool) => name === "inference_chat");
 }
 
-describe("inference_chat", () => {
-  it("costs what the quote says, whatever the server counts, and the streamed answer comes whole", async () => {
+describe("inference_chat through the gateway", () => {
+  it("charges the quoted price whatever the server counts, and returns the streamed answer whole", async () => {
     const { status, body } = await chat("good", await world.agent());
     expect([status, body.quote.price_usdc_microusd]).toEqual([402, Number(PRICE)]);
     for (const model of ["good", "more-than-asked"]) {
@@ -135,7 +135,7 @@ describe("inference_chat", () => {
     await expectCharged(2n);
   });
 
-  it("tells over /mcp how far it has come, never what has come of it before it is whole", async () => {
+  it("reports progress over /mcp without partial answers", async () => {
     const { status, events } = await watch(world.gateway, agent, "inference_chat", params("good"));
     expect(status).toBe(200);
     const [asked, ...later] = events.slice(0, -1).map((event) => event.params);
@@ -147,7 +147,7 @@ describe("inference_chat", () => {
     await expectCharged(1n);
   });
 
-  it("is UNAVAILABLE while the only server is busy: nothing is charged or held, and it works in time", async () => {
+  it("returns UNAVAILABLE without charge or hold while the only server is busy, then works", async () => {
     const busy = await chat("busy");
     expect(busy).toMatchObject({ status: 503, body: { code: "UNAVAILABLE" } });
     expect(busy.headers.get("retry-after")).toBe("1");
@@ -163,7 +163,7 @@ describe("inference_chat", () => {
 
   const endings = ENDINGS.map(([behaviour, content, reason]) => ({ behaviour, content, reason }));
   it.each(endings)(
-    "that ends like this is charged once, or fails: $behaviour",
+    "charges once or fails after this behaviour: $behaviour",
     async ({ behaviour, content, reason }) => {
       const asked = await server.asked(behaviour);
       const key = { body: { idempotency_key: "once" } };
@@ -190,14 +190,14 @@ describe("inference_chat", () => {
     },
   );
 
-  it("never hands out the operator's key", async () => {
+  it("never reveals the operator's key", async () => {
     const { status, body } = await chat("echoes-key");
     expect([status, body.code]).toEqual([500, "TOOL_FAILED"]);
     expect(JSON.stringify(body)).not.toContain(KEY);
     await expectCharged(0n);
   });
 
-  it("hands out the longest answer over gRPC as well, whose messages are limited", async () => {
+  it("returns the longest answer over gRPC within its message limit", async () => {
     const client = grpcClient(world.gateway.grpcAddress);
     const metadata = { authorization: `Bearer ${agent.apiKey}` };
     const call = { tool: "inference_chat", params: params("longest") };
@@ -207,7 +207,7 @@ describe("inference_chat", () => {
     await expectCharged(1n);
   });
 
-  it("is sold by the next server where the first is busy, and charged once", async () => {
+  it("fails over to the next server when the first is busy, and charges once", async () => {
     const bought = await chat("pair");
     expect(bought.body, JSON.stringify(bought.body)).toMatchObject({
       result: { content: "Four.", model: "pair" },
@@ -215,7 +215,7 @@ describe("inference_chat", () => {
     await expectCharged(1n);
   });
 
-  it("is refused at once while the server keeps failing, and sold again when it has recovered", async () => {
+  it("rejects calls at once while the server keeps failing, and recovers", async () => {
     expect((await chat("good")).status).toBe(200);
     const failures: string[] = [];
     while (failures.at(-1) !== "UNAVAILABLE" && failures.length < 9)
@@ -227,8 +227,8 @@ describe("inference_chat", () => {
   });
 });
 
-describe("what is offered", () => {
-  it("is told in the schema: each model with what it takes and costs", async () => {
+describe("offered models", () => {
+  it("lists each model in the schema with limits and prices", async () => {
     const { status, input_schema } = await offered();
     const { model } = input_schema.properties;
     expect(status).toBe("active");
@@ -238,7 +238,7 @@ describe("what is offered", () => {
     );
   });
 
-  it("is announced while the only server is down, and sold from when it answers", async () => {
+  it("is unavailable while the only server is down, and available once it answers", async () => {
     const upstreams = [{ name: "late", base_url: lists.baseUrl }];
     const gateway = await world.startAnother(await settings("late.json", { upstreams }));
     const call = {

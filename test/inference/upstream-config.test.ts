@@ -11,7 +11,7 @@ const model = {
 };
 const env = { INFERENCE_BASE_URL: "http://models.example/v1/", INFERENCE_API_KEY: "secret" };
 
-describe("the inference part of the configuration", () => {
+describe("inference section of the configuration", () => {
   it("reads a table of models with exact prices", () => {
     const section = inferenceSchema.parse({ upstreams: [{ name: "main", models: [model] }] });
     const { upstreams, problems } = resolveUpstreams(section, env);
@@ -32,11 +32,11 @@ describe("the inference part of the configuration", () => {
     ]);
   });
 
-  it("is off where nothing is said and no address is set", () => {
+  it("is off without settings and address", () => {
     expect(resolveUpstreams(inferenceSchema.parse(undefined), {})).toEqual({ upstreams: [], problems: [] });
   });
 
-  it("takes the server at INFERENCE_BASE_URL on the default terms where there is no table", () => {
+  it("uses the server at INFERENCE_BASE_URL on the default terms without a table", () => {
     const { upstreams } = resolveUpstreams(
       inferenceSchema.parse({ default_model: { output_usd_per_million: 2 } }),
       env,
@@ -51,7 +51,7 @@ describe("the inference part of the configuration", () => {
     });
   });
 
-  it("reads each upstream's address and key from the variables that it names", () => {
+  it("reads each upstream's address and key from the named variables", () => {
     const section = inferenceSchema.parse({
       upstreams: [
         { name: "a", base_url_env: "A_URL", api_key_env: "A_KEY", models: [model] },
@@ -65,7 +65,7 @@ describe("the inference part of the configuration", () => {
     ]);
   });
 
-  it("reads the headers of an upstream from the variables that it names, and what a model is called there", () => {
+  it("reads an upstream's headers from the named variables, and its own model names", () => {
     const section = inferenceSchema.parse({
       upstreams: [
         {
@@ -100,7 +100,7 @@ describe("the inference part of the configuration", () => {
     ]);
   });
 
-  it("offers one model of several servers, on the same terms", () => {
+  it("accepts one model on several servers with the same terms", () => {
     const tables = [
       { name: "a", models: [model] },
       { name: "b", models: [{ ...model, context_length: 8_192 }] },
@@ -109,7 +109,7 @@ describe("the inference part of the configuration", () => {
   });
 
   it.each([undefined, "", "models.example/v1", "ftp://models.example"])(
-    "tells the operator what to set where the address is %j",
+    "says which setting to fix for the address %j",
     (url) => {
       const { problems } = resolveUpstreams(inferenceSchema.parse({ upstreams: [{ name: "main" }] }), {
         INFERENCE_BASE_URL: url,
@@ -138,7 +138,7 @@ describe("the inference part of the configuration", () => {
       "inference.upstreams[0].api_key_env: K must be printable ASCII",
     ],
   ])(
-    "refuses what no request could carry, and does not repeat it: %j with the key %j",
+    "rejects values no header can carry without repeating them: %j with the key %j",
     (base_url, K, words) => {
       const section = inferenceSchema.parse({ upstreams: [{ name: "a", base_url, api_key_env: "K" }] });
       const { problems } = resolveUpstreams(section, { K });
@@ -147,7 +147,7 @@ describe("the inference part of the configuration", () => {
     },
   );
 
-  it("tells all problems at once, each with its path", () => {
+  it("reports all problems at once, each with its path", () => {
     const noRoom = { ...model, id: "x", max_output_tokens: 32_768 };
     const section = inferenceSchema.parse({
       upstreams: [
@@ -187,7 +187,7 @@ describe("the inference part of the configuration", () => {
     [{ ...model, id: "a\u202eb" }, "id"],
     [{ ...model, upstream_model: "a\ud800" }, "upstream_model"],
     [{ ...model, price: 1 }, ""],
-  ])("refuses the model %j at %s", (bad, path) => {
+  ])("rejects the model %j at %s", (bad, path) => {
     const { error } = inferenceSchema.safeParse({ upstreams: [{ name: "main", models: [bad] }] });
     expect(error?.issues[0]?.path.join(".")).toBe(["upstreams.0.models.0", path].filter(Boolean).join("."));
   });
@@ -203,7 +203,7 @@ describe("the inference part of the configuration", () => {
     [{ upstreams: [{ name: "a", headers_env: { "a b": "A" } }] }, "upstreams.0.headers_env.a b"],
     [{ refresh_seconds: 1 }, "refresh_seconds"],
     [{ upstream: [] }, ""],
-  ])("refuses %j at %s", (bad, path) => {
+  ])("rejects %j at %s", (bad, path) => {
     expect(inferenceSchema.safeParse(bad).error?.issues[0]?.path.join(".")).toBe(path);
   });
 });

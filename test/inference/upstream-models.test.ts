@@ -52,9 +52,9 @@ function buy(shop: UpstreamModels, accountId = "acct_1"): Promise<ChatCompletion
 
 const GOOD = { content: "Four." };
 
-describe("a model that several upstreams serve", () => {
+describe("a model on several upstreams", () => {
   it.each(["busy", "overloaded", "key-refused", "unknown"])(
-    "is bought from the next one where the first surely computed nothing: %s",
+    "fails over if the first upstream certainly computed nothing: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);
       await server.become(name("b"), "good");
@@ -63,13 +63,13 @@ describe("a model that several upstreams serve", () => {
     },
   );
 
-  it("is bought from the next one where the first cannot be reached", async () => {
+  it("fails over if the first upstream is unreachable", async () => {
     await server.become(name("b"), "good");
     expect(await buy(await shopOf(["a", { baseUrl: closed }], ["b"]))).toMatchObject(GOOD);
   });
 
   it.each(["fails", "cut", "headers-only", "ends-early", "done-only", "too-much", "error-in-200"])(
-    "is asked for once where the first one may have computed an answer: %s",
+    "does not fail over if the first upstream may have computed an answer: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);
       await server.become(name("b"), "good");
@@ -78,7 +78,7 @@ describe("a model that several upstreams serve", () => {
     },
   );
 
-  it("is UNAVAILABLE where all are busy, for as long as the first of them to come back asks", async () => {
+  it("returns UNAVAILABLE with the shortest Retry-After if all upstreams are busy", async () => {
     await server.become(name("a"), "busy-long");
     await server.become(name("b"), "overloaded");
     const shop = await shopOf(["a"], ["b"], ["c", { baseUrl: closed }]);
@@ -94,7 +94,7 @@ describe("a model that several upstreams serve", () => {
     expect(await buy(shop)).toMatchObject(GOOD);
   });
 
-  it("fails where none can be reached", async () => {
+  it("fails if no upstream is reachable", async () => {
     const shop = await shopOf(["a", { baseUrl: closed }], ["b", { baseUrl: closed }]);
     await expect(buy(shop)).rejects.toMatchObject({
       code: "TOOL_FAILED",
@@ -102,7 +102,7 @@ describe("a model that several upstreams serve", () => {
     });
   });
 
-  it("is shared out by weight; who has none only steps in", async () => {
+  it("distributes calls by weight and uses weight 0 only as a fallback", async () => {
     for (const upstream of ["a", "b", "c"]) await server.become(name(upstream), "plain");
     const shop = await shopOf(["a"], ["b", { weight: 2 }], ["c", { weight: 1 }]);
     for (let bought = 0; bought < 6; bought++) await buy(shop);
@@ -114,15 +114,15 @@ describe("a model that several upstreams serve", () => {
     expect((await shares())[0]).toBe(1);
   });
 
-  it("has the least limits of them", async () => {
+  it("applies the lowest limits of all upstreams", async () => {
     const models = [{ id: "sold", upstreamModel: "x", ...TERMS, contextLength: 300, maxOutputTokens: 20 }];
     const shop = await shopOf(["a"], ["b", { models }]);
     expect(shop.models).toEqual([{ id: "sold", ...TERMS, contextLength: 300, maxOutputTokens: 20 }]);
   });
 });
 
-describe("an upstream that fails", () => {
-  it("is left alone after five failures in a row, tried again after a second, and used once it answers", async () => {
+describe("circuit breaker of an upstream", () => {
+  it("opens after five consecutive failures, retries after a second, and closes on success", async () => {
     await server.become(name("a"), "fails");
     const shop = await shopOf(["a"]);
     for (let failed = 0; failed < 5; failed++)
@@ -138,7 +138,7 @@ describe("an upstream that fails", () => {
     expect(await buy(shop)).toMatchObject(GOOD);
   });
 
-  it("is tried again by others while it answers the first trial at length", async () => {
+  it("lets others retry while the first trial streams a long answer", async () => {
     await server.become(name("a"), "fails");
     const shop = await shopOf(["a", { timeoutMs: 60_000, stallTimeoutMs: 60_000 }]);
     for (let failed = 0; failed < 5; failed++) await buy(shop).catch(() => undefined);
@@ -157,7 +157,7 @@ describe("an upstream that fails", () => {
   });
 
   it.each(["fails", "html", "cut", "headers-only", "key-refused", "busy-long"])(
-    "for the calls of one account goes on to be asked for the others: %s",
+    "stays closed for other accounts when one account's calls fail: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);
       const shop = await shopOf(["a"]);
@@ -169,7 +169,7 @@ describe("an upstream that fails", () => {
   );
 
   it.each(["fails", "busy-long"])(
-    "for the calls of three accounts in a row is left alone: %s",
+    "opens when the calls of three accounts fail in a row: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);
       const shop = await shopOf(["a"]);
@@ -180,14 +180,14 @@ describe("an upstream that fails", () => {
     },
   );
 
-  it("to be there is left alone by all accounts after three calls, whoever made them", async () => {
+  it("opens for all accounts after three failed connections", async () => {
     const shop = await shopOf(["a", { baseUrl: closed }]);
     for (let failed = 0; failed < 3; failed++)
       await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
     await expect(buy(shop, "acct_2")).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
   });
 
-  it("is passed by meanwhile where another one serves the model", async () => {
+  it("routes around the upstream if another serves the model", async () => {
     await server.become(name("a"), "fails");
     await server.become(name("b"), "good");
     const shop = await shopOf(["a"], ["b"]);
@@ -196,7 +196,7 @@ describe("an upstream that fails", () => {
   });
 
   it.each(["too-much", "done-only", "flagged", "flagged-in-stream", "error-in-200"])(
-    "because of the conversation is no worse for it: %s",
+    "ignores failures caused by the conversation: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);
       const shop = await shopOf(["a"]);
@@ -207,7 +207,7 @@ describe("an upstream that fails", () => {
 });
 
 describe("an upstream without a table", () => {
-  it("that does not answer at the start is offered from when it does; a later failure takes nothing away", async () => {
+  it("offers its models once the server answers, and keeps them after later failures", async () => {
     let status = 500;
     let ids = ["a"];
     await using lists = await modelServer((response) =>
@@ -243,7 +243,7 @@ describe("an upstream without a table", () => {
     expect(lists.received.length, "asks no more once it is closed").toBeLessThanOrEqual(asked + 1);
   });
 
-  it("does not serve what another one's table names, so that nothing about it depends on who is up", async () => {
+  it("does not serve models of another upstream's table", async () => {
     await using lists = await modelServer((response) =>
       json(response, 200, { data: [{ id: "sold", max_model_len: 50 }] }),
     );

@@ -31,8 +31,8 @@ async function failure(completion: Promise<unknown>): Promise<ToolgateError> {
   throw new Error("no ToolgateError", { cause: error });
 }
 
-describe("a model server that works", () => {
-  it("is asked for the conversation and its answer is read", async () => {
+describe("a working model server", () => {
+  it("sends the conversation and reads the answer", async () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     await expect(new Upstream(settingsFor(server.baseUrl)).complete(request, options)).resolves.toEqual({
       content: "Four.",
@@ -55,7 +55,7 @@ describe("a model server that works", () => {
     });
   });
 
-  it("is told nothing about this machine", async () => {
+  it("sends nothing that describes this machine", async () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     await new Upstream(settingsFor(server.baseUrl)).complete(request, options);
     expect(
@@ -63,7 +63,7 @@ describe("a model server that works", () => {
     ).toEqual([]);
   });
 
-  it("gets no key and no header but its own, whatever the environment has for the client library", async () => {
+  it("sends only the upstream's key and headers, whatever the environment sets for the client library", async () => {
     vi.stubEnv("OPENAI_ADMIN_KEY", "sk-admin-of-another-server");
     vi.stubEnv("OPENAI_API_KEY", "sk-of-another-server");
     vi.stubEnv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer custom\nX-Other: x");
@@ -88,7 +88,7 @@ describe("a model server that works", () => {
     }
   });
 
-  it("gets no temperature and no idempotency key where there is none", async () => {
+  it("omits temperature and idempotency key if not set", async () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     await new Upstream(settingsFor(server.baseUrl)).complete(
       { ...request, temperature: undefined },
@@ -98,7 +98,7 @@ describe("a model server that works", () => {
     expect(server.received[0]?.headers).not.toHaveProperty("idempotency-key");
   });
 
-  it("may leave out usage and the reason for the end", async () => {
+  it("accepts answers without usage and finish reason", async () => {
     await using server = await modelServer((response) =>
       json(response, 200, { choices: [{ message: { content: "x" } }] }),
     );
@@ -110,7 +110,7 @@ describe("a model server that works", () => {
   });
 });
 
-describe("a model server that fails", () => {
+describe("a failing model server", () => {
   it.each([
     [500, "TOOL_FAILED", "the model server failed (HTTP 500)"],
     [502, "TOOL_FAILED", "the model server failed (HTTP 502)"],
@@ -125,7 +125,7 @@ describe("a model server that fails", () => {
     [429, "UNAVAILABLE", "the model server is busy"],
     [503, "UNAVAILABLE", "the model server is busy"],
   ])(
-    "with HTTP %d is %s, asked once, and its own words stay away from the caller",
+    "reports HTTP %d as %s after one request, without the server's own words",
     async (status, code, words) => {
       await using server = await modelServer((response) =>
         json(response, status, { error: { message: "internal-host-17 secret-key" } }),
@@ -145,12 +145,12 @@ describe("a model server that fails", () => {
     ["86400", 300],
     ["Wed, 21 Oct 2026 07:28:00 GMT", 5],
     ["-1", 5],
-  ])("and says Retry-After: %s makes callers wait %d seconds", async (retryAfter, seconds) => {
+  ])("converts Retry-After: %s to a wait of %d seconds", async (retryAfter, seconds) => {
     const error = await failureOf((response) => json(response, 429, {}, { "Retry-After": retryAfter }));
     expect(error).toMatchObject({ code: "UNAVAILABLE", status: 503, retryAfterSeconds: seconds });
   });
 
-  it("with HTML in place of JSON could not be read", async () => {
+  it("reports HTML instead of JSON as unreadable", async () => {
     const error = await failureOf((response) =>
       response.writeHead(200, { "Content-Type": "text/html" }).end("<html>proxy login</html>"),
     );
@@ -167,7 +167,7 @@ describe("a model server that fails", () => {
     ["null", "null"],
     ["an array", "[]"],
     ["content that is a list", '{"choices":[{"message":{"content":[{"type":"text","text":"x"}]}}]}'],
-  ])("with %s could not be read", async (_what, body) => {
+  ])("reports %s as unreadable", async (_what, body) => {
     const error = await failureOf((response) =>
       response.writeHead(200, { "Content-Type": "application/json" }).end(body),
     );
@@ -177,7 +177,7 @@ describe("a model server that fails", () => {
     });
   });
 
-  it("by saying nothing runs out of time", async () => {
+  it("times out when the server sends nothing", async () => {
     const error = await failureOf(() => {}, 150);
     expect(error).toMatchObject({
       code: "TOOL_FAILED",
@@ -185,7 +185,7 @@ describe("a model server that fails", () => {
     });
   });
 
-  it.each([200, 500])("by trickling its answer with HTTP %d runs out of time", async (status) => {
+  it.each([200, 500])("times out when the server trickles an answer with HTTP %d", async (status) => {
     const error = await failureOf((response) => {
       response.writeHead(status, { "Content-Type": "application/json" });
       const trickle = setInterval(() => response.write(" "), 20);
@@ -197,7 +197,7 @@ describe("a model server that fails", () => {
     });
   });
 
-  it("by closing the connection without an answer breaks the connection", async () => {
+  it("reports a broken connection when the server closes without an answer", async () => {
     const error = await failureOf((response) => response.destroy());
     expect(error).toMatchObject({
       code: "TOOL_FAILED",
@@ -205,7 +205,7 @@ describe("a model server that fails", () => {
     });
   });
 
-  it("by closing the connection in the middle of its answer breaks the connection", async () => {
+  it("reports a broken connection when the server closes inside its answer", async () => {
     const error = await failureOf((response) => {
       response.writeHead(200, { "Content-Type": "application/json", "Content-Length": "1000" });
       response.write('{"choices":', () => response.destroy());
@@ -216,7 +216,7 @@ describe("a model server that fails", () => {
     });
   });
 
-  it("by not being there cannot be reached", async () => {
+  it("reports a server that does not listen as unreachable", async () => {
     const server = await modelServer(() => {});
     await server[Symbol.asyncDispose]();
     const error = await failure(new Upstream(settingsFor(server.baseUrl)).complete(request, options));
@@ -226,14 +226,14 @@ describe("a model server that fails", () => {
     });
   });
 
-  it("keeps what happened for the log", async () => {
+  it("keeps the cause for the log", async () => {
     const error = await failureOf((response) =>
       json(response, 500, { error: { message: "CUDA out of memory" } }),
     );
     expect(String(error.cause)).toContain("CUDA out of memory");
   });
 
-  it("for lack of interest, when the gateway stops, is UNAVAILABLE", async () => {
+  it("returns UNAVAILABLE when the gateway shuts down", async () => {
     const stopping = new AbortController();
     await using server = await modelServer(() => stopping.abort());
     const error = await failure(

@@ -52,7 +52,7 @@ const NOTHING_PLANTED = { javascript: ["undefined", true], python: [false, false
  * @param brief languages of which only the most needful is asked, because their interpreter takes seconds to start
  */
 export function codeContract(engine: () => SandboxEngine, brief: readonly SandboxLanguage[]): void {
-  describe.each(["javascript", "python"] as const)("with code in %s", (language) => {
+  describe.each(["javascript", "python"] as const)("code in %s", (language) => {
     const run = async (code: Both, more = {}): Promise<SandboxOutcome> => {
       const { done } = await engine().start(
         job(code[language], language, more),
@@ -61,20 +61,20 @@ export function codeContract(engine: () => SandboxEngine, brief: readonly Sandbo
       return done;
     };
 
-    it("tells what it said and what it complained of, and gives its value in well-formed text", async () => {
+    it("returns stdout, stderr and a value with well-formed text", async () => {
       expect(await run(WORKS, { stdin: INPUT, timeoutMs: 20_000 })).toMatchObject({
         ...{ status: "succeeded", stdout: "said\n", stderr: "complained\n", exitCode: 0, error: null },
         result: { read: ["zwölf 🚲", 200_000], list: [1, 2.5, null], "\ufffd": "a\ufffdb", yes: true },
       });
     });
 
-    it("tells the code it exits with, and leaves nothing of it to the next", async () => {
+    it("returns the exit code and keeps nothing for the next execution", async () => {
       expect(await run(EXITS)).toMatchObject({ status: "failed", stdout: "leaving\n", exitCode: 3 });
       expect((await run(LOOKS)).result).toEqual(NOTHING_PLANTED[language]);
     });
 
-    describe.runIf(!brief.includes(language))("in full", () => {
-      it("tells what it threw, and what it said before", async () => {
+    describe.runIf(!brief.includes(language))("slow cases", () => {
+      it("returns the thrown error and the output before it", async () => {
         const outcome = await run(THROWS);
         expect(outcome).toMatchObject({ status: "failed", stdout: "before\n", result: null });
         expect(outcome.error).toMatchObject({ name: "TypeError", value: "nope" });
@@ -82,26 +82,26 @@ export function codeContract(engine: () => SandboxEngine, brief: readonly Sandbo
         expect(outcome.exitCode).not.toBe(0);
       });
 
-      it("keeps what it said before it took too long", async () => {
+      it("keeps the output before a timeout", async () => {
         const outcome = await run(SPEAKS_AND_HANGS, { timeoutMs: 2_000 });
         expect(outcome).toMatchObject({ status: "timeout", stdout: "before\n", exitCode: null });
       });
 
-      it("gives null for a value that JSON cannot tell", async () => {
+      it("returns null for a value JSON cannot express", async () => {
         expect(await run(TELLS_WHAT_JSON_CANNOT)).toMatchObject({ status: "succeeded", result: null });
       });
 
-      it("tells that it could not be read", async () => {
+      it("reports unparsable code", async () => {
         expect(await run(CANNOT_BE_READ)).toMatchObject({ status: "failed", error: { name: "SyntaxError" } });
       });
 
-      it("ends it when it says too much, and keeps the beginning", async () => {
+      it("stops code at the output limit and keeps the beginning", async () => {
         const outcome = await run(CHATTERS);
         expect(outcome).toMatchObject({ status: "output_limit", stdoutTruncated: true, exitCode: null });
         expect(outcome.stdout.startsWith("first\nxxxx")).toBe(true);
       });
 
-      it("does not let it take more memory than it may", async () => {
+      it("enforces the memory limit", async () => {
         expect(["memory_limit", "failed"]).toContain((await run(HOARDS)).status);
       });
     });

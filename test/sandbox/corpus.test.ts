@@ -39,7 +39,7 @@ function partsOf(shared: readonly Case[]) {
   }));
 }
 
-describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ isolation, whole }) => {
+describe.each(isolations())("corpus of attacks, isolation $isolation", ({ isolation, whole }) => {
   const wanted = CASES.filter((one) => isWanted(one) && (whole || one.sharp === true));
   const alone = wanted.filter((one) => one.shares !== true);
   const shared = wanted.filter((one) => one.shares === true);
@@ -64,12 +64,12 @@ describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ is
     return outcomeOf(engine, job(code, one.language, { timeoutMs: one.timeoutMs ?? DEFAULT_TIMEOUT_MS }));
   };
 
-  it.concurrent.for(alone)("$language/$name goes for $attacks", { timeout: 300_000 }, async (one) => {
+  it.concurrent.for(alone)("$language/$name attacks $attacks", { timeout: 300_000 }, async (one) => {
     expect(judge(one, await run(one), host, LIMITS)).toEqual([]);
   });
 
   describe.each(partsOf(shared))(
-    "snippets of Python that share an interpreter, part $part",
+    "Python snippets in one interpreter, part $part",
     ({ snippets }) => {
       let outcome: SandboxOutcome;
       beforeAll(async () => {
@@ -77,7 +77,7 @@ describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ is
         outcome = await outcomeOf(engine, job(program, "python", { timeoutMs: DEFAULT_TIMEOUT_MS }));
       }, 300_000);
 
-      it.for(snippets)("$name goes for $attacks", (one, { skip }) => {
+      it.for(snippets)("$name attacks $attacks", (one, { skip }) => {
         skip(one.namespaces === true && isolation === "process", NAMESPACES);
         expect(judge(one, shareOf(one, outcome), host, LIMITS)).toEqual([]);
       });
@@ -85,7 +85,7 @@ describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ is
   );
 
   it.concurrent.for(whole ? PAIRS : PAIRS.slice(0, 1))(
-    "what one run plants, the next does not find ($plants.language)",
+    "keeps nothing one run leaves for the next ($plants.language)",
     { timeout: 300_000 },
     async ({ plants, looks }) => {
       expect(judge(plants, await run(plants), host, LIMITS)).toEqual([]);
@@ -93,7 +93,7 @@ describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ is
     },
   );
 
-  it("left the host as it was: no file, no connection, no process", async () => {
+  it("leaves no file, connection or process on the host", async () => {
     await engine.close();
     expect(await watch.end()).toEqual([]);
     expect(await host.traces()).toEqual([]);
@@ -103,8 +103,8 @@ describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ is
   });
 });
 
-describe("the corpus of attacks", () => {
-  it("runs every snippet that there is", async () => {
+describe("corpus of attacks", () => {
+  it("runs every snippet", async () => {
     const folder = path.join(import.meta.dirname, "corpus");
     const files = await Promise.all(
       ["javascript", "python"].map((language) => readdir(path.join(folder, language))),

@@ -42,22 +42,22 @@ export function engineContract(
   make: (room: EngineRoom) => Promise<MadeEngine>,
   { runsCode, brief = [] }: ContractParts,
 ): void {
-  describe(`the sandbox engine ${name}`, () => {
+  describe(`sandbox engine ${name}`, () => {
     const roomy = opened(make, ROOMY);
 
-    describe("around the code", () => {
-      it("is healthy", { timeout: 200_000 }, async () => {
+    describe("executions", () => {
+      it("passes its health check", { timeout: 200_000 }, async () => {
         await expect(roomy.engine().health(AbortSignal.timeout(190_000))).resolves.toBeUndefined();
       });
 
-      it("says what it runs and what stands between the code and the host", async () => {
+      it("reports its languages and isolation layers", async () => {
         const { languages, isolationLayers } = await roomy.engine().capabilities();
         expect([...languages].sort()).toEqual(["javascript", "python"]);
         expect(isolationLayers).not.toEqual([]);
         expect(roomy.engine().name).toMatch(/^[a-z]+$/);
       });
 
-      it("gives the result of the code", async () => {
+      it("returns the result of the code", async () => {
         expect(await outcomeOf(roomy.engine(), job(ANSWERS_42.javascript))).toMatchObject({
           ...{ status: "succeeded", result: 42, error: null, exitCode: 0 },
           ...{ stdout: "", stderr: "", stdoutTruncated: false, stderrTruncated: false },
@@ -65,7 +65,7 @@ export function engineContract(
         });
       });
 
-      it("keeps two executions apart that are under way at once", async () => {
+      it("separates two concurrent executions", async () => {
         const [endless, answers] = [job(ENDLESS.javascript), job(ANSWERS_42.javascript)];
         const first = await roomy.engine().start(endless, NEVER);
         expect((await outcomeOf(roomy.engine(), answers)).result).toBe(42);
@@ -73,7 +73,7 @@ export function engineContract(
         expect((await first.done).status).toBe("cancelled");
       });
 
-      it("ends code that takes longer than it may", async () => {
+      it("stops code at its time limit", async () => {
         const outcome = await outcomeOf(
           roomy.engine(),
           job(ENDLESS.javascript, "javascript", { timeoutMs: 300 }),
@@ -83,8 +83,8 @@ export function engineContract(
       });
     });
 
-    describe("when it is asked for the end of an execution", () => {
-      it("ends it, once", async () => {
+    describe("cancellation", () => {
+      it("cancels an execution once", async () => {
         const endless = job(ENDLESS.javascript);
         const { done } = await roomy.engine().start(endless, NEVER);
         expect(await roomy.engine().cancel(endless.runId)).toBe(true);
@@ -92,14 +92,14 @@ export function engineContract(
         expect(await roomy.engine().cancel(endless.runId)).toBe(false);
       });
 
-      it("knows none that is over, and none that never was", async () => {
+      it("returns false for finished and unknown executions", async () => {
         const over = job(ANSWERS_42.javascript);
         await outcomeOf(roomy.engine(), over);
         expect(await roomy.engine().cancel(over.runId)).toBe(false);
         expect(await roomy.engine().cancel(job("").runId)).toBe(false);
       });
 
-      it("gives nobody a result that was aborted", async () => {
+      it("rejects the result of an aborted execution", async () => {
         const aborted = new AbortController();
         const { done } = await roomy.engine().start(job(ENDLESS.javascript), aborted.signal);
         const lost = refusalOf(done);
@@ -107,12 +107,12 @@ export function engineContract(
         expect(await lost).toBe("UNAVAILABLE");
       });
 
-      it("begins nothing that was aborted before", async () => {
+      it("does not start an execution that is already aborted", async () => {
         const started = roomy.engine().start(job(ANSWERS_42.javascript), AbortSignal.abort());
         expect(await refusalOf(started)).toBe("UNAVAILABLE");
       });
 
-      it("leaves younger executions alone when it clears away older ones", async () => {
+      it("reaps only executions older than the given date", async () => {
         const before = new Date(Date.now() - 60_000);
         const endless = job(ENDLESS.javascript);
         const { done } = await roomy.engine().start(endless, NEVER);
@@ -122,10 +122,10 @@ export function engineContract(
       });
     });
 
-    describe("with one place and one to wait for it", () => {
+    describe("one slot and a queue of one", () => {
       const narrow = opened(make, NARROW);
 
-      it("lets one wait, refuses the next with the time to come back, and takes them again later", async () => {
+      it("queues one execution, rejects the next with a retry time, and accepts again later", async () => {
         const running = job(ENDLESS.javascript);
         const { done } = await narrow.engine().start(running, NEVER);
         const waits = outcomeOf(narrow.engine(), job(ANSWERS_42.javascript));
@@ -139,7 +139,7 @@ export function engineContract(
         expect((await outcomeOf(narrow.engine(), job(ANSWERS_42.javascript))).result).toBe(42);
       });
 
-      it("ends one that waits without having begun it", async () => {
+      it("cancels a queued execution without starting it", async () => {
         const [running, waiting] = [job(ENDLESS.javascript), job(ANSWERS_42.javascript)];
         const { done } = await narrow.engine().start(running, NEVER);
         const waits = refusalOf(narrow.engine().start(waiting, NEVER));
@@ -150,7 +150,7 @@ export function engineContract(
         await done;
       });
 
-      it("gives the place of one that was aborted while it waited to the next", async () => {
+      it("passes the slot of an aborted queued execution to the next", async () => {
         const running = job(ENDLESS.javascript);
         const aborted = new AbortController();
         const { done } = await narrow.engine().start(running, NEVER);
@@ -164,7 +164,7 @@ export function engineContract(
         expect((await next).result).toBe(42);
       });
 
-      it("ends what is under way and what waits when it is closed, and begins nothing more", async () => {
+      it("stops running and queued executions when closed, and starts no more", async () => {
         const { done } = await narrow.engine().start(job(ENDLESS.javascript), NEVER);
         const waits = narrow.engine().start(job(ANSWERS_42.javascript), NEVER);
         const ended = Promise.all([refusalOf(waits), refusalOf(done)]);

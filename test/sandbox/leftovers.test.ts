@@ -3,7 +3,7 @@ import { ProcessEngine } from "../../src/sandbox/process/process-engine.ts";
 import { leftoversOf } from "./leftovers.ts";
 import { silent } from "./silent-log.ts";
 
-it("leaves no process, no descriptor, no file and no memory behind", async () => {
+it("leaves no process, descriptor, file or memory behind", async () => {
   const idle = { javascript: 2, python: 0 };
   const engine = ProcessEngine.open({ log: silent, limits: { outputBytes: 65_536 }, idle, waitMs: 60_000 });
   try {

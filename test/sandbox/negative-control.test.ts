@@ -10,9 +10,9 @@ const BITING = CASES.filter((one) => one.bites !== undefined);
 const IN_PYTHON = BITING.filter(({ language }) => language === "python");
 
 // A corpus that finds nothing may be one that cannot find anything.
-describe("the corpus, where the walls are missing", () => {
+describe("corpus without isolation", () => {
   it.concurrent.for(BITING.filter(({ language }) => language === "javascript"))(
-    "tells that $name got through",
+    "reports that $name succeeded",
     { timeout: 90_000 },
     async (one) => {
       // Listeners that came to be would keep it alive, and an attempt that is never answered would too.
@@ -23,7 +23,7 @@ describe("the corpus, where the walls are missing", () => {
     },
   );
 
-  it.concurrent("tells that Python got through", { timeout: 90_000 }, async () => {
+  it.concurrent("reports that Python attacks succeeded", { timeout: 90_000 }, async () => {
     await expectEscapes(IN_PYTHON, (host) => programOf(IN_PYTHON, host.told));
   });
 });

@@ -4,16 +4,16 @@ import { getStatus } from "../../src/tools/get-status.ts";
 import { call, refusalOf } from "./tool-context.ts";
 
 describe("echo", () => {
-  it("sends the message back unchanged", async () => {
+  it("echo returns the message unchanged", async () => {
     const message = 'héllo \u{1F600} "quoted"\n';
     await expect(call(echo(), JSON.stringify({ message }))).resolves.toEqual({ echo: message });
   });
 
-  it("sends an empty message back", async () => {
+  it("echo returns an empty message", async () => {
     await expect(call(echo(), '{"message":""}')).resolves.toEqual({ echo: "" });
   });
 
-  it("is free and needs no scope", () => {
+  it("echo is free and needs no scope", () => {
     expect(echo()).toMatchObject({
       status: "active",
       billable: false,
@@ -41,22 +41,22 @@ describe("echo", () => {
       "INVALID_REQUEST params.message: is required, a string; params.__proto__: is unknown, leave it out, there are message",
     ],
     ['{"message":"x","a b":1}', 'INVALID_REQUEST params["a b"]: is unknown, leave it out, there are message'],
-  ])("refuses %s", (params, refusal) => {
+  ])("echo rejects %s", (params, refusal) => {
     expect(refusalOf(echo(), params)).toBe(refusal);
   });
 
-  it("takes 65536 characters and not one more", () => {
+  it("echo accepts up to 65536 characters", () => {
     expect(echo().prepare({ message: "x".repeat(65_536) }).price).toBe(0n);
     expect(refusalOf(echo(), JSON.stringify({ message: "x".repeat(65_537) }))).toBe(
       "INVALID_REQUEST params.message: must have at most 65536 characters",
     );
   });
 
-  it("cuts long names of unknown members in its error", () => {
+  it("echo truncates long names of unknown members in its error", () => {
     expect(refusalOf(echo(), JSON.stringify({ message: "", ["n".repeat(500)]: 1 })).length).toBeLessThan(160);
   });
 
-  it("names at most five fields in one error", () => {
+  it("echo names at most five fields in one error", () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`m${index}`, 1]));
     expect(refusalOf(echo(), JSON.stringify({ message: "", ...many })).match(/is unknown/g)).toHaveLength(5);
   });
@@ -68,7 +68,7 @@ describe("get_status", () => {
     balance: async (accountId) => (accountId === "acct_1" ? 12_345_678n : 0n),
   });
 
-  it("tells the version, the status and the balance of the caller's account", async () => {
+  it("get_status returns the version, the status and the caller's balance", async () => {
     await expect(call(status, "{}")).resolves.toEqual({
       version: "1.2.3",
       status: "healthy",
@@ -76,18 +76,18 @@ describe("get_status", () => {
     });
   });
 
-  it("is free and needs no scope", () => {
+  it("get_status is free and needs no scope", () => {
     expect(status).toMatchObject({ status: "active", billable: false, scope: undefined });
     expect(status.prepare({}).price).toBe(0n);
   });
 
-  it("asks for the balance only when it runs, as preparing has no side effects", () => {
+  it("get_status reads the balance only when it runs", () => {
     let asked = 0;
     getStatus({ version: "1", balance: async () => BigInt(++asked) }).prepare({});
     expect(asked).toBe(0);
   });
 
-  it("refuses parameters", () => {
+  it("get_status rejects parameters", () => {
     expect(refusalOf(status, '{"verbose":true}')).toBe(
       "INVALID_REQUEST params.verbose: is unknown, leave it out, there are no members",
     );

@@ -24,8 +24,8 @@ const deps = {
   customTools: [],
 };
 
-describe("the catalogue of tools", () => {
-  it("lists the tools of the specification in its order, with their status and billable flag", () => {
+describe("tool catalogue", () => {
+  it("lists the tools of the specification in order with status and billable flag", () => {
     expect(
       makeTools(deps).map(({ name, status, billable }) => `${name} ${status} ${billable ? "paid" : "free"}`),
     ).toEqual([
@@ -39,7 +39,7 @@ describe("the catalogue of tools", () => {
     ]);
   });
 
-  it("asks each key for the tool's scope", () => {
+  it("declares the scope of each tool", () => {
     expect(Object.fromEntries(makeTools(deps).map(({ name, scope }) => [name, scope]))).toEqual({
       get_status: undefined,
       echo: undefined,
@@ -51,7 +51,7 @@ describe("the catalogue of tools", () => {
     });
   });
 
-  it("announces inference_chat where no model server is configured, so that nobody is asked to pay for it", () => {
+  it("makes inference_chat unavailable without a model server", () => {
     const chat = makeTools({ ...deps, inference: undefined }).find(({ name }) => name === "inference_chat");
     expect(chat).toMatchObject({ status: "coming_soon", billable: true, scope: "inference:write" });
     expect(() => chat?.prepare({})).toThrow(
@@ -59,7 +59,7 @@ describe("the catalogue of tools", () => {
     );
   });
 
-  it("lists the tools of the sandbox as active while its self-test runs and once it has passed", () => {
+  it("lists the sandbox tools as active while and after the self-test runs", () => {
     let proof: SelfTestStatus = "running";
     const tools = makeTools({ ...deps, sandbox: unaskedSandbox(() => proof) });
     const status = () => tools.filter(({ name }) => name.startsWith("sandbox_")).map((tool) => tool.status);
@@ -69,14 +69,14 @@ describe("the catalogue of tools", () => {
     expect(tools.map(({ name }) => name)).toEqual(makeTools(deps).map(({ name }) => name));
   });
 
-  it("never quotes a tool that is only announced", () => {
+  it("never quotes an unavailable tool", () => {
     for (const tool of makeTools(deps).filter(({ status }) => status === "coming_soon")) {
       expect(() => tool.prepare({})).toThrow(expect.objectContaining({ code: "TOOL_UNAVAILABLE" }));
       expect(tool.fixedPrice).toBeUndefined();
     }
   });
 
-  it("describes every tool and gives every active tool a closed object schema", () => {
+  it("describes every tool and gives active tools a closed object schema", () => {
     for (const tool of makeTools(deps)) {
       expect(tool.description.length).toBeGreaterThan(10);
       expect(tool.inputSchema["type"]).toBe("object");
@@ -89,7 +89,7 @@ describe("the catalogue of tools", () => {
     }
   });
 
-  it("tells a fixed price only where there is one", () => {
+  it("declares a fixed price only where there is one", () => {
     const fixed = makeTools(deps).filter(({ fixedPrice }) => fixedPrice !== undefined);
     expect(fixed.map(({ name, fixedPrice }) => [name, fixedPrice])).toEqual([["vram_estimate", 1_000n]]);
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { pricesSchema } from "../../src/tools/prices.ts";
 
-describe("the prices part of the configuration", () => {
-  it("has defaults for everything", () => {
+describe("prices section of the configuration", () => {
+  it("has defaults for all settings", () => {
     const defaults = {
       vram_estimate: { flat_microusd: 1_000n },
       sandbox_execute: { microusd_per_second: 100n, minimum_microusd: 1_000n },
@@ -12,7 +12,7 @@ describe("the prices part of the configuration", () => {
     expect(pricesSchema.parse({ vram_estimate: {} })).toEqual(defaults);
   });
 
-  it("takes whole micro-USD", () => {
+  it("accepts whole micro-USD", () => {
     expect(pricesSchema.parse({ vram_estimate: { flat_microusd: 2_500 } }).vram_estimate.flat_microusd).toBe(
       2_500n,
     );
@@ -26,7 +26,7 @@ describe("the prices part of the configuration", () => {
     [{ vram_estimate: { flat: 1 } }, "vram_estimate"],
     [{ echo: { flat_microusd: 1 } }, ""],
     [{ sandbox_execute: { microusd_per_second: -1 } }, "sandbox_execute.microusd_per_second"],
-  ])("refuses %j at %s", (prices, path) => {
+  ])("rejects %j at %s", (prices, path) => {
     const { error } = pricesSchema.safeParse(prices);
     expect(error?.issues[0]?.path.join(".")).toBe(path);
   });

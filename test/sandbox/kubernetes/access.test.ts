@@ -24,8 +24,8 @@ async function opened(cluster: object, more: object = {}, text?: string) {
   return openClusterAccess(kubernetesSchema.parse({ image: IMAGE, kubeconfig, ...more }));
 }
 
-describe("the access to a cluster", () => {
-  it("is what the kubeconfig says", async () => {
+describe("access to a cluster", () => {
+  it("reads server and credentials from the kubeconfig", async () => {
     const access = await opened({ server: "https://10.0.0.1:6443" });
     expect(access.server.host).toBe("10.0.0.1:6443");
     expect((await access.requestOptions()).headers).toMatchObject({ Authorization: "Bearer t0ken" });
@@ -38,7 +38,7 @@ describe("the access to a cluster", () => {
     await expect(opened(cluster)).rejects.toThrow(/does not verify the API server/);
   });
 
-  it("says that a file is missing, or no kubeconfig, or has no such context", async () => {
+  it("reports a missing file, an invalid kubeconfig and an unknown context", async () => {
     const missing = { kubeconfig: path.join(folder, "none") };
     await expect(opened({}, missing)).rejects.toThrow(/sandbox.kubernetes.kubeconfig: .*none cannot be read/);
     await expect(opened({}, {}, "{")).rejects.toThrow(/cannot be read as a kubeconfig/);
@@ -47,7 +47,7 @@ describe("the access to a cluster", () => {
     );
   });
 
-  it("is the pod's own service account when none is named, and nothing else that lies around", async () => {
+  it("uses the pod's service account by default and nothing else", async () => {
     const access = openClusterAccess(kubernetesSchema.parse({ image: IMAGE }));
     await expect(access).rejects.toThrow(
       /outside of a cluster, name a file in sandbox.kubernetes.kubeconfig/,

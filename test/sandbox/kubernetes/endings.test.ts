@@ -53,15 +53,15 @@ async function ends(play: Play, asked = job("")): Promise<SandboxOutcome> {
   return done;
 }
 
-describe("an execution in a cluster", () => {
-  it("ends as its pod says, and leaves nothing behind", async () => {
+describe("end of an execution in a cluster", () => {
+  it("returns the pod's result and leaves nothing behind", async () => {
     expect(await ends(answers)).toEqual(ANSWERED);
     await expect
       .poll(() => ["jobs", "pods", "secrets"].flatMap((kind) => cluster.server.store.list(kind)))
       .toEqual([]);
   });
 
-  it("is out of time when the cluster's deadline ends it", async () => {
+  it("reports a timeout when the Job's deadline ends it", async () => {
     const asked = job("");
     const outcome = await ends(async (pod) => {
       await begin(pod);
@@ -70,7 +70,7 @@ describe("an execution in a cluster", () => {
     expect(outcome).toMatchObject({ status: "timeout", exitCode: null, result: null });
   });
 
-  it("is out of memory when the kernel ends its container for it", async () => {
+  it("reports the memory limit when the kernel kills its container", async () => {
     const outcome = await ends(async (pod) => {
       await begin(pod);
       pod.end(137, "OOMKilled");
@@ -78,7 +78,7 @@ describe("an execution in a cluster", () => {
     expect(outcome).toMatchObject({ status: "memory_limit", exitCode: null });
   });
 
-  it("has said too much when its log has no end", async () => {
+  it("reports the output limit when its log is too long", async () => {
     const outcome = await ends(async (pod) => {
       await begin(pod);
       for (let megabyte = 0; megabyte < 9; megabyte += 1) pod.say(`${"x".repeat(1 << 20)}\n`);
@@ -87,7 +87,7 @@ describe("an execution in a cluster", () => {
     await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
   });
 
-  it("keeps what was said when it is cancelled", async () => {
+  it("keeps the output when cancelled", async () => {
     const asked = job("");
     cluster.node.plays.push(async (pod) => {
       const nonce = await begin(pod);
@@ -100,7 +100,7 @@ describe("an execution in a cluster", () => {
     expect(await done).toMatchObject({ status: "cancelled", result: null });
   });
 
-  it("is cancelled when its Job is deleted before its result was taken", async () => {
+  it("is cancelled when its Job is deleted before its result is taken", async () => {
     const asked = job("");
     const outcome = await ends(async (pod) => {
       const nonce = await begin(pod);
@@ -111,7 +111,7 @@ describe("an execution in a cluster", () => {
   });
 });
 
-describe("an execution that the cluster loses", () => {
+describe("a lost execution", () => {
   const evicted: Play = async (pod) => {
     await begin(pod);
     pod.status({ reason: "Evicted", message: "The node was low on resource: memory." });
@@ -145,7 +145,7 @@ describe("an execution that the cluster loses", () => {
     ["its pod ends without a word", silent],
     ["its log has lost a line", broken],
     ["its interpreter breaks", troubled],
-  ])("is charged to nobody when %s", async (_, play) => {
+  ])("is not charged when %s", async (_, play) => {
     await expect(ends(play)).rejects.toMatchObject({ code: "TOOL_FAILED" });
     expect(cluster.said).toContainEqual(expect.stringContaining("an execution was lost"));
     await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
@@ -154,13 +154,13 @@ describe("an execution that the cluster loses", () => {
   it.each([
     ["the image cannot be had", "ImagePullBackOff"],
     ["the container cannot be made", "CreateContainerError"],
-  ])("has not begun when %s", async (_, reason) => {
+  ])("has not started when %s", async (_, reason) => {
     const play: Play = (pod) =>
       pod.status({ containerStatuses: [{ name: "sandbox", state: { waiting: { reason } } }] });
     await expect(ends(play)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 5 });
   });
 
-  it("has not begun when no node has room for it in time", async () => {
+  it("has not started when no node has room in time", async () => {
     const impatient = await cluster.engine({ start_timeout_seconds: 0.2 });
     const unschedulable = {
       type: "PodScheduled",
@@ -177,13 +177,13 @@ describe("an execution that the cluster loses", () => {
     await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
   });
 
-  it("has not begun when its pod is none that the namespace takes", async () => {
+  it("has not started when the namespace rejects its pod", async () => {
     const impatient = await cluster.engine({ start_timeout_seconds: 0.2, runtime_class: "unknown" });
     const refused = await impatient.start(job(""), NEVER).catch((error: unknown) => error);
     expect(refused).toMatchObject({ cause: { message: expect.stringContaining("no pod was made for it") } });
   });
 
-  it("is out of time when the cluster says nothing for too long", async () => {
+  it("reports a timeout when the cluster stays silent", async () => {
     const asked = job("", "javascript", { timeoutMs: -14_500 });
     expect(await ends(async (pod) => void (await begin(pod)), asked)).toMatchObject({ status: "timeout" });
   });

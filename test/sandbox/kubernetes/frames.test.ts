@@ -17,8 +17,8 @@ const read = (text: string, size = text.length) => {
   ]).flat();
 };
 
-describe("what a pod tells on its log", () => {
-  it("is read whatever pieces it comes in, between what others write", () => {
+describe("log frames of a pod", () => {
+  it("reads a result regardless of chunk boundaries and foreign lines", () => {
     expect(lines().length).toBeGreaterThan(4);
     const text = lines().join("{level:50} something else\r\n\n");
     for (const size of [1, 7, 4_096, text.length]) {
@@ -26,26 +26,26 @@ describe("what a pod tells on its log", () => {
     }
   });
 
-  it("is nobody else's who does not know the nonce", () => {
+  it("ignores lines without the nonce", () => {
     expect(read([...resultLines("b".repeat(32), 0, { forged: true })].join(""))).toEqual([]);
     expect(read(`x${startedLine(NONCE)}`)).toEqual([]);
   });
 
-  it("is not believed with a line missing, or twice there", () => {
+  it("rejects missing and repeated lines", () => {
     const [begun = "", first = "", ...rest] = lines();
     expect(() => read([begun, ...rest].join(""))).toThrow("line 1 of the result is missing");
     expect(() => read([begun, first, first, ...rest].join(""))).toThrow("line 2 of the result is missing");
   });
 
-  it("is nothing as long as it has no end", () => {
+  it("returns no result without its last line", () => {
     expect(read(lines().slice(0, -1).join(""))).toEqual([{ kind: "begun" }]);
   });
 
-  it("takes no more memory than a result may have, however small it was packed", () => {
+  it("limits the decompressed size of a result", () => {
     expect(() => read(lines("x".repeat(30 * 1024 * 1024)).join(""))).toThrow(/larger than/);
   });
 
-  it("forgets a line that never ends", () => {
+  it("discards a line that never ends", () => {
     const reader = new FrameReader(NONCE);
     for (let at = 0; at < 20; at += 1) expect([...reader.read(Buffer.alloc(1 << 20, 120))]).toEqual([]);
     expect([...reader.read(Buffer.from(`\n${startedLine(NONCE)}`))]).toEqual([{ kind: "begun" }]);

@@ -37,8 +37,8 @@ function canary(reached: string[]): Play {
   };
 }
 
-describe("the check of a cluster", () => {
-  it("knows what the image offers, and what stands around it", async () => {
+describe("health check of a cluster", () => {
+  it("returns the image's languages, packages and isolation layers", async () => {
     cluster.node.plays.push(canary([]));
     await healthy();
     expect(await engine.capabilities()).toEqual({
@@ -49,7 +49,7 @@ describe("the check of a cluster", () => {
     await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
   });
 
-  it("asks for nothing that the shipped Role does not allow, and needs all of it", async () => {
+  it("needs exactly the permissions of the shipped Role", async () => {
     const { rules } = cluster.server;
     for (const rule of rules) {
       for (const verb of rule.verbs) {
@@ -62,12 +62,12 @@ describe("the check of a cluster", () => {
     }
   });
 
-  it("says what the canary reached", async () => {
+  it("reports what the canary reached", async () => {
     cluster.node.plays.push(canary(["1.1.1.1:443"]));
     await expect(healthy()).rejects.toThrow(/a pod of the sandbox reached 1\.1\.1\.1:443.*network plugin/);
   });
 
-  it("says why the canary came to nothing", async () => {
+  it("reports why the canary failed", async () => {
     cluster.node.plays.push((pod) =>
       pod.status({
         containerStatuses: [{ name: "sandbox", state: { waiting: { reason: "ImagePullBackOff" } } }],
@@ -76,7 +76,7 @@ describe("the check of a cluster", () => {
     await expect(healthy()).rejects.toThrow(/the sandbox canary failed: ImagePullBackOff/);
   });
 
-  it("names every wall that is missing, each with what to do, and makes no Job", async () => {
+  it("names every missing protection with its remedy, and creates no Job", async () => {
     const { store } = cluster.server;
     store.remove("networkpolicies", "deny-all");
     store.remove("runtimeclasses", "gvisor");
@@ -93,7 +93,7 @@ describe("the check of a cluster", () => {
     expect(cluster.server.requests.filter((line) => /^POST .*\/jobs/.test(line))).toEqual([]);
   });
 
-  it("believes no policy that another one opens, or that selects other pods", async () => {
+  it("rejects network policies that others open or that select other pods", async () => {
     const { store } = cluster.server;
     const policy = (name: string, spec: object) =>
       store.create("networkpolicies", {
@@ -117,7 +117,7 @@ describe("the check of a cluster", () => {
     expect(refused).toMatchObject({ message: expect.not.stringContaining("allows") });
   });
 
-  it("knows a policy that denies one direction from one that denies both", async () => {
+  it("distinguishes policies for one direction from those for both", async () => {
     const { store } = cluster.server;
     store.update("networkpolicies", "deny-all", (policy) => {
       policy["spec"] = { podSelector: {}, policyTypes: ["Ingress"] };
@@ -127,12 +127,12 @@ describe("the check of a cluster", () => {
     expect(refused).toMatchObject({ message: expect.not.stringContaining("pods ingress") });
   });
 
-  it("says that the server cannot be asked", async () => {
+  it("reports an unreachable API server", async () => {
     cluster.server.fail(/^GET \/version/, { status: 401 });
     await expect(healthy()).rejects.toThrow(/API server at 127\.0\.0\.1:\d+ cannot be asked/);
   });
 
-  it("is content without a RuntimeClass only when told so", async () => {
+  it("accepts a missing RuntimeClass only if configured", async () => {
     cluster.server.store.remove("runtimeclasses", "gvisor");
     cluster.node.plays.push(canary([]));
     const naked = await cluster.engine({ runtime_class: null });
@@ -141,8 +141,8 @@ describe("the check of a cluster", () => {
   });
 });
 
-describe("the canary", () => {
-  it("tells addresses that it gets to from those that it does not", async () => {
+describe("canary", () => {
+  it("distinguishes reachable from unreachable addresses", async () => {
     const open: Server = createServer();
     await new Promise<void>((resolve) => {
       open.listen(0, "127.0.0.1", resolve);
@@ -157,8 +157,8 @@ describe("the canary", () => {
   });
 });
 
-describe("the manifests for operators", () => {
-  it("have only members that the API knows", async () => {
+describe("manifests for operators", () => {
+  it("contain only members the API knows", async () => {
     for (const object of [...(await manifests()), ...(await documentsOf("gateway.yaml"))]) {
       expect(strangers(object, `V1${object.kind}`), object.kind).toEqual([]);
     }

@@ -23,7 +23,7 @@ const runsOn: Play = async (pod) => {
 };
 
 describe("several instances on one cluster", () => {
-  it("end each other's executions, once", async () => {
+  it("cancel each other's executions, once", async () => {
     cluster.node.plays.push(runsOn);
     const asked = job("");
     const { done } = await one!.start(asked, NEVER);
@@ -32,7 +32,7 @@ describe("several instances on one cluster", () => {
     expect(await done).toMatchObject({ status: "cancelled", result: null });
   });
 
-  it("never begin an execution twice, and leave the first alone", async () => {
+  it("never start an execution twice, and leave the first alone", async () => {
     cluster.node.plays.push(runsOn);
     const asked = job("");
     const { done } = await one!.start(asked, NEVER);
@@ -43,7 +43,7 @@ describe("several instances on one cluster", () => {
     expect((await done).status).toBe("cancelled");
   });
 
-  it("do not end one that is over, though its Job is there still", async () => {
+  it("do not cancel a finished execution whose Job still exists", async () => {
     const asked = job("");
     cluster.node.plays.push((pod) => pod.end(0));
     const left = {
@@ -59,7 +59,7 @@ describe("several instances on one cluster", () => {
     expect(await one!.cancel(asked.runId)).toBe(false);
   });
 
-  it("clear away what one that died has left behind, and nothing of anybody else", async () => {
+  it("reap the executions of a dead instance and nothing else", async () => {
     const labels = { "app.kubernetes.io/managed-by": "toolgate-sandbox" };
     for (const [name, marked] of [
       ["run-left", { labels }],

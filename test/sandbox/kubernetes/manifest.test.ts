@@ -13,13 +13,13 @@ const manifest = (more = {}) =>
   jobManifest("run-1", 10_000, { ...parts, section: { ...section, ...more } }, "run");
 const pod = (more = {}) => manifest(more).spec!.template.spec!;
 
-describe("the Job of an execution", () => {
-  it("is one that the API takes, and its pod one that the restricted standard takes", () => {
+describe("Job of an execution", () => {
+  it("conforms to the API, and its pod to the restricted standard", () => {
     expect(refusalOf("jobs", manifest() as unknown as KubeObject)).toBeUndefined();
     expect(restrictedProblems(pod())).toEqual([]);
   });
 
-  it("stands behind every wall", () => {
+  it("applies every protection", () => {
     expect(pod()).toMatchObject({
       runtimeClassName: "gvisor",
       automountServiceAccountToken: false,
@@ -47,7 +47,7 @@ describe("the Job of an execution", () => {
     expect(container?.env).toBeUndefined();
   });
 
-  it("may use so much, for so long, once", () => {
+  it("limits resources, time and attempts", () => {
     const memory = `${podMemoryMib(section)}Mi`;
     expect(pod().containers[0]?.resources).toEqual({
       limits: { cpu: "1000m", memory, "ephemeral-storage": "64Mi" },
@@ -67,13 +67,13 @@ describe("the Job of an execution", () => {
     expect(manifest().spec?.ttlSecondsAfterFinished).toBeGreaterThan(0);
   });
 
-  it("shares the node's kernel only when that was asked for", () => {
+  it("shares the node's kernel only if configured", () => {
     expect(pod({ runtime_class: null })).not.toHaveProperty("runtimeClassName");
     expect(pod({ runtime_class: "kata" }).runtimeClassName).toBe("kata");
     expect(kubernetesSchema.parse({ image: IMAGE }).runtime_class).toBe("gvisor");
   });
 
-  it("has the name of its run, which is a name that the cluster takes", () => {
+  it("has the name of its run as a valid Kubernetes name", () => {
     const runId = newId(
       "run",
       { now: () => Date.now() },
@@ -85,11 +85,11 @@ describe("the Job of an execution", () => {
   });
 });
 
-describe("the Secret of an execution", () => {
+describe("Secret of an execution", () => {
   const secret = (code: string, stdin: string) =>
     secretManifest("run-1", "uid-1", secretData({ ...job(code), stdin }, "0".repeat(32), section), parts);
 
-  it("holds the longest code and input, whatever they are made of", () => {
+  it("fits the longest code and input", () => {
     for (const character of ["\0", "x", "\u0001", "🚲", '"']) {
       const text = character.repeat(Math.floor(262_144 / Buffer.byteLength(character)));
       const made = secret(text, text);
@@ -98,14 +98,14 @@ describe("the Secret of an execution", () => {
     }
   });
 
-  it("belongs to its Job, and cannot be changed", () => {
+  it("is immutable and owned by its Job", () => {
     const { immutable, metadata } = secret("", "");
     expect(immutable).toBe(true);
     expect(metadata?.ownerReferences).toMatchObject([{ kind: "Job", name: "run-1", uid: "uid-1" }]);
   });
 });
 
-describe("sandbox.kubernetes", () => {
+describe("sandbox.kubernetes settings", () => {
   const problems = (value: object) =>
     kubernetesSchema
       .safeParse({ image: IMAGE, ...value })
@@ -117,11 +117,11 @@ describe("sandbox.kubernetes", () => {
     [{ denied_targets: ["nowhere"] }, 'denied_targets.0: must be "host:port"'],
     [{ memory_mb: { python: 64 } }, "memory_mb.python"],
     [{ runtime_classes: "x" }, "runtime_classes"],
-  ])("refuses %j by its path", (value, problem) => {
+  ])("reject %j by its path", (value, problem) => {
     expect(problems(value)?.join("\n")).toContain(problem);
   });
 
-  it("takes addresses of every form", () => {
+  it("accept addresses of every form", () => {
     expect(
       problems({ denied_targets: ["1.1.1.1:443", "[2606:4700::1111]:443", "example.com:80"] }),
     ).toBeUndefined();

@@ -40,12 +40,12 @@ async function outcome(play: Play = answers, asked = job("")): Promise<SandboxOu
   return done;
 }
 
-describe("when the API server is in trouble", () => {
+describe("a failing API server", () => {
   it.each([
     ["it answers 500", { status: 500 }],
     ["it answers 429 and says when to come back", { status: 429, headers: { "retry-after": "0" } }],
     ["its answer is lost, though it has heard the request", "drop" as const],
-  ])("an execution is run once all the same when %s", async (_, fault) => {
+  ])("runs an execution exactly once when %s", async (_, fault) => {
     cluster.server.fail(/^POST .*\/jobs/, fault);
     cluster.server.fail(/^POST .*\/secrets/, fault);
     cluster.server.fail(/^GET .*\/log/, fault);
@@ -54,13 +54,13 @@ describe("when the API server is in trouble", () => {
     expect(pods).toBe(1);
   });
 
-  it("tells the caller when to come back if it has to wait for long", async () => {
+  it("returns a Retry-After when the server asks for a long wait", async () => {
     cluster.server.fail(/^POST .*\/jobs/, { status: 429, headers: { "retry-after": "77" } });
     const refused = await engine.start(job(""), NEVER).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 77 });
   });
 
-  it("says that nothing has run when it stays in trouble, or refuses", async () => {
+  it("reports that no code ran when the server keeps failing or refuses", async () => {
     cluster.server.fail(/^POST .*\/jobs/, { status: 503 }, 4);
     await expect(engine.start(job(""), NEVER)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     const body = { kind: "Status", code: 403, reason: "Forbidden", message: "exceeded quota: executions" };
@@ -71,14 +71,14 @@ describe("when the API server is in trouble", () => {
     });
   });
 
-  it("deletes the Job again when its code cannot be handed over", async () => {
+  it("deletes the Job if its Secret cannot be created", async () => {
     cluster.server.fail(/^POST .*\/secrets/, { status: 403 });
     cluster.node.plays.push(answers);
     await expect(engine.start(job(""), NEVER)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
   });
 
-  it("reads a log again that ended before its pod did", async () => {
+  it("reads a log again that ended before its pod", async () => {
     cluster.node.logEnds = 2;
     const ended = outcome(async (pod) => {
       const { nonce } = await pod.job();
@@ -91,7 +91,7 @@ describe("when the API server is in trouble", () => {
     expect(await ended).toEqual(ANSWERED);
   });
 
-  it("reads a log again that is cut", async () => {
+  it("reads a log again after the connection breaks", async () => {
     cluster.node.logCuts = [10, 60, 100];
     expect(await outcome()).toEqual(ANSWERED);
   });
@@ -109,14 +109,14 @@ const slowly =
     pod.end(0);
   };
 
-describe("the watch of the pods", () => {
+describe("watch of the pods", () => {
   const lists = () =>
     cluster.server.requests.filter((line) => /^GET .*\/pods\?labelSelector/.test(line)).length;
 
   it.each([
     ["is told so in the watch", []],
     ["is told so before the watch", [{ status: 410 }]],
-  ])("lists them anew when its version is too old, and it %s", async (_, faults) => {
+  ])("lists the pods again when its version expires and it %s", async (_, faults) => {
     const before = lists();
     const ended = outcome(
       slowly(async () => {
@@ -130,7 +130,7 @@ describe("the watch of the pods", () => {
     expect(cluster.said).toEqual([]);
   });
 
-  it("goes on when it is cut, and when the list fails for a while", async () => {
+  it("continues after a broken connection and while the list fails", async () => {
     const ended = outcome(
       slowly(async () => {
         cluster.server.fail(/^GET .*\/pods\?labelSelector/, { status: 500 }, 2);
@@ -141,7 +141,7 @@ describe("the watch of the pods", () => {
     expect(cluster.said).toContainEqual(expect.stringContaining("was cut"));
   });
 
-  it("hears of a pod that vanished while nobody watched", async () => {
+  it("reports a pod deleted while the watch was down", async () => {
     const asked = job("");
     const ended = outcome(async (pod) => {
       const { nonce } = await pod.job();
@@ -158,7 +158,7 @@ describe("the watch of the pods", () => {
     expect((await ended).status).toBe("cancelled");
   });
 
-  it("hears of a pod that vanished before it began", async () => {
+  it("reports a pod deleted before it started", async () => {
     const asked = job("");
     const ended = outcome(async (pod) => {
       await pod.job();
@@ -171,7 +171,7 @@ describe("the watch of the pods", () => {
     await expect(ended).rejects.toMatchObject({ code: "CANCELLED" });
   });
 
-  it("is not needed for a Job that another instance deletes before it has a pod", async () => {
+  it("does without events for a Job another instance deletes before its pod exists", async () => {
     const asked = job("");
     const reluctant = await cluster.engine({ runtime_class: "unknown" });
     const started = reluctant.start(asked, NEVER);

@@ -19,8 +19,8 @@ function readAll(pieces: readonly Buffer[]) {
   return { told, guest: Buffer.concat(guest) };
 }
 
-describe("what a worker writes", () => {
-  it("is the guest's but for the frame, wherever it is cut", () => {
+describe("output of a worker", () => {
+  it("separates the frame from guest output at any chunk boundary", () => {
     const pieces = fc.array(fc.nat(200), { maxLength: 8 });
     const noise = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes));
     fc.assert(
@@ -35,14 +35,14 @@ describe("what a worker writes", () => {
     );
   });
 
-  it("is no result when it is longer than 256 KiB as it is told, however short it was written", () => {
+  it("rejects a result longer than 256 KiB as serialised here", () => {
     const result = (count: number) =>
       readAll([frame(`{"result":[${"1e20,".repeat(count)}1],"tooLarge":false,"error":null}`)]).told;
     expect(result(11_000)?.tooLarge).toBe(false);
     expect(result(20_000)).toEqual({ result: null, tooLarge: true, error: null });
   });
 
-  it("is read in one go, however small its pieces: a frame of single bytes is copied once", () => {
+  it("copies a frame of single bytes once", () => {
     const text = "x".repeat(1_000_000);
     const whole = frame({ ...ANSWER, error: { name: "", value: "", traceback: text } });
     const { told, guest } = readAll(Array.from(whole, (byte) => Buffer.from([byte])));
@@ -54,20 +54,20 @@ describe("what a worker writes", () => {
     ["of another run", frame(ANSWER, "f".repeat(32))],
     ["that is longer than any", Buffer.from(`\0${NONCE}7fffffff{}`)],
     ["without a length", Buffer.from(`\0${NONCE}zzzzzzzz{}`)],
-  ])("is all the guest's when it is a frame %s", (_what, bytes) => {
+  ])("treats a frame %s as guest output", (_what, bytes) => {
     const { told, guest } = readAll([bytes]);
     expect(told).toBeUndefined();
     expect(guest.length).toBeGreaterThan(0);
   });
 
   it.each(["{", "[]", '{"result":1}', '{"result":1,"tooLarge":false,"error":{"name":1}}'])(
-    "tells nothing in %s",
+    "returns no result from %s",
     (body) => {
       expect(readAll([frame(body)]).told).toBeUndefined();
     },
   );
 
-  it("makes every text of a result well-formed, keeps odd names, and refuses what is too deep", () => {
+  it("makes text well-formed, keeps odd names, and rejects deep nesting", () => {
     const odd = String.raw`{"result":{"\ud800":"\udfff","__proto__":[null,true,1.5]},"tooLarge":false,"error":null}`;
     const { told } = readAll([frame(odd)]);
     expect(JSON.stringify(told?.result)).toBe('{"\ufffd":"\ufffd","__proto__":[null,true,1.5]}');
@@ -76,8 +76,8 @@ describe("what a worker writes", () => {
   });
 });
 
-describe("a text with a limit", () => {
-  it("is cut between characters, at so many bytes as they are told", () => {
+describe("BoundedText", () => {
+  it("cuts between characters at its limit of decoded bytes", () => {
     const text = new BoundedText(7);
     expect(text.append(Buffer.from("aé"))).toBe(true);
     expect(text.append(Buffer.from("😀"))).toBe(true);
@@ -85,14 +85,14 @@ describe("a text with a limit", () => {
     expect([text.text(), text.truncated]).toEqual(["aé😀", true]);
   });
 
-  it("counts what is no UTF-8 as what stands for it", () => {
+  it("counts invalid UTF-8 as its replacement", () => {
     const text = new BoundedText(6);
     expect(text.append(Buffer.from([255, 255]))).toBe(true);
     expect(text.append(Buffer.from([255]))).toBe(false);
     expect(text.text()).toBe("\ufffd\ufffd");
   });
 
-  it("puts characters together that come in two parts, and keeps a byte order mark and NUL", () => {
+  it("joins split characters, and keeps a byte order mark and NUL", () => {
     const text = new BoundedText(100);
     const bytes = Buffer.from("\ufeff\0😀");
     text.append(bytes.subarray(0, 6));

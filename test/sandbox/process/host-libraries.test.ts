@@ -42,7 +42,7 @@ function librariesOf(pid: number): string[] {
 describe.each(isolations())("a guest, isolation $isolation", ({ isolation }) => {
   // A web worker inside a guest has not started once on a machine without spare memory.
   const options = { timeout: 30_000, retry: 2 };
-  it("maps no library of the host but those that Deno is linked with", options, async () => {
+  it("maps no host library except those Deno is linked with", options, async () => {
     const { line: limited } = await selfTestParts(isolation);
     // A second thread needs more memory than guests have.
     const [command, ...args] = limited;

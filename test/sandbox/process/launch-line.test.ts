@@ -18,10 +18,10 @@ if (!isRoot) process.stderr.write("not root: what the sandbox does as root is sk
 
 const KERNEL = { dataKb: 1_000_000, cpuSeconds: 70 };
 
-describe("the line that starts a worker", () => {
+describe("launch line of a worker", () => {
   const programs = findPrograms();
 
-  it("allows nothing to JavaScript, and to Python to read its interpreter alone", () => {
+  it("grants JavaScript nothing, and Python only its interpreter's files", () => {
     const alone = { bubblewrap: "", setpriv: true, dropTo: undefined } as const;
     for (const language of ["javascript", "python"] as const) {
       const line = launchLine(language, programs, alone, KERNEL);
@@ -32,7 +32,7 @@ describe("the line that starts a worker", () => {
     }
   });
 
-  it("sets every limit in a command of its own, before anything else is started", () => {
+  it("sets each limit in its own command before starting anything", () => {
     const line = launchLine(
       "javascript",
       programs,
@@ -46,7 +46,7 @@ describe("the line that starts a worker", () => {
     ]);
   });
 
-  it("gives guests no graphics backend and no home, with bubblewrap and without", () => {
+  it("disables graphics and home, with and without bubblewrap", () => {
     const line = launchLine(
       "javascript",
       programs,
@@ -59,7 +59,7 @@ describe("the line that starts a worker", () => {
     }
   });
 
-  it("says what is missing where there is no Deno", () => {
+  it("says what is missing without Deno", () => {
     expect(() => findPrograms("sunos-sparc")).toThrow("There is no Deno for sunos-sparc");
   });
 });
@@ -74,7 +74,7 @@ beforeAll(async () => {
 afterAll(async () => await rm(hidden, { recursive: true }));
 
 describe.runIf(isRoot)("as root", () => {
-  it("runs workers as a user without rights, who can read copies of what only root can", async () => {
+  it("runs workers as an unprivileged user with readable copies of the programs", async () => {
     const found = { ...findPrograms(), guest: path.join(hidden, "guest") };
     const programs = await readablePrograms(found, true);
     expect(programs.guest).not.toBe(found.guest);
@@ -100,7 +100,7 @@ describe.runIf(isRoot)("as root", () => {
     await rm(path.dirname(programs.guest), { recursive: true });
   });
 
-  it("leaves alone what everybody can read", async () => {
+  it("uses the programs in place if everyone can read them", async () => {
     const found = findPrograms();
     expect(await readablePrograms(found, false)).toEqual(found);
   });
@@ -110,13 +110,13 @@ describe.runIf(isRoot)("as root", () => {
 const asPlainUser = (line: LaunchLine): LaunchLine =>
   isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", ...line] : line;
 
-describe("as a user without rights", () => {
+describe("as an unprivileged user", () => {
   const enclosures = [
     { bubblewrap: "", setpriv: true, dropTo: undefined },
     ...(hasBubblewrap() ? [{ bubblewrap: "as-user", setpriv: false, dropTo: undefined } as const] : []),
   ] as const;
 
-  it.each(enclosures)("runs workers behind $bubblewrap and the limits", async (enclosure) => {
+  it.each(enclosures)("runs workers with $bubblewrap and the limits", async (enclosure) => {
     const programs = isRoot ? await readablePrograms(findPrograms(), true) : findPrograms();
     const { limits } = await selfTestParts("process");
     const dataKb = Math.ceil(limits.dataMb.javascript * 1024);
@@ -135,8 +135,8 @@ describe("as a user without rights", () => {
   });
 });
 
-describe("a process that cannot be started", () => {
-  it("says so, and is over", async () => {
+describe("a failed spawn", () => {
+  it("reports its error and ends", async () => {
     const said: string[] = [];
     const process = new GuestProcess(["/nowhere/at/all"]);
     process.onStderr = (bytes) => said.push(bytes.toString());

@@ -17,8 +17,8 @@ async function until(holds: () => boolean, mostMs: number): Promise<void> {
   for (const end = performance.now() + mostMs; !holds() && performance.now() < end;) await sleep(50);
 }
 
-describe.each(isolations())("a gateway that is killed, isolation $isolation", ({ isolation }) => {
-  it("takes its guests and its waiting workers along", async () => {
+describe.each(isolations())("a killed gateway, isolation $isolation", ({ isolation }) => {
+  it("ends its guests and idle workers", async () => {
     const host = spawn(
       process.execPath,
       [path.join(import.meta.dirname, "host", "main.ts"), isolation, "1"],

@@ -36,14 +36,14 @@ afterAll(async () => {
   await rm(wheelsDir, { recursive: true });
 });
 
-describe("the engine of processes", { timeout: 200_000 }, () => {
-  it("imports the operator's wheels, and says that it has them", async () => {
+describe("process engine", { timeout: 200_000 }, () => {
+  it("imports the operator's wheels and reports them", async () => {
     const code = "import greeting\ngreeting.greet('you')";
     expect(await outcomeOf(jobOf(code, { language: "python" }))).toMatchObject({ result: "hello you" });
     expect((await engine.capabilities()).packages).toEqual(["greeting 1.2.0"]);
   });
 
-  it("never gives two programs the same random numbers", async () => {
+  it("gives two programs different random numbers", async () => {
     const code = "import os, random, uuid\n[random.random(), os.urandom(8).hex(), str(uuid.uuid4())]";
     const outcomes = [];
     for (let run = 0; run < 2; run += 1)
@@ -52,7 +52,7 @@ describe("the engine of processes", { timeout: 200_000 }, () => {
     expect(new Set(numbers).size).toBe(6);
   });
 
-  it("leaves no process and no descriptor behind when it is closed", async () => {
+  it("leaves no process or descriptor behind when closed", async () => {
     const look = async () => {
       return {
         processes: descendants(process.pid).length,
@@ -77,7 +77,7 @@ describe("the engine of processes", { timeout: 200_000 }, () => {
     expect(await look()).toEqual(before);
   });
 
-  it("begins nothing any more once it is closed", async () => {
+  it("starts nothing after it is closed", async () => {
     await expect(engine.start(jobOf("export default 1"), NEVER)).rejects.toMatchObject({
       code: "UNAVAILABLE",
     });

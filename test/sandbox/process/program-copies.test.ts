@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(async () => await rm(folder, { recursive: true }));
 
-it("takes away the copies that no process uses any more, and what was never finished", async () => {
+it("deletes unused and unfinished copies", async () => {
   await removeUnusedCopies(folder, LATER);
   expect((await readdir(folder)).sort()).toEqual([
     OURS,
@@ -36,7 +36,7 @@ it("takes away the copies that no process uses any more, and what was never fini
   ]);
 });
 
-it("leaves young copies alone, whoever uses them", async () => {
+it("keeps recent copies", async () => {
   await removeUnusedCopies(folder, Date.now());
   expect(await readdir(folder)).toEqual(expect.arrayContaining([OLD, `${OURS}.0123456789ab`]));
   expect(await readdir(folder)).not.toContain(`${OLD}.used-by-${over}`);

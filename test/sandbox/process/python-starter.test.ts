@@ -41,14 +41,14 @@ async function start(): Promise<string[]> {
   );
 }
 
-it("makes an image with a later worker when the machine gave none to the first", async () => {
+it("makes an image later if the first attempt failed", async () => {
   expect(await start()).toEqual(["make", "without"]);
   await writeFile(path.join(folder, "can"), "");
   expect(await start()).toEqual(["make", "from it"]);
   expect(await start()).toEqual(["from it"]);
 });
 
-it("does without one where it was in vain a few times", async () => {
+it("works without an image after several failures", async () => {
   for (let times = 0; times < 3; times += 1) expect(await start()).toEqual(["make", "without"]);
   expect(await start()).toEqual(["without"]);
 });

@@ -17,7 +17,7 @@ function without(line: LaunchLine, part: string, instead = ""): LaunchLine {
   return [command, ...words.map((word) => word.replace(part, instead)).filter((word) => word !== "")];
 }
 
-describe("the self-test of the sandbox, without bubblewrap", { timeout: 180_000 }, () => {
+describe("sandbox self-test without bubblewrap", { timeout: 180_000 }, () => {
   let parts: Parts;
   beforeAll(async () => {
     parts = await selfTestParts("process");
@@ -34,14 +34,14 @@ describe("the self-test of the sandbox, without bubblewrap", { timeout: 180_000 
     [/no permissions.*open a library/, "--deny-ffi", "--allow-ffi", [PERMISSIONS]],
     [/no new privileges/, "--no-new-privs", "", []],
     [/guests end with the gateway.*Install bubblewrap/, "--pdeathsig=KILL", "", []],
-  ] as const)("says %s when %s is not there", async (sentence, part, instead, walls) => {
+  ] as const)("reports %s when %s is missing", async (sentence, part, instead, walls) => {
     const found = typeof part === "string" ? part : (part.exec(parts.line.join("\n"))?.[0] ?? "nothing");
     const line = without(parts.line, found, instead);
     await expect(tryWalls(parts, line, probesOf(...walls))).rejects.toThrow(sentence);
   });
 
   it.each(["memory in use", "processor time", "output", "wall-clock time"])(
-    "says that %s is not held when the host does not watch it",
+    "reports %s when the host does not watch it",
     async (wall) => {
       const watchNothing = {
         cpuMs: 60_000,
@@ -60,7 +60,7 @@ describe("the self-test of the sandbox, without bubblewrap", { timeout: 180_000 
     },
   );
 
-  it("is content with every wall in its place", async () => {
+  it("passes with all protections", async () => {
     const javascript = PROBES.filter(({ language }) => language === "javascript");
     await expect(tryWalls(parts, parts.line, javascript)).resolves.toBeUndefined();
   });
@@ -70,7 +70,7 @@ const bubblewrap = hasBubblewrap();
 if (!bubblewrap)
   process.stderr.write("bubblewrap does not work here: its part of the self-test is skipped\n");
 
-describe.runIf(bubblewrap)("the self-test of the sandbox, with bubblewrap", { timeout: 180_000 }, () => {
+describe.runIf(bubblewrap)("sandbox self-test with bubblewrap", { timeout: 180_000 }, () => {
   let parts: Parts;
   beforeAll(async () => {
     parts = await selfTestParts("required");
@@ -79,7 +79,7 @@ describe.runIf(bubblewrap)("the self-test of the sandbox, with bubblewrap", { ti
   it.each([
     [/shares net/, "--unshare-net"],
     [/guests end with the gateway/, "--die-with-parent"],
-  ] as const)("says %s when %s is not there", async (sentence, part) => {
+  ] as const)("reports %s when %s is missing", async (sentence, part) => {
     let line = without(parts.line, part);
     // Either of the two is enough.
     if (part === "--die-with-parent" && line.includes("--pdeathsig=KILL"))
@@ -87,7 +87,7 @@ describe.runIf(bubblewrap)("the self-test of the sandbox, with bubblewrap", { ti
     await expect(tryWalls(parts, line, [])).rejects.toThrow(sentence);
   });
 
-  it("is content with every wall in its place", async () => {
+  it("passes with all protections", async () => {
     const javascript = PROBES.filter(({ language }) => language === "javascript");
     await expect(tryWalls(parts, parts.line, javascript)).resolves.toBeUndefined();
   });

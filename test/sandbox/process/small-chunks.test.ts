@@ -8,7 +8,7 @@ import { jobOf, NEVER, selfTestParts } from "./bench.ts";
 const PIECES = 20_000;
 
 it(
-  "costs the gateway no look at the process for each piece that a guest writes",
+  "does not poll the process for every chunk of guest output",
   { timeout: 180_000 },
   async () => {
     const { line, limits } = await selfTestParts("process");

@@ -13,8 +13,8 @@ const put = async (file: string, content = "wheel") => await writeFile(path.join
 const sum = (content: string) => createHash("sha256").update(content).digest("hex");
 const NAME = "greeting-1.2.0-py3-none-any.whl";
 
-describe("the operator's wheels", () => {
-  it("are found in the order of their names, and are nothing in an empty folder", async () => {
+describe("wheels of the operator", () => {
+  it("are found in order of their names; an empty folder has none", async () => {
     expect(await findWheels(folder)).toEqual([]);
     await put("zebra-2.0-py2.py3-none-any.whl");
     await put(NAME);
@@ -22,12 +22,12 @@ describe("the operator's wheels", () => {
     expect((await findWheels(folder)).map((wheel) => wheel.package)).toEqual(["greeting 1.2.0", "zebra 2.0"]);
   });
 
-  it("are refused when they hold machine code", async () => {
+  it("are rejected if they contain machine code", async () => {
     await put("numpy-2.0-cp314-cp314-manylinux_2_17_x86_64.whl");
     await expect(findWheels(folder)).rejects.toThrow("is no wheel of pure Python");
   });
 
-  it("are held to the sums that are written beside them", async () => {
+  it("must match the pinned checksums", async () => {
     await put(NAME);
     await put("SHA256SUMS", `${sum("wheel")}  ${NAME}\n`);
     const [wheel] = await findWheels(folder);
@@ -42,7 +42,7 @@ describe("the operator's wheels", () => {
     await expect(findWheels(folder)).rejects.toThrow("is not a line as `sha256sum *.whl` writes it");
   });
 
-  it("are not read when they were changed since", async () => {
+  it("are rejected if changed since they were found", async () => {
     await put(NAME);
     const wheels = await findWheels(folder);
     expect(await readWheels(folder, wheels)).toEqual([Buffer.from("wheel")]);
@@ -50,7 +50,7 @@ describe("the operator's wheels", () => {
     await expect(readWheels(folder, wheels)).rejects.toThrow("was changed while the gateway ran");
   });
 
-  it("are missed when there is no such folder", async () => {
+  it("fail if the folder does not exist", async () => {
     await expect(findWheels(path.join(folder, "nowhere"))).rejects.toThrow("ENOENT");
   });
 });

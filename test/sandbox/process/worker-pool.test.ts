@@ -46,14 +46,14 @@ const until = async (holds: () => boolean) => {
 const runOn = async (worker: Worker) =>
   await new Run(worker, jobOf("export default 1;"), parts.limits, NEVER).done;
 
-describe("the pool of workers", () => {
-  it("starts nothing before it is asked", async () => {
+describe("worker pool", () => {
+  it("starts nothing before the first request", async () => {
     open();
     await sleep(50);
     expect(started).toBe(0);
   });
 
-  it("gives each job a worker of its own, and starts the next one meanwhile", async () => {
+  it("gives each job its own worker and starts the next in the background", async () => {
     const workers = open();
     const first = await workers.take(NEVER);
     const second = await workers.take(NEVER);
@@ -64,7 +64,7 @@ describe("the pool of workers", () => {
     expect(started).toBe(3);
   });
 
-  it("hands out no worker that has ended while it waited, and starts another", async () => {
+  it("replaces an idle worker that has ended", async () => {
     const workers = open();
     workers.warm();
     await until(() => workers.idle.length === 1);
@@ -76,7 +76,7 @@ describe("the pool of workers", () => {
     taken.end();
   });
 
-  it("ends the workers that nobody wanted for a while, and starts one for the next who asks", async () => {
+  it("ends idle workers after a time and starts one for the next request", async () => {
     const workers = open({ retireMs: 200 });
     workers.warm();
     await until(() => started === 1);
@@ -85,7 +85,7 @@ describe("the pool of workers", () => {
     expect((await runOn(await workers.take(NEVER))).result).toBe(1);
   });
 
-  it("forgets a caller that has gone", async () => {
+  it("forgets an aborted request", async () => {
     const workers = open({ idle: 0 });
     const gone = new AbortController();
     const taking = workers.take(gone.signal);
@@ -94,7 +94,7 @@ describe("the pool of workers", () => {
     expect((await runOn(await workers.take(NEVER))).result).toBe(1);
   });
 
-  it("tells who waits that no worker starts, and tries again for the next", async () => {
+  it("rejects a waiting request if no worker starts, and retries for the next", async () => {
     const said: unknown[] = [];
     let broken = true;
     const workers = open({
@@ -111,7 +111,7 @@ describe("the pool of workers", () => {
     expect((await runOn(await workers.take(NEVER))).result).toBe(1);
   });
 
-  it("ends everything when it is closed, what is being started too", async () => {
+  it("ends all workers when closed, including those being started", async () => {
     const workers = open({ idle: 2 });
     workers.warm();
     await until(() => workers.idle.length >= 1);

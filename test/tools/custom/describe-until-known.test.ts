@@ -48,8 +48,8 @@ function logLines() {
   };
 }
 
-describe("a tool whose server is not there", () => {
-  it("is announced and asked for, with pauses that double, until it says what it takes", async () => {
+describe("a custom tool whose server is down", () => {
+  it("is unavailable and retried with exponential backoff until described", async () => {
     const behind = backend(4);
     const tool = toolOf(behind);
     const log = logLines();
@@ -71,7 +71,7 @@ describe("a tool whose server is not there", () => {
     expect(() => tool.prepare({ a: 1 })).toThrow("params.a: is unknown, leave it out, there are no members");
   });
 
-  it("is not asked for any more once the gateway closes", async () => {
+  it("is not retried after the gateway closes", async () => {
     const behind = backend(Number.POSITIVE_INFINITY);
     const closing = new AbortController();
     const asking = describeUntilKnown(toolOf(behind), logLines(), closing.signal, 3_600_000);
@@ -82,14 +82,14 @@ describe("a tool whose server is not there", () => {
   });
 });
 
-describe("a tool that is described", () => {
-  it("has the operator's words before the server's", async () => {
+describe("a described custom tool", () => {
+  it("prefers the operator's description to the server's", async () => {
     const tool = toolOf(backend(0), { description: "The operator's." });
     await tool.describe(stopping.signal);
     expect(tool.description).toBe("The operator's.");
   });
 
-  it("is not offered with a schema that no list could carry, or that is none", async () => {
+  it("is not offered with an oversized or invalid schema", async () => {
     const withSchema = (inputSchema: object) =>
       toolOf(
         backend(0, {
@@ -125,7 +125,7 @@ describe("a tool that is described", () => {
       "text or numbers that JSON cannot carry",
     ],
     ["nests too deeply", { inputSchema: { default: nested(31) } }, "nests deeper than 32 levels"],
-  ])("is not offered where what the server says %s, which no list could show", async (_, said, problem) => {
+  ])("is not offered if the server's description %s", async (_, said, problem) => {
     const { description, inputSchema } = { description: undefined, inputSchema: {}, ...said };
     const describe = async () => ({ description, inputSchema: { type: "object", ...inputSchema } });
     const tool = new CustomTool(
@@ -137,7 +137,7 @@ describe("a tool that is described", () => {
     expect([tool.status, tool.description]).toEqual(["coming_soon", "t"]);
   });
 
-  it("that is stopped, or breaks, tells the caller so and nothing else", async () => {
+  it("reports only the failure to the caller when it is stopped or breaks", async () => {
     const broken = toolOf(backend(0, { call: () => Promise.reject(new Error("10.1.2.3 said: secret")) }));
     await broken.describe(new AbortController().signal);
     await expect(broken.prepare({}).run(context)).rejects.toMatchObject({
@@ -152,7 +152,7 @@ describe("a tool that is described", () => {
   });
 });
 
-it("a document that was fetched cannot send the operator's headers to another origin", () => {
+it("never sends the operator's headers to another origin than the document's", () => {
   const planFor = (url: string, more: object = {}) => {
     const root = JSON.parse(
       JSON.stringify(openapi({ "/a": { get: operation("op") } }, { servers: [{ url }] })),

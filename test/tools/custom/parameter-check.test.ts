@@ -49,7 +49,7 @@ const CITY: JsonObject = {
   },
 };
 
-describe("what is wrong with parameters", () => {
+describe("validation errors", () => {
   it.each<[JsonObject, string]>([
     [{}, "params.city: is required, a string"],
     [{ city: 5 }, "params.city: must be a string, not a number"],
@@ -78,23 +78,23 @@ describe("what is wrong with parameters", () => {
       { city: "Rom", constructor: 1 },
       "params.constructor: is unknown, leave it out, there are city, days, unit, mode, tags, on, code, note, place, step, odd",
     ],
-  ])("%j: %s", (params, sentence) => {
+  ])("explains %j: %s", (params, sentence) => {
     expect(problemOf(CITY, params)).toBe(sentence);
   });
 
-  it("is nothing where they are good, and five sentences at most", () => {
+  it("accepts valid parameters and reports at most five problems", () => {
     expect(problemOf(CITY, { city: "Rom", place: { lat: 1 }, note: null, odd: {} })).toBeUndefined();
     const many = Object.fromEntries("abcdefgh".split("").map((name) => [name, 1]));
     expect(problemOf(CITY, many)?.split("; ")).toHaveLength(5);
   });
 
-  it("what every object of JavaScript has is no member", () => {
+  it("ignores inherited members of JavaScript objects", () => {
     const schema: JsonObject = { type: "object", required: ["toString", "__proto__"] };
     expect(problemOf(schema, {})).toContain("params.toString: is required");
   });
 });
 
-describe("a schema that is made to take a lifetime", () => {
+describe("hostile schemas", () => {
   it.each<[string, JsonObject, JsonObject]>([
     [
       "by its pattern",
@@ -117,7 +117,7 @@ describe("a schema that is made to take a lifetime", () => {
       },
       JSON.parse(`${'{"a":'.repeat(40)}{}${"}".repeat(40)}`),
     ],
-  ])("%s is given up", (_, schema, params) => {
+  ])("limits the time for %s", (_, schema, params) => {
     const since = performance.now();
     expect(problemOf(schema, params)).toBe(
       "params: cannot be checked in reasonable time; send shorter or fewer values",
@@ -125,15 +125,15 @@ describe("a schema that is made to take a lifetime", () => {
     expect(performance.now() - since).toBeLessThan(20_000);
   });
 
-  it("escapes more than Unicode allows and means what it says", () => {
+  it("accepts superfluous escapes in patterns", () => {
     const schema: JsonObject = { type: "object", properties: { a: { pattern: String.raw`^[\w\-]+\_$` } } };
     expect(problemOf(schema, { a: "a-b_" })).toBeUndefined();
     expect(problemOf(schema, { a: "!" })).toContain("must match the pattern");
   });
 });
 
-describe("a result", () => {
-  it("is measured as gRPC sends it", () => {
+describe("limits of results", () => {
+  it("measures a result as gRPC encodes it", () => {
     const samples = [
       [null, true, 1.5, "", "ü".repeat(100), [], [1, [null]], { a: { b: ["c".repeat(200)] }, "": {} }],
       Array.from({ length: 200 }, (_, length) => "x".repeat(length)),
@@ -152,7 +152,7 @@ describe("a result", () => {
     }
   });
 
-  it("nests 32 levels, and says what it leaves out below", () => {
+  it("replaces values below 32 levels by a placeholder", () => {
     const nested = (levels: number): JsonObject => (levels === 1 ? {} : { a: nested(levels - 1) });
     const deepest = nested(32);
     expect(deliverable(deepest)).toBe(deepest);
@@ -170,7 +170,7 @@ describe("a result", () => {
     expect(deliverable(endless)).toMatchObject({ b: 1 });
   });
 
-  it("says where it leaves out what JSON cannot carry, and keeps every other member", () => {
+  it("replaces values JSON cannot express and keeps the others", () => {
     const odd: JsonObject = JSON.parse(
       String.raw`{"a":"\ud800","b":[1e999,2],"\ud801":3,"__proto__":{"c":1e999}}`,
     );

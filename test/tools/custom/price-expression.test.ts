@@ -8,7 +8,7 @@ import { PriceExpression, type PriceBounds } from "../../../src/tools/custom/pri
 const price = (text: string, params: JsonObject, bounds: PriceBounds = {}) =>
   new PriceExpression(text, bounds).priceOf(params);
 
-describe("a price expression", () => {
+describe("price expression", () => {
   it.each<[string, JsonObject, bigint]>([
     ["100 * params.pages", { pages: 3 }, 300n],
     ["has(params.pages) ? params.pages : 7", {}, 7n],
@@ -20,11 +20,11 @@ describe("a price expression", () => {
     // More than a float can count.
     ["9007199254740990 + params.n", { n: 1 }, 9_007_199_254_740_991n],
     ["params.text.matches('^(a+)+$') ? 1 : 2", { text: `${"a".repeat(60)}!` }, 2n],
-  ])("%s over %j is %s micro-USD", (text, params, expected) => {
+  ])("evaluates %s over %j to %s micro-USD", (text, params, expected) => {
     expect(price(text, params)).toBe(expected);
   });
 
-  it("is raised to the minimum and cut to the maximum, both to the last micro-USD", () => {
+  it("clamps to the minimum and maximum exactly", () => {
     const bounds = { minimum: 100n, maximum: 200n };
     expect([1, 99, 100, 101, 200, 201].map((n) => price("params.n", { n }, bounds))).toEqual([
       100n,
@@ -47,7 +47,7 @@ describe("a price expression", () => {
     ["params.n / 0", { n: 1 }, /zero/],
     ["params.n * 9223372036854775807", { n: 2 }, /overflow/],
     ["params.n * 9007199254740991", { n: 2 }, /more than \$9007199254\.740991/],
-  ])("%s over %j is INVALID_REQUEST that names params", (text, params, message) => {
+  ])("rejects %s over %j as INVALID_REQUEST naming params", (text, params, message) => {
     expect(() => price(text, params, { minimum: 1n })).toThrow(
       expect.objectContaining({
         code: "INVALID_REQUEST",
@@ -57,7 +57,7 @@ describe("a price expression", () => {
     expect(() => price(text, params)).toThrow(message);
   });
 
-  it("that takes too long over what a caller sends is given up, and no other call waits for it", () => {
+  it("limits the evaluation time without blocking other calls", () => {
     const list = Array.from({ length: 3_000 }, (_, index) => index);
     const since = performance.now();
     expect(() =>
@@ -73,12 +73,12 @@ describe("a price expression", () => {
     ["now() + params.n", /does not know now\(\)/],
     ["math.greatest(1, 2)", /does not know greatest\(\), math/],
     ["{'a': z}.a", /does not know z/],
-  ])("%s is refused at start", (text, message) => {
+  ])("rejects %s at startup", (text, message) => {
     expect(() => new PriceExpression(text, {})).toThrow(message);
   });
 });
 
-describe("a price in the configuration file", () => {
+describe("price in the configuration file", () => {
   const problemsOf = (value: unknown) => {
     const http = { openapi: "a.yaml", operation_id: "op" };
     const parsed = customToolsSchema.safeParse([{ name: "t", price: value, http }]);
@@ -87,7 +87,7 @@ describe("a price in the configuration file", () => {
       : parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   };
 
-  it("is one of three, with whole numbers of micro-USD", () => {
+  it("accepts one of three forms with whole numbers of micro-USD", () => {
     for (const value of [{ flat_microusd: 1 }, { free: true }, { expression: "1", minimum_microusd: 5 }])
       expect(problemsOf(value)).toEqual([]);
     const bad = [

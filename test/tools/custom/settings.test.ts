@@ -33,7 +33,7 @@ function problemsOf(tools: object[], env: Record<string, string> = {}): readonly
   }
 }
 
-describe("tools in the configuration file", () => {
+describe("custom tools in the configuration file", () => {
   it.each<[string, object, string]>([
     [
       "a name of the gateway's own",
@@ -110,11 +110,11 @@ describe("tools in the configuration file", () => {
       { http: undefined, mcp: { url: "http://192.168.0.1/mcp", tool: "x" } },
       "tools[0].mcp.url: 192.168.0.1 is a private address; add it to allow_hosts if the server is your own",
     ],
-  ])("with %s are refused", (_, more, problem) => {
+  ])("rejects tools with %s", (_, more, problem) => {
     expect(problemsOf([{ ...tool, ...more }], { SET: "value1", LINES: "a\r\nb" })).toEqual([problem]);
   });
 
-  it("are refused with all their problems at once", () => {
+  it("reports all problems at once", () => {
     const problems = problemsOf([
       tool,
       { ...tool, headers_env: { "X-Key": "NOPE" } },
@@ -123,7 +123,7 @@ describe("tools in the configuration file", () => {
     expect(problems).toHaveLength(3);
   });
 
-  it("may lie at this machine where the operator says so", () => {
+  it("allows this machine if the operator says so", () => {
     const local = { ...tool, http: { ...http, server_url: "http://127.0.0.1:1" } };
     expect(problemsOf([{ ...local, allow_hosts: ["127.0.0.1"] }])).toEqual([]);
     expect(problemsOf([{ ...local, network: "any" }])).toEqual([]);
@@ -131,7 +131,7 @@ describe("tools in the configuration file", () => {
     expect(problemsOf([{ ...six, allow_hosts: ["[::1]"] }])).toEqual([]);
   });
 
-  it("have their headers' values among the log's secrets, and a Basic password apart", () => {
+  it("redacts header values in logs, including a Basic password on its own", () => {
     const basic = `Basic ${Buffer.from("user:correct horse").toString("base64")}`;
     const { tools } = read([{ ...tool, headers_env: { Authorization: "BASIC", "X-Short": "SHORT" } }], {
       BASIC: basic,
@@ -149,7 +149,7 @@ describe("tools in the configuration file", () => {
     expect(secrets).not.toContain("v2");
   });
 
-  it("do not take the names of the tools that are there without them", () => {
+  it("rejects the names of built-in tools", () => {
     const deps = {
       version: "1",
       balance: async () => 0n,
@@ -173,7 +173,7 @@ describe("docs/guides/custom-tools.md", () => {
   });
 });
 
-describe("a document that is not fit to be sold", () => {
+describe("unusable documents", () => {
   const log = createLogger("silent", { secrets: [] });
   const startWith = async (document: object | string, more: object = {}) => {
     folder.write("api.json", document);
@@ -201,7 +201,7 @@ describe("a document that is not fit to be sold", () => {
       openapi({ "/a": { $ref: "#/paths/~1a" } }, server),
       /resolves only to references/,
     ],
-  ])("%s is a problem at start", async (_, document, problem) => {
+  ])("reports at startup that %s", async (_, document, problem) => {
     await expect(startWith(document)).rejects.toMatchObject({
       problems: [expect.stringMatching(problem)],
     });
@@ -258,7 +258,7 @@ describe("a document that is not fit to be sold", () => {
       post({ parameters: [{ name: "x", in: "query", schema: { $ref: "#/components/schemas/X" } }] }),
       /leads to nothing/,
     ],
-  ])("%s has nothing to sell", (_, root, problem) => {
+  ])("has no operation to offer: %s", (_, root, problem) => {
     const plan = () =>
       planOperation({ version: "3.1", root: JSON.parse(JSON.stringify(root)) }, http, [], {
         network: "public",
@@ -266,7 +266,7 @@ describe("a document that is not fit to be sold", () => {
     expect(plan).toThrow(problem);
   });
 
-  it("is told together with a price that does not compile", async () => {
+  it("is reported together with an invalid price expression", async () => {
     await expect(startWith("{", { price: { expression: "other" } })).rejects.toMatchObject({
       problems: [
         expect.stringMatching(/^tools\[0\]\.http\.openapi: /),
@@ -275,7 +275,7 @@ describe("a document that is not fit to be sold", () => {
     });
   });
 
-  it("is not one whose schemas are circular, shared a thousand times, or of OpenAPI 3.0", async () => {
+  it("accepts schemas that are recursive, widely shared, or of OpenAPI 3.0", async () => {
     const schemas = {
       Tree: {
         type: "object",

@@ -105,8 +105,8 @@ const calls = () => party.received.filter(({ url }) => url !== "/openapi.json");
 const balanceOf = async (agent: Parameters<World["call"]>[0]) =>
   (await world.call(agent, "get_status", {})).body.result.balance_usdc;
 
-describe("a registered tool", () => {
-  it("whose server does not say yet what it takes is announced until it does", async () => {
+describe("custom tools", () => {
+  it("are unavailable until their server describes them", async () => {
     const agent = await world.agent({ balance: 1_000n });
     const statusOf = async () => (await world.get(undefined, "/mcp/capabilities")).body.tools.at(-1).status;
     expect(await statusOf()).toBe("coming_soon");
@@ -128,7 +128,7 @@ describe("a registered tool", () => {
     });
   });
 
-  it("is listed after the gateway's own, with what its document says, and its fixed price", async () => {
+  it("are listed after built-in tools with documented schema and fixed price", async () => {
     const { tools } = (await world.get(undefined, "/mcp/capabilities")).body;
     expect(tools.at(-3)).toEqual({
       name: "weather",
@@ -158,7 +158,7 @@ describe("a registered tool", () => {
   });
 
   const sold = DOORS.filter(([name]) => name === "HTTP/JSON" || name === "gRPC, from grpc-js");
-  it.each([...sold, ["MCP", mcpDoor] as const])("is sold over %s, with a receipt", async (_, openDoor) => {
+  it.each([...sold, ["MCP", mcpDoor] as const])("are charged over %s, with a receipt", async (_, openDoor) => {
     const door = openDoor(world.gateway);
     const agent = await world.agent({ balance: 1_000n });
     const body = { tool: "weather", params: { city: "Bad Ems", days: 2 } satisfies JsonObject };
@@ -182,7 +182,7 @@ describe("a registered tool", () => {
     ]);
   });
 
-  it("is sold for a payment on the chain, at the price of its expression", async () => {
+  it("are charged by an on-chain payment at the price of their expression", async () => {
     const agent = await world.agent();
     const { quote } = (await world.call(agent, "weather", { city: "Köln", days: 5 })).body;
     expect(quote).toMatchObject({ tool: "weather", price_usdc_microusd: 400 });
@@ -208,7 +208,7 @@ describe("a registered tool", () => {
     ],
     [{ city: "..", days: 1 }, /^params\.city: must not be \. or \.\./],
     [{ city: "../admin" }, /^params\.city: must not hold slashes/],
-  ])("with %j is refused before anything is quoted or sent", async (params, message) => {
+  ])("reject %j before any quote or request", async (params, message) => {
     const { status, body } = await world.call(await world.agent(), "weather", params);
     expect([status, body.code]).toEqual([400, "INVALID_REQUEST"]);
     expect(body.message).toMatch(message);
@@ -216,13 +216,13 @@ describe("a registered tool", () => {
     expect(calls()).toEqual([]);
   });
 
-  it("needs its scope", async () => {
+  it("require their scope", async () => {
     const agent = await world.agent({ scopes: ["compute:run"] });
     expect(await world.call(agent, "weather", { city: "Ulm" })).toMatchObject({ status: 403 });
     expect(await world.call(agent, "take_note", {})).toMatchObject({ status: 200 });
   });
 
-  it("that fails costs nothing, and runs again under the same idempotency key", async () => {
+  it("charge nothing on failure and run again under the same idempotency key", async () => {
     const agent = await world.agent({ balance: 1_000n });
     const again = () =>
       world.call(agent, "weather", { city: "Ulm" }, { headers: { "Idempotency-Key": "k" } });
@@ -267,12 +267,12 @@ const ENDINGS: readonly Ending[] = [
   ["a broken connection", (response) => void response.destroy()],
 ];
 
-describe("a paid call of a registered tool", () => {
+describe("a paid call of a custom tool", () => {
   const keyed = (agent: Parameters<World["call"]>[0], params: object, key = "k") =>
     world.call(agent, "record", params, { body: { idempotency_key: key } });
 
   it.each(ENDINGS.map(([what, answer, result]) => ({ what, answer, result })))(
-    "whose server answers with $what is charged once, or fails: a repeat gets the same, or runs again",
+    "is charged once or fails if its server answers with $what; a repeat replays or runs again",
     async ({ answer, result }) => {
       const agent = await world.agent({ balance: 1_000n });
       party.answer = answer;
@@ -292,7 +292,7 @@ describe("a paid call of a registered tool", () => {
     },
   );
 
-  it("sends each run of a claim the same Idempotency-Key, which no other claim has and which does not show the caller's", async () => {
+  it("sends each run of an idempotency key the same derived Idempotency-Key", async () => {
     const [agent, other] = [await world.agent({ balance: 1_000n }), await world.agent({ balance: 1_000n })];
     party.answer = (response) => json(response, 500, {});
     for (const key of ["order-4711", "order-4711", "order-4712"]) await keyed(agent, { body: {} }, key);
@@ -304,7 +304,7 @@ describe("a paid call of a registered tool", () => {
     expect(sent.join(" ")).not.toContain("4711");
   });
 
-  it("takes no parameters that its server could not repeat: a server that echoes them is always delivered", async () => {
+  it("rejects parameters its server could not echo within the result limits", async () => {
     const agent = await world.agent({ balance: 1_000n });
     party.answer = (response, { body }) => asJson(`{"you_sent":{"json":${body}}}`)(response);
     const deep = await keyed(agent, { body: JSON.parse(nested(24)) }, "deep");
@@ -320,7 +320,7 @@ describe("a paid call of a registered tool", () => {
     expect(calls()).toHaveLength(2);
   });
 
-  it("is refused once too many of the account were done and not charged, on every instance, and works for others", async () => {
+  it("is rejected after too much unpaid work of the account, on every instance, but not for others", async () => {
     const [agent, other] = [await world.agent({ balance: 1_000n }), await world.agent({ balance: 1_000n })];
     await world.postgres.accounts.setTier(agent.accountId, { ratePerMinute: 6_000, burst: 100 });
     party.answer = asJson("{");

@@ -3,7 +3,7 @@ import { TimeLimitError, withinMs } from "../../../src/tools/custom/time-limit.t
 
 /** Work that somebody else wrote the rules of. */
 
-it("is given up when it takes too long, wherever it is", () => {
+it("throws TimeLimitError when work takes too long", () => {
   expect(() =>
     withinMs(20, () => {
       for (;;);
@@ -11,7 +11,7 @@ it("is given up when it takes too long, wherever it is", () => {
   ).toThrow(TimeLimitError);
 });
 
-it("is begun again where the machine did something else instead, but not for ever", () => {
+it("retries when the process was not scheduled, but not for ever", () => {
   const never = new Int32Array(new SharedArrayBuffer(4));
   let begun = 0;
   const idle = (times: number) => () => {
@@ -27,7 +27,7 @@ it("is begun again where the machine did something else instead, but not for eve
   expect(begun).toBeLessThanOrEqual(5);
 });
 
-it("throws what it throws", () => {
+it("rethrows errors of the work", () => {
   const thrown = new Error("of its own");
   const work = () => {
     throw thrown;

@@ -52,7 +52,7 @@ const tool = inferenceChat(new Shop());
 const messages = [{ role: "user", content: "2+2?" }];
 
 describe("inference_chat", () => {
-  it("answers with text, the model, the counted tokens and why it ended", async () => {
+  it("returns text, model, token counts and finish reason", async () => {
     await expect(call(tool, JSON.stringify({ model: "small", messages }))).resolves.toEqual({
       type: "text",
       content: "Four.",
@@ -62,7 +62,7 @@ describe("inference_chat", () => {
     });
   });
 
-  it("hands the conversation, the limit, the account, the claim and the signal on", async () => {
+  it("passes on the conversation, limit, account, idempotency key and signal", async () => {
     const shop = new Shop();
     const { signal } = new AbortController();
     const conversation = [{ role: "system", content: "Be brief." }, ...messages];
@@ -77,19 +77,19 @@ describe("inference_chat", () => {
     ]);
   });
 
-  it("asks no server before it runs", () => {
+  it("calls no server before it runs", () => {
     const shop = new Shop();
     inferenceChat(shop).prepare({ model: "small", messages });
     expect(shop.asked).toEqual([]);
   });
 
-  it("limits the answer to what was paid for: the model's limit where the caller names none", async () => {
+  it("limits the answer to the paid tokens, by default the model's limit", async () => {
     const shop = new Shop();
     await call(inferenceChat(shop), JSON.stringify({ model: "large", messages }));
     expect(shop.asked[0]?.[0].maxTokens).toBe(LARGE.maxOutputTokens);
   });
 
-  it("tells nulls where the server neither counts nor says why it ended", async () => {
+  it("returns nulls if the server sends no usage or finish reason", async () => {
     const shop = new Shop();
     shop.answer = Promise.resolve({ content: "x", finishReason: null, usage: null });
     await expect(
@@ -100,7 +100,7 @@ describe("inference_chat", () => {
     });
   });
 
-  it("passes a server's failure on", async () => {
+  it("rethrows a server's failure", async () => {
     const shop = new Shop();
     shop.answer = Promise.reject(new ToolgateError("UNAVAILABLE", "busy", { retryAfterSeconds: 9 }));
     const answer = call(inferenceChat(shop), JSON.stringify({ model: "small", messages }));
@@ -108,7 +108,7 @@ describe("inference_chat", () => {
   });
 });
 
-describe("the models that are for sale", () => {
+describe("models for sale", () => {
   const modelIn = (tool: Tool) =>
     z
       .object({
@@ -116,7 +116,7 @@ describe("the models that are for sale", () => {
       })
       .parse(tool.inputSchema).properties.model;
 
-  it("stand in the schema, each with what it takes and costs", () => {
+  it("are listed in the schema with limits and prices", () => {
     const { description, ...model } = modelIn(tool);
     expect(model.enum).toEqual(["small", "large"]);
     expect(description.split("\n").slice(1)).toEqual([
@@ -125,7 +125,7 @@ describe("the models that are for sale", () => {
     ]);
   });
 
-  it("may change while the tool is offered; without any it is announced only", () => {
+  it("may change at run time; without any the tool is unavailable", () => {
     const shop = new Shop();
     shop.models = [];
     const chat = inferenceChat(shop);
@@ -141,7 +141,7 @@ describe("the models that are for sale", () => {
     expect(chat.status).toBe("coming_soon");
   });
 
-  it("keep the terms that a call was priced on until it has run", async () => {
+  it("keep the terms a call was priced at", async () => {
     const shop = new Shop();
     const prepared = inferenceChat(shop).prepare({ model: "small", messages });
     shop.models = [{ ...SMALL, maxOutputTokens: 1_500 }];
@@ -150,41 +150,41 @@ describe("the models that are for sale", () => {
   });
 });
 
-describe("the price of a conversation", () => {
+describe("price of a conversation", () => {
   const price = (params: { model: string; max_tokens?: number; contents: string[] }): bigint => {
     const { contents, ...rest } = params;
     return tool.prepare({ ...rest, messages: contents.map((content) => ({ role: "user", content })) }).price;
   };
 
-  it("is the prompt's bytes, 8 tokens per message and 64 per conversation, and max_tokens, each at its rate", () => {
+  it("charges prompt bytes, 8 tokens per message, 64 per conversation, and max_tokens, each at its rate", () => {
     // (64 + 8 + 4) * 0.2 + 100 * 0.6 = 75.2, rounded up
     expect(price({ model: "small", contents: ["2+2?"], max_tokens: 100 })).toBe(76n);
     // (64 + 2 * 8 + 8) * 0.2 + 100 * 0.6 = 77.6
     expect(price({ model: "small", contents: ["2+2?", "3+3?"], max_tokens: 100 })).toBe(78n);
   });
 
-  it("takes the model's own limit where max_tokens is left out", () => {
+  it("uses the model's own limit without max_tokens", () => {
     expect(price({ model: "small", contents: ["2+2?"] })).toBe(
       price({ model: "small", contents: ["2+2?"], max_tokens: 500 }),
     );
   });
 
-  it("counts UTF-8 bytes, not characters: no vocabulary makes more tokens than bytes", () => {
+  it("counts UTF-8 bytes, an upper bound of tokens", () => {
     // 10 characters of 4 bytes: (64 + 8 + 40) * 0.2 + 0.6 = 23
     expect(price({ model: "small", contents: ["\u{1F600}".repeat(10)], max_tokens: 1 })).toBe(23n);
   });
 
-  it("counts as many bytes to a token as the operator set", () => {
+  it("divides by the configured bytes per token", () => {
     // (64 + 8 + 1000 / 4) * 3 + 10 * 15 = 1116
     expect(price({ model: "large", contents: ["x".repeat(1_000)], max_tokens: 10 })).toBe(1_116n);
   });
 
-  it("depends on the parameters, so the catalogue tells none", () => {
+  it("depends on the parameters, so the catalogue shows no fixed price", () => {
     expect(tool).toMatchObject({ billable: true, fixedPrice: undefined, scope: "inference:write" });
   });
 });
 
-describe("a conversation that cannot be had", () => {
+describe("invalid conversations", () => {
   const one = '"messages":[{"role":"user","content":"hi"}]';
 
   it.each([
@@ -234,11 +234,11 @@ describe("a conversation that cannot be had", () => {
     [`{"model":"small","temperature":2.1,${one}}`, "params.temperature: must be at most 2"],
     [`{"model":"small","temperature":-0.1,${one}}`, "params.temperature: must be at least 0"],
     [`{"model":"small","temperature":null,${one}}`, "params.temperature: must be a number, not null"],
-  ])("%s", (params, refusal) => {
+  ])("rejects %s", (params, refusal) => {
     expect(refusalOf(tool, params)).toContain(`INVALID_REQUEST ${refusal}`);
   });
 
-  it("is refused before a quote where prompt and answer surely exceed the model's context", () => {
+  it("rejects before a quote what exceeds the model's context", () => {
     const long = (length: number, max_tokens: number): string =>
       JSON.stringify({
         model: "small",
@@ -252,14 +252,14 @@ describe("a conversation that cannot be had", () => {
     expect(refusalOf(tool, long(11_993, 500))).toContain("exceed the 2000 tokens of small");
   });
 
-  it("has at most 1024 messages", () => {
+  it("accepts at most 1024 messages", () => {
     const many = Array.from({ length: 1_025 }, () => ({ role: "user", content: "" }));
     expect(refusalOf(tool, JSON.stringify({ model: "large", messages: many }))).toContain(
       "params.messages: must have at most 1024 items",
     );
   });
 
-  it("names no more than 50 models", () => {
+  it("lists at most 50 models", () => {
     const shop = new Shop();
     const models = Array.from({ length: 70 }, (_, index) => ({ ...SMALL, id: `model-${index}` }));
     const wide = inferenceChat({ models, complete: (request, options) => shop.complete(request, options) });
@@ -276,12 +276,12 @@ describe("a conversation that cannot be had", () => {
   });
 });
 
-describe("a model that is not offered any more", () => {
+describe("withdrawn models", () => {
   const input = { model: "small", messages };
   const shop = new Shop();
   const changing = inferenceChat(shop);
 
-  it("is quoted to nobody, and still takes the call of who has paid before", async () => {
+  it("are not quoted, but still serve a call paid before", async () => {
     changing.prepare(input);
     shop.models = [LARGE];
     const prepared = changing.prepare(input);
@@ -290,13 +290,13 @@ describe("a model that is not offered any more", () => {
     expect(shop.asked.at(-1)?.[0], "on its last terms").toMatchObject({ model: "small", maxTokens: 500 });
   });
 
-  it("has its parameters checked all the same, and what never was a model is refused at once", () => {
+  it("still have their parameters checked; unknown models are rejected", () => {
     expect(() => changing.prepare({ ...input, max_tokens: 501 })).toThrow("params.max_tokens");
     for (const model of ["other", "", 1, null])
       expect(() => changing.prepare({ ...input, model })).toThrow("params.model");
   });
 
-  it("is sold again once it is back", () => {
+  it("are offered again once they return", () => {
     shop.models = [SMALL, LARGE];
     expect(changing.prepare(input).price).toBe(tool.prepare(input).price);
   });

@@ -19,7 +19,7 @@ const refusal = (more: object) => refusalOf(execute, JSON.stringify({ ...CALL, .
 const priceOf = (more: object, table = prices) =>
   sandboxExecute(deps, table).prepare({ ...CALL, ...more }).price;
 
-describe("the parameters of sandbox_execute", () => {
+describe("parameters of sandbox_execute", () => {
   it.each([
     [{ language: "ruby" }, /params\.language: must be one of "python", "javascript"/],
     [{ language: undefined }, /params\.language: /],
@@ -42,7 +42,7 @@ describe("the parameters of sandbox_execute", () => {
       /params\.env: is unknown, leave it out, there are language, code, stdin, timeout_ms, run_id/,
     ],
     [{ memory_mb: 1 }, /params\.memory_mb: is unknown/],
-  ])("are refused by name: %j", (more, says) => {
+  ])("are rejected by name: %j", (more, says) => {
     expect(refusal(more)).toMatch(says);
     expect(refusal(more)).toMatch(/^INVALID_REQUEST /);
   });
@@ -54,12 +54,12 @@ describe("the parameters of sandbox_execute", () => {
     { timeout_ms: 30_000, run_id: "x".repeat(64) },
     { run_id: "a_B-9" },
     { run_id: "runs" },
-  ])("are taken up to their limits", (more) => {
+  ])("are accepted up to their limits", (more) => {
     expect(priceOf(more)).toBeGreaterThan(0n);
   });
 });
 
-describe("the price of an execution", () => {
+describe("price of an execution", () => {
   it.each([
     [{}, 1_000n],
     [{ timeout_ms: 100 }, 1_000n],
@@ -68,18 +68,18 @@ describe("the price of an execution", () => {
     [{ timeout_ms: 10_010 }, 1_001n],
     [{ timeout_ms: 10_011 }, 1_002n],
     [{ timeout_ms: 30_000 }, 3_000n],
-  ])("is its time limit's, rounded up, and a minimum: %j", (more, price) => {
+  ])("is the time limit's price, rounded up, with a minimum: %j", (more, price) => {
     expect(priceOf(more)).toBe(price);
   });
 
-  it("is the operator's", () => {
+  it("is configurable", () => {
     expect(priceOf({ timeout_ms: 1_500 }, { microusd_per_second: 7n, minimum_microusd: 1n })).toBe(11n);
     expect(priceOf({}, { microusd_per_second: 1n, minimum_microusd: 50n })).toBe(50n);
   });
 });
 
-describe("the parameters of sandbox_cancel", () => {
-  it("is a name, or a run", () => {
+describe("parameters of sandbox_cancel", () => {
+  it("accept a name or a run id", () => {
     for (const run_id of ["mine", `run_${"0".repeat(32)}`]) expect(cancel.prepare({ run_id }).price).toBe(0n);
     for (const params of [
       "{}",
@@ -92,12 +92,12 @@ describe("the parameters of sandbox_cancel", () => {
   });
 });
 
-describe("the tools of the sandbox", () => {
+describe("sandbox tools", () => {
   afterEach(() => {
     proof = "passed";
   });
 
-  it("stay active while the self-test runs: a call is UNAVAILABLE with the time to come back, and a cancel works", () => {
+  it("stay active during the self-test: calls are UNAVAILABLE with a retry time, cancels work", () => {
     proof = "running";
     expect([execute.status, cancel.status]).toEqual(["active", "active"]);
     expect(() => execute.prepare(CALL)).toThrow(
@@ -109,7 +109,7 @@ describe("the tools of the sandbox", () => {
     expect(cancel.prepare({ run_id: "mine" }).price).toBe(0n);
   });
 
-  it("make sandbox_execute alone unavailable when the self-test failed", () => {
+  it("make only sandbox_execute unavailable when the self-test failed", () => {
     proof = "failed";
     expect([execute.status, cancel.status]).toEqual(["coming_soon", "active"]);
     proof = "passed";
@@ -118,17 +118,17 @@ describe("the tools of the sandbox", () => {
   });
 });
 
-describe("a value that code returns", () => {
+describe("results of code", () => {
   const named = { runId: "mine", language: "python", engine: "scripted" };
   const nested = (levels: number): JsonValue => (levels === 0 ? 1 : [nested(levels - 1)]);
 
-  it("is handed on up to the depth that a request may have", () => {
+  it("are returned up to the nesting limit", () => {
     expect(resultOf({ ...SUCCEEDED, result: nested(64) }, named)["result"]).toEqual(nested(64));
     expect(resultOf({ ...SUCCEEDED, result: nested(65) }, named)["result"]).toBeNull();
     expect(resultOf({ ...SUCCEEDED, result: { a: [nested(63)] } }, named)["result"]).toBeNull();
   });
 
-  it("is as deep as code likes, and harms nobody", () => {
+  it("may nest 100,000 levels without harm", () => {
     const result = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`) as JsonValue;
     expect(resultOf({ ...SUCCEEDED, result }, named)["result"]).toBeNull();
   });

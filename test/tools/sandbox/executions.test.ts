@@ -85,8 +85,8 @@ const ask = (runId: string, account = accountId) =>
 
 const begun = (count: number) => expect.poll(() => engine.jobs).toHaveLength(count);
 
-describe("an execution", () => {
-  it("hands the code to the engine under its run, and tells what came of it under the caller's name", async () => {
+describe("executions", () => {
+  it("passes the code to the engine under its run id and returns the result under the caller's name", async () => {
     const { runId, answer } = await begin({
       run_id: "mine",
       stdin: "in",
@@ -127,14 +127,14 @@ describe("an execution", () => {
     });
   });
 
-  it("is named by its run where the caller gave no name", async () => {
+  it("uses the run id as name by default", async () => {
     const { runId, answer } = await begin();
     await begun(1);
     engine.end(runId, { result: [1] });
     expect(await answer).toMatchObject({ run_id: runId, status: "succeeded", result: [1] });
   });
 
-  it("that the engine loses is an error, and not active any more", async () => {
+  it("fails when the engine loses the execution, and frees its name", async () => {
     const { runId, answer } = await begin({ run_id: "lost" });
     await begun(1);
     engine.end(runId, new Error("the engine's secret"));
@@ -142,7 +142,7 @@ describe("an execution", () => {
     expect(await postgres.sandboxRuns.find(accountId, "lost")).toEqual({ runId, status: "failed" });
   });
 
-  it("ends in the engine when its work is not wanted any more", async () => {
+  it("stops in the engine when the caller aborts", async () => {
     const stopping = new AbortController();
     const { answer } = await begin({}, stopping.signal);
     await begun(1);
@@ -152,8 +152,8 @@ describe("an execution", () => {
   });
 });
 
-describe("a cancel", () => {
-  it("ends an execution by its name and by its run, and tells the same when it is repeated", async () => {
+describe("cancellation", () => {
+  it("cancels by name and by run id, idempotently", async () => {
     const first = await begin({ run_id: "mine" });
     await begun(1);
     const told = { cancelled: true, status: "cancelled" };
@@ -167,7 +167,7 @@ describe("a cancel", () => {
     expect(await ask(second.runId)).toEqual({ run_id: second.runId, ...told });
   });
 
-  it("ends one that still waits for its place, which is nobody's result then", async () => {
+  it("cancels a queued execution without a result", async () => {
     const place = Promise.withResolvers<void>();
     engine.place = place.promise;
     const { runId, answer } = await begin();
@@ -181,7 +181,7 @@ describe("a cancel", () => {
     expect(engine.jobs).toEqual([]);
   });
 
-  it("that comes before the engine knows the execution ends it as soon as it does", async () => {
+  it("cancels an execution the engine does not know yet as soon as it does", async () => {
     const call = callOf(accountId);
     await postgres.ledger.authorize(call);
     const { runId } = call;
@@ -202,7 +202,7 @@ describe("a cancel", () => {
     expect(await answer).toMatchObject({ status: "cancelled" });
   });
 
-  it("that came first counts, also when the code got to its end: its result is nobody's", async () => {
+  it("wins over a later result of the code", async () => {
     const { runId, answer } = await begin();
     await begun(1);
     engine.cancel = async () => false;
@@ -218,7 +218,7 @@ describe("a cancel", () => {
     });
   });
 
-  it("that came second is told how the execution ended", async () => {
+  it("returns how the execution ended if it ended first", async () => {
     const { runId, answer } = await begin();
     await begun(1);
     engine.end(runId, { status: "timeout" });
@@ -227,7 +227,7 @@ describe("a cancel", () => {
     expect(engine.cancelled).toEqual([]);
   });
 
-  it("of one that takes its time to end is answered all the same, within seconds", async () => {
+  it("answers within seconds even if the execution ends slowly", async () => {
     const { runId, answer } = await begin();
     await begun(1);
     engine.cancel = async () => false;
@@ -237,7 +237,7 @@ describe("a cancel", () => {
     expect(await ask(runId)).toEqual({ run_id: runId, cancelled: true, status: "cancelled" });
   });
 
-  it("works where the engine fails to hear of it: the execution's instance hears too", async () => {
+  it("works if the engine call fails, since the owning instance polls", async () => {
     const { runId, answer } = await begin();
     await begun(1);
     const real = engine.cancel.bind(engine);
@@ -250,7 +250,7 @@ describe("a cancel", () => {
     expect(await answer).toMatchObject({ status: "cancelled" });
   });
 
-  it("of an execution that is over since its engine lost it changes nothing", async () => {
+  it("changes nothing after the engine lost the execution", async () => {
     const { call, runId, answer } = await begin();
     await begun(1);
     engine.end(runId, new Error("lost"));
@@ -259,7 +259,7 @@ describe("a cancel", () => {
     expect(await ask(runId)).toEqual({ run_id: runId, cancelled: false, status: "failed" });
   });
 
-  it("of another account's, of one that never was and of what is no run's is refused in the same words", async () => {
+  it("rejects other accounts' and unknown executions with the same message", async () => {
     const { runId } = await begin({ run_id: "mine" });
     await begun(1);
     const pool = openPool(database.url, { max: 1, applicationName: "test" });

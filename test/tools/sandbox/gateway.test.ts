@@ -48,7 +48,7 @@ async function patiently(call: () => Promise<Answer>): Promise<Answer> {
 }
 
 it(
-  "is UNAVAILABLE with Retry-After while the self-test runs, and can be called once it has passed",
+  "sandbox_execute is UNAVAILABLE with Retry-After during the self-test, then available",
   { timeout: 120_000 },
   async () => {
     const agent = await world.agent({ balance: 5_000n });
@@ -64,8 +64,8 @@ it(
   },
 );
 
-describe("an execution", () => {
-  it("is paid from the balance, and its result is told over HTTP", async () => {
+describe("sandbox_execute", () => {
+  it("is charged to the balance and returns its result over HTTP", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const code = 'import sys\nprint("said", sys.stdin.read())\n{"six": 6 * 7}';
     const { status, body } = await patiently(() => execute(agent, { language: "python", code, stdin: "in" }));
@@ -98,7 +98,7 @@ describe("an execution", () => {
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.004000", receipts: 1 });
   });
 
-  it("is paid by a proof, at the price of its time limit, and replayed with it", async () => {
+  it("is charged by a payment proof at the price of its time limit, and replayed", async () => {
     const agent = await world.agent();
     const params = { language: "javascript", code: "export default Math.random();", timeout_ms: 20_000 };
     const { status, body } = await execute(agent, params);
@@ -114,7 +114,7 @@ describe("an execution", () => {
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.000000", receipts: 1 });
   });
 
-  it("is told again under its idempotency key, and does not run a second time", async () => {
+  it("is replayed under its idempotency key without a second run", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const params = { language: "javascript", code: "export default crypto.randomUUID();", run_id: "once" };
     const [first, second] = [
@@ -131,7 +131,7 @@ describe("an execution", () => {
     expect(another.body.result.result).not.toBe(first.body.result.result);
   });
 
-  it("is told over /mcp", async () => {
+  it("returns its result over /mcp", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const call = {
       name: "sandbox_execute",
@@ -147,7 +147,7 @@ describe("an execution", () => {
     expect(body.result._meta["toolgate/receipt"]).toMatchObject({ tool: "sandbox_execute" });
   });
 
-  it("is told over /mcp with its progress, where that is wanted and the call is paid", async () => {
+  it("reports progress over /mcp if requested and paid", async () => {
     const params = { language: "javascript", code: "export default 3;" };
     const { status, events } = await watch(
       world.gateway,
@@ -170,7 +170,7 @@ describe("an execution", () => {
     });
   });
 
-  it("is told over gRPC", async () => {
+  it("returns its result over gRPC", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const client = grpcClient(world.gateway.grpcAddress);
     try {
@@ -188,7 +188,7 @@ describe("an execution", () => {
     }
   });
 
-  it("has its place in a message of JSON, whatever it says", async () => {
+  it("fits its longest output into a JSON message", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const most = "new Uint8Array(1_100_000)";
     const code = `for (const stream of [Deno.stderr, Deno.stdout]) for (let at = 0; at < 170_000;) at += stream.writeSync(${most}.subarray(at, 170_000));
@@ -215,7 +215,7 @@ describe("an execution", () => {
     ["fails", 'throw new TypeError("no");', "failed", 5_000],
     ["takes too long", WAITS.code, "timeout", 500],
     ["says too much", 'for (;;) console.log("x".repeat(100_000));', "output_limit", 5_000],
-  ])("whose code %s is a result, and paid for", async (_, code, status, timeoutMs) => {
+  ])("returns a charged result for code that %s", async (_, code, status, timeoutMs) => {
     const agent = await world.agent({ balance: 1_000n });
     const answer = await execute(agent, { language: "javascript", code, timeout_ms: timeoutMs });
     expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(200);
@@ -236,8 +236,8 @@ describe("an execution", () => {
   });
 });
 
-describe("the executions of one key", () => {
-  it("are as many as it may have, however many are asked for at once; the others cost nothing", async () => {
+describe("executions of one account", () => {
+  it("are limited in number under concurrency; rejected ones cost nothing", async () => {
     const agent = await world.agent({ balance: 100_000n });
     const answers = Promise.all(Array.from({ length: 10 }, () => execute(agent, WAITS)));
     await expect.poll(async () => (await world.get(agent, "/runs?status=failed")).body.items.length).toBe(8);
@@ -260,7 +260,7 @@ describe("the executions of one key", () => {
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.098000", receipts: 2 });
   });
 
-  it("have names that are theirs while they are active", async () => {
+  it("keep their names while active", async () => {
     const agent = await world.agent({ balance: 100_000n });
     const { answer } = await beginRunning(world.gateway, agent, { run_id: "mine" });
     const again = await execute(agent, { ...WAITS, run_id: "mine" });
@@ -278,8 +278,8 @@ describe("the executions of one key", () => {
   });
 });
 
-describe("a cancelled execution", () => {
-  it("is a result, and paid for; its cancel is free, by whichever of its names, and tells the same again", async () => {
+describe("cancelled executions", () => {
+  it("return a charged result; the cancel is free, idempotent and takes either name", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const { answer, runId } = await beginRunning(world.gateway, agent, { run_id: "mine" });
     const first = await cancel(agent, runId);
@@ -291,7 +291,7 @@ describe("a cancelled execution", () => {
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.004000", receipts: 1 });
   });
 
-  it("is its own account's to cancel, and nobody else's", async () => {
+  it("can only be cancelled by their own account", async () => {
     const [agent, stranger] = [
       await world.agent({ balance: 5_000n }),
       await world.agent({ balance: 5_000n }),
@@ -310,8 +310,8 @@ describe("a cancelled execution", () => {
   });
 });
 
-describe("more executions than there are places", () => {
-  it("wait for theirs, can be cancelled there without a charge, and are refused without one when too many wait", async () => {
+describe("more executions than slots", () => {
+  it("queue, can be cancelled there free of charge, and are rejected free of charge if the queue is full", async () => {
     const [first, second, late] = [
       await world.agent({ balance: 5_000n }),
       await world.agent({ balance: 5_000n }),

@@ -100,8 +100,8 @@ function expectToFit({ per_gpu, gpus }: Estimate): void {
   }
 }
 
-describe("an estimate of anything", () => {
-  it("adds up and agrees with itself, or is refused in words that name the field", async () => {
+describe("estimate of random parameters", () => {
+  it("is consistent, or rejected naming the field", async () => {
     let estimated = 0;
     const property = fc.asyncProperty(subject, workload, async (what, how) => {
       const found = await estimateOrRefusal({ ...what, ...how });
@@ -114,7 +114,7 @@ describe("an estimate of anything", () => {
     expect(estimated).toBeGreaterThan(50);
   });
 
-  it("is refused in such words for numbers that are none, too, before anything is computed", () => {
+  it("is rejected for invalid numbers before any computation", () => {
     const odd = fc.constantFrom<unknown>(
       NaN,
       Infinity,

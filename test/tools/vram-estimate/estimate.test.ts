@@ -7,14 +7,14 @@ import { estimate } from "./estimate.ts";
 
 const tool = vramEstimate(1_000n);
 
-describe("an estimate", () => {
-  it("costs the flat price, whatever is asked", () => {
+describe("estimate", () => {
+  it("costs the flat price", () => {
     expect(tool.fixedPrice).toBe(1_000n);
     expect(tool.prepare({ model: "llama-2-7b" }).price).toBe(1_000n);
     expect(tool.prepare({ parameters_b: 400, mode: "training" }).price).toBe(1_000n);
   });
 
-  it("adds up to its total, in exact bytes, for every model of the table", async () => {
+  it("adds up to its total in exact bytes for every known model", async () => {
     for (const { id } of KNOWN_MODELS) {
       const { weights, kv_cache, recurrent_state, activations, gradients, optimizer_state, overhead, total } =
         await estimate({ model: id });
@@ -32,7 +32,7 @@ describe("an estimate", () => {
     }
   });
 
-  it("never shrinks when the context or the batch grows", async () => {
+  it("never shrinks when context or batch grow", async () => {
     const model = fc.constantFrom(
       "gemma-3-27b",
       "Mistral-7B-v0.1",
@@ -59,7 +59,7 @@ describe("an estimate", () => {
     );
   });
 
-  it("takes half the bytes for int8 and a quarter for int4", async () => {
+  it("needs half the bytes for int8 and a quarter for int4", async () => {
     const [half, int8, int4] = await Promise.all(
       ["float16", "int8", "int4"].map((dtype) => estimate({ model: "llama-2-7b", dtype })),
     );
@@ -67,26 +67,26 @@ describe("an estimate", () => {
     expect(int4?.weights.bytes).toBe((half?.weights.bytes ?? 0) / 4);
   });
 
-  it("keeps the cache in 16 bits for quantised weights unless told otherwise", async () => {
+  it("keeps the cache in 16 bits for quantised weights by default", async () => {
     const inSixteen = await estimate({ model: "llama-2-7b", dtype: "int4" });
     const inEight = await estimate({ model: "llama-2-7b", dtype: "int4", kv_cache_dtype: "int8" });
     expect(inSixteen.inputs["kv_cache_dtype"]).toBe("float16");
     expect(inEight.kv_cache.bytes * 2).toBe(inSixteen.kv_cache.bytes);
   });
 
-  it("keeps windowed layers at their window: gemma-3-27b at 128k tokens", async () => {
+  it("limits windowed layers to their window: gemma-3-27b at 128k tokens", async () => {
     const { kv_cache } = await estimate({ model: "google/gemma-3-27b-it", context_length: 131_072 });
     expect(kv_cache.bytes).toBe((52 * 1_024 + 10 * 131_072) * 2 * 16 * 128 * 2);
   });
 
-  it("keeps no cache in training, and no gradients in inference", async () => {
+  it("has no cache in training and no gradients in inference", async () => {
     const training = await estimate({ model: "llama-2-7b", mode: "training" });
     const inference = await estimate({ model: "llama-2-7b" });
     expect([training.kv_cache.bytes, training.kv_cache_bytes_per_token]).toEqual([0, 0]);
     expect([inference.gradients.bytes, inference.optimizer_state.bytes]).toEqual([0, 0]);
   });
 
-  it("spends 16 bytes per parameter in float32 too", async () => {
+  it("counts 16 bytes per parameter in float32 too", async () => {
     const { weights, gradients, optimizer_state } = await estimate({
       parameters_b: 1,
       dtype: "float32",
@@ -102,7 +102,7 @@ describe("an estimate", () => {
     expect(single.activations.bytes - logits).toBe(2 * (half.activations.bytes - logits));
   });
 
-  it("processes prompts in chunks: beyond 8192 tokens activations grow no more", async () => {
+  it("processes prompts in chunks: activations stop growing beyond 8192 tokens", async () => {
     const [short, chunk, long] = await Promise.all(
       [4_096, 8_192, 131_072].map((context_length) => estimate({ model: "llama-3.1-8b", context_length })),
     );
@@ -110,7 +110,7 @@ describe("an estimate", () => {
     expect(long?.activations.bytes).toBe(chunk?.activations.bytes);
   });
 
-  it("says what it assumed: the architecture behind a bare number of parameters", async () => {
+  it("states the architecture assumed for a bare number of parameters", async () => {
     const { inputs, assumptions } = await estimate({ parameters_b: 7 });
     expect(assumptions.join("\n")).toContain("estimated from parameters_b");
     expect(12 * inputs.num_layers * Number(inputs["hidden_size"]) ** 2).toBeGreaterThan(0.8 * 7e9);
@@ -128,12 +128,12 @@ describe("an estimate", () => {
     expect(Math.abs(inputs.parameters / 6_738_415_616 - 1)).toBeLessThan(0.001);
   });
 
-  it("takes parameters_b over its own count when both are given", async () => {
+  it("prefers parameters_b to its own count", async () => {
     const { inputs } = await estimate({ parameters_b: 9, num_layers: 32, hidden_size: 4_096 });
     expect(inputs.parameters).toBe(9e9);
   });
 
-  it("names where a published model's numbers come from", async () => {
+  it("names the source of a published model's numbers", async () => {
     const { model, inputs } = await estimate({ model: "mixtral-8x7b-v0.1" });
     expect(model).toBe("mistralai/Mixtral-8x7B-v0.1");
     expect(inputs).toMatchObject({ active_parameters_b: 12.9, experts: { count: 8, active: 2 } });
@@ -145,18 +145,18 @@ describe("an estimate", () => {
     ["DeepSeek-V3", "kv_lora_rank"],
     ["Mixtral-8x7B-v0.1", "all experts are in memory"],
     ["gemma-3-4b", "image encoder"],
-  ])("says of %s what is special: %s", async (model, words) => {
+  ])("states what is special about %s: %s", async (model, words) => {
     expect((await estimate({ model })).assumptions.join("\n")).toContain(words);
   });
 
-  it("takes 4096 tokens when no context is given, or what the model can do at most", async () => {
+  it("uses 4096 tokens by default, or the model's maximum", async () => {
     expect((await estimate({ model: "llama-3.1-8b" })).inputs.context_length).toBe(4_096);
     expect((await estimate({ model: "TinyLlama/TinyLlama-1.1B-Chat-v1.0" })).inputs.context_length).toBe(
       2_048,
     );
   });
 
-  it("needs one GPU exactly where it fits, and never more of a larger one", async () => {
+  it("needs one GPU exactly if it fits, and never more of a larger one", async () => {
     const { gpus } = await estimate({ model: "Meta-Llama-3-70B", context_length: 8_192 });
     for (const gpu of gpus) expect(gpu.fits).toBe(gpu.needed === 1);
     const bySize = [...gpus].sort((a, b) => a.memory_gib - b.memory_gib).map(({ needed }) => needed);
@@ -164,7 +164,7 @@ describe("an estimate", () => {
   });
 });
 
-describe("parameters that cannot be estimated", () => {
+describe("invalid parameters", () => {
   it.each([
     ["{}", "params: give a model, or parameters_b, or the architecture (num_layers, hidden_size, …)"],
     ['{"model":"llama-2-7b","parameters_b":7}', "params.parameters_b: cannot go together with model"],
@@ -238,7 +238,7 @@ describe("parameters that cannot be estimated", () => {
     expect(refusalOf(tool, params)).toContain(`INVALID_REQUEST ${refusal}`);
   });
 
-  it("never makes anything but a refusal or an exact estimate of numbers within the ranges", () => {
+  it("returns an exact estimate or a rejection for all numbers within the ranges", () => {
     const within = fc.record({
       num_layers: fc.integer({ min: 1, max: 10_000 }),
       hidden_size: fc.integer({ min: 1, max: 1_000_000 }),

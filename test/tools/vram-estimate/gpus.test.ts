@@ -7,7 +7,7 @@ const MIB = 1_048_576n;
 const gpu = { name: "1000 MiB", memoryMib: 1_000 };
 const share = (tensorParallel: number, total: bigint) => ({ tensorParallel, total, fixed: 100n * MIB });
 
-describe("the number of GPUs of 1000 MiB, of which every one spends 100", () => {
+describe("number of GPUs of 1000 MiB with 100 MiB overhead each", () => {
   it.each([
     [1_000n, 1],
     [999n, 1],
@@ -15,7 +15,7 @@ describe("the number of GPUs of 1000 MiB, of which every one spends 100", () => 
     // Each GPU has 900 MiB beside its fixed 100: 100 + 2 * 900
     [1_900n, 2],
     [1_901n, 3],
-  ])("for %d MiB that cannot be shared within a layer is %d, one after the other", (total, needed) => {
+  ])("for %d MiB that layers cannot share is %d, in sequence", (total, needed) => {
     expect(placementOn(gpu, [share(1, total * MIB)])).toEqual({
       needed,
       tensorParallel: 1,
@@ -23,7 +23,7 @@ describe("the number of GPUs of 1000 MiB, of which every one spends 100", () => 
     });
   });
 
-  it("is that of the first share that fits", () => {
+  it("is the first share that fits", () => {
     const shares = [share(1, 1_900n * MIB), share(2, 1_000n * MIB), share(4, 550n * MIB)] as const;
     expect(placementOn(gpu, shares)).toEqual({ needed: 2, tensorParallel: 2, pipelineParallel: 1 });
   });
@@ -33,21 +33,21 @@ describe("the number of GPUs of 1000 MiB, of which every one spends 100", () => 
     expect(placementOn(gpu, shares)).toEqual({ needed: 4, tensorParallel: 4, pipelineParallel: 1 });
   });
 
-  it("is a multiple of the last share where none fits", () => {
+  it("is a multiple of the last share if none fits", () => {
     const shares = [share(1, 7_300n * MIB), share(4, 1_900n * MIB)] as const;
     expect(placementOn(gpu, shares)).toEqual({ needed: 8, tensorParallel: 4, pipelineParallel: 2 });
   });
 });
 
-describe("the table of GPUs", () => {
-  it("has at least 30, from small to large, each name once", () => {
+describe("table of GPUs", () => {
+  it("has at least 30 GPUs, sorted by memory, without duplicates", () => {
     const sizes = GPUS.map(({ memoryMib }) => memoryMib);
     expect(sizes.length).toBeGreaterThanOrEqual(30);
     expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
     expect(new Set(GPUS.map(({ name }) => name)).size).toBe(GPUS.length);
   });
 
-  it("has what the driver reports, which is within 10 % of what the name says", () => {
+  it("has the memory the driver reports, within 10 % of the name's", () => {
     for (const { name, memoryMib } of GPUS) {
       const named = Number(/(\d+)GB$/.exec(name)?.[1]);
       expect(memoryMib / 1_024 / named).toBeGreaterThan(0.9);
@@ -56,7 +56,7 @@ describe("the table of GPUs", () => {
   });
 });
 
-describe("the GPUs that a model needs", () => {
+describe("GPUs a model needs", () => {
   it("are a number that can share it: Qwen2.5 14B, 40 heads of which 8 for keys, never on 3 or 5", async () => {
     const { gpus } = await estimate({ model: "Qwen2.5-14B" });
     for (const { tensor_parallel } of gpus) expect([1, 2, 4, 8, 40]).toContain(tensor_parallel);
@@ -72,7 +72,7 @@ describe("the GPUs that a model needs", () => {
     expect(await on(2)).toBeGreaterThan(memory_gib);
   });
 
-  it("go one after the other where heads cannot be shared any further: Llama 3.1 405B on cards of 16 GB", async () => {
+  it("are used in sequence if heads cannot be shared further: Llama 3.1 405B on cards of 16 GB", async () => {
     const t4 = gpuOf(await estimate({ model: "Llama-3.1-405B" }), "NVIDIA T4 16GB");
     expect(t4.needed).toBe(t4.tensor_parallel * t4.pipeline_parallel);
     expect(gpuOf(await estimate({ model: "Falcon3-10B-Base" }), "NVIDIA GeForce RTX 3080 10GB").fits).toBe(

@@ -5,14 +5,14 @@ import { countActiveParameters, countParameters } from "../../../src/tools/vram-
 
 const EACH_MODEL = KNOWN_MODELS.map((model) => [model.id, model] as const);
 
-describe("the table of models", () => {
-  it("has at least 60 models, each once", () => {
+describe("table of models", () => {
+  it("has at least 60 models without duplicates", () => {
     expect(KNOWN_MODELS.length).toBeGreaterThanOrEqual(60);
     expect(new Set(KNOWN_MODELS.map(({ id }) => id.toLowerCase())).size).toBe(KNOWN_MODELS.length);
   });
 
   it.each(EACH_MODEL)(
-    "%s has as many parameters as its architecture gives, to a thousandth: no number of the row is mistyped",
+    "%s has as many parameters as its architecture gives, to a thousandth",
     (_id, model) => {
       const counted = countParameters(model) + model.encoderParameters;
       // Norms and biases come on top, so that the count of matrices is never more.
@@ -43,12 +43,12 @@ describe("the table of models", () => {
     ["nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", 31.6, 0.05],
     ["openai/gpt-oss-120b", 116.83, 0.005],
     ["openai/gpt-oss-20b", 20.91, 0.005],
-  ])("%s has the %d billion parameters that its publisher says", (name, published, tolerance) => {
+  ])("%s has the %d billion parameters its publisher states", (name, published, tolerance) => {
     expect(Math.abs((findModel(name)?.parameters ?? 0) / 1e9 - published)).toBeLessThanOrEqual(tolerance);
   });
 
   it.each(EACH_MODEL.filter(([, { experts }]) => experts))(
-    "%s works on a token with as many parameters as its card says, counted with or without its embeddings",
+    "%s has the active parameters its model card states, with or without embeddings",
     (_id, model) => {
       const active = countActiveParameters(model, model.parameters) / 1e9;
       const embeddings = (2 * model.vocabSize * model.hiddenSize + model.encoderParameters) / 1e9;
@@ -59,7 +59,7 @@ describe("the table of models", () => {
     },
   );
 
-  it.each(EACH_MODEL)("%s has heads and layers that go together", (_id, model) => {
+  it.each(EACH_MODEL)("%s has consistent heads and layers", (_id, model) => {
     expect(model.numHeads % model.numKvHeads).toBe(0);
     expect(model.slidingWindow?.layers ?? 0).toBeLessThanOrEqual(model.numLayers);
     expect(model.attentionLayers + (model.recurrent?.layers ?? 0)).toBeLessThanOrEqual(model.numLayers);
@@ -68,7 +68,7 @@ describe("the table of models", () => {
   });
 });
 
-describe("a model's name", () => {
+describe("model names", () => {
   it.each([
     ["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-hf"],
     ["META-LLAMA/LLAMA-2-7B-HF", "meta-llama/Llama-2-7b-hf"],

@@ -23,7 +23,7 @@ interface Settings extends Partial<Omit<BackendOptions<GrpcSection>, "section">>
 const HERE: Guard = { network: "public", allowHosts: new Set(["127.0.0.1"]) };
 const never = new AbortController().signal;
 
-describe("a gRPC method behind a tool", () => {
+describe("gRPC backend", () => {
   let types: OddTypes;
   let server: OddServer;
   let folder: string;
@@ -69,8 +69,8 @@ describe("a gRPC method behind a tool", () => {
     return writeFile(file, toBinary(FileDescriptorSetSchema, set)).then(() => file);
   }
 
-  describe("describes itself", () => {
-    it.each(["v1", "v1alpha"] as const)("by the server's reflection, %s", async (reflection) => {
+  describe("description", () => {
+    it.each(["v1", "v1alpha"] as const)("describes itself by reflection, %s", async (reflection) => {
       const { port } = await another({ reflection });
       const backend = open("Perform", { section: { address: `127.0.0.1:${port}` } });
       const { inputSchema } = await backend.describe(never);
@@ -78,7 +78,7 @@ describe("a gRPC method behind a tool", () => {
       expect(await call(backend, { what: "hello" })).toEqual({ text: "hello" });
     });
 
-    it("by a file, with its comments, before the server is there", async () => {
+    it("describes itself from a file with comments, while the server is down", async () => {
       const backend = open("Echo", { section: { descriptor_set: types.file, address: "127.0.0.1:1" } });
       expect((await backend.describe(never)).description).toBe(
         "Gives back what it gets.\n\nNothing is kept.",
@@ -89,24 +89,24 @@ describe("a gRPC method behind a tool", () => {
       ["Watch", "odd.v1.OddService/Watch is a streaming method"],
       ["Now", "odd.v1.OddService/Now answers with google.protobuf.Timestamp, which is not an object in JSON"],
       ["Nowhere", "odd.v1.OddService has no method Nowhere; there is Echo, Rules"],
-    ])("says why %s can be no tool", async (method, problem) => {
+    ])("says why %s cannot be a tool", async (method, problem) => {
       await expect(open(method).describe(never)).rejects.toThrow(problem);
     });
 
-    it("names the services that the server has instead of the one asked for", async () => {
+    it("names the server's services if the configured one is unknown", async () => {
       const backend = open("Echo", { section: { method: "no.v1.Service/Echo" } });
       await expect(backend.describe(never)).rejects.toThrow(
         "no service no.v1.Service; it has odd.v1.OddService",
       );
     });
 
-    it("asks for a file where there is no reflection", async () => {
+    it("requires a descriptor set if the server has no reflection", async () => {
       const { port } = await another({ reflection: "none" });
       const backend = open("Echo", { section: { address: `127.0.0.1:${port}` } });
       await expect(backend.describe(never)).rejects.toThrow("name a file in descriptor_set");
     });
 
-    it("asks for the imports that a file leaves out", async () => {
+    it("names imports missing from a descriptor set", async () => {
       const file = types.set.file.filter(({ name }) => name !== "buf/validate/validate.proto");
       const section = { descriptor_set: await descriptorSet(create(FileDescriptorSetSchema, { file })) };
       await expect(open("Echo", { section }).describe(never)).rejects.toThrow(
@@ -114,13 +114,13 @@ describe("a gRPC method behind a tool", () => {
       );
     });
 
-    it("does without the files that every library has", async () => {
+    it("does not need the well-known types in a descriptor set", async () => {
       const file = types.set.file.filter(({ name }) => !name.startsWith("google/protobuf/"));
       const section = { descriptor_set: await descriptorSet(create(FileDescriptorSetSchema, { file })) };
       expect((await open("Echo", { section }).describe(never)).inputSchema["type"]).toBe("object");
     });
 
-    it("says when a file is none of descriptors, or not there", async () => {
+    it("reports an unreadable or missing descriptor set", async () => {
       const text = path.join(folder, "text.binpb");
       await writeFile(text, "message X {}");
       await expect(open("Echo", { section: { descriptor_set: text } }).describe(never)).rejects.toThrow(
@@ -131,14 +131,14 @@ describe("a gRPC method behind a tool", () => {
       );
     });
 
-    it("waits no longer than it is told to", async () => {
+    it("stops describing at the time limit", async () => {
       const backend = open("Echo", { section: { address: "127.0.0.1:1" } });
       await expect(backend.describe(AbortSignal.timeout(20))).rejects.toThrow("did not describe itself");
     });
   });
 
-  describe("is called", () => {
-    it("with everything that JSON cannot say as it is, and answers so", async () => {
+  describe("calls", () => {
+    it("sends and returns values that JSON cannot express directly", async () => {
       const params = {
         aInt64: "-9223372036854775808",
         aUint64: "18446744073709551615",
@@ -163,11 +163,11 @@ describe("a gRPC method behind a tool", () => {
       expect(result).toMatchObject({ aInt32: 0, aBool: false, longs: [] });
     });
 
-    it("with nothing, for nothing", async () => {
+    it("sends an empty message for empty parameters", async () => {
       expect(await call(open("Nothing"), {})).toEqual({});
     });
 
-    it("with the operator's metadata, the run as idempotency-key and a deadline", async () => {
+    it("sends the operator's metadata, the run as idempotency-key, and a deadline", async () => {
       await call(open("Perform"), { what: "x" });
       const { metadata, deadline } = server.seen.at(-1)!;
       expect(metadata.get("authorization")).toEqual(["Bearer the-secret"]);
@@ -176,7 +176,7 @@ describe("a gRPC method behind a tool", () => {
       expect(deadline).toBeLessThan(Date.now() + 60_000);
     });
 
-    it("over one connection", async () => {
+    it("reuses one connection", async () => {
       const backend = open("Perform", { section: { descriptor_set: types.file } });
       const before = server.connections();
       await call(backend, { what: "first" });
@@ -184,13 +184,13 @@ describe("a gRPC method behind a tool", () => {
       expect(server.connections()).toBe(before + 1);
     });
 
-    it("and shows messages of any type that it knows", async () => {
+    it("decodes google.protobuf.Any of known types", async () => {
       expect(await call(open("Perform"), { what: "known" })).toMatchObject({
         any: { "@type": "type.googleapis.com/odd.v1.Act", what: "inside" },
       });
     });
 
-    it("not at all with what protobuf does not read", async () => {
+    it("rejects parameters that protobuf cannot parse, without a call", async () => {
       const backend = open("Echo");
       await backend.describe(never);
       const before = server.seen.length;
@@ -204,7 +204,7 @@ describe("a gRPC method behind a tool", () => {
     });
   });
 
-  describe("fails", () => {
+  describe("failures", () => {
     it.each([
       ["NOT_FOUND", "TOOL_FAILED", "odd_tool: the server answered NOT_FOUND; nothing was charged"],
       ["INTERNAL", "TOOL_FAILED", "odd_tool: the server answered INTERNAL; nothing was charged"],
@@ -218,12 +218,12 @@ describe("a gRPC method behind a tool", () => {
         "UNAVAILABLE",
         "odd_tool: the server is not available; nothing was charged, try again in 2 s",
       ],
-    ] as const)("where the server answers %s, in words of its own", async (name, code, message) => {
+    ] as const)("reports %s in the gateway's own words", async (name, code, message) => {
       const failure = call(open("Perform"), { what: "refuse", code: status[name] });
       await expect(failure).rejects.toMatchObject({ code, message, cause: { details: "the reason why" } });
     });
 
-    it("with the time after which the server wants to be asked again", async () => {
+    it("passes on the server's retry delay", async () => {
       await expect(call(open("Perform"), { what: "patience" })).rejects.toMatchObject({
         code: "UNAVAILABLE",
         retryAfterSeconds: 7,
@@ -233,7 +233,7 @@ describe("a gRPC method behind a tool", () => {
     it.each([
       ["garbage", "the server's answer could not be read"],
       ["unknown", "the server's answer could not be read"],
-    ])("where the answer is a %s", async (what, message) => {
+    ])("reports a %s answer as a failure", async (what, message) => {
       const failure = call(open("Perform"), { what });
       await expect(failure).rejects.toMatchObject({
         code: "TOOL_FAILED",
@@ -242,7 +242,7 @@ describe("a gRPC method behind a tool", () => {
       });
     });
 
-    it("not where the answer is only too long: the result says so", async () => {
+    it("replaces an oversized answer by a placeholder", async () => {
       const reason = "the answer is longer than 100000 bytes";
       expect(await call(open("Perform"), { what: "flood" })).toEqual({
         omitted: "too_long",
@@ -251,7 +251,7 @@ describe("a gRPC method behind a tool", () => {
       });
     });
 
-    it("when nobody waits any longer, and tells the server so", async () => {
+    it("cancels the call when the caller aborts", async () => {
       const leaving = new AbortController();
       const failure = call(open("Perform"), { what: "wait" }, leaving.signal);
       await vi.waitFor(() =>
@@ -262,12 +262,12 @@ describe("a gRPC method behind a tool", () => {
       await vi.waitFor(() => expect(server.seen.at(-1)!.cancelled).toBe(true));
     });
 
-    it("at the time limit, which the server knows", async () => {
+    it("times out, and sends the deadline to the server", async () => {
       const failure = call(open("Perform", { timeoutMs: 300 }), { what: "wait" });
       await expect(failure).rejects.toMatchObject({ message: expect.stringContaining("within 0.3 s") });
     });
 
-    it("once, when the connection is cut amid a call; the next call makes another", async () => {
+    it("fails once if the connection breaks during a call, then reconnects", async () => {
       const one = await another({});
       const backend = open("Perform", {
         section: { address: `127.0.0.1:${one.port}`, descriptor_set: types.file },
@@ -284,8 +284,8 @@ describe("a gRPC method behind a tool", () => {
     });
   });
 
-  describe("is connected to", () => {
-    it("nowhere in a private network, unless the host is allowed", async () => {
+  describe("connections", () => {
+    it("blocks private networks unless the host is allowed", async () => {
       const before = server.connections();
       const section = { descriptor_set: types.file };
       const failure = call(open("Perform", { section, guard: { network: "public" } }), { what: "x" });
@@ -296,7 +296,7 @@ describe("a gRPC method behind a tool", () => {
       expect(server.connections()).toBe(before);
     });
 
-    it("at the address that a name was found to have, looked up again when the connection is lost", async () => {
+    it("connects to the resolved address and resolves again after losing it", async () => {
       const asked: string[] = [];
       const guard: Guard = {
         network: "public",
@@ -318,7 +318,7 @@ describe("a gRPC method behind a tool", () => {
       }, 10_000);
     });
 
-    it("without looking its name up over and over while nobody is there", async () => {
+    it("limits lookups while the server is down", async () => {
       let asked = 0;
       const guard: Guard = {
         network: "any",
@@ -339,7 +339,7 @@ describe("a gRPC method behind a tool", () => {
       expect(asked - before).toBeLessThan(5);
     });
 
-    it("never where clouds hand out credentials, whatever is allowed", async () => {
+    it("always blocks cloud metadata addresses", async () => {
       const guard: Guard = {
         network: "any",
         allowHosts: new Set(["odd.test"]),
@@ -351,7 +351,7 @@ describe("a gRPC method behind a tool", () => {
       });
     });
 
-    it("over TLS with certificates of the operator's own, which must be the server's", async () => {
+    it("verifies TLS with the operator's own certificates", async () => {
       const { certificate, key } = selfSigned("odd.test");
       const credentials = ServerCredentials.createSsl(null, [{ private_key: key, cert_chain: certificate }]);
       const one = await another({ credentials });
@@ -376,7 +376,7 @@ describe("a gRPC method behind a tool", () => {
       });
     });
 
-    it("at this very gateway, as at any server of gRPC", async () => {
+    it("calls this gateway like any gRPC server", async () => {
       const gateway = await startGateway();
       onTestFinished(() => gateway.close());
       const section = { address: gateway.grpcAddress, method: "toolgate.v1.HealthService/GetHealth" };

@@ -11,7 +11,7 @@ import { buildOddTypes, type OddTypes } from "./odd-types.ts";
 // oxlint-disable-next-line typescript/no-explicit-any
 type Shape = any;
 
-describe("the JSON Schema of a message", () => {
+describe("JSON Schema of a message", () => {
   let types: OddTypes;
   let accepts: ValidateFunction;
 
@@ -38,7 +38,7 @@ describe("the JSON Schema of a message", () => {
     }
   }
 
-  it("accepts every message in its JSON form", () => {
+  it("accepts every message in ProtoJSON", () => {
     const type = types.message("Everything");
     fc.assert(
       fc.property(anyMessage(type), (message) => {
@@ -49,7 +49,7 @@ describe("the JSON Schema of a message", () => {
     );
   });
 
-  it("accepts nothing that protobuf does not read", () => {
+  it("accepts nothing that protobuf rejects", () => {
     const type = types.message("Everything");
     let accepted = 0;
     fc.assert(
@@ -89,7 +89,7 @@ describe("the JSON Schema of a message", () => {
     ["a path with an underscore", { mask: "a_b" }],
     ["a message of any type", { any: { "@type": "type.googleapis.com/google.protobuf.Empty" } }],
     ["a fault deep inside", { inner: { byName: { x: { more: [{ aBool: 1 }] } } } }],
-  ])("refuses %s", (_, json) => {
+  ])("rejects %s", (_, json) => {
     expect(accepts(json)).toBe(false);
   });
 
@@ -106,21 +106,21 @@ describe("the JSON Schema of a message", () => {
     expect(reads(json)).toBe(true);
   });
 
-  it("asks for what the server's own rules ask for", () => {
+  it("requires what protovalidate requires", () => {
     const rules = compiled("Ruled");
     expect(rules({ must: "x", left: "y" })).toBe(true);
     expect(rules({ left: "y" })).toBe(false);
     expect(rules({ must: "x" })).toBe(false);
   });
 
-  it("says what the comments say, and what is deprecated", () => {
+  it("contains comments and deprecations", () => {
     const schema: Shape = requestSchema(types.message("Everything"));
     expect(schema.properties.aInt32.description).toBe("A whole number.");
     expect(schema.properties.old.deprecated).toBe(true);
     expect(schema.$defs["odd.v1.Colour"].description).toBe("A colour of the rainbow.");
   });
 
-  it("leaves no reference that leads nowhere", () => {
+  it("contains no dangling references", () => {
     const schema: Shape = requestSchema(types.message("Everything"));
     const references = JSON.stringify(schema).matchAll(/"\$ref":"#\/\$defs\/([^"]+)"/g);
     const names = [...references].map(([, name]) => name);

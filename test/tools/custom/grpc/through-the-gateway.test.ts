@@ -60,8 +60,8 @@ afterAll(async () => {
   mcp.close();
 });
 
-describe("what is sold of other servers", () => {
-  it("is a method of gRPC, at the price of its parameters, with a receipt", async () => {
+describe("custom gRPC and MCP tools", () => {
+  it("calls a gRPC method at the price of its parameters, with a receipt", async () => {
     const agent = await world.agent({ balance: 1_000n });
     const answer = await world.call(agent, "mirror", { longs: ["1", "9223372036854775807"], aBytes: "AAEC" });
     expect(answer).toMatchObject({
@@ -76,7 +76,7 @@ describe("what is sold of other servers", () => {
     expect(metadata.get("idempotency-key")).toEqual([answer.body.receipt.run_id]);
   });
 
-  it("is a tool of MCP, with a receipt", async () => {
+  it("calls an MCP tool, with a receipt", async () => {
     const agent = await world.agent({ balance: 1_000n });
     const answer = await world.call(agent, "add", { a: 20, b: 1 });
     expect(answer).toMatchObject({
@@ -89,7 +89,7 @@ describe("what is sold of other servers", () => {
     });
   });
 
-  it("could be this gateway's own tool, over the revision of MCP that it speaks", async () => {
+  it("calls a tool of this gateway over its MCP revision", async () => {
     const watched = await startWatchedServer(`${world.gateway.baseUrl}/mcp`);
     const { apiKey } = await world.agent({ balance: 1_000n });
     const backend = new McpBackend({
@@ -115,7 +115,7 @@ describe("what is sold of other servers", () => {
     ["mirror", { longs: [], at: "0001-01-01T00:00:00+01:00" }, /^params: /],
     ["perform", { what: 1 }, /^params\.what: /],
     ["add", { a: 1 }, /^params\.b: /],
-  ])("by %s is nothing that its server would not read", async (tool, params, message) => {
+  ])("rejects parameters of %s that its server cannot parse", async (tool, params, message) => {
     const agent = await world.agent({ balance: 1_000n });
     expect(await world.call(agent, tool, params)).toMatchObject({
       status: 400,
@@ -129,7 +129,7 @@ describe("what is sold of other servers", () => {
     // Its server gives back what was meant for it alone.
     ["perform", { what: KEY }, 500, "TOOL_FAILED"],
     ["fail", {}, 500, "TOOL_FAILED"],
-  ])("by %s(%o) costs nothing where it fails", async (tool, params, httpStatus, code) => {
+  ])("charges nothing when %s(%o) fails", async (tool, params, httpStatus, code) => {
     const agent = await world.agent({ balance: 1_000n });
     const answer = await world.call(agent, tool, params);
     expect(answer).toMatchObject({ status: httpStatus, body: { code } });

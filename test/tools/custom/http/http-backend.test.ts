@@ -84,7 +84,7 @@ async function toolOf(entry: Entry, operationId: string): Promise<CustomTool> {
   return tool;
 }
 
-describe("an answer becomes a result", () => {
+describe("results of HTTP responses", () => {
   it.each([
     ["a JSON object", { "Content-Type": "application/json" }, '{"a":[1,"ü"]}', { a: [1, "ü"] }],
     ["other JSON", { "Content-Type": "application/problem+json" }, "[1,2]", { value: [1, 2] }],
@@ -103,23 +103,23 @@ describe("an answer becomes a result", () => {
       gzipSync('{"a":1}'),
       { a: 1 },
     ],
-  ])("%s", async (_, headers, body, result) => {
+  ])("converts a response: %s", async (_, headers, body, result) => {
     expect(await call((response) => response.writeHead(200, headers).end(body), {}, "any")).toEqual(result);
   });
 
-  it("whatever words stand after the status", async () => {
+  it("ignores the reason phrase", async () => {
     const answer: ThirdParty["answer"] = (response) => {
       response.writeHead(200, "Succ\u00e8s", { "Content-Type": "application/json" }).end("{}");
     };
     expect(await call(answer)).toEqual({});
   });
 
-  it("and 204 an empty one", async () => {
+  it("converts 204 to an empty result", async () => {
     expect(await call((response) => response.writeHead(204).end())).toEqual({});
   });
 });
 
-describe("a server that does not do its work", () => {
+describe("failing HTTP servers", () => {
   it.each([
     [400, /refused the call \(HTTP 400\)/],
     [401, /refused the operator's credentials/],
@@ -127,7 +127,7 @@ describe("a server that does not do its work", () => {
     [500, /failed \(HTTP 500\)/],
     [302, /redirects elsewhere, which is not followed/],
     [307, /redirects elsewhere/],
-  ])("with HTTP %s is TOOL_FAILED, without its words", async (status, message) => {
+  ])("reports HTTP %s as TOOL_FAILED without the server's words", async (status, message) => {
     const answer = call((response) =>
       json(response, status, { secret_detail: "internal" }, { Location: `${party.url}/admin` }),
     );
@@ -144,7 +144,7 @@ describe("a server that does not do its work", () => {
     [429, "7", 7],
     [503, "99999", 300],
     [503, "Wed, 21 Oct 2026 07:28:00 GMT", 5],
-  ])("with HTTP %s and Retry-After %s is UNAVAILABLE", async (status, header, retryAfterSeconds) => {
+  ])("reports HTTP %s with Retry-After %s as UNAVAILABLE", async (status, header, retryAfterSeconds) => {
     const answer = call((response) => json(response, status, {}, { "Retry-After": header }));
     await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds });
   });
@@ -181,7 +181,7 @@ describe("a server that does not do its work", () => {
       /did not answer within 0\.2 s/,
       { timeout_ms: 200 },
     ],
-  ])("and %s is TOOL_FAILED", async (_, answer, message, entry = {}) => {
+  ])("reports as TOOL_FAILED that the server %s", async (_, answer, message, entry = {}) => {
     const failure = call(answer, { ...entry });
     await expect(failure).rejects.toMatchObject({ message: expect.stringMatching(message), worked: true });
     // Nothing is sent twice: the server may have done its work.
@@ -213,17 +213,17 @@ describe("a server that does not do its work", () => {
       (r) => json(r, 200, largest),
       { omitted: "too_long", reason: "the answer is longer than 4128768 bytes", bytes: 1_000_011 },
     ],
-  ])("and %s has done its work, and the result says what is left out", async (_, answer, result) => {
+  ])("replaces the answer by a placeholder if the server %s", async (_, answer, result) => {
     expect(await call(answer)).toEqual(result);
     expect(party.received).toHaveLength(1);
   });
 
-  it("and answers with more than is read, of a kind that it does not promise, is TOOL_FAILED", async () => {
+  it("reports an oversized answer of an undocumented type as TOOL_FAILED", async () => {
     const failure = call((r) => r.setHeader("Content-Type", "text/html").end("x".repeat(3_000_000)));
     await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED", worked: true });
   });
 
-  it("and answers with a status that is none is hung up on", async () => {
+  it("rejects an invalid status code and closes the connection", async () => {
     let closed = false;
     const failure = call((response) => {
       response.once("close", () => (closed = true));
@@ -233,7 +233,7 @@ describe("a server that does not do its work", () => {
     await expect.poll(() => closed).toBe(true);
   });
 
-  it("and repeats a secret, however it writes it, is TOOL_FAILED", async () => {
+  it("reports an answer with a secret in any encoding as TOOL_FAILED", async () => {
     const token = "s3cr3t-token-value";
     const headers_env = { Authorization: "TOKEN" };
     const entry = { headers_env, env: { TOKEN: `Bearer ${token}` } };
@@ -258,8 +258,8 @@ describe("a server that does not do its work", () => {
   });
 });
 
-describe("what a server is sent", () => {
-  it("has the claim as Idempotency-Key where it changes something, the operator's headers, and what the document promises in Accept", async () => {
+describe("requests", () => {
+  it("sends Idempotency-Key for unsafe methods, the operator's headers, and the documented types in Accept", async () => {
     await call((response) => json(response, 200, {}), {
       headers_env: { "X-Key": "KEY" },
       env: { KEY: "abcdef1" },
@@ -278,7 +278,7 @@ describe("what a server is sent", () => {
     expect(party.received.at(-1)?.headers).not.toHaveProperty("idempotency-key");
   });
 
-  it("comes over connections that are kept", async () => {
+  it("reuses connections", async () => {
     party.answer = (response) => json(response, 200, {});
     const backend = await backendOf(file, party.url);
     open.push(backend);
@@ -289,7 +289,7 @@ describe("what a server is sent", () => {
   });
 });
 
-describe("a server that is somewhere else than it says", () => {
+describe("addresses of HTTP servers", () => {
   const found = (...answers: string[]): { lookup: LookupFunction } => ({
     lookup: (_, { all }, callback) => {
       const address = answers.length > 1 ? (answers.shift() ?? "") : (answers[0] ?? "");
@@ -309,7 +309,7 @@ describe("a server that is somewhere else than it says", () => {
     "fd00::1",
     "fe80::1",
     "64:ff9b::7f00:1",
-  ])("is not asked where its name means %s", async (address) => {
+  ])("blocks a server whose name resolves to %s", async (address) => {
     const failure = call((response) => json(response, 200, {}), found(address));
     await expect(failure).rejects.toMatchObject({
       code: "TOOL_FAILED",
@@ -318,7 +318,7 @@ describe("a server that is somewhere else than it says", () => {
     expect(party.received).toEqual([]);
   });
 
-  it("is asked where the operator allows its name, but never at addresses of this link", async () => {
+  it("allows configured hosts, but never link-local addresses", async () => {
     const answer: ThirdParty["answer"] = (response) => json(response, 200, {});
     const entry = { allow_hosts: ["API.example"] };
     expect(await call(answer, { ...entry, ...found("127.0.0.1") })).toEqual({});
@@ -330,7 +330,7 @@ describe("a server that is somewhere else than it says", () => {
     );
   });
 
-  it.each(INSIDE)("is a problem of the document where it names %s", async (url) => {
+  it.each(INSIDE)("reports a document that names %s", async (url) => {
     const backend = backendOf(file, "", { http: { openapi: file, operation_id: url }, allow_hosts: [] });
     await expect(backend).rejects.toThrow(/names the server .* where no connection is made/);
   });

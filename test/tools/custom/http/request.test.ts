@@ -24,7 +24,7 @@ const pathUrl = (more: object, params: JsonObject) =>
 const queryUrl = (more: object, params: JsonObject) =>
   compose("/a", [{ name: "color", in: "query", ...more }], params).url.slice(26);
 
-describe("a parameter is written in the style that the document asks for", () => {
+describe("parameter styles", () => {
   it.each([
     ["simple", {}, "/a/blue,black,brown/z", "/a/R,100,G,200,B,150/z"],
     ["simple, exploded", { explode: true }, "/a/blue,black,brown/z", "/a/R=100,G=200,B=150/z"],
@@ -42,7 +42,7 @@ describe("a parameter is written in the style that the document asks for", () =>
       "/a/;color=blue;color=black;color=brown/z",
       "/a/;R=100;G=200;B=150/z",
     ],
-  ])("in the path: %s", (_, more, list, object) => {
+  ])("serialises in the path: %s", (_, more, list, object) => {
     expect(pathUrl(more, COLOURS)).toBe(list);
     expect(pathUrl(more, RGB)).toBe(object);
   });
@@ -74,12 +74,12 @@ describe("a parameter is written in the style that the document asks for", () =>
       "?color=%5B%22blue%22%2C%22black%22%2C%22brown%22%5D",
       "?color=%7B%22R%22%3A100%2C%22G%22%3A200%2C%22B%22%3A150%7D",
     ],
-  ])("in the query: %s", (_, more, list, object) => {
+  ])("serialises in the query: %s", (_, more, list, object) => {
     expect(queryUrl(more, COLOURS)).toBe(list);
     expect(queryUrl(more, RGB)).toBe(object);
   });
 
-  it("in headers and cookies", () => {
+  it("serialises headers and cookies", () => {
     const parameters = [
       { name: "X-Colours", in: "header" },
       { name: "X-Rgb", in: "header", explode: true },
@@ -94,14 +94,14 @@ describe("a parameter is written in the style that the document asks for", () =>
     });
   });
 
-  it("and what is null or empty is not sent in a query", () => {
+  it("omits null and empty values from the query", () => {
     for (const color of [null, [], {}]) expect(queryUrl({}, { color })).toBe("");
     expect(queryUrl({}, {})).toBe("");
     expect(queryUrl({}, { color: false })).toBe("?color=false");
     expect(queryUrl({}, { color: "" })).toBe("?color=");
   });
 
-  it("as a body of JSON or of a form", () => {
+  it("serialises JSON and form bodies", () => {
     const body = { name: "ü", tags: ["a", "b"], more: { x: 1 } };
     const requestBody = (mediaType: string) => ({
       requestBody: { required: true, content: { [mediaType]: {} } },
@@ -119,14 +119,14 @@ describe("a parameter is written in the style that the document asks for", () =>
   });
 });
 
-describe("a parameter fills its place and changes nothing else", () => {
+describe("parameter values", () => {
   it.each([
     ["a question mark", "a?admin=1", "/a/a%3Fadmin%3D1/z"],
     ["a fragment", "a#b", "/a/a%23b/z"],
     ["an escape", "%2e%2e%2f", "/a/%252e%252e%252f/z"],
     ["an address", "@evil.example:80", "/a/%40evil.example%3A80/z"],
     ["reserved characters", "a b&c=d;e,f!'()*", "/a/a%20b%26c%3Dd%3Be%2Cf%21%27%28%29%2A/z"],
-  ])("%s in a path is part of its segment", (_, color, url) => {
+  ])("keeps %s inside its path segment", (_, color, url) => {
     expect(pathUrl({}, { color })).toBe(url);
   });
 
@@ -143,23 +143,23 @@ describe("a parameter fills its place and changes nothing else", () => {
     { "a/b": "c" },
     null,
     [],
-  ])("%j in a path is refused, with its name", (color) => {
+  ])("rejects %j in a path with the parameter's name", (color) => {
     expect(() => pathUrl({}, { color })).toThrow(/^params\.color: must not /);
   });
 
-  it("dots that make up a segment only together are refused too", () => {
+  it("rejects dots that form a dot segment only together", () => {
     const parameters = ["a", "b"].map((name) => ({ name, in: "path", required: true }));
     expect(() => compose("/x/{a}{b}/y", parameters, { a: ".", b: "." })).toThrow(/^params/);
     expect(compose("/x/{a}{b}/y", parameters, { a: "...", b: "x" }).url).toContain("/x/...x/y");
   });
 
-  it.each(["a\r\nX-Evil: 1", "ü", "a\u0000", " a"])("%j in a header is refused", (value) => {
+  it.each(["a\r\nX-Evil: 1", "ü", "a\u0000", " a"])("rejects %j in a header", (value) => {
     expect(() => compose("/a", [{ name: "X-Note", in: "header" }], { "X-Note": value })).toThrow(
       /^params\["X-Note"\]: must be visible characters of ASCII/,
     );
   });
 
-  it("a query's parameters cannot name another one", () => {
+  it("prevents a query parameter from overriding another", () => {
     const parameters = [
       { name: "filter", in: "query" },
       { name: "limit", in: "query" },
@@ -170,7 +170,7 @@ describe("a parameter fills its place and changes nothing else", () => {
     expect(compose("/a", parameters, { filter: "x&limit=9" }).url).toMatch(/\?filter=x%26limit%3D9$/);
   });
 
-  it("nothing nests in a query, and half a surrogate pair has no form", () => {
+  it("rejects nested values and lone surrogates in a query", () => {
     expect(() => queryUrl({}, { color: [[1]] })).toThrow(
       /^params\.color: must hold texts, numbers and booleans only/,
     );
@@ -179,7 +179,7 @@ describe("a parameter fills its place and changes nothing else", () => {
   });
 });
 
-describe("what an operation takes", () => {
+describe("inputs of an operation", () => {
   const schemaOf = (parameters: object[], more: object = {}) => {
     const root = JSON.parse(
       JSON.stringify(
@@ -195,7 +195,7 @@ describe("what an operation takes", () => {
     return inputsOf(document, findOperation(document, "op"), ["X-Api-Key"]).schema;
   };
 
-  it("is called by its names, by place and name where two have the same, and the body is called body", () => {
+  it("names parameters, prefixes shared names with the location, and calls the body body", () => {
     const requestBody = { required: true, content: { "application/json": { schema: { type: "object" } } } };
     const parameters = [
       { name: "id", in: "query", schema: { type: "integer" }, description: "Which" },
@@ -214,7 +214,7 @@ describe("what an operation takes", () => {
     });
   });
 
-  it("does not include what the operator or HTTP itself sets", () => {
+  it("omits headers set by the operator or by HTTP", () => {
     const headers = ["x-api-key", "Authorization", "Accept", "Content-Type", "Idempotency-Key", "X-Mine"];
     const schema = schemaOf(headers.map((name) => ({ name, in: "header", required: name === "x-api-key" })));
     expect(Object.keys(schema["properties"] ?? {})).toEqual(["X-Mine", "id"]);

@@ -36,7 +36,7 @@ function call(backend: McpBackend, params: JsonObject = {}, signal = never): Pro
   return backend.call(params, { signal, idempotencyKey: "run_1" });
 }
 
-describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (kind) => {
+describe.each(["stateful", "stateless"] as const)("tool of a %s MCP server", (kind) => {
   let server: OfficialServer;
 
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (
   });
   afterAll(() => server.close());
 
-  it("says what it takes, on whatever page of the list it stands", async () => {
+  it("is found on any page of tools/list", async () => {
     expect(await open(server.url, "add").describe(never)).toMatchObject({
       description: "Adds two numbers.",
       inputSchema: { type: "object", required: ["a", "b"] },
@@ -53,11 +53,11 @@ describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (
     await expect(open(server.url, "none").describe(never)).rejects.toThrow("has no tool none");
   });
 
-  it("gives its structured content", async () => {
+  it("returns its structured content", async () => {
     expect(await call(open(server.url, "add"), { a: 1, b: 2 })).toEqual({ sum: 3 });
   });
 
-  it("gives its blocks as they came where nothing is structured, however they look", async () => {
+  it("returns its content blocks if nothing is structured", async () => {
     expect(await call(open(server.url, "say"))).toEqual({
       content: [
         { type: "text", text: '{"looks":"like JSON"}' },
@@ -68,7 +68,7 @@ describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (
     });
   });
 
-  it("is called with the operator's headers and the run as Idempotency-Key, over one session", async () => {
+  it("receives the operator's headers and the run as Idempotency-Key over one session", async () => {
     const backend = open(server.url, "add");
     await call(backend, { a: 1, b: 2 });
     const before = server.seen.length;
@@ -89,7 +89,7 @@ describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (
     ["fail", "the server reported that the call failed", "the reason why", false],
     ["throw", "the server did not answer the call", "the reason why", false],
     ["lie", "the server did not answer the call", "does not match the tool's output schema", true],
-  ])("that does %s is not paid for, and its words stay behind", async (tool, message, cause, worked) => {
+  ])("charges nothing for %s and hides the server's words", async (tool, message, cause, worked) => {
     await expect(call(open(server.url, tool))).rejects.toMatchObject({
       code: "TOOL_FAILED",
       message: `odd_tool: ${message}; nothing was charged`,
@@ -98,12 +98,12 @@ describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (
     });
   });
 
-  it("whose answer is only too long has done its work, and the result says so", async () => {
+  it("replaces an oversized answer by a placeholder", async () => {
     const reason = "the answer is longer than 100000 bytes";
     expect(await call(open(server.url, "flood"))).toEqual({ omitted: "too_long", reason, bytes: null });
   });
 
-  it("is told when nobody waits any longer", async () => {
+  it("receives a cancellation when the caller aborts", async () => {
     const leaving = new AbortController();
     const failure = call(open(server.url, "wait"), {}, leaving.signal);
     await vi.waitFor(() => expect(server.calls().at(-1)?.message.params?.name).toBe("wait"));
@@ -119,8 +119,8 @@ describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (
   });
 });
 
-describe("a session with an MCP server", () => {
-  it("is begun anew where the server has forgotten it, and the call is sent again", async () => {
+describe("MCP sessions", () => {
+  it("reopens an expired session and sends the call again", async () => {
     const server = await startOfficialServer("stateful");
     onTestFinished(() => server.close());
     const backend = open(server.url, "add");
@@ -132,7 +132,7 @@ describe("a session with an MCP server", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("is none in the newest revision, in which each request stands for itself", async () => {
+  it("uses no session in the newest revision", async () => {
     const structuredContent = { sum: 3 };
     const server = await startNewLyingServer((response, id) =>
       reply(response, id, { ...NEWEST, content: [], structuredContent }),
@@ -143,7 +143,7 @@ describe("a session with an MCP server", () => {
     expect(new Set(methods)).toEqual(new Set(["server/discover", "tools/list", "tools/call"]));
   });
 
-  it("ends with the tool, and the server is told", async () => {
+  it("ends the session with the tool", async () => {
     const server = await startOfficialServer("stateful");
     onTestFinished(() => server.close());
     const backend = open(server.url, "throw");
@@ -156,7 +156,7 @@ describe("a session with an MCP server", () => {
     expect(ended.map(({ headers }) => headers["mcp-session-id"])).toContain(first);
   });
 
-  it("is begun by one call for all, whether or not that one is given up", async () => {
+  it("shares one session among calls even if the first is aborted", async () => {
     const server = await startOfficialServer("stateful");
     onTestFinished(() => server.close());
     const backend = open(server.url, "add");
@@ -169,7 +169,7 @@ describe("a session with an MCP server", () => {
     expect(await second).toEqual({ sum: 4 });
   });
 
-  it("answers no request of the server", async () => {
+  it("answers no requests of the server", async () => {
     const server = await startOfficialServer("stateful");
     onTestFinished(() => server.close());
     expect(await call(open(server.url, "beg"))).toMatchObject({ text: expect.stringContaining("-32601") });
@@ -178,7 +178,7 @@ describe("a session with an MCP server", () => {
   });
 });
 
-describe("an MCP server that lies", () => {
+describe("misbehaving MCP servers", () => {
   const stream = { "content-type": "text/event-stream" };
   const answer = (id: number | undefined, result: object) =>
     `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`;
@@ -206,7 +206,7 @@ describe("an MCP server that lies", () => {
     ["forgets a session that it never gave", (response) => response.writeHead(404).end()],
     ["leads elsewhere", (response) => response.writeHead(307, { location: "/mcp" }).end()],
     ["asks for a login", (response) => response.writeHead(401, { "www-authenticate": "Bearer" }).end()],
-  ])("and %s fails the call, which is sent once", async (_, lie) => {
+  ])("fails the call after one request if the server %s", async (_, lie) => {
     const server = await lying(lie);
     await expect(call(open(server.url, "odd"))).rejects.toMatchObject({
       code: "TOOL_FAILED",
@@ -227,7 +227,7 @@ describe("an MCP server that lies", () => {
       "keeps the stream alive with nothing",
       (response) => response.writeHead(200, stream).write(": soon\n\n"),
     ],
-  ])("and %s is waited for as long as the call may take", async (_, lie) => {
+  ])("waits until the time limit if the server %s", async (_, lie) => {
     const closed = vi.fn();
     const server = await lying((response, id) => {
       response.on("close", closed);
@@ -249,7 +249,7 @@ describe("an MCP server that lies", () => {
       { code: -32_020, message: "mismatch" },
     ],
     ["asks for input instead", undefined],
-  ])("of the newest revision and %s gets the call once", async (_, error) => {
+  ])("sends one call in the newest revision if the server %s", async (_, error) => {
     const result = { resultType: "input_required", inputRequests: { a: { method: "roots/list" } } };
     const server = await startNewLyingServer((response, id) => {
       if (!error) return reply(response, id, result);
@@ -264,7 +264,7 @@ describe("an MCP server that lies", () => {
     });
   });
 
-  it("and sends without end is cut off", async () => {
+  it("stops reading an endless answer", async () => {
     const server = await lying((response) => {
       response.writeHead(200, stream);
       const more = () =>
@@ -279,7 +279,7 @@ describe("an MCP server that lies", () => {
     ["429", { "retry-after": "7" }, 7],
     ["503", {}, 2],
     ["503", { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" }, 1],
-  ])("and answers %s with %o is left alone for a while", async (status, headers, seconds) => {
+  ])("backs off if the server answers %s with %o", async (status, headers, seconds) => {
     const server = await lying((response) => response.writeHead(Number(status), headers).end());
     await expect(call(open(server.url, "odd"))).rejects.toMatchObject({
       code: "UNAVAILABLE",
@@ -307,12 +307,12 @@ describe("an MCP server that lies", () => {
       },
       "refers to http://127.0.0.1/schema; schemas must hold all that they refer to",
     ],
-  ])("and says of its tool that it %s is not offered", async (_, tool, problem) => {
+  ])("does not offer a tool that %s", async (_, tool, problem) => {
     const server = await lying(() => {}, tool);
     await expect(open(server.url, "odd").describe(never)).rejects.toThrow(problem);
   });
 
-  it("and gives what its own pattern takes a lifetime to look at keeps nobody else waiting", async () => {
+  it("limits the time for a catastrophic pattern of the server", async () => {
     const outputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } };
     const structuredContent = { a: `${"a".repeat(40)}!` };
     const server = await lying((response, id) => reply(response, id, { content: [], structuredContent }), {
@@ -326,7 +326,7 @@ describe("an MCP server that lies", () => {
     });
   });
 
-  it("is not connected to in a private network, unless its host is allowed", async () => {
+  it("blocks private networks unless the host is allowed", async () => {
     const server = await lying((response, id) => reply(response, id, { content: [] }));
     const failure = call(open(server.url, "odd", { guard: { network: "public" } }));
     await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED" });
