@@ -116,12 +116,12 @@ export class Completion {
   }
 
   #append({ delta, message, finish_reason }: z.output<typeof choice>): void {
-    const said = delta ?? message;
+    const part = delta ?? message;
     if (finish_reason === "error") throw unusable("the model server failed while it answered", undefined);
-    this.#content += said?.content ?? "";
-    if (said?.content || said?.refusal) this.#pieces++;
-    this.#refusal += said?.refusal ?? "";
-    this.#bytes += Buffer.byteLength(said?.content ?? "") + Buffer.byteLength(said?.refusal ?? "");
+    this.#content += part?.content ?? "";
+    if (part?.content || part?.refusal) this.#pieces++;
+    this.#refusal += part?.refusal ?? "";
+    this.#bytes += Buffer.byteLength(part?.content ?? "") + Buffer.byteLength(part?.refusal ?? "");
     this.#finishReason = finish_reason || null;
     if (this.#bytes <= MAX_CONTENT_BYTES) return;
     this.#content = cutTo(MAX_CONTENT_BYTES, this.#content);

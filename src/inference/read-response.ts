@@ -31,7 +31,7 @@ export async function readResponse(
   response: Response,
   completion: Completion,
   progress: StreamListener,
-  heard: (pieces: number) => void = () => {},
+  onChunk: (chunks: number) => void = () => {},
 ): Promise<string | null> {
   const body = response.body ?? ReadableStream.from<Uint8Array>([]);
   const streamed = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
@@ -42,7 +42,7 @@ export async function readResponse(
   }
   try {
     const done = streamed
-      ? await readStream(body, completion, progress, heard)
+      ? await readStream(body, completion, progress, onChunk)
       : readEvents(whole, completion);
     if (done) return null;
   } catch (error) {
@@ -58,7 +58,7 @@ async function readStream(
   body: ReadableStream<Uint8Array>,
   completion: Completion,
   progress: StreamListener,
-  heard: (pieces: number) => void,
+  onChunk: (chunks: number) => void,
 ): Promise<boolean> {
   const events = new EventDecoder();
   // Iterating would wait for a server that is done but keeps the connection open.
@@ -70,7 +70,7 @@ async function readStream(
       if (done) return takeAll(events.end(), completion);
       progress.chunkReceived();
       const over = takeAll(events.decode(value), completion);
-      heard(completion.chunks);
+      onChunk(completion.chunks);
       if (over || completion.full) return true;
     }
   } finally {

@@ -15,7 +15,7 @@ export class RequestTimer {
   readonly signal: AbortSignal;
   readonly #outer: AbortSignal;
   readonly #limits: TimeLimits;
-  readonly #alive: () => void;
+  readonly #onFirstChunk: () => void;
   readonly #inner = new AbortController();
   readonly #deadline: LoopTimer;
   #pause: LoopTimer | undefined;
@@ -24,9 +24,9 @@ export class RequestTimer {
   #stalledMs: number | undefined;
 
   /** @param onFirstChunk called when the first chunk arrives */
-  constructor(outer: AbortSignal, limits: TimeLimits, alive = () => {}) {
+  constructor(outer: AbortSignal, limits: TimeLimits, onFirstChunk = () => {}) {
     this.#outer = outer;
-    this.#alive = alive;
+    this.#onFirstChunk = onFirstChunk;
     this.#limits = limits;
     this.signal = AbortSignal.any([outer, this.#inner.signal]);
     this.#deadline = new LoopTimer(limits.timeoutMs, () => {
@@ -46,7 +46,7 @@ export class RequestTimer {
     }
     this.#silent = false;
     this.#await(this.#limits.stallTimeoutMs);
-    this.#alive();
+    this.#onFirstChunk();
   }
 
   /** Why the request ended, for its error. */

@@ -49,16 +49,16 @@ export class UpstreamModels implements ChatModels {
     { clock, log }: UpstreamModelsDeps,
   ): Promise<UpstreamModels> {
     const servers = upstreams.map((settings) => new ModelServer(settings, clock, log));
-    const shop = new UpstreamModels(servers, log);
-    const looks = servers
+    const models = new UpstreamModels(servers, log);
+    const refreshes = servers
       .filter(({ models }) => models === undefined)
-      .map((server) => shop.#refresh(server, 0));
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, STARTUP_TIMEOUT_MS);
-    await Promise.race([Promise.all(looks), patience.promise]);
+      .map((server) => models.#refresh(server, 0));
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, STARTUP_TIMEOUT_MS);
+    await Promise.race([Promise.all(refreshes), timeout.promise]);
     clearTimeout(timer);
-    shop.#updateRoutes();
-    return shop;
+    models.#updateRoutes();
+    return models;
   }
 
   /** The same array until the models change. */
@@ -67,10 +67,10 @@ export class UpstreamModels implements ChatModels {
   }
 
   async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
-    const sale = this.#routes.get(request.model);
-    if (!sale) throw unusable(`the model ${request.model} is not offered any more`, undefined, NOT_ASKED);
+    const route = this.#routes.get(request.model);
+    if (!route) throw unusable(`the model ${request.model} is not offered any more`, undefined, NOT_ASKED);
     const failures: ModelServerError[] = [];
-    for (const { server, model } of this.#ordered(sale)) {
+    for (const { server, model } of this.#ordered(route)) {
       try {
         return await server.complete({ ...request, model: model.upstreamModel }, options);
       } catch (error) {

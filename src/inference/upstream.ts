@@ -79,12 +79,12 @@ export class Upstream {
    */
   async list(signal: AbortSignal): Promise<readonly ListedModel[]> {
     const timeoutMs = Math.min(this.#settings.timeoutMs, LIST_MS);
-    const patience = new RequestTimer(signal, {
+    const timer = new RequestTimer(signal, {
       timeoutMs,
       firstPieceTimeoutMs: timeoutMs,
       stallTimeoutMs: timeoutMs,
     });
-    const options = { signal: patience.signal };
+    const options = { signal: timer.signal };
     try {
       const listed = await listModels(this.#settings.kind, {
         get: (path) => this.#client.get(this.#urlOf(path), options),
@@ -92,9 +92,9 @@ export class Upstream {
       });
       return listed.filter(({ id }) => !this.#holdsSecret(id));
     } catch (error) {
-      throw upstreamFailure(error, patience.state);
+      throw upstreamFailure(error, timer.state);
     } finally {
-      patience.stop();
+      timer.stop();
     }
   }
 
@@ -107,9 +107,9 @@ export class Upstream {
   async complete(
     request: ChatRequest,
     { signal, idempotencyKey, onChunk }: ChatOptions,
-    alive = () => {},
+    onFirstChunk = () => {},
   ): Promise<ChatCompletion> {
-    const patience = new RequestTimer(signal, this.#settings, alive);
+    const timer = new RequestTimer(signal, this.#settings, onFirstChunk);
     const received = new Completion();
     let cutBy: string | null;
     try {
@@ -117,16 +117,16 @@ export class Upstream {
         .post("/chat/completions", {
           body: this.#bodyOf(request),
           headers: idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey },
-          signal: patience.signal,
+          signal: timer.signal,
         })
         .asResponse();
-      cutBy = await readResponse(response, received, patience, onChunk);
-      void drain(response, patience);
+      cutBy = await readResponse(response, received, timer, onChunk);
+      void drain(response, timer);
     } catch (error) {
-      patience.abort();
-      cutBy = limitReached(error, patience.state);
+      timer.abort();
+      cutBy = limitReached(error, timer.state);
       // The server bills for its work, so what arrived before the limit is delivered.
-      if (cutBy === null || !received.delivers) throw upstreamFailure(error, patience.state);
+      if (cutBy === null || !received.delivers) throw upstreamFailure(error, timer.state);
     }
     const completion = received.result(cutBy);
     this.#requireDiscretion(completion);
@@ -189,14 +189,14 @@ function causedByLength(error: unknown): boolean {
 }
 
 /** Reads the rest of a response so that its connection can be reused, up to a time limit. */
-async function drain(response: Response, patience: RequestTimer): Promise<void> {
-  patience.stop();
-  const end = setTimeout(() => patience.abort(), DRAIN_MS);
+async function drain(response: Response, timer: RequestTimer): Promise<void> {
+  timer.stop();
+  const end = setTimeout(() => timer.abort(), DRAIN_MS);
   try {
     await response.body?.pipeTo(new WritableStream());
   } catch {
     // The connection is closed, so there is nothing left to do.
-    patience.abort();
+    timer.abort();
   } finally {
     clearTimeout(end);
   }

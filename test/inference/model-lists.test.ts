@@ -34,7 +34,7 @@ describe("list of an OpenAI-compatible or vLLM server", () => {
           { id: "c", upstreamModel: "c", ...TERMS },
           { id: "d", upstreamModel: "d", ...TERMS },
         ],
-        tooCheap: 0,
+        belowCost: 0,
       });
   });
 
@@ -122,12 +122,12 @@ describe("list of OpenRouter", () => {
   ];
 
   it("applies the provider's limits and never sells below cost", async () => {
-    const { models, belowCost: tooCheap } = await sold({ "/v1/models": { data } }, { kind: "openrouter" });
+    const { models, belowCost } = await sold({ "/v1/models": { data } }, { kind: "openrouter" });
     expect(models).toEqual([
       { id: "cheap", upstreamModel: "cheap", ...TERMS, contextLength: 500, maxOutputTokens: 64 },
       { id: "free", upstreamModel: "free", ...TERMS, contextLength: 32_768, maxOutputTokens: 100 },
     ]);
-    expect(tooCheap).toBe(5);
+    expect(belowCost).toBe(5);
   });
 
   it("skips models with absurd prices", async () => {

@@ -169,7 +169,7 @@ describe("invalid answers", () => {
     ["echoes-key", "the model server's answer contains a secret"],
   ])("fails the tool without trying another server: %s", async (model, words, worked = true) => {
     const error = await failure(ask(model));
-    expect(error).toMatchObject({ code: "TOOL_FAILED", elsewhere: false, worked });
+    expect(error).toMatchObject({ code: "TOOL_FAILED", canFailOver: false, worked });
     expect(error.message).toContain(`inference_chat: ${words}`);
     expect(error.message).not.toMatch(/internal-host|127\.0\.0\.1|0123456789abcdef/);
   });
@@ -182,7 +182,7 @@ describe("invalid answers", () => {
 
   it("stops waiting when the first chunk exceeds its time limit", async () => {
     const error = await failure(ask("headers-only", { firstPieceTimeoutMs: 150 }));
-    expect(error).toMatchObject({ code: "TOOL_FAILED", verdict: "broken", elsewhere: false });
+    expect(error).toMatchObject({ code: "TOOL_FAILED", verdict: "broken", canFailOver: false });
     expect(error.message).toContain(
       "the model server stopped before the first piece of its answer for 0.15 s",
     );
@@ -190,7 +190,7 @@ describe("invalid answers", () => {
 
   it.each(["silent", "kept-alive"])("waits until the time limit: %s", async (model) => {
     const error = await failure(ask(model, { timeoutMs: 250 }));
-    expect(error).toMatchObject({ code: "TOOL_FAILED", elsewhere: false });
+    expect(error).toMatchObject({ code: "TOOL_FAILED", canFailOver: false });
     expect(error.message).toContain("did not answer within 0.25 s");
   });
 
@@ -203,7 +203,7 @@ describe("invalid answers", () => {
       const before = await server.asked(model);
       await expect.poll(() => server.asked(model)).toBeGreaterThanOrEqual(Math.max(1, before));
       gone.abort();
-      expect(await asking).toMatchObject({ code: "UNAVAILABLE", verdict: "unknown", elsewhere: false });
+      expect(await asking).toMatchObject({ code: "UNAVAILABLE", verdict: "unknown", canFailOver: false });
       await expect.poll(async () => (await server.seen()).hungUp).toBeGreaterThan(hungUp);
     },
   );
@@ -249,7 +249,7 @@ describe("failover", () => {
         code,
         verdict,
         retryAfterSeconds,
-        elsewhere: true,
+        canFailOver: true,
         worked: false,
       });
     },
@@ -262,7 +262,7 @@ describe("failover", () => {
     expect(await failure(ask(model))).toMatchObject({
       code: "TOOL_FAILED",
       verdict,
-      elsewhere: false,
+      canFailOver: false,
       worked: false,
     });
   });
@@ -274,7 +274,7 @@ describe("failover", () => {
     expect(error).toMatchObject({
       code: "TOOL_FAILED",
       verdict: "unreachable",
-      elsewhere: true,
+      canFailOver: true,
       worked: false,
     });
     expect(error.message).toContain("the model server cannot be reached");

@@ -124,9 +124,9 @@ describe("inference section of the configuration", () => {
     [
       "https://a.example/v1?key=query-secret",
       "k",
-      "inference.upstreams[0]: the address must end with its path",
+      "inference.upstreams[0]: the URL must not have a query or fragment",
     ],
-    ["https://a.example/v1#query-secret", "k", "inference.upstreams[0]: the address must end with its path"],
+    ["https://a.example/v1#query-secret", "k", "inference.upstreams[0]: the URL must not have a query or fragment"],
     [
       "https://a.example/v1",
       "query-secret\nx",

@@ -54,7 +54,7 @@ export interface ChatOptions {
   /** Sent to the model's server. */
   readonly idempotencyKey: string | undefined;
   /** Hears how many pieces of the answer have come, as they come; never where the server answers at once. */
-  readonly onChunk?: ((pieces: number) => void) | undefined;
+  readonly onChunk?: ((chunks: number) => void) | undefined;
 }
 
 /** Port to whoever runs the models. */

@@ -41,22 +41,22 @@ export class ApiFailure extends Error {
 }
 
 export function failureOf(status: number, body: string, retryAfter: string | undefined): ApiFailure {
-  const told = statusSchema.safeParse(jsonOf(body)).data;
-  const seconds = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) : told?.details?.retryAfterSeconds;
-  const text = told?.message ?? body.slice(0, 300);
+  const reported = statusSchema.safeParse(jsonOf(body)).data;
+  const seconds = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) : reported?.details?.retryAfterSeconds;
+  const text = reported?.message ?? body.slice(0, 300);
   return new ApiFailure(`the cluster's API server answered ${status}: ${text}`, {
     status,
-    reason: told?.reason ?? "",
+    reason: reported?.reason ?? "",
     retryAfterSeconds: seconds,
   });
 }
 
 /** Converts an ERROR event of a watch; 410 means that the resource version has expired. */
 export function failureOfEvent(object: unknown): ApiFailure {
-  const told = statusSchema.safeParse(object).data;
-  return new ApiFailure(`a watch ended: ${told?.message ?? "no message"}`, {
-    status: told?.code ?? 500,
-    reason: told?.reason ?? "",
+  const reported = statusSchema.safeParse(object).data;
+  return new ApiFailure(`a watch ended: ${reported?.message ?? "no message"}`, {
+    status: reported?.code ?? 500,
+    reason: reported?.reason ?? "",
   });
 }
 

@@ -171,26 +171,26 @@ export class Execution {
     if (found === "too-much") return emptyOutcome("output_limit", elapsed);
     if (typeof found === "object" && "failure" in found)
       throw new Error(`in its pod: ${found.failure.message}`);
-    const said = typeof found === "object" ? found.outcome : undefined;
-    const endedFrom = (how: "cancelled" | "timeout") => {
+    const outcome = typeof found === "object" ? found.outcome : undefined;
+    const stopped = (how: "cancelled" | "timeout") => {
       // Without any sign of a pod, no code is known to have run.
-      if (how === "cancelled" && said === undefined && this.#startedAt === undefined)
+      if (how === "cancelled" && outcome === undefined && this.#startedAt === undefined)
         throw cancelledBeforeStart();
-      return said ? stoppedOutcome(how, said) : emptyOutcome(how, elapsed);
+      return outcome ? stoppedOutcome(how, outcome) : emptyOutcome(how, elapsed);
     };
-    if (this.#cancelled) return endedFrom("cancelled");
-    if (said !== undefined && said.status !== "cancelled") {
-      return (await this.#deleteJob()) ? said : endedFrom("cancelled");
+    if (this.#cancelled) return stopped("cancelled");
+    if (outcome !== undefined && outcome.status !== "cancelled") {
+      return (await this.#deleteJob()) ? outcome : stopped("cancelled");
     }
-    const death = await exitCauseOf(
+    const cause = await exitCauseOf(
       () => ({ pod: this.#pod, podGone: this.#podGone, late: this.#timedOut }),
       () => this.#findJob(),
     );
-    if (death.kind === "cancelled") return endedFrom("cancelled");
-    if (death.kind === "lost") throw new Error(death.why);
+    if (cause.kind === "cancelled") return stopped("cancelled");
+    if (cause.kind === "lost") throw new Error(cause.why);
     if (this.#startedAt === undefined)
-      throw new Error(`it ended before the code was handed over: ${death.kind}`);
-    return death.kind === "timeout" ? endedFrom("timeout") : emptyOutcome(death.kind, elapsed);
+      throw new Error(`it ended before the code was handed over: ${cause.kind}`);
+    return cause.kind === "timeout" ? stopped("timeout") : emptyOutcome(cause.kind, elapsed);
   }
 
   /**

@@ -47,6 +47,6 @@ export function emptyOutcome(status: SandboxStatus, durationMs: number): Sandbox
 }
 
 /** Outcome of an execution stopped from outside, with its output so far. */
-export function stoppedOutcome(status: "cancelled" | "timeout", said: SandboxOutcome): SandboxOutcome {
-  return { ...said, status, result: null, error: null, exitCode: null };
+export function stoppedOutcome(status: "cancelled" | "timeout", outcome: SandboxOutcome): SandboxOutcome {
+  return { ...outcome, status, result: null, error: null, exitCode: null };
 }

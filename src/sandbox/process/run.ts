@@ -40,10 +40,10 @@ export class Run {
     this.#frames = new FrameReader(nonce, (bytes) => this.#append(this.#stdout, bytes));
     const { process } = worker;
     process.onStdout = (bytes) => {
-      const told = this.#frames.isComplete;
+      const wasComplete = this.#frames.isComplete;
       this.#frames.add(bytes);
       // The frame comes last. Poll now, since a short run ends before the next interval.
-      if (!told && this.#frames.isComplete) this.#poll();
+      if (!wasComplete && this.#frames.isComplete) this.#poll();
     };
     process.onStderr = (bytes) => this.#append(this.#stderr, bytes);
     this.#last = usageOf(worker.leaf);

@@ -96,8 +96,8 @@ async function launchProblem(line: LaunchLine): Promise<string | undefined> {
   const [command, ...args] = line;
   const process = new GuestProcess([command, ...args.slice(0, run - 1), "--version"]);
   process.endInput();
-  const said = new BoundedText(1_000);
-  process.onStderr = (bytes) => void said.append(bytes);
+  const stderr = new BoundedText(1_000);
+  process.onStderr = (bytes) => void stderr.append(bytes);
   const { code } = await process.closed;
-  return code === 0 ? undefined : said.text().trim() || `ended with code ${code}`;
+  return code === 0 ? undefined : stderr.text().trim() || `ended with code ${code}`;
 }

@@ -88,6 +88,6 @@ function readiness(process: GuestProcess): Promise<"ready"> {
 
 function sentence(language: SandboxLanguage, { code, signal }: Exit, complaint: string): string {
   const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
-  const said = complaint.trim() === "" ? "without output" : `with the output: ${complaint.trim()}`;
-  return `A worker for ${language} ${how} before it was ready, ${said}`;
+  const output = complaint.trim() === "" ? "without output" : `with the output: ${complaint.trim()}`;
+  return `A worker for ${language} ${how} before it was ready, ${output}`;
 }

@@ -148,7 +148,7 @@ function toolFor(models: readonly ChatModel[], inference: ChatModels): Tool {
     run: async (call, { caller: { accountId }, signal, idempotencyKey, progress }) => {
       const { model, messages, temperature } = call;
       const maxTokens = maxTokensOf(call, modelOf(call));
-      const options = { signal, accountId, idempotencyKey, heard: progress && progressReporter(progress) };
+      const options = { signal, accountId, idempotencyKey, onChunk: progress && progressReporter(progress) };
       return resultOf(model, await inference.complete({ model, messages, maxTokens, temperature }, options));
     },
   });

@@ -147,7 +147,7 @@ describe("a lost execution", () => {
     ["its interpreter breaks", troubled],
   ])("is not charged when %s", async (_, play) => {
     await expect(ends(play)).rejects.toMatchObject({ code: "TOOL_FAILED" });
-    expect(cluster.said).toContainEqual(expect.stringContaining("an execution was lost"));
+    expect(cluster.said).toContainEqual(expect.stringContaining("execution lost"));
     await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
   });
 

@@ -56,7 +56,7 @@ describe("sandbox self-test without bubblewrap", { timeout: 180_000 }, () => {
             : "export default await new Promise((go) => setTimeout(go, 300))";
         return await new Run(worker, { ...job, code, timeoutMs: 20_000 }, limits, NEVER).done;
       });
-      await expect(tried).rejects.toThrow(`The wall “${wall}” does not hold`);
+      await expect(tried).rejects.toThrow(`Isolation check “${wall}” failed`);
     },
   );
 

@@ -24,7 +24,7 @@ describe("wheels of the operator", () => {
 
   it("are rejected if they contain machine code", async () => {
     await put("numpy-2.0-cp314-cp314-manylinux_2_17_x86_64.whl");
-    await expect(findWheels(folder)).rejects.toThrow("is no wheel of pure Python");
+    await expect(findWheels(folder)).rejects.toThrow("is not a pure-Python wheel");
   });
 
   it("must match the pinned checksums", async () => {
@@ -37,7 +37,7 @@ describe("wheels of the operator", () => {
     await put("SHA256SUMS", "");
     await expect(findWheels(folder)).rejects.toThrow("is not pinned");
     await put("SHA256SUMS", `${sum("another")}  ${NAME}\n${sum("x")}  gone-1-py3-none-any.whl\n`);
-    await expect(findWheels(folder)).rejects.toThrow("which is not there");
+    await expect(findWheels(folder)).rejects.toThrow("which does not exist");
     await put("SHA256SUMS", "what is this");
     await expect(findWheels(folder)).rejects.toThrow("is not a line as `sha256sum *.whl` writes it");
   });
@@ -47,7 +47,7 @@ describe("wheels of the operator", () => {
     const wheels = await findWheels(folder);
     expect(await readWheels(folder, wheels)).toEqual([Buffer.from("wheel")]);
     await put(NAME, "another");
-    await expect(readWheels(folder, wheels)).rejects.toThrow("was changed while the gateway ran");
+    await expect(readWheels(folder, wheels)).rejects.toThrow("changed while the gateway was running");
   });
 
   it("fail if the folder does not exist", async () => {

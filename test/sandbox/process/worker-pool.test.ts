@@ -90,7 +90,7 @@ describe("worker pool", () => {
     const gone = new AbortController();
     const taking = workers.take(gone.signal);
     gone.abort();
-    await expect(taking).rejects.toThrow("Given up");
+    await expect(taking).rejects.toThrow("Aborted");
     expect((await runOn(await workers.take(NEVER))).result).toBe(1);
   });
 
@@ -117,7 +117,7 @@ describe("worker pool", () => {
     await until(() => workers.idle.length >= 1);
     const ends = workers.idle.map((worker) => worker.process.closed);
     const waits = workers.take(AbortSignal.abort());
-    await expect(waits).rejects.toThrow("Given up");
+    await expect(waits).rejects.toThrow("Aborted");
     await workers.close();
     await Promise.all(ends);
     await expect(workers.take(NEVER)).rejects.toThrow("closed");

@@ -37,12 +37,12 @@ describe("price expression", () => {
   });
 
   it.each<[string, JsonObject, RegExp]>([
-    ["params.n", { n: 0 }, /value is 0, which is no price/],
+    ["params.n", { n: 0 }, /value is 0, which is below 1/],
     ["params.n", { n: -5 }, /value is -5/],
-    ["params.n", { n: 1.5 }, /no whole number/],
+    ["params.n", { n: 1.5 }, /is not an integer/],
     ["params.n * 1.0", { n: 1 }, /no matching overload/],
-    ["params.n", { n: 1e300 }, /no whole number/],
-    ["params.n", { n: "5" }, /no whole number/],
+    ["params.n", { n: 1e300 }, /is not an integer/],
+    ["params.n", { n: "5" }, /is not an integer/],
     ["params.n", {}, /field not found: n/],
     ["params.n / 0", { n: 1 }, /zero/],
     ["params.n * 9223372036854775807", { n: 2 }, /overflow/],
@@ -51,7 +51,7 @@ describe("price expression", () => {
     expect(() => price(text, params, { minimum: 1n })).toThrow(
       expect.objectContaining({
         code: "INVALID_REQUEST",
-        message: expect.stringMatching(/^params: no price/),
+        message: expect.stringMatching(/^params: their price/),
       }),
     );
     expect(() => price(text, params)).toThrow(message);
@@ -62,17 +62,17 @@ describe("price expression", () => {
     const since = performance.now();
     expect(() =>
       price("params.l.all(a, params.l.all(b, params.l.all(c, c >= 0))) ? 1 : 2", { l: list }),
-    ).toThrow(/^params: no price can be computed for them \(took longer than/);
+    ).toThrow(/^params: their price cannot be computed \(took longer than/);
     expect(performance.now() - since).toBeLessThan(20_000);
   });
 
   it.each([
     ["params.n +", /expecting/],
-    ["other + 1", /does not know other, but params alone/],
-    ["params.l.all(x, x > y) ? 1 : 2", /does not know y/],
-    ["now() + params.n", /does not know now\(\)/],
-    ["math.greatest(1, 2)", /does not know greatest\(\), math/],
-    ["{'a': z}.a", /does not know z/],
+    ["other + 1", /uses the unknown names other; only params/],
+    ["params.l.all(x, x > y) ? 1 : 2", /uses the unknown names y/],
+    ["now() + params.n", /uses the unknown names now\(\)/],
+    ["math.greatest(1, 2)", /uses the unknown names greatest\(\), math/],
+    ["{'a': z}.a", /uses the unknown names z/],
   ])("rejects %s at startup", (text, message) => {
     expect(() => new PriceExpression(text, {})).toThrow(message);
   });

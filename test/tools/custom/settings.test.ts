@@ -78,7 +78,7 @@ describe("custom tools in the configuration file", () => {
     [
       "a header that is none",
       { headers_env: { "X Key": "SET" } },
-      "tools[0].headers_env.X Key: is no name of a header",
+      "tools[0].headers_env.X Key: is not a valid header name",
     ],
     [
       "a header of two lines",
@@ -93,7 +93,7 @@ describe("custom tools in the configuration file", () => {
     [
       "an address of this link",
       { network: "any", http: { ...http, server_url: "http://[fe80::1]/" } },
-      "tools[0].http.server_url: no server may be at fe80::1",
+      "tools[0].http.server_url: fe80::1 is not allowed",
     ],
     [
       "a password in an address",
@@ -188,7 +188,7 @@ describe("unusable documents", () => {
   const post = (more: object) => openapi({ "/a": { post: operation("op", more) } }, server);
 
   it.each<[string, object | string, RegExp]>([
-    ["no document", "nothing: here", /api\.json is no OpenAPI document of version 3\.0 or 3\.1/],
+    ["no document", "nothing: here", /api\.json is not an OpenAPI document of version 3\.0 or 3\.1/],
     ["not YAML", "{", /api\.json cannot be read as JSON or YAML/],
     ["another version", { openapi: "2.0", paths: {} }, /version 3\.0 or 3\.1/],
     [
@@ -226,7 +226,7 @@ describe("unusable documents", () => {
     [
       "with a server inside",
       openapi({ "/a": { get: operation("op") } }, { servers: [{ url: "http://10.0.0.1" }] }),
-      /names the server 10\.0\.0\.1, where no connection is made/,
+      /names the server 10\.0\.0\.1, which is blocked/,
     ],
     [
       "with a path that lacks a parameter",
@@ -241,7 +241,7 @@ describe("unusable documents", () => {
     [
       "with a body of a GET",
       openapi({ "/a": { get: operation("op", { requestBody: { required: true, content: {} } }) } }, server),
-      /wants a body with GET/,
+      /requires a body with GET/,
     ],
     [
       "with a parameter that no schema can name",
@@ -251,12 +251,12 @@ describe("unusable documents", () => {
     [
       "with parts elsewhere",
       post({ parameters: [{ name: "x", in: "query", schema: { $ref: "other.yaml#/x" } }] }),
-      /leads out of the document/,
+      /points outside the document/,
     ],
     [
       "with parts nowhere",
       post({ parameters: [{ name: "x", in: "query", schema: { $ref: "#/components/schemas/X" } }] }),
-      /leads to nothing/,
+      /does not exist/,
     ],
   ])("has no operation to offer: %s", (_, root, problem) => {
     const plan = () =>
@@ -270,7 +270,7 @@ describe("unusable documents", () => {
     await expect(startWith("{", { price: { expression: "other" } })).rejects.toMatchObject({
       problems: [
         expect.stringMatching(/^tools\[0\]\.http\.openapi: /),
-        expect.stringMatching(/^tools\[0\]\.price\.expression: does not know other/),
+        expect.stringMatching(/^tools\[0\]\.price\.expression: uses the unknown names other/),
       ],
     });
   });

@@ -206,8 +206,8 @@ describe("custom tools", () => {
       { city: "x", days: 9, more: 1 },
       /params\.city: must have at least 2 characters; params\.days: must be at most 5/,
     ],
-    [{ city: "..", days: 1 }, /^params\.city: must not be \. or \.\./],
-    [{ city: "../admin" }, /^params\.city: must not hold slashes/],
+    [{ city: "..", days: 1 }, /^params\.city: must not form a \. or \.\./],
+    [{ city: "../admin" }, /^params\.city: must not contain slashes/],
   ])("reject %j before any quote or request", async (params, message) => {
     const { status, body } = await world.call(await world.agent(), "weather", params);
     expect([status, body.code]).toEqual([400, "INVALID_REQUEST"]);
@@ -236,7 +236,7 @@ describe("custom tools", () => {
       body: { code: "UNAVAILABLE", retry_after_seconds: 9 },
     });
     party.answer = (response) => json(response, 200, { your_key: KEY });
-    expect((await again()).body.message).toMatch(/repeats what was meant for it alone/);
+    expect((await again()).body.message).toMatch(/repeats a secret header/);
     expect(await balanceOf(agent)).toBe("0.001000");
     party.answer = (response) => json(response, 200, { celsius: 3 });
     expect(await again()).toMatchObject({ status: 200, body: { receipt: { debited_usdc_microusd: 150 } } });

@@ -20,25 +20,25 @@ export interface PodTask {
 export async function serveJob(
   engine: SandboxEngine,
   { job, nonce, command }: PodTask,
-  say: (line: string) => Promise<void>,
+  write: (line: string) => Promise<void>,
 ): Promise<void> {
-  let told = 0;
-  const begun = async () => {
-    await say(startedLine(nonce));
-    told = 1;
+  let nextLine = 0;
+  const reportStart = async () => {
+    await write(startedLine(nonce));
+    nextLine = 1;
   };
   const run = async (): Promise<PodResult> => {
     const { done } = await engine.start(job, new AbortController().signal);
-    await begun();
+    await reportStart();
     return { outcome: await done };
   };
   const probe = async (): Promise<PodResult> => {
     await engine.health(AbortSignal.timeout(HEALTH_MS));
-    await begun();
+    await reportStart();
     return probed(await engine.capabilities(), await reachableTargets(JSON.parse(job.code)));
   };
   const result = await (command === "probe" ? probe() : run()).catch(failed);
-  for (const line of resultLines(nonce, told, result)) await say(line);
+  for (const line of resultLines(nonce, nextLine, result)) await write(line);
 }
 
 function failed(error: unknown): PodResult {

@@ -1,4 +1,4 @@
-// The worker for JavaScript and TypeScript: waits for one module, runs it, and ends with it.
+// Worker for JavaScript and TypeScript: runs one module.
 /* global Deno */
 import { ending, errorOf, readJson, ready } from "./wire.mjs";
 
@@ -9,18 +9,18 @@ const queue = queueMicrotask;
 
 const moduleUrl = (code) => createObjectURL(new Blob([code], { type: "application/typescript" }));
 
-// The first module that is loaded brings the transpiler along.
+// Loads the transpiler before the job arrives.
 await import(moduleUrl("export default 1 as number;"));
 ready();
 const { code, nonce } = readJson();
-const tell = ending(nonce);
+const sendResult = ending(nonce);
 const url = moduleUrl(code);
 
 let result;
 let error = null;
 let settled = false;
 
-/** Stack lines in the guest's words: its file is main.ts, and this one is nobody's business. */
+/** Stack with the guest's file as main.ts, without lines of this file. */
 const stackOf = (thrown) => {
   try {
     const lines = `${thrown.stack ?? ""}`.replaceAll(url, "main.ts").split("\n");
@@ -30,7 +30,7 @@ const stackOf = (thrown) => {
   }
 };
 
-/** The name and the message; Deno calls text that is no module a TypeError. */
+/** Deno reports syntax errors as TypeError. */
 const named = ({ name, message }) => {
   const text = `${message}`.replaceAll(url, "main.ts");
   return text.startsWith("SyntaxError: ") ? { name: "SyntaxError", text: text.slice(13) } : { name, text };
@@ -53,7 +53,7 @@ const fail = (thrown) => {
   exit(1);
 };
 
-/** Ends the run for an error that nobody caught, unless the guest's own listener says that it has. */
+/** Fails the run on an uncaught error unless the guest's own listener handles it. */
 const uncaught = (reasonOf) => (event) => {
   let handled = false;
   event.preventDefault();
@@ -71,7 +71,7 @@ addEventListener(
   uncaught((event) => event.reason),
 );
 
-/** The module is over when nothing is left to wait for, or when it says so itself. */
+/** The module ends when the event loop is empty or when it exits. */
 const NEVER = errorOf("Error", "The module waits at its top level for a promise that never settles.", "");
 let idle = false;
 addEventListener("beforeunload", () => (idle = true));
@@ -80,7 +80,7 @@ addEventListener("unload", () => {
     error = NEVER;
     Deno.exitCode = 1;
   }
-  tell(result, error);
+  sendResult(result, error);
 });
 
 const jsonOf = (value) => {
@@ -91,7 +91,7 @@ const jsonOf = (value) => {
   }
 };
 
-// Not at the top level: a worker that waits there could not be told from a guest that never ends.
+// Not awaited at the top level: that would look like a guest whose promise never settles.
 async function runModule() {
   try {
     const value = await (await import(url)).default;

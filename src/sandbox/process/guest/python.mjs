@@ -1,4 +1,4 @@
-// The worker for Python: starts an interpreter, gives up what it needed for that, waits for one program, runs it, and ends with it.
+// Worker for Python: starts an interpreter, revokes its own permissions, and runs one program.
 /* global Deno */
 import { ending, errorOf, readBytes, readJson, ready, writeBytes } from "./wire.mjs";
 
@@ -9,9 +9,9 @@ const { loadPyodide } = await import(`file://${folder}/pyodide.mjs`);
 const options = { indexURL: `${folder}/`, env: { LANG: "C.UTF-8" } };
 
 if (make) {
-  // The memory of an interpreter that has started: others begin where this one is, in a tenth of the time.
+  // Makes a memory snapshot, from which other workers start ten times faster.
   const python = await loadPyodide({ ...options, _makeSnapshot: true });
-  // Those that programs import most: they cost nothing later.
+  // Preloads the most frequent imports.
   python.runPython(`
 import asyncio, base64, collections, csv, dataclasses, datetime, decimal, enum, functools, hashlib, heapq, io, itertools, json, linecache
 import math, operator, os, random, re, statistics, string, sys, textwrap, time, traceback, typing, uuid
@@ -37,7 +37,7 @@ python.setStdin({ read: (buffer) => readSync(buffer) ?? 0, isatty: false });
 python.setStdout({ write: writerTo(Deno.stdout), isatty: false });
 python.setStderr({ write: writerTo(Deno.stderr), isatty: false });
 
-/** Runs the guest's text as __main__; says what came of it in JSON. */
+/** Runs the program as __main__ and returns its result as JSON. */
 const execute = python.runPython(`
 async def execute(source, namespace=None):
     import json, linecache, sys, traceback
@@ -47,21 +47,21 @@ async def execute(source, namespace=None):
     import __main__
     if namespace is None:
         namespace = __main__.__dict__
-    told = {"result": None, "error": None, "code": 0}
+    report = {"result": None, "error": None, "code": 0}
     try:
         value = await eval_code_async(source, globals=namespace, filename=name)
         try:
-            told["result"] = json.dumps(value, allow_nan=False)
+            report["result"] = json.dumps(value, allow_nan=False)
         except BaseException:
             pass
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
-            told["code"] = (end.code or 0) & 255
+            report["code"] = (end.code or 0) & 255
         else:
             print(end.code, file=sys.stderr)
-            told["code"] = 1
+            report["code"] = 1
     except BaseException as error:
-        told["code"] = 1
+        report["code"] = 1
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename != name:
             trace = trace.tb_next
@@ -73,13 +73,13 @@ async def execute(source, namespace=None):
             value = str(error)
         except BaseException:
             value = ""
-        told["error"] = [type(error).__name__, value, text[-16384:]]
+        report["error"] = [type(error).__name__, value, text[-16384:]]
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except BaseException:
             pass
-    return json.dumps(told)
+    return json.dumps(report)
 
 import sys
 sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
@@ -89,7 +89,7 @@ del sys, json, linecache, traceback, pyodide, __main__
 globals().pop("execute")
 `);
 
-// What a first program needs is compiled when it is first used: here, and not while somebody waits. An image holds the state of random, too.
+// Warms up the interpreter before a job arrives, and reseeds random, whose state the snapshot contains.
 const warmUp = python.runPython(`
 def warm_up():
     import random
@@ -114,17 +114,17 @@ for (const path of [undefined, folder, `${folder}/python_stdlib.zip`]) {
 ready();
 
 const { code, nonce } = readJson();
-const tell = ending(nonce);
+const sendResult = ending(nonce);
 const { parse } = JSON;
 
-// An interpreter that ends itself (os._exit), or meets a wall in the middle of a system call, never answers: then nothing is left to do.
+// An interpreter that exits (os._exit) or fails inside a system call never returns.
 addEventListener("unload", () => {
-  if (tell(undefined, errorOf("InterpreterEnded", "The code ended its own interpreter.", "")))
+  if (sendResult(undefined, errorOf("InterpreterEnded", "The code ended its own interpreter.", "")))
     Deno.exitCode ||= 1;
 });
 
 const lost = (thrown) => {
-  tell(undefined, errorOf(thrown?.name ?? "Error", thrown?.message ?? thrown, ""));
+  sendResult(undefined, errorOf(thrown?.name ?? "Error", thrown?.message ?? thrown, ""));
   exit(thrown?.status || 1);
 };
 addEventListener("unhandledrejection", (event) => {
@@ -134,12 +134,12 @@ addEventListener("unhandledrejection", (event) => {
 
 async function runProgram() {
   try {
-    const told = parse(await execute(code));
-    tell(
-      told.result ?? undefined,
-      told.error === null ? null : errorOf(told.error[0], told.error[1], told.error[2]),
+    const report = parse(await execute(code));
+    sendResult(
+      report.result ?? undefined,
+      report.error === null ? null : errorOf(report.error[0], report.error[1], report.error[2]),
     );
-    exit(told.code);
+    exit(report.code);
   } catch (thrown) {
     lost(thrown);
   }

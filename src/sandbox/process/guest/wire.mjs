@@ -1,10 +1,10 @@
-// How a worker and the host speak. In: frames on stdin, each eight hexadecimal digits of length and then that many bytes; what follows the
-// job's frame is the guest's own standard input. Out: the guest's output, and in the end one frame on stdout, which starts with NUL and the
-// job's nonce. Everything that is used after the guest has begun is taken hold of here, before it could be replaced.
+// Protocol between worker and host. stdin: frames of eight hexadecimal digits of length and that many bytes,
+// then the guest's own input. stdout: guest output, and at the end one frame that starts with NUL and the nonce.
+// Binds every function used after the guest has started, since guest code may replace the originals.
 /* global Deno, process */
 /* oxlint-disable typescript/unbound-method -- taken from their prototypes on purpose, and bound by `uncurried` */
 const { parse, stringify } = JSON;
-/** A method as a function of its receiver, which no change of a prototype reaches. */
+/** Turns a method into a function of its receiver, unaffected by later prototype changes. */
 const uncurried = Function.prototype.bind.bind(Function.prototype.call);
 const slice = uncurried(String.prototype.slice);
 const padStart = uncurried(String.prototype.padStart);
@@ -21,7 +21,7 @@ const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
 
 /* oxlint-disable no-underscore-dangle -- the names are Node's */
-// Deno 2.9 reads the file that Node's loaders are given as an ES module without checking the read permission.
+// Deno 2.9 does not check the read permission in Node's module loaders.
 const { Module } = process.getBuiltinModule("node:module");
 const refuse = () => {
   throw new Deno.errors.NotCapable("Requires read access: the sandbox loads no files.");
@@ -29,9 +29,8 @@ const refuse = () => {
 for (const extension of Object.keys(Module._extensions)) Module._extensions[extension] = refuse;
 Module.prototype._compile = refuse;
 
-/** The longest JSON of a result, bytes. */
 const MAX_RESULT_BYTES = 262_144;
-/** The longest text of an error, UTF-16 units. */
+/** UTF-16 units. */
 const MAX_ERROR_LENGTH = 16_384;
 
 function readExactly(length) {
@@ -39,19 +38,18 @@ function readExactly(length) {
   let filled = 0;
   while (filled < length) {
     const count = readSync(bytes.subarray(filled));
-    // The host is gone, or has no use for this worker any more.
+    // The host closed the pipe.
     if (count === null) Deno.exit(0);
     filled += count;
   }
   return bytes;
 }
 
-/** The next frame from the host, as bytes. */
+/** Reads the next frame from the host. */
 export function readBytes() {
   return readExactly(Number.parseInt(decode(readExactly(8)), 16));
 }
 
-/** The next frame from the host, as JSON. */
 export function readJson() {
   return parse(decode(readBytes()));
 }
@@ -61,13 +59,13 @@ function writeAll(bytes) {
   while (written < lengthOf(bytes)) written += writeSync(subarray(bytes, written));
 }
 
-/** A frame of bytes for the host. */
+/** Writes a frame for the host. */
 export function writeBytes(bytes) {
   writeAll(encode(bytes.length.toString(16).padStart(8, "0")));
   writeAll(bytes);
 }
 
-/** Tells the host that a job may come. */
+/** Signals that the worker can take a job. */
 export function ready() {
   writeAll(encode("\0ready\0"));
 }
@@ -80,22 +78,22 @@ const cut = (value) => {
   }
 };
 
-/** An error as the host is told of it. */
+/** Returns an error in the form of the protocol. */
 export function errorOf(name, value, traceback) {
   return { name: cut(name), value: cut(value), traceback: cut(traceback) };
 }
 
-/** The JSON of an error, its texts one by one: an object would be asked for a toJSON that the guest may have given to all. */
+/** Serialises the texts one by one: stringify on an object would call a toJSON planted by the guest. */
 const errorJson = ({ name, value, traceback }) =>
   `{"name":${stringify(name)},"value":${stringify(value)},"traceback":${stringify(traceback)}}`;
 
-/** What the worker tells the host when the guest is done, once: false when it was told already. */
+/** Returns a function that sends the result once. It returns false if already sent. */
 export function ending(nonce) {
-  let told = false;
+  let sent = false;
   /** @param {string | undefined} result JSON @param {object | null} error */
   return (result, error) => {
-    if (told) return false;
-    told = true;
+    if (sent) return false;
+    sent = true;
     const json = result ?? "null";
     const tooLarge = lengthOf(encode(json)) > MAX_RESULT_BYTES;
     const body = `{"result":${tooLarge ? "null" : json},"tooLarge":${tooLarge},"error":${error === null ? "null" : errorJson(error)}}`;

@@ -38,8 +38,8 @@ async function inThread(root: JsonObject): Promise<void> {
     LIMIT_MS,
   );
   try {
-    const told = answer.parse(await promise);
-    if ("problem" in told) throw new Error(told.problem);
+    const verdict = answer.parse(await promise);
+    if ("problem" in verdict) throw new Error(verdict.problem);
   } finally {
     clearTimeout(overdue);
     await worker.terminate();

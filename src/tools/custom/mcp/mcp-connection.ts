@@ -101,8 +101,8 @@ export class McpConnection {
 
   /** Ends the session on the server, with a short time limit. */
   async #closeNow(): Promise<void> {
-    const told = this.#transport.terminateSession().catch(() => {});
-    await Promise.race([told, wait(SESSION_END_TIMEOUT_MS, undefined, { ref: false })]);
+    const ended = this.#transport.terminateSession().catch(() => {});
+    await Promise.race([ended, wait(SESSION_END_TIMEOUT_MS, undefined, { ref: false })]);
     await this.#client.close().catch(() => {});
   }
 }

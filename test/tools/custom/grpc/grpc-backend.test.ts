@@ -103,7 +103,7 @@ describe("gRPC backend", () => {
     it("requires a descriptor set if the server has no reflection", async () => {
       const { port } = await another({ reflection: "none" });
       const backend = open("Echo", { section: { address: `127.0.0.1:${port}` } });
-      await expect(backend.describe(never)).rejects.toThrow("name a file in descriptor_set");
+      await expect(backend.describe(never)).rejects.toThrow("set descriptor_set instead");
     });
 
     it("names imports missing from a descriptor set", async () => {
@@ -124,7 +124,7 @@ describe("gRPC backend", () => {
       const text = path.join(folder, "text.binpb");
       await writeFile(text, "message X {}");
       await expect(open("Echo", { section: { descriptor_set: text } }).describe(never)).rejects.toThrow(
-        "is no google.protobuf.FileDescriptorSet",
+        "is not a binary google.protobuf.FileDescriptorSet",
       );
       await expect(open("Echo", { section: { descriptor_set: `${text}x` } }).describe(never)).rejects.toThrow(
         "cannot be read",
@@ -133,7 +133,7 @@ describe("gRPC backend", () => {
 
     it("stops describing at the time limit", async () => {
       const backend = open("Echo", { section: { address: "127.0.0.1:1" } });
-      await expect(backend.describe(AbortSignal.timeout(20))).rejects.toThrow("did not describe itself");
+      await expect(backend.describe(AbortSignal.timeout(20))).rejects.toThrow("failed to describe itself");
     });
   });
 

@@ -125,8 +125,8 @@ describe("failing HTTP servers", () => {
     [401, /refused the operator's credentials/],
     [404, /refused the call \(HTTP 404\)/],
     [500, /failed \(HTTP 500\)/],
-    [302, /redirects elsewhere, which is not followed/],
-    [307, /redirects elsewhere/],
+    [302, /redirects, which is not followed/],
+    [307, /redirects/],
   ])("reports HTTP %s as TOOL_FAILED without the server's words", async (status, message) => {
     const answer = call((response) =>
       json(response, status, { secret_detail: "internal" }, { Location: `${party.url}/admin` }),
@@ -153,7 +153,7 @@ describe("failing HTTP servers", () => {
     [
       "answers with a page instead of JSON",
       (r) => r.setHeader("Content-Type", "text/html").end("<p>"),
-      /another kind of content/,
+      /an undocumented content type/,
     ],
     [
       "answers with JSON that is none",
@@ -250,7 +250,7 @@ describe("failing HTTP servers", () => {
       );
       await expect(failure).rejects.toMatchObject({
         code: "TOOL_FAILED",
-        message: /repeats what was meant for it alone/,
+        message: /repeats a secret header/,
       });
       expect(party.received.at(-1)?.headers.authorization).toBe(`Bearer ${token}`);
       await expect(failure).rejects.not.toThrow(token);
@@ -332,7 +332,7 @@ describe("addresses of HTTP servers", () => {
 
   it.each(INSIDE)("reports a document that names %s", async (url) => {
     const backend = backendOf(file, "", { http: { openapi: file, operation_id: url }, allow_hosts: [] });
-    await expect(backend).rejects.toThrow(/names the server .* where no connection is made/);
+    await expect(backend).rejects.toThrow(/names the server .* which is blocked/);
   });
 });
 

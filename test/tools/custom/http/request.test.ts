@@ -172,7 +172,7 @@ describe("parameter values", () => {
 
   it("rejects nested values and lone surrogates in a query", () => {
     expect(() => queryUrl({}, { color: [[1]] })).toThrow(
-      /^params\.color: must hold texts, numbers and booleans only/,
+      /^params\.color: must contain only strings, numbers and booleans/,
     );
     expect(() => queryUrl({}, { color: { a: { b: 1 } } })).toThrow(/^params\.color/);
     expect(() => queryUrl({}, { color: "\ud800" })).toThrow(/^params\.color: must be well-formed/);
