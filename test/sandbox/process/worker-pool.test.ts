@@ -120,6 +120,6 @@ describe("worker pool", () => {
     await expect(waits).rejects.toThrow("Aborted");
     await workers.close();
     await Promise.all(ends);
-    await expect(workers.take(NEVER)).rejects.toThrow("closed");
+    await expect(workers.take(NEVER)).rejects.toThrow("shutting down");
   });
 });
