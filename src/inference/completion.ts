@@ -108,8 +108,7 @@ export class Completion {
    * @throws ModelServerError if there is nothing to sell
    */
   result(cutBy: string | null = null): ChatCompletion {
-    if (!this.delivers)
-      throw unusable("the model returned no text", undefined, { verdict: "served" });
+    if (!this.delivers) throw unusable("the model returned no text", undefined, { verdict: "served" });
     // A refusal in words is an answer, whichever field the server puts it in.
     const content = (this.#content === "" ? this.#refusal : this.#content).toWellFormed();
     return { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };

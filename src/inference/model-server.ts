@@ -42,10 +42,7 @@ export class ModelServer {
       const { models, belowCost: tooCheap } = offersOf(listed, this.settings);
       if (listed.length === 0) throw new RangeError("the server lists no models");
       if (this.#models === undefined || this.#models.length !== models.length)
-        this.#log.info(
-          { models: models.length, belowCost: tooCheap },
-          "inference models loaded",
-        );
+        this.#log.info({ models: models.length, belowCost: tooCheap }, "inference models loaded");
       this.#models = models;
       return true;
     } catch (error) {
@@ -98,8 +95,7 @@ export class ModelServer {
       case "broken": {
         const opens =
           verdict === "broken" ? this.#breaker.failed(accountId) : this.#breaker.unreachable(accountId);
-        if (opens)
-          this.#log.warn({ err: error }, "inference upstream failed; circuit breaker opened");
+        if (opens) this.#log.warn({ err: error }, "inference upstream failed; circuit breaker opened");
         return;
       }
       case "busy":

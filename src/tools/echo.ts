@@ -10,8 +10,7 @@ const params = z.strictObject({
 export function echo(): Tool {
   return defineTool({
     name: "echo",
-    description:
-      "Returns the message unchanged, to test the API key and the request format. Free.",
+    description: "Returns the message unchanged, to test the API key and the request format. Free.",
     scope: undefined,
     annotations: { readOnlyHint: true, openWorldHint: false },
     params,

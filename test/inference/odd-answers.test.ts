@@ -102,12 +102,9 @@ describe("answers of a model server", () => {
     ["dripping", expect.stringMatching(/^Foo+$/), "timeout"],
     ["too-long", "x".repeat(2 * 1024 * 1024), "length"],
     ["counted-then-cut", "Fo", "connection_lost"],
-  ])(
-    "delivers a partial answer with its finish reason: %s",
-    async (model, content, finishReason) => {
-      await expect(ask(model, { timeoutMs: 1_000 })).resolves.toMatchObject({ content, finishReason });
-    },
-  );
+  ])("delivers a partial answer with its finish reason: %s", async (model, content, finishReason) => {
+    await expect(ask(model, { timeoutMs: 1_000 })).resolves.toMatchObject({ content, finishReason });
+  });
 
   it("withholds an answer that a time limit cuts inside the key", async () => {
     expect(await failure(ask("stalls-in-key"))).toMatchObject({ verdict: "unknown", worked: true });
@@ -194,19 +191,16 @@ describe("invalid answers", () => {
     expect(error.message).toContain("did not answer within 0.25 s");
   });
 
-  it.each(["stall", "silent"])(
-    "aborts the request when the caller cancels: %s",
-    async (model) => {
-      const { hungUp } = await server.seen();
-      const gone = new AbortController();
-      const asking = failure(ask(model, { stallTimeoutMs: 60_000 }, gone.signal));
-      const before = await server.asked(model);
-      await expect.poll(() => server.asked(model)).toBeGreaterThanOrEqual(Math.max(1, before));
-      gone.abort();
-      expect(await asking).toMatchObject({ code: "UNAVAILABLE", verdict: "unknown", canFailOver: false });
-      await expect.poll(async () => (await server.seen()).hungUp).toBeGreaterThan(hungUp);
-    },
-  );
+  it.each(["stall", "silent"])("aborts the request when the caller cancels: %s", async (model) => {
+    const { hungUp } = await server.seen();
+    const gone = new AbortController();
+    const asking = failure(ask(model, { stallTimeoutMs: 60_000 }, gone.signal));
+    const before = await server.asked(model);
+    await expect.poll(() => server.asked(model)).toBeGreaterThanOrEqual(Math.max(1, before));
+    gone.abort();
+    expect(await asking).toMatchObject({ code: "UNAVAILABLE", verdict: "unknown", canFailOver: false });
+    await expect.poll(async () => (await server.seen()).hungUp).toBeGreaterThan(hungUp);
+  });
 
   it("leaves no sockets or timers after two hundred cancelled calls", async () => {
     const upstream = new Upstream(settingsFor(server.baseUrl));

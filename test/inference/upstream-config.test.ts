@@ -126,7 +126,11 @@ describe("inference section of the configuration", () => {
       "k",
       "inference.upstreams[0]: the URL must not have a query or fragment",
     ],
-    ["https://a.example/v1#query-secret", "k", "inference.upstreams[0]: the URL must not have a query or fragment"],
+    [
+      "https://a.example/v1#query-secret",
+      "k",
+      "inference.upstreams[0]: the URL must not have a query or fragment",
+    ],
     [
       "https://a.example/v1",
       "query-secret\nx",

@@ -9,7 +9,7 @@ export const SANDBOX: readonly Mutant[] = [
     find: 'DENO_WEBGPU_BACKEND: "none",',
     replace: "",
     tests: ["test/sandbox/process/launch-line.test.ts"],
-    only: "the line that starts",
+    only: "launch line of a worker",
   },
   {
     name: "sandbox-loaders",

@@ -53,7 +53,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
     find: 'if (late || stalled) return "timeout";',
     replace: "",
     tests: INFERENCE,
-    only: "is delivered as far as it came",
+    only: "delivers a partial answer",
   },
   {
     name: "deep-answer-delivered",

@@ -68,21 +68,18 @@ describe.each(isolations())("corpus of attacks, isolation $isolation", ({ isolat
     expect(judge(one, await run(one), host, LIMITS)).toEqual([]);
   });
 
-  describe.each(partsOf(shared))(
-    "Python snippets in one interpreter, part $part",
-    ({ snippets }) => {
-      let outcome: SandboxOutcome;
-      beforeAll(async () => {
-        const program = await programOf(snippets, host.told);
-        outcome = await outcomeOf(engine, job(program, "python", { timeoutMs: DEFAULT_TIMEOUT_MS }));
-      }, 300_000);
+  describe.each(partsOf(shared))("Python snippets in one interpreter, part $part", ({ snippets }) => {
+    let outcome: SandboxOutcome;
+    beforeAll(async () => {
+      const program = await programOf(snippets, host.told);
+      outcome = await outcomeOf(engine, job(program, "python", { timeoutMs: DEFAULT_TIMEOUT_MS }));
+    }, 300_000);
 
-      it.for(snippets)("$name attacks $attacks", (one, { skip }) => {
-        skip(one.namespaces === true && isolation === "process", NAMESPACES);
-        expect(judge(one, shareOf(one, outcome), host, LIMITS)).toEqual([]);
-      });
-    },
-  );
+    it.for(snippets)("$name attacks $attacks", (one, { skip }) => {
+      skip(one.namespaces === true && isolation === "process", NAMESPACES);
+      expect(judge(one, shareOf(one, outcome), host, LIMITS)).toEqual([]);
+    });
+  });
 
   it.concurrent.for(whole ? PAIRS : PAIRS.slice(0, 1))(
     "keeps nothing one run leaves for the next ($plants.language)",

@@ -42,7 +42,9 @@ export class ApiFailure extends Error {
 
 export function failureOf(status: number, body: string, retryAfter: string | undefined): ApiFailure {
   const reported = statusSchema.safeParse(jsonOf(body)).data;
-  const seconds = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) : reported?.details?.retryAfterSeconds;
+  const seconds = /^\d{1,6}$/.test(retryAfter ?? "")
+    ? Number(retryAfter)
+    : reported?.details?.retryAfterSeconds;
   const text = reported?.message ?? body.slice(0, 300);
   return new ApiFailure(`the cluster's API server answered ${status}: ${text}`, {
     status,

@@ -114,7 +114,8 @@ export class ProcessEngine implements SandboxEngine {
 
   async start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution> {
     if (this.#closed) throw new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.");
-    if (this.#active.has(job.runId)) throw new ToolgateError("UNAVAILABLE", "This execution is already running.");
+    if (this.#active.has(job.runId))
+      throw new ToolgateError("UNAVAILABLE", "This execution is already running.");
     const active: Active = { abort: new AbortController(), run: undefined };
     this.#active.set(job.runId, active);
     try {

@@ -37,11 +37,7 @@ export class PythonStarter {
         return await Worker.start({ ...start, input: inputOf(folder, wheels, image) });
       } catch (error) {
         if (start.signal.aborted) throw error;
-        this.#failed(
-          made,
-          error,
-          "Python worker failed to start from its memory image; starting without it",
-        );
+        this.#failed(made, error, "Python worker failed to start from its memory image; starting without it");
       }
     }
     return await Worker.start({ ...start, input: inputOf(folder, wheels, undefined) });

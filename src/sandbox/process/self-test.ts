@@ -79,11 +79,7 @@ async function tryParentDeath({
 }: SelfTest): Promise<string | undefined> {
   if (await diesWithParent(line, afterlifeMs)) return undefined;
   const advice = "Install bubblewrap, or util-linux with a setpriv that knows --pdeathsig.";
-  return failure(
-    "guests end with the gateway",
-    "a worker kept running after its parent was killed",
-    advice,
-  );
+  return failure("guests end with the gateway", "a worker kept running after its parent was killed", advice);
 }
 
 /** Opens a port on this machine that no guest may reach. */

@@ -29,10 +29,7 @@ export async function describeUntilKnown(
       return;
     } catch (error) {
       if (signal.aborted) return;
-      log.warn(
-        { tool: tool.name, err: error, retryInMs: pauseMs },
-        "custom tool could not be described",
-      );
+      log.warn({ tool: tool.name, err: error, retryInMs: pauseMs }, "custom tool could not be described");
     }
     // Rejects on abort, which the loop condition handles.
     await wait(pauseMs, undefined, { signal }).catch(() => {});

@@ -91,8 +91,7 @@ function headersOf(
   const headers: Record<string, string> = {};
   for (const [header, variable] of Object.entries(headers_env)) {
     const value = env[variable] ?? "";
-    const unfit =
-      grpc && !isTextMetadata(header) ? "is not a valid name of gRPC text metadata" : undefined;
+    const unfit = grpc && !isTextMetadata(header) ? "is not a valid name of gRPC text metadata" : undefined;
     const problem = headerProblem(header, variable, value) ?? unfit;
     if (problem === undefined) headers[header] = value;
     else problems.push(`${at}.headers_env.${header}: ${problem}`);
@@ -106,7 +105,9 @@ function addressProblems(at: string, entry: CustomToolSection, guard: Guard): st
     const { username, password, hostname } = url;
     const problems: string[] = [];
     if (username !== "" || password !== "")
-      problems.push(`${at}.${member}: must not contain a user name or password; put secrets into headers_env`);
+      problems.push(
+        `${at}.${member}: must not contain a user name or password; put secrets into headers_env`,
+      );
     const host = hostOf(hostname);
     if (isIP(host) !== 0 && !mayConnect(host, networkFor(guard, host)))
       problems.push(

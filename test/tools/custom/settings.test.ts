@@ -45,11 +45,7 @@ describe("custom tools in the configuration file", () => {
       { name: "Wetter" },
       "tools[0].name: must be 1 to 64 characters of a-z, 0-9 and _, and begin with a letter",
     ],
-    [
-      "nothing behind it",
-      { http: undefined },
-      "tools[0]: must have exactly one of http, grpc and mcp",
-    ],
+    ["nothing behind it", { http: undefined }, "tools[0]: must have exactly one of http, grpc and mcp"],
     [
       "two things behind it",
       { mcp: { url: "https://m.example", tool: "x" } },
@@ -218,11 +214,7 @@ describe("unusable documents", () => {
       openapi({ "/a": { get: operation("op"), post: operation("op") } }, server),
       /has the operation op twice/,
     ],
-    [
-      "without a server",
-      openapi({ "/a": { get: operation("op") } }),
-      /names no server URL; set server_url/,
-    ],
+    ["without a server", openapi({ "/a": { get: operation("op") } }), /names no server URL; set server_url/],
     [
       "with a server inside",
       openapi({ "/a": { get: operation("op") } }, { servers: [{ url: "http://10.0.0.1" }] }),

@@ -158,29 +158,32 @@ describe("custom tools", () => {
   });
 
   const sold = DOORS.filter(([name]) => name === "HTTP/JSON" || name === "gRPC, from grpc-js");
-  it.each([...sold, ["MCP", mcpDoor] as const])("are charged over %s, with a receipt", async (_, openDoor) => {
-    const door = openDoor(world.gateway);
-    const agent = await world.agent({ balance: 1_000n });
-    const body = { tool: "weather", params: { city: "Bad Ems", days: 2 } satisfies JsonObject };
-    const call: Call = {
-      method: ToolService.method.callTool,
-      request: body,
-      path: "/v1/mcp/tools/call",
-      body,
-    };
-    const outcome = await door.call(call, { Authorization: `Bearer ${agent.apiKey}` });
-    door.close();
-    expect(JSON.stringify(outcome)).toContain('"result":{"celsius":21}');
-    expect(JSON.stringify(outcome)).toContain('"debited_usdc_microusd":200');
-    expect(await balanceOf(agent)).toBe("0.000800");
-    expect(calls()).toEqual([
-      expect.objectContaining({
-        method: "GET",
-        url: "/weather/Bad%20Ems?days=2",
-        headers: expect.objectContaining({ "x-api-key": KEY }),
-      }),
-    ]);
-  });
+  it.each([...sold, ["MCP", mcpDoor] as const])(
+    "are charged over %s, with a receipt",
+    async (_, openDoor) => {
+      const door = openDoor(world.gateway);
+      const agent = await world.agent({ balance: 1_000n });
+      const body = { tool: "weather", params: { city: "Bad Ems", days: 2 } satisfies JsonObject };
+      const call: Call = {
+        method: ToolService.method.callTool,
+        request: body,
+        path: "/v1/mcp/tools/call",
+        body,
+      };
+      const outcome = await door.call(call, { Authorization: `Bearer ${agent.apiKey}` });
+      door.close();
+      expect(JSON.stringify(outcome)).toContain('"result":{"celsius":21}');
+      expect(JSON.stringify(outcome)).toContain('"debited_usdc_microusd":200');
+      expect(await balanceOf(agent)).toBe("0.000800");
+      expect(calls()).toEqual([
+        expect.objectContaining({
+          method: "GET",
+          url: "/weather/Bad%20Ems?days=2",
+          headers: expect.objectContaining({ "x-api-key": KEY }),
+        }),
+      ]);
+    },
+  );
 
   it("are charged by an on-chain payment at the price of their expression", async () => {
     const agent = await world.agent();

@@ -250,7 +250,9 @@ describe("executions of one account", () => {
     expect(refused).toHaveLength(8);
     for (const { body, headers } of refused) {
       expect(body).toMatchObject({ code: "RATE_LIMITED", retry_after_seconds: 1 });
-      expect(body.message).toMatch(/^2 executions of this account are running, the maximum is 2; .* nothing was charged/);
+      expect(body.message).toMatch(
+        /^2 executions of this account are running, the maximum is 2; .* nothing was charged/,
+      );
       expect(headers.get("retry-after")).toBe("1");
     }
     expect(all.filter(({ status }) => status === 200).map(({ body }) => body.result.status)).toEqual([

@@ -106,7 +106,8 @@ export class GrpcBackend implements Backend {
       metadata,
       // Propagates the deadline to the server.
       { deadline: Date.now() + timeoutMs },
-      (error, answer) => (answer ? resolve(answer) : reject(error ?? new Error("the server sent no response"))),
+      (error, answer) =>
+        answer ? resolve(answer) : reject(error ?? new Error("the server sent no response")),
     );
     const cancel = () => call.cancel();
     signal.addEventListener("abort", cancel, { once: true });
@@ -155,7 +156,10 @@ function encode({ method, registry }: UnaryMethod, params: JsonObject): Buffer {
     const bytes = toBinary(method.input, fromJson(method.input, params, { registry }));
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   } catch (error) {
-    throw invalidField("params", error instanceof Error ? error.message : `is not a valid ${method.input.typeName}`);
+    throw invalidField(
+      "params",
+      error instanceof Error ? error.message : `is not a valid ${method.input.typeName}`,
+    );
   }
 }
 

@@ -29,7 +29,8 @@ export function unaryMethod(registry: FileRegistry, path: string): UnaryMethod {
 }
 
 function requireObject(path: string, does: string, message: DescMessage): void {
-  if (!isObject(message)) throw new Error(`${path} ${does} ${message.typeName}, which is not an object in JSON`);
+  if (!isObject(message))
+    throw new Error(`${path} ${does} ${message.typeName}, which is not an object in JSON`);
 }
 
 function listed(names: readonly string[]): string {

@@ -97,8 +97,7 @@ function declaredOf(parameter: JsonObject, fixed: ReadonlySet<string>): Declared
   if (typeof name !== "string" || location === undefined)
     throw new Error("has a parameter without a name or a location");
   // JavaScript objects cannot hold it as a member of their own.
-  if (name === "__proto__")
-    throw new Error("has a parameter called __proto__, which is not supported");
+  if (name === "__proto__") throw new Error("has a parameter called __proto__, which is not supported");
   const required = location === "path" || parameter["required"] === true;
   // Accept, Content-Type and Authorization are no parameters (OpenAPI 3.1, 4.8.12.2). Other reserved
   // headers belong to the operator or to HTTP.

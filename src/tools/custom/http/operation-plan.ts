@@ -49,16 +49,13 @@ function serverOf(section: HttpSection, { server: declared }: Operation, guard: 
   const { openapi, server_url } = section;
   const text = server_url ?? (declared && withVariables(declared));
   const server = text === undefined ? null : URL.parse(text, isUrl(openapi) ? openapi : undefined);
-  if (!server || !/^https?:$/.test(server.protocol))
-    throw new Error("names no server URL; set server_url");
+  if (!server || !/^https?:$/.test(server.protocol)) throw new Error("names no server URL; set server_url");
   if (server_url === undefined && isUrl(openapi) && server.origin !== new URL(openapi).origin)
     throw new Error(
       `names the server ${server.origin}, which is not its own origin; set server_url if that is intended`,
     );
   if (server.search !== "" || server.hash !== "" || server.username !== "" || server.password !== "")
-    throw new Error(
-      "names a server URL with a query, fragment or user; set server_url without them",
-    );
+    throw new Error("names a server URL with a query, fragment or user; set server_url without them");
   const host = server.hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0 && !mayConnect(host, networkFor(guard, host)))
     throw new Error(`names the server ${host}, which is blocked; see network and allow_hosts`);

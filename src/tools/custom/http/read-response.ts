@@ -35,11 +35,7 @@ export async function readResponse(answer: Response, reading: ReadOptions): Prom
   const contentType = answer.headers.get("content-type") ?? "application/octet-stream";
   const mediaType = mediaTypeOf(contentType);
   if (!isDocumented(mediaType, reading.documentedTypes))
-    throw failedAfterWork(
-      tool,
-      "the server answered with an undocumented content type",
-      mediaType,
-    );
+    throw failedAfterWork(tool, "the server answered with an undocumented content type", mediaType);
   if (!body)
     return omitted("too_long", `the answer is longer than ${reading.maxBytes} bytes`, lengthOf(answer));
   // Covers binary content. The result is checked again after JSON and charset decoding.
