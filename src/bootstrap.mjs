@@ -36,7 +36,7 @@ function installWhatIsMissing() {
   });
   if (install.error || install.status !== 0) {
     process.stderr.write(
-      `npm ci failed${install.error ? `: ${install.error.message}` : ""}. Fix the error above and run it again.\n`,
+      `npm ci failed${install.error ? `: ${install.error.message}` : ""}. Fix it and try again.\n`,
     );
     process.exit(1);
   }

@@ -1,4 +1,4 @@
-// @connectrpc/connect names DOM's HeadersInit. Without this line skipLibCheck would silently turn it into `any`.
+// @connectrpc/connect uses DOM's HeadersInit; without this, skipLibCheck would make it `any`.
 export {};
 declare global {
   type HeadersInit = ConstructorParameters<typeof Headers>[0];

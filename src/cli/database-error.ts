@@ -21,12 +21,13 @@ export function explainDatabaseError(error: unknown, databaseUrl: string): unkno
     });
   if (code === LOCK_NOT_AVAILABLE)
     return new CommandError(
-      `The database at ${host} is locked by a long transaction (see pg_stat_activity): repeat this after it ends.`,
+      `The database at ${host} is locked by a transaction (see pg_stat_activity): repeat this after it ends.`,
       { cause: error },
     );
   if (code === undefined || !isConnection(code)) return error;
   return new CommandError(
-    `The database at ${host} cannot be reached (${code}): for dev run npm start; otherwise check DATABASE_URL.`,
+    `The database at ${host} cannot be reached (${code}): ` +
+      "for dev run npm start; otherwise check DATABASE_URL.",
     { cause: error },
   );
 }

@@ -61,7 +61,8 @@ async function dev(options: DevOptions): Promise<void> {
     if (options.demo) await ready.buyOneCall().catch(reportDemoFailure);
     if (!options.json) {
       report(
-        `\nTry it yourself (a paid call returns 402 with a quote unless the balance covers it):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
+        "\nTry it yourself (a paid call returns 402 with a quote unless the balance covers it):\n\n" +
+          `${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
       );
     }
     endQuitting();

@@ -11,7 +11,7 @@ export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
     .description(
-      "checks the configuration and the preconditions of serve; prints problems, warnings and disabled features; " +
+      "checks configuration and preconditions of serve; prints problems, warnings and disabled features; " +
         "exits with 1 when there is a problem",
     )
     .option("--json", "print JSON")

@@ -57,8 +57,8 @@ export function addLedgerCommands(program: Command): void {
     .description("checks every ledger invariant on the whole database; exits with 1 on a violation")
     .option(
       "--chain",
-      "also check that the treasury holds at least the ledger's balance (unrecorded deposits may exceed it, " +
-        "unrecorded withdrawals violate it); needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
+      "also check that the treasury holds at least the ledger's balance (more: deposits not yet recorded, " +
+        "less: withdrawals not yet recorded); needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
     )
     .option("--json", "print JSON lines")
     .action(async (options: { chain?: boolean; json?: boolean }) => {

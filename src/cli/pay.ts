@@ -60,7 +60,8 @@ async function payFreely({ usdc: amount, memo, json }: PayOptions, command: Comm
   if (json) return outputFor(true).record({ tx_signature: tx });
   process.stdout.write(`${tx}\n`);
   process.stderr.write(
-    `Sent ${formatUsdc(amount)} USDC. It is final in about 15 s; then suspense list shows it, unless its memo names a quote or deposit.\n`,
+    `Sent ${formatUsdc(amount)} USDC. It is final in about 15 s; ` +
+      "then suspense list shows it, unless its memo names a quote or deposit.\n",
   );
 }
 

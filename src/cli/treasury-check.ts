@@ -57,7 +57,8 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
         );
       if (!(error instanceof RpcError)) throw error;
       throw new CommandError(
-        `Cannot read the treasury's account ${treasury.tokenAccount} (${error.message}): check TREASURY_OWNER.`,
+        `Cannot read the treasury's account ${treasury.tokenAccount} (${error.message}): ` +
+          "check TREASURY_OWNER.",
         { cause: error },
       );
     },

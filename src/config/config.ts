@@ -67,7 +67,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   }
   if (present["GASLESS_PER_KEY_HOURLY"] !== undefined) {
     problems.push(
-      "GASLESS_PER_KEY_HOURLY: renamed to GASLESS_PER_ACCOUNT_HOURLY, which counts all keys of an account together",
+      "GASLESS_PER_KEY_HOURLY: renamed to GASLESS_PER_ACCOUNT_HOURLY, which counts all keys of an account",
     );
   }
   const file = readConfigFile(present["TOOLGATE_CONFIG"], problems);
@@ -132,7 +132,8 @@ function readConfigFile(file: string | undefined, problems: string[]): ConfigFil
   } catch (error) {
     problems.push(
       // The first line says what is wrong and where; the rest quotes the file, which may hold secrets.
-      `TOOLGATE_CONFIG: ${file} cannot be read as JSON or YAML: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`,
+      `TOOLGATE_CONFIG: ${file} cannot be read as JSON or YAML: ` +
+        (error instanceof Error ? error.message.split("\n")[0] : String(error)),
     );
     return fallback;
   }

@@ -102,9 +102,7 @@ export const settings = {
   SANDBOX_ISOLATION: z
     .enum(["auto", "required", "process", "off"])
     .optional()
-    .describe(
-      "sandbox isolation: bubblewrap if installed (auto), always (required), never (process); off: no sandbox",
-    ),
+    .describe("bubblewrap if installed (auto), always (required), never (process); off: no sandbox"),
   WATCH_INTERVAL_MS: integer(100, 600_000, 2_500).describe(
     "interval of the treasury watch; checks of payments and balances follow it",
   ),

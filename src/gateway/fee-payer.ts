@@ -69,7 +69,8 @@ function readKeyFile(file: string): string {
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
     throw new ConfigError([
-      `FEE_PAYER_KEYPAIR: ${file} cannot be read (${code}); name a key file as solana-keygen writes it, or unset it to turn gasless off`,
+      `FEE_PAYER_KEYPAIR: ${file} cannot be read (${code}); ` +
+        "set a key file of solana-keygen, or unset it to turn gasless off",
     ]);
   }
 }

@@ -23,12 +23,12 @@ export interface OperatorParts {
 /** Returns the operator's services for every transport; each change is written to the operator log first. */
 export function operatorServices(parts: OperatorParts): ServiceBinding[] {
   const { postgres, keyRules, operations, tokenAccount, log } = parts;
-  const { suspense, refunds, treasuryLedger: books } = postgres;
+  const { suspense, refunds, treasuryLedger } = postgres;
   const services: readonly ServiceBinding[] = [
     accountService(postgres.accounts),
     keyService(postgres.apiKeys, keyRules),
     auditService(postgres.audit),
-    treasuryService({ suspense, refunds, books, tokenAccount }),
+    treasuryService({ suspense, refunds, treasuryLedger, tokenAccount }),
     operationsService(operations),
   ];
   return services.map((binding) => audited(binding, { actions: postgres.operatorActions, log }));

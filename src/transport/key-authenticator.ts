@@ -92,7 +92,8 @@ function secretOf(authorization: string | undefined): string {
     throw unauthorized("the Authorization header is not of the form Bearer <API_KEY>");
   if (!secret.startsWith(KEY_PREFIX))
     throw unauthorized(
-      `not an API key; keys start with ${KEY_PREFIX}; create one in the console or with \`toolgate keys create\``,
+      `not an API key; keys start with ${KEY_PREFIX}; ` +
+        "create one in the console or with `toolgate keys create`",
     );
   return secret;
 }

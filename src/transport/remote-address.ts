@@ -40,7 +40,8 @@ export function networkOf(address: string): string {
 function plainAddress(text: string): string | undefined {
   if (isIP(text) === 4) return text;
   const parts = WITH_PORT.exec(text);
-  const [bare = ""] = (parts?.[1] ?? parts?.[2] ?? text).split("%"); // without the zone of a link-local address
+  // Drops the zone of a link-local address.
+  const [bare = ""] = (parts?.[1] ?? parts?.[2] ?? text).split("%");
   const address = MAPPED.exec(bare)?.[1] ?? bare;
   return isIP(address) === 0 ? undefined : address;
 }

@@ -257,8 +257,8 @@ describe("the operator's commands", () => {
       code: 1,
       line: { violations: 1, chain_usdc: "0.000000", difference_usdc: "-0.001000" },
     });
-    const nobody = await toolgateWith({ ...settings, TREASURY_OWNER: WALLET }, "audit", "--chain");
-    expect(nobody).toMatchObject({
+    const missing = await toolgateWith({ ...settings, TREASURY_OWNER: WALLET }, "audit", "--chain");
+    expect(missing).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^Cannot read the treasury's account .*\n$/),
     });

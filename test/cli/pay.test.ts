@@ -95,10 +95,10 @@ describe("pay", () => {
 describe("the demo agent", () => {
   const buy = async (balance?: bigint) => {
     const { apiKey, wallet } = await world.agent(balance === undefined ? {} : { balance });
-    const told: string[] = [];
+    const lines: string[] = [];
     const { baseUrl } = world.gateway;
-    await buyOneCall({ baseUrl, rpcUrl: world.chain.url, apiKey, wallet }, (line) => told.push(line));
-    return told;
+    await buyOneCall({ baseUrl, rpcUrl: world.chain.url, apiKey, wallet }, (line) => lines.push(line));
+    return lines;
   };
 
   it("the demo agent pays on the chain when its account is empty", async () => {

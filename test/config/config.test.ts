@@ -23,9 +23,9 @@ function problemsOf(run: () => unknown): readonly string[] {
 }
 
 function file(name: string, content: string): string {
-  const place = path.join(folder, name);
-  writeFileSync(place, content);
-  return place;
+  const file = path.join(folder, name);
+  writeFileSync(file, content);
+  return file;
 }
 
 describe("the configuration", () => {
@@ -89,8 +89,8 @@ describe("the configuration", () => {
   it("reads prices and models from JSON and YAML", () => {
     const json = file("a.json", JSON.stringify({ prices: { vram_estimate: { flat_microusd: 2500 } } }));
     const yaml = file("a.yaml", "prices:\n  vram_estimate:\n    flat_microusd: 2500\n");
-    for (const place of [json, yaml])
-      expect(readConfig({ TOOLGATE_CONFIG: place }).prices.vram_estimate.flat_microusd).toBe(2500n);
+    for (const file of [json, yaml])
+      expect(readConfig({ TOOLGATE_CONFIG: file }).prices.vram_estimate.flat_microusd).toBe(2500n);
   });
 
   it("rejects unknown members by path, and unreadable files", () => {

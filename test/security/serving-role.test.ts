@@ -198,11 +198,11 @@ describe("migrate --grant-to", () => {
   async function grantTo(
     role: string,
     url = database.url,
-  ): Promise<{ exitCode: number | null; told: string }> {
+  ): Promise<{ exitCode: number | null; output: string }> {
     const { exitCode, stdout, stderr } = await run(["migrate", "--grant-to", role, "--json"], {
       DATABASE_URL: url,
     });
-    return { exitCode, told: stdout + stderr };
+    return { exitCode, output: stdout + stderr };
   }
 
   it("grants the same rights when repeated and revokes others", async () => {
@@ -214,7 +214,7 @@ describe("migrate --grant-to", () => {
             `select table_name, column_name, privilege_type from information_schema.column_privileges where grantee = '${role}' order by 1, 2, 3`,
           )
         ).rows;
-      expect(await grantTo(role)).toEqual({ exitCode: 0, told: `{"applied":[],"granted_to":"${role}"}\n` });
+      expect(await grantTo(role)).toEqual({ exitCode: 0, output: `{"applied":[],"granted_to":"${role}"}\n` });
       const first = await rights();
       expect(first.length).toBeGreaterThan(20);
       await query(
@@ -244,8 +244,8 @@ describe("migrate --grant-to", () => {
     ],
   ])("rejects %s and changes nothing", async (_, attributes, says) => {
     await withRole(attributes, async (role) => {
-      const { exitCode, told } = await grantTo(role);
-      expect([exitCode, told]).toEqual([1, expect.stringMatching(says)]);
+      const { exitCode, output } = await grantTo(role);
+      expect([exitCode, output]).toEqual([1, expect.stringMatching(says)]);
       const { rowCount } = await query(
         database.url,
         `select from information_schema.role_table_grants where grantee = '${role}'`,
@@ -257,28 +257,28 @@ describe("migrate --grant-to", () => {
   it("rejects table owners, their members, and roles with write access through PUBLIC or membership", async () => {
     await withRole("login", async (owner) => {
       await query(database.url, `create table theirs (x int); alter table theirs owner to ${owner}`);
-      expect((await grantTo(owner)).told).toMatch(/owns tables of this database/);
+      expect((await grantTo(owner)).output).toMatch(/owns tables of this database/);
       await withRole(`login in role ${owner}`, async (member) => {
-        expect((await grantTo(member)).told).toMatch(/is a member of their owner/);
+        expect((await grantTo(member)).output).toMatch(/is a member of their owner/);
       });
       await query(database.url, "drop table theirs");
     });
     await withRole("nologin", async (group) => {
       await query(database.url, `grant delete on receipt to ${group}`);
       await withRole(`login in role ${group}`, async (member) => {
-        expect((await grantTo(member)).told).toMatch(
+        expect((await grantTo(member)).output).toMatch(
           /could still delete on receipt, through PUBLIC or a role/,
         );
       });
       // The role has the right after: set role.
       await withRole(`login noinherit in role ${group}`, async (member) => {
-        expect((await grantTo(member)).told).toMatch(
+        expect((await grantTo(member)).output).toMatch(
           /could still delete on receipt, through PUBLIC or a role/,
         );
       });
     });
     await query(database.url, "grant update on run to public");
-    expect((await grantTo(SERVING.role)).told).toMatch(/could still update on run/);
+    expect((await grantTo(SERVING.role)).output).toMatch(/could still update on run/);
     await query(database.url, "revoke update on run from public");
   });
 
@@ -291,15 +291,15 @@ describe("migrate --grant-to", () => {
     await withRole("nologin", async (group) => {
       await query(database.url, `grant insert (debit), references (id) on transfer to ${group}`);
       await withRole(`login in role ${group}`, async (member) => {
-        const { exitCode, told } = await grantTo(member);
+        const { exitCode, output } = await grantTo(member);
         expect(exitCode).toBe(1);
-        expect(told).toMatch(
+        expect(output).toMatch(
           /could still insert \(debit\) on transfer, references \(id\) on transfer, through PUBLIC/,
         );
       });
     });
     await query(database.url, "grant update (available, wallet), insert (available) on account to public");
-    const { exitCode, told } = await grantTo(SERVING.role);
+    const { exitCode, output } = await grantTo(SERVING.role);
     await query(database.url, "revoke all on account, transfer from public");
     expect(exitCode).toBe(1);
     for (const right of [
@@ -307,18 +307,19 @@ describe("migrate --grant-to", () => {
       "update (available) on account",
       "update (wallet) on account",
     ])
-      expect(told).toContain(right);
-    expect(told).not.toMatch(/burst|\(id\)/);
+      expect(output).toContain(right);
+    expect(output).not.toMatch(/burst|\(id\)/);
   });
 
   it("explains a missing role and missing rights", async () => {
     expect(await grantTo("nobody_at_all")).toEqual({
       exitCode: 1,
-      told: "--grant-to: there is no role nobody_at_all; create it first: create role … login password '…'\n",
+      output:
+        "--grant-to: there is no role nobody_at_all; create it first: create role … login password '…'\n",
     });
     await withRole("login", async (role) => {
-      const { exitCode, told } = await grantTo(role, servingUrl(database.url));
-      expect([exitCode, told]).toEqual([1, expect.stringMatching(/must own the database/)]);
+      const { exitCode, output } = await grantTo(role, servingUrl(database.url));
+      expect([exitCode, output]).toEqual([1, expect.stringMatching(/must own the database/)]);
     });
   });
 

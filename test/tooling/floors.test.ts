@@ -13,7 +13,7 @@ const COMPOSITION = [
   "gateway.ts",
   "start-checks.ts",
   "config/config.ts",
-  "gateway/doors.ts",
+  "gateway/servers.ts",
   "cli/output.ts",
 ] as const;
 

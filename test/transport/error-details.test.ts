@@ -4,7 +4,7 @@ import { ERRORS, type ErrorCode, ToolgateError } from "../../src/domain/core/err
 import { RateLimitedError } from "../../src/transport/key-authenticator.ts";
 import { DetailedError, failureOf } from "../../src/transport/error-details.ts";
 
-function tell(thrown: unknown) {
+function mapError(thrown: unknown) {
   const logged: unknown[] = [];
   return { logged, failure: failureOf(thrown, "req_1", { error: (fields) => void logged.push(fields) }) };
 }
@@ -13,7 +13,7 @@ describe("an error of a call", () => {
   it.each(Object.keys(ERRORS) as ErrorCode[])(
     "returns code, message and status of %s without logging",
     (code) => {
-      const { failure, logged } = tell(new ToolgateError(code, "do this", { retryAfterSeconds: 2 }));
+      const { failure, logged } = mapError(new ToolgateError(code, "do this", { retryAfterSeconds: 2 }));
       expect(failure).toMatchObject({ rpc: ERRORS[code].rpc, error: { status: ERRORS[code].status } });
       expect(failure.detail).toMatchObject({
         schema: ErrorBodySchema,
@@ -27,7 +27,7 @@ describe("an error of a call", () => {
   it.each([new TypeError("secret"), "secret", undefined, { secret: 1 }])(
     "returns INTERNAL for %j and logs it with the request id",
     (thrown) => {
-      const { failure, logged } = tell(thrown);
+      const { failure, logged } = mapError(thrown);
       expect(failure.error).toMatchObject({ code: "INTERNAL", status: 500 });
       expect(JSON.stringify([failure.detail.message, failure.error.message])).not.toContain("secret");
       expect(logged).toEqual([{ requestId: "req_1", err: thrown }]);
@@ -37,45 +37,45 @@ describe("an error of a call", () => {
   it("logs the hidden cause of a known error once", () => {
     const bug = new TypeError("secret");
     const error = new ToolgateError("TOOL_FAILED", "the tool failed", { cause: bug });
-    const { failure, logged } = tell(error);
+    const { failure, logged } = mapError(error);
     expect(JSON.stringify(failure.detail.message)).not.toContain("secret");
     expect(logged).toEqual([{ requestId: "req_1", err: error }]);
 
     const detail = failure.detail;
     const detailed = new DetailedError(error, detail);
-    expect(tell(detailed).logged).toEqual([{ requestId: "req_1", err: detailed }]);
-    expect(tell(new DetailedError(new ToolgateError("UNAVAILABLE", "away"), detail)).logged).toEqual([]);
+    expect(mapError(detailed).logged).toEqual([{ requestId: "req_1", err: detailed }]);
+    expect(mapError(new DetailedError(new ToolgateError("UNAVAILABLE", "away"), detail)).logged).toEqual([]);
   });
 
   it("does not log client errors", () => {
-    expect(tell(new ToolgateError("INVALID_REQUEST", "do this", { cause: new Error("why") })).logged).toEqual(
-      [],
-    );
+    expect(
+      mapError(new ToolgateError("INVALID_REQUEST", "do this", { cause: new Error("why") })).logged,
+    ).toEqual([]);
   });
 
   it("returns text that every transport can send", () => {
-    const { failure } = tell(new ToolgateError("TOOL_FAILED", "it said \ud83d, half a sign"));
+    const { failure } = mapError(new ToolgateError("TOOL_FAILED", "it said \ud83d, half a sign"));
     expect(failure.error.message).toBe("it said \ufffd, half a sign");
   });
 
   it("returns CANCELLED for an abort without logging", () => {
-    const { failure, logged } = tell(new DOMException("gone", "AbortError"));
+    const { failure, logged } = mapError(new DOMException("gone", "AbortError"));
     expect(failure).toMatchObject({ rpc: "CANCELLED", error: { code: "CANCELLED", status: 499 } });
     expect(logged).toEqual([]);
   });
 
   it("returns DEADLINE_EXCEEDED over gRPC after a deadline", () => {
-    const { failure, logged } = tell(new DOMException("late", "TimeoutError"));
+    const { failure, logged } = mapError(new DOMException("late", "TimeoutError"));
     expect(failure).toMatchObject({ rpc: "DEADLINE_EXCEEDED", error: { code: "CANCELLED" } });
     expect(logged).toEqual([]);
   });
 
   it("returns WWW-Authenticate for a missing key and rate headers when rate limited", () => {
-    expect(tell(new ToolgateError("UNAUTHORIZED", "no")).failure.headers).toEqual([
+    expect(mapError(new ToolgateError("UNAUTHORIZED", "no")).failure.headers).toEqual([
       ["www-authenticate", 'Bearer realm="toolgate"'],
     ]);
     const rate = { allowed: false, limit: 60, remaining: 0, resetAt: 7, retryAfterSeconds: 1 };
-    expect(Object.fromEntries(tell(new RateLimitedError(rate)).failure.headers)).toEqual({
+    expect(Object.fromEntries(mapError(new RateLimitedError(rate)).failure.headers)).toEqual({
       "x-ratelimit-limit": "60",
       "x-ratelimit-remaining": "0",
       "x-ratelimit-reset": "7",

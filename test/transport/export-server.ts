@@ -7,7 +7,11 @@ import { ExportHandler, type MinimumRate } from "../../src/transport/exports/exp
 import type { ExportFile } from "../../src/transport/exports/export-file.ts";
 
 /** The export handler on its own server; authenticates every request as that account. */
-export async function serveExports(accountId: string, files: readonly ExportFile[], leastPace?: MinimumRate) {
+export async function serveExports(
+  accountId: string,
+  files: readonly ExportFile[],
+  minimumRate?: MinimumRate,
+) {
   const logged: unknown[] = [];
   const caller = {
     keyId: "ses_test",
@@ -20,7 +24,7 @@ export async function serveExports(accountId: string, files: readonly ExportFile
     budgetId: undefined,
     blockedReason: undefined,
   };
-  const door = new ExportHandler({
+  const handler = new ExportHandler({
     files,
     authenticator: { authenticate: async () => ({ caller, rate: undefined }) },
     random: systemRandom,
@@ -29,15 +33,15 @@ export async function serveExports(accountId: string, files: readonly ExportFile
       const known = error instanceof ToolgateError ? error : new ToolgateError("INTERNAL", "failed");
       return { status: known.status, json: { code: known.code, message: known.message } };
     },
-    ...(leastPace && { minimumRate: leastPace }),
+    ...(minimumRate && { minimumRate }),
   });
-  const server = createServer((request, response) => door.handle(request, response));
+  const server = createServer((request, response) => handler.handle(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : 0;
   return {
-    door,
+    handler,
     /** Logged failures. */
     logged,
     port,
@@ -45,7 +49,7 @@ export async function serveExports(accountId: string, files: readonly ExportFile
     async close() {
       server.closeAllConnections();
       server.close();
-      await door.idle();
+      await handler.idle();
     },
   };
 }

@@ -117,8 +117,8 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
     watchIntervalMs: 20,
     limits,
   });
-  const door = connectHandler({ pipeline, services: open, random, bodyLimit: BODY_LIMIT });
-  const http = createServer(door.handle);
+  const connect = connectHandler({ pipeline, services: open, random, bodyLimit: BODY_LIMIT });
+  const http = createServer(connect.handle);
   const grpcPort = await grpc.listen("127.0.0.1", 0);
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;
@@ -133,8 +133,8 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
     grpc,
     pipeline,
     catalogue: deps.catalogue,
-    door,
-    prefixes: door.prefixes,
+    connect,
+    prefixes: connect.prefixes,
     grpcAddress: `127.0.0.1:${grpcPort}`,
     baseUrl: `http://127.0.0.1:${port}`,
     /** Creates a caller with a balance in micro-USD. */

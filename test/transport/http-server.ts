@@ -18,8 +18,8 @@ const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) 
 const LARGE = 16 * 1024 * 1024;
 
 /** An HTTP/1.1 server for a test gateway, without the console. */
-export async function openHttpDoor(
-  { pipeline, catalogue, door }: Gateway,
+export async function openHttpServer(
+  { pipeline, catalogue, connect }: Gateway,
   limits: Partial<ConnectionLimits>,
 ) {
   const facade = new Facade({
@@ -38,7 +38,7 @@ export async function openHttpDoor(
       documents: new DocumentHandler({ documents: [large], random, failed }),
       console: { prefixes: ["/console"], handle: (_, response) => void response.writeHead(404).end() },
       cors: new Cors([]),
-      connect: door,
+      connect,
       facade,
     },
     limits,

@@ -48,8 +48,11 @@ describe("key authentication", () => {
   it.each(["Bearer sk-agent-good", "bearer sk-agent-good", "BEARER   sk-agent-good"])(
     "accepts %j and consumes its rate",
     async (header) => {
-      const { access: door, taken } = access();
-      expect(await door.authenticate("required", arriving(header))).toEqual({ caller, rate: allowed });
+      const { access: authenticator, taken } = access();
+      expect(await authenticator.authenticate("required", arriving(header))).toEqual({
+        caller,
+        rate: allowed,
+      });
       expect(taken).toEqual(["key_1"]);
     },
   );
@@ -66,8 +69,8 @@ describe("key authentication", () => {
     "Bearer sk-user-1",
     `Bearer sk-agent-${"x".repeat(300)}`,
   ])("rejects %j without a database query", async (header) => {
-    const { access: door, asked, taken } = access();
-    await expect(door.authenticate("required", arriving(header))).rejects.toMatchObject({
+    const { access: authenticator, asked, taken } = access();
+    await expect(authenticator.authenticate("required", arriving(header))).rejects.toMatchObject({
       code: "UNAUTHORIZED",
       status: 401,
     });
@@ -75,8 +78,10 @@ describe("key authentication", () => {
   });
 
   it("rejects an unknown key without consuming a rate", async () => {
-    const { access: door, taken } = access();
-    await expect(door.authenticate("required", arriving("Bearer sk-agent-bad"))).rejects.toMatchObject({
+    const { access: authenticator, taken } = access();
+    await expect(
+      authenticator.authenticate("required", arriving("Bearer sk-agent-bad")),
+    ).rejects.toMatchObject({
       code: "UNAUTHORIZED",
       message: expect.stringContaining("console"),
     });
@@ -84,17 +89,17 @@ describe("key authentication", () => {
   });
 
   it("never includes the key in errors", async () => {
-    const { access: door } = access();
+    const { access: authenticator } = access();
     await expect(
-      door.authenticate("required", arriving("Bearer sk-agent-secret1")),
+      authenticator.authenticate("required", arriving("Bearer sk-agent-secret1")),
     ).rejects.not.toMatchObject({
       message: expect.stringContaining("secret1"),
     });
-    await expect(door.authenticate("required", arriving("Token sk-agent-secret1"))).rejects.not.toMatchObject(
-      {
-        message: expect.stringContaining("secret1"),
-      },
-    );
+    await expect(
+      authenticator.authenticate("required", arriving("Token sk-agent-secret1")),
+    ).rejects.not.toMatchObject({
+      message: expect.stringContaining("secret1"),
+    });
   });
 
   it("returns retry-after when rate limited", async () => {
@@ -107,8 +112,8 @@ describe("key authentication", () => {
   });
 
   it("ignores keys for methods that need none", async () => {
-    const { access: door, asked } = access();
-    expect(await door.authenticate("none", arriving("Bearer sk-agent-bad"))).toEqual({
+    const { access: authenticator, asked } = access();
+    expect(await authenticator.authenticate("none", arriving("Bearer sk-agent-bad"))).toEqual({
       caller: undefined,
       rate: undefined,
     });
@@ -116,18 +121,22 @@ describe("key authentication", () => {
   });
 
   it("accepts an optional key but rejects a bad one", async () => {
-    const { access: door } = access();
-    expect(await door.authenticate("optional", arriving(undefined))).toEqual({
+    const { access: authenticator } = access();
+    expect(await authenticator.authenticate("optional", arriving(undefined))).toEqual({
       caller: undefined,
       rate: undefined,
     });
-    expect(await door.authenticate("optional", arriving("Bearer sk-agent-good"))).toEqual({
+    expect(await authenticator.authenticate("optional", arriving("Bearer sk-agent-good"))).toEqual({
       caller,
       rate: allowed,
     });
-    await expect(door.authenticate("optional", arriving("Bearer sk-agent-bad"))).rejects.toMatchObject({
+    await expect(
+      authenticator.authenticate("optional", arriving("Bearer sk-agent-bad")),
+    ).rejects.toMatchObject({
       code: "UNAUTHORIZED",
     });
-    await expect(door.authenticate("optional", arriving(""))).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+    await expect(authenticator.authenticate("optional", arriving(""))).rejects.toMatchObject({
+      code: "UNAUTHORIZED",
+    });
   });
 });

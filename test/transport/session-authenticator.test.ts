@@ -41,15 +41,15 @@ function scene(url = "http://127.0.0.1:8080/console") {
     asked.push(token);
     return token === GOOD ? signedIn : undefined;
   };
-  const place = new ConsoleOrigin({ host: "127.0.0.1", publicUrl: undefined, url: () => url });
-  const gate = new SessionAuthenticator({
+  const origin = new ConsoleOrigin({ host: "127.0.0.1", publicUrl: undefined, url: () => url });
+  const authenticator = new SessionAuthenticator({
     sessions: { find },
-    origin: place,
+    origin,
     clock: { now: () => time.now },
     trustedProxies: 0,
   });
   const enter = async (token: string, { peer = "192.0.2.1", demand = "required" as const } = {}) =>
-    gate
+    authenticator
       .authenticate(demand, {
         ...{ authorization: undefined, peer, forwardedFor: undefined },
         page: {

@@ -19,11 +19,11 @@ const HOST = /^([\w.-]+|\[::1\])(?::(\d{1,5}))?$/;
 export class ConsoleOrigin {
   readonly #url: () => string;
   #parsed: { readonly text: string; readonly url: URL } | undefined;
-  readonly #callerOrigin: OriginPolicy;
+  readonly #policy: OriginPolicy;
 
   constructor({ host, publicUrl, url }: ConsoleOriginOptions) {
     this.#url = url;
-    this.#callerOrigin = new OriginPolicy({ host, publicUrl, origins: [] });
+    this.#policy = new OriginPolicy({ host, publicUrl, origins: [] });
   }
 
   get url(): URL {
@@ -68,7 +68,7 @@ export class ConsoleOrigin {
    * @throws ToolgateError FORBIDDEN
    */
   requireOwnPage({ method, host, origin, site }: PageRequest): void {
-    this.#callerOrigin.require({ headers: { ...(host !== undefined && { host }) } });
+    this.#policy.require({ headers: { ...(host !== undefined && { host }) } });
     const reads = method === "GET" || method === "HEAD";
     if (origin === undefined ? !reads : origin !== this.url.origin) throw this.#foreignPage("Origin");
     if (site !== undefined && site !== "same-origin" && !(reads && site === "none"))
@@ -78,7 +78,8 @@ export class ConsoleOrigin {
   #foreignPage(header: string): ToolgateError {
     return new ToolgateError(
       "FORBIDDEN",
-      `${header}: only the console's own pages may send this; open ${this.url.href} (PUBLIC_URL or CONSOLE_URL)`,
+      `${header}: only the console's own pages may send this; open ${this.url.href} ` +
+        "(the operator sets PUBLIC_URL or CONSOLE_URL)",
     );
   }
 }

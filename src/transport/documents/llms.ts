@@ -38,14 +38,16 @@ function head(): string[] {
   return [
     "# Toolgate",
     "",
-    `> Tool calls for software agents over HTTP, MCP, Connect and gRPC. Free tools answer at once; the others are paid per call in ${ASSET} on ${NETWORK}, from a balance or by a transfer for that one call.`,
+    "> Tool calls for software agents over HTTP, MCP, Connect and gRPC. Free tools need no payment; others " +
+      `are paid per call in ${ASSET} on ${NETWORK}, from a balance or by a transfer for that call.`,
     "",
   ];
 }
 
 function calling({ baseUrl, version }: LlmsTextOptions): string[] {
   return [
-    `Base address: ${baseUrl()} (version ${version}). Every call carries \`Authorization: Bearer sk-agent-…\`, a key of the console or the operator; the catalogue and this text need none.`,
+    `Base URL: ${baseUrl()} (version ${version}). Send \`Authorization: Bearer sk-agent-…\` ` +
+      "with every call, a key from the console or the operator; the catalogue and this text need none.",
     "",
     "A call over HTTP:",
     "",
@@ -57,8 +59,10 @@ function calling({ baseUrl, version }: LlmsTextOptions): string[] {
     '{"tool": "echo", "params": {"message": "hello"}, "idempotency_key": "one-of-your-own"}',
     "```",
     "",
-    `The answer is \`{"ok": true, "result": {…}}\`, with a \`receipt\` when it was paid for. Over MCP (streamable HTTP) the same tools are at ${baseUrl()}/mcp with the same header.`,
-    'Errors are `{"code", "message", "request_id"}`: branch on `code`; with `retry_after_seconds` wait so long and repeat the same call.',
+    'The response is `{"ok": true, "result": {…}}`, with a `receipt` for a paid call. ' +
+      `MCP (streamable HTTP) serves the same tools at ${baseUrl()}/mcp with the same header.`,
+    'Errors are `{"code", "message", "request_id"}`: branch on `code`; ' +
+      "wait `retry_after_seconds` if present, and repeat the same call.",
     "",
   ];
 }
@@ -67,17 +71,26 @@ function paying({ gasless }: LlmsTextOptions): string[] {
   return [
     "Paying, when the balance does not cover a call:",
     "",
-    `1. The call answers 402 with \`quote\` (price in millionths of a USD, valid for \`ttl_seconds\`) and \`payment_instructions\`.${gasless ? " The header PAYMENT-REQUIRED has the same offer for x402 version 2 clients." : ""}`,
-    `2. Send \`price_usdc_microusd\` of ${ASSET} on ${NETWORK} to \`pay_to\`, with the memo that \`memo_format\` says. The memo ties the transfer to the quote.`,
-    '3. Repeat the same call with `X-Payment`: base64url of `{"tx": "<signature>", "quote_id": "<quote_id>"}`. The answer is 200 with a receipt. A repeat of the proof returns the stored result and is not charged again.',
+    "1. The call returns 402 with `quote` (price in millionths of a USD, valid for `ttl_seconds`) and " +
+      "`payment_instructions`." +
+      (gasless ? " The header PAYMENT-REQUIRED has the same offer for x402 version 2 clients." : ""),
+    `2. Send \`price_usdc_microusd\` of ${ASSET} on ${NETWORK} to \`pay_to\` ` +
+      "with a memo in `memo_format`. The memo links the transfer to the quote.",
+    '3. Repeat the same call with `X-Payment`: base64url of `{"tx": "<signature>", "quote_id": ' +
+      '"<quote_id>"}`. The response is 200 with a receipt. Repeating the proof returns the stored result ' +
+      "without another charge.",
     ...(gasless
       ? [
           "",
-          'Without SOL for the fee: `POST /v1/payments/transaction` with `quote_id` and `payer` answers a transaction; sign the bytes of its `message` (base64) with Ed25519, put the 64 bytes of the signature over those of `transaction` from byte 65 on, counted from 0, and repeat the call with `X-Payment`: base64url of `{"transaction": "<base64>", "quote_id": "<quote_id>"}`. Clients of x402 do the same with PAYMENT-SIGNATURE.',
+          "Without SOL for the fee: `POST /v1/payments/transaction` with `quote_id` and `payer` returns a " +
+            "transaction. Sign the bytes of its `message` (base64) with Ed25519, write the 64 bytes of the " +
+            "signature into `transaction` from byte 65 on, counted from 0, and repeat the call with " +
+            '`X-Payment`: base64url of `{"transaction": "<base64>", "quote_id": "<quote_id>"}`. ' +
+            "x402 clients do the same with PAYMENT-SIGNATURE.",
         ]
       : []),
     "",
-    "Never pay twice for one call: keep the signature until the call has answered 200, and use an idempotency key.",
+    "Never pay twice for one call: keep the signature until the call returns 200; use an idempotency key.",
     "",
   ];
 }
@@ -88,7 +101,8 @@ function tools(listed: readonly ListedTool[]): string[] {
 
 function toolLine(tool: ListedTool): string {
   const { name, description, inputSchema } = tool;
-  return `- \`${name}\` (${priceWords(tool)}): ${description.replaceAll(/\s+/g, " ")}${parameterWords(inputSchema)}`;
+  const summary = description.replaceAll(/\s+/g, " ");
+  return `- \`${name}\` (${priceWords(tool)}): ${summary}${parameterWords(inputSchema)}`;
 }
 
 function priceWords({ status, billable, fixedPrice }: ListedTool): string {
@@ -112,8 +126,8 @@ function links(baseUrl: string): string[] {
   return [
     "## Contract",
     "",
-    `- [Catalogue](${baseUrl}/mcp/capabilities): the tools as JSON, with JSON Schemas of their parameters and prices`,
-    `- [OpenAPI 3.1](${baseUrl}/openapi.json): every HTTP route, with the answers 402 and all errors`,
+    `- [Catalogue](${baseUrl}/mcp/capabilities): the tools as JSON, with parameter schemas and prices`,
+    `- [OpenAPI 3.1](${baseUrl}/openapi.json): every HTTP route, with 402 and all errors`,
     "",
     "## Optional",
     "",

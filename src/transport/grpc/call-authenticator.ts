@@ -65,7 +65,7 @@ export class CallAuthenticator {
   }
 }
 
-/** @throws ToolgateError UNSUPPORTED_MEDIA_TYPE, as UNIMPLEMENTED, for compressed messages (gRPC, compression.md) */
+/** @throws ToolgateError UNSUPPORTED_MEDIA_TYPE (UNIMPLEMENTED) for compressed messages (compression.md) */
 function requireIdentity(call: ServerInterceptingCallInterface, headers: Header[]): void {
   if (encodingOf(call) === "identity") return;
   headers.push(["grpc-accept-encoding", "identity"]);

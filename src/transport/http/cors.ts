@@ -1,9 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 const ALLOWED_HEADERS =
-  "authorization, content-type, idempotency-key, prefer, x-payment, payment-signature, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, connect-protocol-version, connect-timeout-ms, x-grpc-web, x-user-agent, grpc-timeout";
+  "authorization, content-type, idempotency-key, prefer, x-payment, payment-signature, " +
+  "mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, " +
+  "connect-protocol-version, connect-timeout-ms, x-grpc-web, x-user-agent, grpc-timeout";
 const EXPOSED_HEADERS =
-  "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, payment-required, payment-response, preference-applied, grpc-status, grpc-message, grpc-status-details-bin";
+  "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, " +
+  "payment-required, payment-response, preference-applied, " +
+  "grpc-status, grpc-message, grpc-status-details-bin";
 
 /** Mcp-Param-* headers repeat tool arguments (MCP, Streamable HTTP); their names depend on the tools. */
 const MIRRORED = /mcp-param-[\w-]+/gi;

@@ -38,5 +38,6 @@ export function rawResponse(
   const lines = [...headers, ...more, ["content-type", "application/json"], ["connection", "close"]];
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const length = Buffer.byteLength(body);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}content-length: ${length}\r\n\r\n${body}`;
+  const statusLine = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
+  return `${statusLine}${head}content-length: ${length}\r\n\r\n${body}`;
 }

@@ -149,12 +149,12 @@ function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-function optionsOf({ headMs, requestMs, idleMs, checkMs: lookMs }: ConnectionLimits): ServerOptions {
+function optionsOf({ headMs, requestMs, idleMs, checkMs }: ConnectionLimits): ServerOptions {
   return {
     headersTimeout: headMs,
     requestTimeout: requestMs,
     keepAliveTimeout: idleMs,
-    connectionsCheckingInterval: lookMs,
+    connectionsCheckingInterval: checkMs,
     maxHeaderSize: HEAD_LIMIT,
     joinDuplicateHeaders: true,
     requireHostHeader: false,

@@ -8,7 +8,9 @@ export const CAPABILITIES = { tools: {} };
 
 /** Instructions for the model, in every era. */
 export const INSTRUCTIONS =
-  'Billable tools are charged in USDC, from the account\'s balance. A call that it does not cover is answered with a quote, as HTTP 402 or as a result with isError: pay the quote on Solana as its payment_instructions say, once, and repeat the same call with the proof, in the X-Payment header or in _meta["toolgate/payment_proof"].';
+  "Billable tools are charged in USDC from the account's balance. A call that it does not cover returns a " +
+  "quote, as HTTP 402 or as a result with isError. Pay the quote once on Solana by its payment_instructions " +
+  'and repeat the same call with the proof in the X-Payment header or in _meta["toolgate/payment_proof"].';
 
 /** Cache lifetime of lists and server information, ms; private because each key sees its own tools. */
 export const CACHING = { ttlMs: 60_000, cacheScope: "private" };

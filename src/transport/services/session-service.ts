@@ -113,8 +113,8 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
   });
 }
 
-function clearCookie({ addHeader: answerHeader }: RequestContext, { cookie }: ConsoleOrigin): void {
-  if (cookie) answerHeader?.(clearCookieHeader(cookie));
+function clearCookie({ addHeader }: RequestContext, { cookie }: ConsoleOrigin): void {
+  if (cookie) addHeader?.(clearCookieHeader(cookie));
 }
 
 function clientOf({ client }: RequestContext): ClientInfo {

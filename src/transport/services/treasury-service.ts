@@ -18,14 +18,14 @@ import { bind, type ServiceBinding } from "./service-impl.ts";
 export interface TreasuryDeps {
   readonly suspense: app.Suspense;
   readonly refunds: Refunds;
-  readonly books: Pick<TreasuryLedger, "watch" | "suspended">;
+  readonly treasuryLedger: Pick<TreasuryLedger, "watch" | "suspended">;
   /** The treasury's token account, base58. */
   readonly tokenAccount: string;
 }
 
 /** The operator's treasury service. */
 export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof TreasuryService> {
-  const { suspense, refunds, books, tokenAccount } = deps;
+  const { suspense, refunds, treasuryLedger, tokenAccount } = deps;
   return bind(TreasuryService, {
     listSuspense: {
       key: "required",
@@ -62,7 +62,10 @@ export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof Treas
       key: "required",
       operator: true,
       async call() {
-        const [watch, { count, amount }] = await Promise.all([books.watch(tokenAccount), books.suspended()]);
+        const [watch, { count, amount }] = await Promise.all([
+          treasuryLedger.watch(tokenAccount),
+          treasuryLedger.suspended(),
+        ]);
         return {
           tokenAccount,
           watch: watch && watchMessage(watch),

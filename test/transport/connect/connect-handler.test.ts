@@ -179,8 +179,8 @@ describe("the Connect handler", () => {
   });
 
   it("checks the key before it reads the body", async () => {
-    const stranger = await post(callTool, "no json", {});
-    expect([stranger.status, await stranger.json()]).toMatchObject([401, { code: "unauthenticated" }]);
+    const response = await post(callTool, "no json", {});
+    expect([response.status, await response.json()]).toMatchObject([401, { code: "unauthenticated" }]);
     const { authorization } = gateway.key();
     const friend = await post(callTool, "no json", { authorization });
     expect([friend.status, await friend.json()]).toMatchObject([400, { code: "invalid_argument" }]);
@@ -243,8 +243,8 @@ describe("the Connect handler", () => {
       { authorization, "content-type": "application/grpc-web+json" },
     ]) {
       for (const body of bodies) {
-        const { headers: told } = await post(callTool, body, headers);
-        expect(told.get("x-request-id")).toMatch(REQUEST_ID);
+        const { headers: received } = await post(callTool, body, headers);
+        expect(received.get("x-request-id")).toMatch(REQUEST_ID);
       }
     }
   });

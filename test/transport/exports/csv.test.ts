@@ -3,7 +3,7 @@ import { BYTE_ORDER_MARK, csvLine } from "../../../src/transport/exports/csv.ts"
 import { parseCsv } from "../../support/csv.ts";
 
 /** Returns a text after writing and reading a file. */
-const told = (text: string) => parseCsv(`${BYTE_ORDER_MARK}cell\r\n${csvLine([text])}`)[0]?.["cell"];
+const roundTrip = (text: string) => parseCsv(`${BYTE_ORDER_MARK}cell\r\n${csvLine([text])}`)[0]?.["cell"];
 
 describe("a line of a file", () => {
   it("writes amounts as signed numbers with six decimals", () => {
@@ -24,7 +24,7 @@ describe("a line of a file", () => {
     "a;b",
     "a-b+c=d@e",
   ])("writes the text %j unchanged", (text) => {
-    expect(told(text)).toBe(text);
+    expect(roundTrip(text)).toBe(text);
   });
 
   it.each([
@@ -41,7 +41,7 @@ describe("a line of a file", () => {
     ["note\r\n -1", "note\r\n '-1"],
     ["＝1", "'＝1"],
   ])("escapes the formula %j", (text, safe) => {
-    expect(told(text)).toBe(safe);
+    expect(roundTrip(text)).toBe(safe);
   });
 
   it("replaces a lone surrogate", () => {

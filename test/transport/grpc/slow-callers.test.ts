@@ -59,11 +59,13 @@ describe("the gRPC server", () => {
   }
 
   /** Returns the gRPC status, if any, and the reset code of a stream. */
-  async function endOf(stream: ClientHttp2Stream): Promise<{ told: unknown; code: number | undefined }> {
-    let told: unknown;
-    stream.on("response", (headers) => (told = headers["grpc-status"]));
+  async function endOf(
+    stream: ClientHttp2Stream,
+  ): Promise<{ grpcStatus: unknown; code: number | undefined }> {
+    let grpcStatus: unknown;
+    stream.on("response", (headers) => (grpcStatus = headers["grpc-status"]));
     await once(stream, "close");
-    return { told, code: stream.rstCode };
+    return { grpcStatus, code: stream.rstCode };
   }
 
   /** Returns the response of an echo. */
@@ -77,7 +79,7 @@ describe("the gRPC server", () => {
     const to = await opened({ requestMs: 100 });
     const [nothing, half] = [call(to), call(to)];
     half.write(message("echo").subarray(0, 7));
-    const late = { told: String(status.DEADLINE_EXCEEDED), code: 0 };
+    const late = { grpcStatus: String(status.DEADLINE_EXCEEDED), code: 0 };
     expect(await Promise.all([endOf(nothing.resume()), endOf(half.resume())])).toEqual([late, late]);
     expect(await said(to)).toContain("still here");
   });
@@ -85,7 +87,7 @@ describe("the gRPC server", () => {
   it("ends an incomplete request at its deadline", async () => {
     const to = await opened({});
     const ended = endOf(call(to, { "grpc-timeout": "50m" }).resume());
-    expect(await ended).toEqual({ told: String(status.DEADLINE_EXCEEDED), code: 0 });
+    expect(await ended).toEqual({ grpcStatus: String(status.DEADLINE_EXCEEDED), code: 0 });
   });
 
   it("ends a call whose response is not read, but not a long call", async () => {

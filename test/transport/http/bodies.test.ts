@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readBody } from "../../../src/transport/http/body.ts";
 import type { HttpServer } from "../../../src/transport/http/server.ts";
 import { BODY_LIMIT, type Gateway, startGateway } from "../gateway.ts";
-import { openHttpDoor } from "../http-server.ts";
+import { openHttpServer } from "../http-server.ts";
 
 interface Reply {
   readonly status: number;
@@ -60,7 +60,7 @@ describe("the HTTP/1.1 server", () => {
 
   beforeAll(async () => {
     gateway = await startGateway();
-    ({ server, port } = await openHttpDoor(gateway, {}));
+    ({ server, port } = await openHttpServer(gateway, {}));
     ({ authorization } = gateway.key());
   });
   afterAll(async () => {
@@ -183,12 +183,12 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("answers requests on open connections during shutdown", async () => {
-    const door = await openHttpDoor(gateway, {});
-    const client = new Client(door.port);
+    const opened = await openHttpServer(gateway, {});
+    const client = new Client(opened.port);
     const started = once(gateway.tools.events, "started");
     client.socket.write(post(call({}, "wait")));
     await started;
-    const closed = door.server.close();
+    const closed = opened.server.close();
     const second = once(gateway.tools.events, "started");
     client.socket.write(post(call({}, "wait")));
     await second;

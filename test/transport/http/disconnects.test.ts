@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { HttpServer } from "../../../src/transport/http/server.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
-import { openHttpDoor } from "../http-server.ts";
+import { openHttpServer } from "../http-server.ts";
 import { openSockets } from "../open-sockets.ts";
 
 /** Each side waits for the other: a busy machine takes its time. */
@@ -20,7 +20,7 @@ describe("a client that disconnects", () => {
 
   beforeAll(async () => {
     gateway = await startGateway();
-    ({ server, port } = await openHttpDoor(gateway, {}));
+    ({ server, port } = await openHttpServer(gateway, {}));
     ({ authorization } = gateway.key());
     gateway.tools.events.on("started", (signal) => signals.push(signal));
   });
@@ -73,14 +73,14 @@ describe("a client that disconnects", () => {
   ])(
     "aborts the call when the client leaves during authentication, with a whole call %s sent",
     async (_, call) => {
-      const gate = Promise.withResolvers<void>();
-      gateway.rate.before = gate.promise;
+      const blocked = Promise.withResolvers<void>();
+      gateway.rate.before = blocked.promise;
       const { asked } = gateway.rate;
       const socket = await connected();
       socket.write(call());
       await expect.poll(() => gateway.rate.asked).toBe(asked + 1);
       await leave(socket);
-      gate.resolve();
+      blocked.resolve();
       // Unwanted work would start in these turns of the event loop.
       for (let turns = 0; turns < 20; turns++) await turn();
       expect(signals.filter(({ aborted }) => !aborted)).toEqual([]);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { HttpServer } from "../../../src/transport/http/server.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
-import { openHttpDoor } from "../http-server.ts";
+import { openHttpServer } from "../http-server.ts";
 import { openSockets } from "../open-sockets.ts";
 
 const STALL_MS = 200;
@@ -14,7 +14,7 @@ const LIMITS = {
   stallMs: STALL_MS,
   idleMs: 100,
   lingerMs: 50,
-  lookMs: 30,
+  checkMs: 30,
   connections: 4,
   pipelined: 8,
 };
@@ -50,7 +50,7 @@ describe("the HTTP/1.1 server", () => {
 
   beforeAll(async () => {
     gateway = await startGateway();
-    ({ server, port } = await openHttpDoor(gateway, LIMITS));
+    ({ server, port } = await openHttpServer(gateway, LIMITS));
     key = `Authorization: ${gateway.key().authorization}`;
   });
   beforeEach(() => {
@@ -106,14 +106,14 @@ describe("the HTTP/1.1 server", () => {
 
   it("closes a connection that sends headers slowly", async () => {
     // The limit of the whole request is long enough.
-    const door = await openHttpDoor(gateway, { ...LIMITS, requestMs: 600_000 });
-    const caller = await connected(door.port);
+    const opened = await openHttpServer(gateway, { ...LIMITS, requestMs: 600_000 });
+    const caller = await connected(opened.port);
     caller.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n");
     await drip(caller, "X: y\r\n");
     expect(caller.status).toBe("408");
     expect(caller.text).toContain("the request did not arrive in time");
     await letGo();
-    await door.server.close();
+    await opened.server.close();
   });
 
   it.each([
@@ -142,7 +142,7 @@ describe("the HTTP/1.1 server", () => {
     caller.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     await caller.ended;
     expect(caller.status).toBe("200");
-    expect(caller.text, "told in seconds, for those who keep to it").toMatch(/^keep-alive: timeout=0\r$/im);
+    expect(caller.text, "sent in seconds").toMatch(/^keep-alive: timeout=0\r$/im);
     await letGo();
   });
 
@@ -155,13 +155,13 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("closes a connection that does not read its events", async () => {
-    const told = once(gateway.tools.events, "telling");
+    const progress = once(gateway.tools.events, "telling");
     const caller = await connected();
     caller.socket.pause();
     const call = { name: "tell", arguments: {}, _meta: { progressToken: 1 } };
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
     caller.socket.write(post("/mcp", `Content-Length: ${body.length}`) + body);
-    const [signal] = await told;
+    const [signal] = await progress;
     // Idle for longer than stallMs, which must not shorten the wait afterwards.
     await sleep(STALL_MS * 3);
     gateway.tools.events.emit("release");
@@ -200,8 +200,8 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("starts no work behind an answer that is not read, then answers in order", async () => {
-    const door = await openHttpDoor(gateway, { pipelined: 8 });
-    const caller = await connected(door.port);
+    const opened = await openHttpServer(gateway, { pipelined: 8 });
+    const caller = await connected(opened.port);
     caller.socket.pause();
     const { checks } = gateway.health;
     const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
@@ -217,7 +217,7 @@ describe("the HTTP/1.1 server", () => {
       ...[false, false, false],
     ]);
     caller.socket.destroy();
-    await door.server.close();
+    await opened.server.close();
   });
 
   it("closes a connection above the limit", async () => {

@@ -54,50 +54,52 @@ const codeOf = async (answer: Promise<unknown>) => status[(await failureOf(answe
 
 const buy = (agent = customer) => world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
 
-type Told = MessageShape<typeof GetStatusResponseSchema>;
+type ServiceStatus = MessageShape<typeof GetStatusResponseSchema>;
 
-const statusThat = async (holds: (told: Told) => boolean) => {
-  let told: Told | undefined;
+const statusThat = async (holds: (status: ServiceStatus) => boolean) => {
+  let status: ServiceStatus | undefined;
   await expect
     .poll(async () => {
-      told = await call(getStatus, {});
-      return holds(told);
+      status = await call(getStatus, {});
+      return holds(status);
     })
     .toBe(true);
-  if (!told) throw new Error("nothing was told");
-  return told;
+  if (!status) throw new Error("no status was returned");
+  return status;
 };
 
 describe("the status", () => {
   it("returns treasury, fee payer, endpoints, calls, liabilities and revenue", async () => {
     expect((await buy()).status).toBe(200);
     expect((await buy()).status).toBe(200);
-    const told = await statusThat(
+    const status = await statusThat(
       ({ revenueUsdcMicrousd, treasury }) =>
         revenueUsdcMicrousd === 2_000n && treasury?.lookedAt !== undefined,
     );
-    expect(told.treasury).toMatchObject({
+    expect(status.treasury).toMatchObject({
       owner: world.treasury.publicKey.toBase58(),
       tokenAccount: world.gateway.payTo,
       heldUsdcMicrousd: 0n,
       expectedUsdcMicrousd: 0n,
       problem: "",
     });
-    expect(told.feePayer).toMatchObject({
+    expect(status.feePayer).toMatchObject({
       address: world.feePayer.publicKey.toBase58(),
       lowLamports: 20_000_000n,
       spentTodayLamports: 0n,
       dailyLamports: 50_000_000n,
     });
-    expect(told.feePayer?.lamports).toBeGreaterThan(0n);
+    expect(status.feePayer?.lamports).toBeGreaterThan(0n);
     const host = new URL(world.chain.url).host;
-    expect(told.endpoints).toMatchObject([{ host, healthy: true, slotsBehind: 0n, problem: "" }]);
-    expect(told.endpoints[0]?.slot).toBeGreaterThan(0n);
-    expect(told.endpoints[0]?.latencyMs).toBeGreaterThanOrEqual(0);
-    expect(told.minutes).toHaveLength(60);
-    expect(told.minutes.reduce((sum, { completed }) => sum + completed, 0)).toBe(2);
-    expect(told.minutes.reduce((sum, { chargedUsdcMicrousd }) => sum + chargedUsdcMicrousd, 0n)).toBe(2_000n);
-    expect(told).toMatchObject({
+    expect(status.endpoints).toMatchObject([{ host, healthy: true, slotsBehind: 0n, problem: "" }]);
+    expect(status.endpoints[0]?.slot).toBeGreaterThan(0n);
+    expect(status.endpoints[0]?.latencyMs).toBeGreaterThanOrEqual(0);
+    expect(status.minutes).toHaveLength(60);
+    expect(status.minutes.reduce((sum, { completed }) => sum + completed, 0)).toBe(2);
+    expect(status.minutes.reduce((sum, { chargedUsdcMicrousd }) => sum + chargedUsdcMicrousd, 0n)).toBe(
+      2_000n,
+    );
+    expect(status).toMatchObject({
       activeRuns: 0n,
       liabilitiesUsdcMicrousd: 8_000n,
       suspenseCount: 0n,
@@ -150,19 +152,20 @@ describe("failing endpoints", () => {
     const another = await world.startAnother({ SOLANA_RPC_URLS: urls.join(",") });
     const through = grpcClient(another.grpcAddress);
     try {
-      const told = await call(getStatus, {}, operator, through);
-      expect(told.endpoints.map(({ host }) => host)).toEqual([silent, repeating, garbled, "127.0.0.1:1"]);
-      for (const { healthy, slot, problem } of told.endpoints) {
+      const status = await call(getStatus, {}, operator, through);
+      expect(status.endpoints.map(({ host }) => host)).toEqual([silent, repeating, garbled, "127.0.0.1:1"]);
+      for (const { healthy, slot, problem } of status.endpoints) {
         expect({ healthy, slot }).toEqual({ healthy: false, slot: undefined });
         expect(problem).not.toBe("");
       }
-      expect(told.endpoints[0]?.problem).toMatch(/did not answer within 2 s|left alone/);
-      expect(told.treasury?.heldUsdcMicrousd).toBeUndefined();
-      expect(told.treasury?.expectedUsdcMicrousd).toBeDefined();
-      expect(told.feePayer?.lamports).toBeUndefined();
-      expect(told.treasury?.problem).toMatch(/^No endpoint of the chain tells|^The treasury's history/);
-      expect(told.minutes).toHaveLength(60);
-      const texts = told.endpoints.map(({ host, problem }) => host + problem).join() + told.treasury?.problem;
+      expect(status.endpoints[0]?.problem).toMatch(/did not answer within 2 s|left alone/);
+      expect(status.treasury?.heldUsdcMicrousd).toBeUndefined();
+      expect(status.treasury?.expectedUsdcMicrousd).toBeDefined();
+      expect(status.feePayer?.lamports).toBeUndefined();
+      expect(status.treasury?.problem).toMatch(/^No endpoint of the chain tells|^The treasury's history/);
+      expect(status.minutes).toHaveLength(60);
+      const texts =
+        status.endpoints.map(({ host, problem }) => host + problem).join() + status.treasury?.problem;
       for (const one of keys) expect(texts).not.toContain(one);
     } finally {
       through.close();
@@ -174,7 +177,7 @@ describe("the last audit", () => {
   it("returns the last audit", async () => {
     expect((await call(getStatus, {})).audit).toBeUndefined();
     const found = await call(AuditService.method.runAudit, {});
-    const { audit } = await statusThat((told) => told.audit !== undefined);
+    const { audit } = await statusThat((status) => status.audit !== undefined);
     expect(audit).toMatchObject({ clean: found.clean, lines: found.lines });
     expect(audit?.at).toBeDefined();
   });
@@ -185,9 +188,9 @@ describe("failed payments", () => {
     const offered = async () =>
       (await world.call(await world.agent(), "vram_estimate", { model: "llama-3.1-8b" })).body.quote;
     const quote = await offered();
-    const dear = await offered();
+    const expensive = await offered();
     const little = await world.pay(customer, BigInt(quote.price_usdc_microusd) - 1n, memoOf(quote));
-    const idle = await world.pay(customer, BigInt(dear.price_usdc_microusd), memoOf(dear));
+    const idle = await world.pay(customer, BigInt(expensive.price_usdc_microusd), memoOf(expensive));
     world.chain.chain.advance(40);
     const credited = async () => (await query(world.database.url, "select from payment")).rowCount;
     await expect.poll(credited).toBe(2);

@@ -240,8 +240,8 @@ describe("an action", () => {
       call(AccountService.method.setTier, { accountId: operator.accountId }, operator),
     );
     expect(status[refused.code]).toBe("INVALID_ARGUMENT");
-    const stranger = { accountId: customer.accountId, ratePerMinute: 5, burst: 5 };
-    const forbidden = await failureOf(call(AccountService.method.setTier, stranger, customer));
+    const change = { accountId: customer.accountId, ratePerMinute: 5, burst: 5 };
+    const forbidden = await failureOf(call(AccountService.method.setTier, change, customer));
     expect(status[forbidden.code]).toBe("PERMISSION_DENIED");
     expect(await log()).toEqual(before);
   });

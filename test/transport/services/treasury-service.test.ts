@@ -162,7 +162,7 @@ describe("the operator's treasury work", () => {
     const txSignature = await gift(world, payer, 5n, "nobody's");
     const unknown = base58.encode(randomBytes(64));
     const owner = { case: "operator", value: true } as const;
-    const stranger = { case: "accountId", value: `acct_${randomUUID().replaceAll("-", "")}` } as const;
+    const unknownAccount = { case: "accountId", value: `acct_${randomUUID().replaceAll("-", "")}` } as const;
     const cases: [() => Promise<unknown>, RegExp][] = [
       [
         () => call(assignSuspense, { txSignature: unknown, owner, reason: "r" }),
@@ -173,7 +173,7 @@ describe("the operator's treasury work", () => {
         /^NOT_FOUND NOT_FOUND .*transfer/,
       ],
       [
-        () => call(assignSuspense, { txSignature, owner: stranger, reason: "r" }),
+        () => call(assignSuspense, { txSignature, owner: unknownAccount, reason: "r" }),
         /^NOT_FOUND NOT_FOUND .*account/,
       ],
       [
