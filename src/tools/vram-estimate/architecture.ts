@@ -1,29 +1,32 @@
-/** Layers that look back no further than a window, as Mistral 7B v0.1, Gemma 2 and 3 and gpt-oss have them. */
+/** Layers with a limited attention window, as in Mistral 7B v0.1, Gemma 2 and 3 and gpt-oss. */
 export interface SlidingWindow {
   readonly tokens: number;
-  /** How many of the layers; the others see the whole context. */
+  /** Number of windowed layers; the others see the whole context. */
   readonly layers: number;
 }
 
-/** A mixture of experts in place of the feed-forward network. */
+/** A mixture of experts. */
 export interface Experts {
   readonly count: number;
-  /** Experts that the router gives a token to. */
+  /** Experts per token. */
   readonly active: number;
-  /** Experts that see every token besides. */
+  /** Experts that process every token in addition. */
   readonly shared: number;
   readonly intermediateSize: number;
-  /** Layers that keep a plain feed-forward network. */
+  /** Layers with a plain feed-forward network. */
   readonly denseLayers: number;
 }
 
-/** Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, 2.1): the cache holds one compressed vector for all heads. */
+/**
+ * Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, 2.1). The cache holds one compressed vector
+ * for all heads.
+ */
 export interface LatentAttention {
   /** kv_lora_rank */
   readonly rank: number;
   /** qk_rope_head_dim */
   readonly ropeDim: number;
-  /** q_lora_rank; undefined where queries are not compressed. */
+  /** q_lora_rank; undefined if queries are not compressed. */
   readonly queryRank: number | undefined;
   /** qk_nope_head_dim */
   readonly nopeDim: number;
@@ -31,22 +34,22 @@ export interface LatentAttention {
   readonly valueDim: number;
 }
 
-/** Layers that keep a state of fixed size in place of a key-value cache. */
+/** Layers with a state of fixed size instead of a key-value cache. */
 export interface Recurrent {
   readonly layers: number;
-  /** Heads, which are what several GPUs share out. */
+  /** Heads, which tensor parallelism splits. */
   readonly heads: number;
-  /** Numbers of the state of one layer and sequence, in 32 bits as the engines keep it. */
+  /** State values per layer and sequence, 32 bits each. */
   readonly state: number;
-  /** Past inputs of the short convolution that one layer and sequence keeps. */
+  /** Inputs kept per layer and sequence for the short convolution. */
   readonly convolution: number;
-  /** Width of all input projections together. */
+  /** Total width of the input projections. */
   readonly projected: number;
-  /** Width that the output projection reads. */
+  /** Input width of the output projection. */
   readonly inner: number;
 }
 
-/** The shape of a decoder-only transformer. */
+/** A decoder-only transformer. */
 export interface Architecture {
   readonly numLayers: number;
   readonly hiddenSize: number;
@@ -54,27 +57,26 @@ export interface Architecture {
   /** Fewer than numHeads: grouped-query attention (arXiv 2305.13245). */
   readonly numKvHeads: number;
   readonly headDim: number;
-  /** Width of the feed-forward network. */
+  /** Of the feed-forward network. */
   readonly intermediateSize: number;
   readonly vocabSize: number;
-  /** Whether input and output embeddings are one matrix. */
+  /** Whether input and output embeddings share one matrix. */
   readonly tiedEmbeddings: boolean;
   readonly slidingWindow: SlidingWindow | undefined;
   readonly experts: Experts | undefined;
   readonly latentAttention: LatentAttention | undefined;
   readonly recurrent: Recurrent | undefined;
-  /** Layers with attention: all of them, except in hybrids. */
+  /** Layers with attention; fewer in hybrids. */
   readonly attentionLayers: number;
-  /** Layers with a feed-forward network: all of them, except where a layer is one thing only. */
+  /** Layers with a feed-forward network; fewer if layers have a single purpose. */
   readonly feedForwardLayers: number;
-  /** Matrices of a feed-forward network: 3 with a gate, 2 without. */
+  /** 3 with a gate, 2 without. */
   readonly feedForwardMatrices: 2 | 3;
-  /** Whether the attention's output has a gate, which makes the query projection twice as wide (Qwen3-Next). */
+  /** An output gate, which doubles the width of the query projection (Qwen3-Next). */
   readonly gatedAttention: boolean;
 }
 
-/** What a plain dense transformer has none of. */
-export type PlainMembers =
+type PlainMembers =
   | "slidingWindow"
   | "experts"
   | "latentAttention"
@@ -84,7 +86,7 @@ export type PlainMembers =
   | "feedForwardMatrices"
   | "gatedAttention";
 
-/** A dense transformer with the same gated network and attention in every layer. */
+/** Returns a dense transformer with gated feed-forward network and attention in every layer. */
 export function plainArchitecture(shape: Omit<Architecture, PlainMembers>): Architecture {
   return {
     ...shape,
@@ -99,7 +101,7 @@ export function plainArchitecture(shape: Omit<Architecture, PlainMembers>): Arch
   };
 }
 
-/** Width of the widest feed-forward network that one token passes. */
+/** Returns the widest feed-forward network that a token passes. */
 export function feedForwardWidth({ experts, intermediateSize }: Architecture): number {
   if (!experts) return intermediateSize;
   const routed = (experts.active + experts.shared) * experts.intermediateSize;
@@ -108,17 +110,17 @@ export function feedForwardWidth({ experts, intermediateSize }: Architecture): n
 
 /** hidden_size / num_layers of the Llama 7B and 13B shapes. */
 const ASPECT_RATIO = 128;
-/** Wide heads and few of them for keys and values: the common choice since Llama 2 70B. */
+/** Usual since Llama 2 70B. */
 const USUAL_HEAD_DIM = 128;
 const USUAL_KV_HEADS = 8;
 const USUAL_VOCABULARY = 128_000;
 
-/** What {@link architectureOfSize} does, for the result's assumptions. */
+/** Describes {@link architectureOfSize} in the result. */
 export const SIZE_ASSUMPTION =
   "the architecture is estimated from parameters_b: parameters = 12 * num_layers * hidden_size^2 (arXiv 2001.08361, 2.1) " +
   "with hidden_size = 128 * num_layers, heads of 128, at most 8 key-value heads, a vocabulary of 128000; give the architecture for a better estimate";
 
-/** A likely shape for a count of parameters, when nothing else is known of the model. */
+/** Returns a typical architecture for a number of parameters. */
 export function architectureOfSize(parameters: number): Architecture {
   const numLayers = Math.max(1, Math.round(Math.cbrt(parameters / (12 * ASPECT_RATIO ** 2))));
   const hiddenSize = ASPECT_RATIO * numLayers;
@@ -138,4 +140,67 @@ export function architectureOfSize(parameters: number): Architecture {
 /** A gated network with as many parameters as a plain one of width 4 * hidden_size (arXiv 2002.05202). */
 export function usualIntermediateSize(hiddenSize: number): number {
   return Math.ceil((8 * hiddenSize) / 3);
+}
+
+/** Named after linear_num_key_heads, linear_num_value_heads etc. of config.json. */
+interface DeltaNet {
+  readonly layers: number;
+  readonly keyHeads: number;
+  readonly valueHeads: number;
+  readonly keyDim: number;
+  readonly valueDim: number;
+  readonly kernel: number;
+}
+
+/**
+ * Gated DeltaNet (arXiv 2412.06464) as in Qwen3-Next. Each value head has a matrix of key by value
+ * dimension. Queries, keys and values pass a short convolution. The gate is as wide as the values, with two
+ * more values per value head.
+ */
+export function gatedDeltaNet({
+  layers,
+  keyHeads,
+  valueHeads,
+  keyDim,
+  valueDim,
+  kernel,
+}: DeltaNet): Recurrent {
+  const keys = keyHeads * keyDim;
+  const values = valueHeads * valueDim;
+  return {
+    layers,
+    heads: keyHeads,
+    state: valueHeads * keyDim * valueDim,
+    convolution: (2 * keys + values) * (kernel - 1),
+    projected: 2 * keys + 2 * values + 2 * valueHeads,
+    inner: values,
+  };
+}
+
+/** Named after mamba_num_heads, mamba_head_dim, n_groups, ssm_state_size and conv_kernel of config.json. */
+interface StateSpace {
+  readonly layers: number;
+  readonly heads: number;
+  readonly headDim: number;
+  readonly groups: number;
+  readonly stateSize: number;
+  readonly kernel: number;
+}
+
+/**
+ * Mamba-2 (arXiv 2405.21060). Each head has a matrix of head dimension by state size. The inner width and
+ * both group projections pass a short convolution. The gate is as wide as the inner width, with one more
+ * value per head.
+ */
+export function mamba2({ layers, heads, headDim, groups, stateSize, kernel }: StateSpace): Recurrent {
+  const inner = heads * headDim;
+  const convolved = inner + 2 * groups * stateSize;
+  return {
+    layers,
+    heads: groups,
+    state: inner * stateSize,
+    convolution: convolved * (kernel - 1),
+    projected: inner + convolved + heads,
+    inner,
+  };
 }

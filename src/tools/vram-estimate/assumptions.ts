@@ -1,7 +1,7 @@
-import { PREFILL_CHUNK } from "./activations.ts";
-import type { ResolvedWorkload } from "./resolve-workload.ts";
+import { PREFILL_CHUNK } from "./memory.ts";
+import type { ResolvedWorkload } from "./workload.ts";
 
-/** The formulas in words, and what they leave out: what a reader must know before relying on the numbers. */
+/** Returns the formulas in words, and what they omit. */
 export function assumptionsOf(workload: ResolvedWorkload): string[] {
   return [
     ...workload.assumptions,

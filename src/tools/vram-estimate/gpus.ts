@@ -1,30 +1,37 @@
-import type { Gpu } from "./gpu-table.ts";
+import { invalidField } from "../../domain/core/errors.ts";
+import type { Architecture } from "./architecture.ts";
+import table from "./gpus.json" with { type: "json" };
+
+export interface Gpu {
+  readonly name: string;
+  readonly memoryMib: number;
+}
+
+/** Sorted by memory. */
+export const GPUS: readonly Gpu[] = table.gpus;
 
 const MIB = 1_048_576n;
 
-/** What each of some GPUs must hold. */
+/** Memory per GPU for one degree of tensor parallelism. */
 export interface Share {
-  /** GPUs that share every layer. */
   readonly tensorParallel: number;
-  /** Bytes on each of them, the fixed part included. */
+  /** Bytes per GPU, including the fixed part. */
   readonly total: bigint;
-  /** Bytes that each of them spends whatever its share. */
+  /** Bytes that do not depend on the share of the model. */
   readonly fixed: bigint;
 }
 
-/** GPUs that hold a model. */
 export interface Placement {
   readonly needed: number;
-  /** GPUs that share every layer. */
   readonly tensorParallel: number;
-  /** Groups of such GPUs that have the layers one after the other. */
+  /** Groups of GPUs that process the layers in sequence. */
   readonly pipelineParallel: number;
 }
 
 /**
- * The fewest GPUs of a kind that hold the model: the first of the shares that fits; and where the last of them does not,
- * the layers go one after the other through as many such groups as share the load out evenly.
- * @param shares with more and more GPUs; at least one
+ * Returns the smallest placement: the first share that fits; if none does, the last one in as many pipeline
+ * stages as needed, balanced evenly.
+ * @param shares by increasing number of GPUs
  */
 export function placementOn(gpu: Gpu, shares: readonly [Share, ...Share[]]): Placement {
   const memory = BigInt(gpu.memoryMib) * MIB;
@@ -33,4 +40,61 @@ export function placementOn(gpu: Gpu, shares: readonly [Share, ...Share[]]): Pla
   const room = memory - fixed;
   const pipelineParallel = Number((total - fixed + room - 1n) / room);
   return { needed: tensorParallel * pipelineParallel, tensorParallel, pipelineParallel };
+}
+
+/**
+ * NCCL buffers per GPU, measured with vLLM and TensorRT-LLM: 342 MiB for two GPUs, 392 MiB for more
+ * (nccl_mem of NVIDIA's aiconfigurator).
+ */
+const NCCL_PAIR = 358_612_992n;
+const NCCL_MORE = 411_041_792n;
+
+/** `headsGuessed`: any power of two is accepted instead of a divisor of the head count. */
+export interface Divisible {
+  readonly architecture: Architecture;
+  readonly headsGuessed: boolean;
+}
+
+/** Communication buffers per GPU, bytes. */
+export function communicationFixed(gpus: number): bigint {
+  if (gpus === 1) return 0n;
+  return gpus === 2 ? NCCL_PAIR : NCCL_MORE;
+}
+
+/**
+ * Checks tensor parallelism as vLLM does: it must divide the attention heads and the recurrent heads, and
+ * divide the key-value heads or be a multiple of them.
+ * @throws ToolgateError INVALID_REQUEST
+ */
+export function requireDivisible(subject: Divisible, gpus: number): void {
+  const obstacle = obstacleTo(subject, gpus);
+  if (obstacle)
+    throw invalidField("params.tensor_parallel", `${obstacle}; possible are ${feasible(subject).join(", ")}`);
+}
+
+/** Returns the possible degrees of tensor parallelism, ascending. */
+export function feasible(subject: Divisible): readonly number[] {
+  const found: number[] = [];
+  for (let gpus = 1; gpus <= Math.min(subject.architecture.numHeads, MAX_GPUS); gpus++) {
+    if (!obstacleTo(subject, gpus)) found.push(gpus);
+  }
+  return found;
+}
+
+/** Above the largest fast interconnect of today (NVL72). */
+export const MAX_GPUS = 128;
+
+function obstacleTo({ architecture, headsGuessed }: Divisible, gpus: number): string | undefined {
+  const { numHeads, numKvHeads, latentAttention, recurrent } = architecture;
+  if (headsGuessed) {
+    const power = Number.isInteger(Math.log2(gpus)) && gpus <= numHeads;
+    return power ? undefined : "must be a power of two, and at most the guessed number of attention heads";
+  }
+  if (numHeads % gpus !== 0) return `must divide the ${numHeads} attention heads`;
+  // Latent attention keeps its compressed vector whole on every GPU.
+  const fitsKv = latentAttention || numKvHeads % gpus === 0 || gpus % numKvHeads === 0;
+  if (!fitsKv) return `must divide the ${numKvHeads} key-value heads or be a multiple of them`;
+  if (recurrent && recurrent.heads % gpus !== 0)
+    return `must divide the ${recurrent.heads} heads of the recurrent layers`;
+  return undefined;
 }

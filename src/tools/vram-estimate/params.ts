@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { KV_CACHE_DTYPES, WEIGHT_DTYPES } from "./dtypes.ts";
-import { RECOMPUTATIONS } from "./activations.ts";
+import { MAX_GPUS } from "./gpus.ts";
+import { RECOMPUTATIONS } from "./memory.ts";
 import { QUANTIZATIONS } from "./quantization.ts";
-import { MAX_GPUS } from "./tensor-parallel.ts";
+import { KV_CACHE_DTYPES, WEIGHT_DTYPES } from "./weights.ts";
 
-/** Members that describe the architecture; giving one of them means giving the first two. */
+/** Parameters of an architecture; the first two are then required. */
 export const ARCHITECTURE_MEMBERS = [
   "num_layers",
   "hidden_size",
@@ -17,7 +17,7 @@ export const ARCHITECTURE_MEMBERS = [
 
 const width = z.int().min(1).max(1_000_000);
 
-/** The parameters of vram_estimate. Which of them go together is checked in resolve-workload.ts. */
+/** workload.ts checks which parameters go together. */
 export const vramParams = z.strictObject({
   model: z
     .string()
@@ -97,5 +97,4 @@ export const vramParams = z.strictObject({
     ),
 });
 
-/** The parameters of vram_estimate, checked one by one. */
 export type VramParams = z.output<typeof vramParams>;

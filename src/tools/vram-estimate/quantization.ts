@@ -1,27 +1,28 @@
 import type { Architecture } from "./architecture.ts";
-import { blockBytes, ggufBytes } from "./gguf.ts";
-import { GGUF_MIXES } from "./gguf-mixes.ts";
+import { blockBytes, GGUF_MIXES, ggufBytes } from "./gguf.ts";
 import { numbersOf, type Role, type Tensors } from "./tensors.ts";
 
-/** How a format stores the matrices that it quantises; the rest stays in 16 bits. */
+/** Storage of quantised matrices; everything else stays in 16 bits. */
 interface Format {
-  /** Bytes of a block with its scales and zero points, and the weights in it. */
+  /** Bytes per block, with scales and zero points, and weights per block. */
   readonly block: readonly [bytes: number, weights: number];
-  /** Bytes besides for each output of a matrix, such as a scale. */
+  /** Additional bytes per output, such as a scale. */
   readonly perOutput?: number;
-  /** Bytes besides for each input of a matrix, such as the number of its group. */
+  /** Additional bytes per input, such as its group number. */
   readonly perInput?: number;
-  /** In a mixture of experts, only the experts' matrices. */
+  /** Quantises only the experts of a mixture. */
   readonly expertsOnly?: true;
 }
 
 const FORMATS = {
-  // Per group a 16-bit scale and a zero point of the weights' width; GPTQ with a 32-bit group number per input.
+  // A 16-bit scale and a zero point of the weights' width per group; GPTQ adds a 32-bit group number per
+  // input.
   "gptq-int4-g128": { block: [133, 256], perInput: 4 },
   "gptq-int4-g32": { block: [37, 64], perInput: 4 },
   "gptq-int8-g128": { block: [131, 128], perInput: 4 },
   "awq-int4-g128": { block: [133, 256] },
-  // A 32-bit scale per 64 weights; quantised twice: 8 bits of scale, and 32 bits per 256 scales (arXiv 2305.14314, 3).
+  // A 32-bit scale per 64 weights; double quantisation: an 8-bit scale, and 32 bits per 256 scales (arXiv
+  // 2305.14314, 3).
   "bnb-nf4": { block: [36, 64] },
   "bnb-nf4-double": { block: [8_452, 16_384] },
   "bnb-int8": { block: [1, 1], perOutput: 4 },
@@ -39,27 +40,24 @@ const PLAIN_FORMATS = Object.keys(FORMATS).filter((name): name is PlainFormat =>
 
 const GGUF = GGUF_MIXES.map((mix) => `gguf-${mix}` as const);
 
-/** Formats of quantised weights. */
 export const QUANTIZATIONS = [...PLAIN_FORMATS, ...GGUF] as const;
 
-/** One of {@link QUANTIZATIONS}. */
 export type Quantization = (typeof QUANTIZATIONS)[number];
 
-/** Bytes of a weight that is not quantised: 16 bits. */
+/** Bytes of an unquantised weight. */
 const UNQUANTISED = 2n;
-/** Biases and norms of GGUF files: 32 bits. */
+/** Bytes of biases and norms in GGUF files. */
 const GGUF_UNQUANTISED = 4n;
 
-/** What no format of the kind quantises: embeddings, as they are looked up and not multiplied, the head and the router. */
+/** Never quantised outside GGUF: embeddings, head and router. */
 const KEPT: ReadonlySet<Role> = new Set(["embedding", "output", "router"]);
 
-/** What is quantised, and whether its widths were guessed. */
 export interface Quantised {
   readonly architecture: Architecture;
   readonly shapeGuessed: boolean;
 }
 
-/** Bytes of these matrices, scales and zero points included. */
+/** Bytes of matrices with scales and zero points. */
 export function quantisedBytes(format: Quantization, tensors: Tensors, quantised: Quantised): bigint {
   const { architecture, shapeGuessed } = quantised;
   const mix = GGUF_MIXES.find((name) => format === `gguf-${name}`);
@@ -75,7 +73,7 @@ export function quantisedBytes(format: Quantization, tensors: Tensors, quantised
   return blockBytes(numbers, block) + matrices * besides;
 }
 
-/** Bytes of biases and norms, which no format quantises. */
+/** Bytes of biases and norms. */
 export function unquantisedBytes(format: Quantization, numbers: bigint): bigint {
   return numbers * (format.startsWith("gguf-") ? GGUF_UNQUANTISED : UNQUANTISED);
 }

@@ -1,22 +1,20 @@
 import type { JsonObject } from "../../domain/core/json.ts";
+import type { Architecture } from "./architecture.ts";
 import { assumptionsOf } from "./assumptions.ts";
-import { kvCacheBytesPerToken } from "./cache.ts";
-import { GPUS } from "./gpu-table.ts";
-import { placementOn, type Placement, type Share } from "./gpus.ts";
-import { inputsOf } from "./inputs.ts";
-import { fixedBytes, memoryOn, totalOf, type Memory } from "./memory.ts";
-import type { ResolvedWorkload } from "./resolve-workload.ts";
-import { feasible } from "./tensor-parallel.ts";
+import { feasible, GPUS, type Placement, placementOn, type Share } from "./gpus.ts";
+import { fixedBytes, kvCacheBytesPerToken, type Memory, memoryOn, totalOf } from "./memory.ts";
+import { countActiveParameters } from "./tensors.ts";
 import { kvHeadsPerGpu, weightsHeld } from "./weights.ts";
+import type { ResolvedWorkload } from "./workload.ts";
 
 const GIB = 1_073_741_824;
 const MIB = 1_048_576;
 
 const MEMORY_GIB = GPUS.map(({ memoryMib }) => gib(memoryMib * MIB));
-/** Bytes of the smallest GPU. */
+/** Bytes. */
 const SMALLEST = BigInt(Math.min(...GPUS.map(({ memoryMib }) => memoryMib)) * MIB);
 
-/** The estimate as docs/reference/tools.md describes it. */
+/** Returns the estimate as described in docs/reference/tools.md. */
 export function resultOf(workload: ResolvedWorkload): JsonObject {
   const { communication: _none, ...whole } = sizesOf(memoryOn(workload, 1));
   return {
@@ -51,13 +49,13 @@ function gpusFor(workload: ResolvedWorkload): JsonObject[] {
     workload.tensorParallel === undefined ? feasible(workload) : [workload.tensorParallel];
   const shares: [Share, ...Share[]] = [shareOn(first)];
   for (const gpus of more) {
-    // A share that fits the smallest GPU fits them all.
+    // What fits the smallest GPU fits all.
     if ((shares.at(-1)?.total ?? 0n) <= SMALLEST) break;
     shares.push(shareOn(gpus));
   }
   const placements = new Map<number, Placement>();
   return GPUS.map((gpu, index) => {
-    // Many have as much memory as others.
+    // Many GPUs have equal memory.
     const placement = placements.get(gpu.memoryMib) ?? placementOn(gpu, shares);
     placements.set(gpu.memoryMib, placement);
     const { needed, tensorParallel, pipelineParallel } = placement;
@@ -90,7 +88,78 @@ function sizeOf(bytes: bigint): JsonObject {
   return { bytes: Number(bytes), gib: gib(Number(bytes)) };
 }
 
-/** GiB with three decimal places, for people; the bytes are exact. */
+/** Rounded to three decimal places; the bytes are exact. */
 function gib(bytes: number): number {
   return Math.round((bytes / GIB) * 1_000) / 1_000;
+}
+
+/** Returns the inputs of the formulas. */
+export function inputsOf(workload: ResolvedWorkload): JsonObject {
+  const { architecture, model, mode, parameters } = workload;
+  return {
+    parameters,
+    active_parameters: countActiveParameters(architecture, parameters),
+    ...(model?.activeParametersB === undefined ? {} : { active_parameters_b: model.activeParametersB }),
+    num_layers: architecture.numLayers,
+    hidden_size: architecture.hiddenSize,
+    num_attention_heads: architecture.numHeads,
+    num_kv_heads: architecture.numKvHeads,
+    head_dim: architecture.headDim,
+    intermediate_size: architecture.intermediateSize,
+    vocab_size: architecture.vocabSize,
+    ...specialOf(architecture),
+    ...(model
+      ? {
+          max_context_length: model.maxContext,
+          source: `config.json and model card at https://huggingface.co/${model.id}`,
+        }
+      : {}),
+    dtype: workload.dtype,
+    ...(workload.quantization === undefined ? {} : { quantization: workload.quantization }),
+    bits_per_weight: bitsPerWeight(workload),
+    ...(mode === "inference"
+      ? { kv_cache_dtype: workload.kvCacheDtype }
+      : { activation_recomputation: workload.recomputation }),
+    context_length: workload.contextLength,
+    batch_size: workload.batchSize,
+    ...(workload.tensorParallel === undefined ? {} : { tensor_parallel: workload.tensorParallel }),
+  };
+}
+
+/** Features of some architectures. */
+function specialOf(architecture: Architecture): JsonObject {
+  const { slidingWindow, experts, latentAttention, recurrent, attentionLayers, numLayers } = architecture;
+  return {
+    ...(attentionLayers === numLayers ? {} : { attention_layers: attentionLayers }),
+    ...(slidingWindow
+      ? { sliding_window: { tokens: slidingWindow.tokens, layers: slidingWindow.layers } }
+      : {}),
+    ...(experts
+      ? {
+          experts: {
+            count: experts.count,
+            active: experts.active,
+            shared: experts.shared,
+            intermediate_size: experts.intermediateSize,
+            dense_layers: experts.denseLayers,
+          },
+        }
+      : {}),
+    ...(latentAttention
+      ? {
+          latent_attention: { kv_lora_rank: latentAttention.rank, qk_rope_head_dim: latentAttention.ropeDim },
+        }
+      : {}),
+    ...(recurrent
+      ? {
+          recurrent: { layers: recurrent.layers, state: recurrent.state, convolution: recurrent.convolution },
+        }
+      : {}),
+  };
+}
+
+/** Average bits per weight including scales, three decimal places. */
+function bitsPerWeight(workload: ResolvedWorkload): number {
+  const bits = Number(weightsHeld(workload, 1).total) * 8;
+  return Math.round((bits / workload.parameters) * 1_000) / 1_000;
 }

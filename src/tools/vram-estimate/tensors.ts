@@ -1,6 +1,6 @@
 import type { Architecture } from "./architecture.ts";
 
-/** What a matrix is for; formats treat them differently. */
+/** Purpose of a matrix, which formats treat differently. */
 export type Role =
   | "embedding"
   | "output"
@@ -14,33 +14,33 @@ export type Role =
   | "down"
   | "router";
 
-/** How tensor parallelism shares a matrix out: evenly, by the vocabulary, by key-value heads, or not at all. */
+/** How tensor parallelism splits a matrix. */
 export type Split = "even" | "vocabulary" | "kv_heads" | "whole";
 
-/** The same matrices in some of the layers. */
+/** Equal matrices in consecutive layers. */
 export interface Tensors {
   readonly role: Role;
-  /** The first of the layers that have them, counted among {@link among}. */
+  /** First layer, counted among {@link among}. */
   readonly first: number;
   readonly layers: number;
-  /** How many layers of that kind the model has. */
+  /** Number of layers of this kind in the model. */
   readonly among: number;
   /** Matrices per layer. */
   readonly matrices: number;
-  /** Inputs of a matrix: what blocks of quantised weights run along. */
+  /** Inputs; blocks of quantised weights run along them. */
   readonly inputs: number;
   readonly outputs: number;
   readonly split: Split;
-  /** Whether they are those of routed experts. */
+  /** Whether the matrices belong to routed experts. */
   readonly expert: boolean;
 }
 
-/** Numbers in all of them. */
+/** Number of weights. */
 export function numbersOf({ layers, matrices, inputs, outputs }: Tensors): bigint {
   return BigInt(layers) * BigInt(matrices) * BigInt(inputs) * BigInt(outputs);
 }
 
-/** Every matrix of the model; biases and norms (some thousandths of a percent) are left out. */
+/** Returns every matrix. Biases and norms are omitted; they are below a hundredth of a percent. */
 export function tensorsOf(architecture: Architecture): readonly Tensors[] {
   const { hiddenSize, vocabSize, tiedEmbeddings } = architecture;
   const vocabulary = { ...ONCE, inputs: hiddenSize, outputs: vocabSize, split: "vocabulary" } as const;
@@ -53,12 +53,12 @@ export function tensorsOf(architecture: Architecture): readonly Tensors[] {
   ];
 }
 
-/** The parameters in all matrices. */
+/** Returns the parameters in all matrices. */
 export function countParameters(architecture: Architecture): number {
   return Number(tensorsOf(architecture).reduce((sum, tensors) => sum + numbersOf(tensors), 0n));
 }
 
-/** The parameters that work on one token: all of them but the experts that the router passes over. */
+/** Returns the parameters used per token: all except inactive experts. */
 export function countActiveParameters(architecture: Architecture, parameters: number): number {
   const { experts } = architecture;
   if (!experts) return parameters;
@@ -89,7 +89,7 @@ function attention(architecture: Architecture): Tensors[] {
   ];
 }
 
-/** The projections into the compressed vectors are whole on every GPU; those out of them are split by heads. */
+/** Projections into the compressed vectors are whole on every GPU; those out of them are split by heads. */
 function latentAttention(
   { attentionLayers, hiddenSize, numHeads }: Architecture,
   { rank, ropeDim, queryRank, nopeDim, valueDim }: NonNullable<Architecture["latentAttention"]>,

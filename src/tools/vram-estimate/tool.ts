@@ -4,15 +4,15 @@ import type { Tool } from "../../domain/tools/tool.ts";
 import { defineTool } from "../define-tool.ts";
 import { memoryOn, totalOf } from "./memory.ts";
 import { vramParams, type VramParams } from "./params.ts";
-import { resolveWorkload } from "./resolve-workload.ts";
 import { resultOf } from "./result.ts";
+import { resolveWorkload } from "./workload.ts";
 
-/** The largest integer that JSON numbers carry exactly. */
+/** Exact in JSON. */
 const MAX_BYTES = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * `vram_estimate`: GPU memory for serving or training a language model, with the formula's inputs and the GPUs that it fits.
- * @param price what an estimate costs, in micro-USD
+ * Estimates GPU memory for inference or training of a language model.
+ * @param price per estimate, micro-USD
  */
 export function vramEstimate(price: MicroUsd): Tool {
   return defineTool({
@@ -24,17 +24,20 @@ export function vramEstimate(price: MicroUsd): Tool {
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     params: vramParams,
     price,
-    check: demandEstimable,
+    check: requireEstimable,
     run: (params) => resultOf(resolveWorkload(params)),
   });
 }
 
-/** Refuses before the money what could not be told after it. @throws ToolgateError INVALID_REQUEST */
-function demandEstimable(params: VramParams): void {
+/**
+ * Rejects before payment what the result could not express.
+ * @throws ToolgateError INVALID_REQUEST
+ */
+function requireEstimable(params: VramParams): void {
   const workload = resolveWorkload(params);
   const { tensorParallel = 1 } = workload;
-  const isTold = (gpus: number) => totalOf(memoryOn(workload, gpus)) <= MAX_BYTES;
-  if (isTold(1) && (tensorParallel === 1 || isTold(tensorParallel))) return;
+  const isExact = (gpus: number) => totalOf(memoryOn(workload, gpus)) <= MAX_BYTES;
+  if (isExact(1) && (tensorParallel === 1 || isExact(tensorParallel))) return;
   throw invalidField(
     "params",
     "the estimate exceeds 8 PiB; lower batch_size, context_length or the size of the model",

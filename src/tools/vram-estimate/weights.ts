@@ -1,29 +1,59 @@
 import type { Architecture } from "./architecture.ts";
-import { bytesOf, type Dtype } from "./dtypes.ts";
-import { quantisedBytes, unquantisedBytes, type Quantised, type Quantization } from "./quantization.ts";
-import { numbersOf, tensorsOf, type Split } from "./tensors.ts";
+import { type Quantised, quantisedBytes, type Quantization, unquantisedBytes } from "./quantization.ts";
+import { numbersOf, type Split, tensorsOf } from "./tensors.ts";
 
-/** Whose weights, in what format. */
+const BITS = { float32: 32, float16: 16, bfloat16: 16, float8: 8, int8: 8, int4: 4 } as const;
+
+export type Dtype = keyof typeof BITS;
+
+export const WEIGHT_DTYPES = [
+  "float32",
+  "float16",
+  "bfloat16",
+  "int8",
+  "int4",
+] as const satisfies readonly Dtype[];
+
+export const KV_CACHE_DTYPES = [
+  "float32",
+  "float16",
+  "bfloat16",
+  "float8",
+  "int8",
+  "int4",
+] as const satisfies readonly Dtype[];
+
+/** Bytes, rounded up. */
+export function bytesOf(numbers: bigint, dtype: Dtype): bigint {
+  return (numbers * BigInt(BITS[dtype]) + 7n) / 8n;
+}
+
+/** Quantised weights are multiplied in 16 bits. */
+export function computeDtype(weights: Dtype): "float32" | "float16" {
+  return weights === "float32" ? "float32" : "float16";
+}
+
 export interface Weights extends Quantised {
   readonly parameters: number;
-  /** The part of the parameters in an image encoder: kept in 16 bits, and whole on every GPU. */
+  /** Parameters of an image encoder: 16 bits, whole on every GPU. */
   readonly encoderParameters: number;
   readonly dtype: Dtype;
   readonly quantization: Quantization | undefined;
 }
 
-/** Bytes of all weights, and the part of them that every GPU holds whole. */
+/** Bytes of all weights per GPU, and the part replicated on every GPU. */
 export interface Held {
   readonly total: bigint;
   readonly replicated: bigint;
 }
 
-/** vLLM pads the vocabulary to a multiple of this before it splits it. */
+/** vLLM pads the vocabulary to a multiple of this before splitting it. */
 const VOCABULARY_PADDING = 64;
 
 /**
- * The weights on each of some GPUs. One GPU holds them all. Several split every matrix by its outputs or inputs
- * (arXiv 1909.08053, section 3) except what {@link Split} keeps whole; key-value heads are copied when they are fewer than GPUs.
+ * Returns the weights per GPU. Tensor parallelism splits matrices by outputs or inputs (arXiv 1909.08053,
+ * section 3), except those that {@link Split} keeps whole. Key-value heads are copied if there are fewer
+ * than GPUs.
  */
 export function weightsHeld(weights: Weights, gpus: number): Held {
   if (gpus === 1 && !weights.quantization)
@@ -44,15 +74,14 @@ export function weightsHeld(weights: Weights, gpus: number): Held {
   return { total, replicated: gpus === 1 ? 0n : replicated };
 }
 
-/** What is the same for any number of GPUs. */
+/** Independent of the number of GPUs. */
 interface Measured {
-  /** Bytes that every GPU holds besides the matrices. */
+  /** Bytes besides the matrices, on every GPU. */
   readonly unsplit: bigint;
-  /** The matrices. */
   readonly groups: readonly { readonly bytes: bigint; readonly split: Split }[];
 }
 
-/** An estimate asks for the shares of many numbers of GPUs, and a format's types are looked up layer by layer. */
+/** Cached: an estimate tries many numbers of GPUs, and GGUF types are looked up per layer. */
 const MEASURED = new WeakMap<Weights, Measured>();
 
 function measure(weights: Weights): Measured {
@@ -60,7 +89,7 @@ function measure(weights: Weights): Measured {
   const tensors = tensorsOf(architecture);
   const counted = tensors.reduce((sum, group) => sum + numbersOf(group), 0n);
   const rest = BigInt(parameters - encoderParameters) - counted;
-  // A count of parameters that the architecture does not explain scales the whole; a small rest is norms and biases.
+  // A large unexplained rest scales all matrices; a small one is norms and biases.
   const explained = rest >= 0n && rest * 50n <= counted;
   const inFormat = (numbers: bigint) =>
     quantization ? unquantisedBytes(quantization, numbers) : bytesOf(numbers, dtype);
@@ -79,7 +108,7 @@ function measure(weights: Weights): Measured {
   return { unsplit, groups };
 }
 
-/** Key-value heads on each GPU: at least one, so that they are copied when there are more GPUs. */
+/** At least one: heads are copied if there are more GPUs. */
 export function kvHeadsPerGpu({ numKvHeads }: Architecture, gpus: number): number {
   return Math.max(1, Math.ceil(numKvHeads / gpus));
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { estimate, gpuOf } from "./estimate.ts";
-import { GPUS } from "../../../src/tools/vram-estimate/gpu-table.ts";
-import { placementOn } from "../../../src/tools/vram-estimate/gpus.ts";
+import { GPUS, placementOn } from "../../../src/tools/vram-estimate/gpus.ts";
 
 const MIB = 1_048_576n;
 const gpu = { name: "1000 MiB", memoryMib: 1_000 };

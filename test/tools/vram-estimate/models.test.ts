@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findModel } from "../../../src/tools/vram-estimate/find-model.ts";
-import { KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
+import { findModel, KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
 import { countActiveParameters, countParameters } from "../../../src/tools/vram-estimate/tensors.ts";
 
 const EACH_MODEL = KNOWN_MODELS.map((model) => [model.id, model] as const);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findModel } from "../../../src/tools/vram-estimate/find-model.ts";
-import { KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
-import { feasible } from "../../../src/tools/vram-estimate/tensor-parallel.ts";
+import { findModel, KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
+import { feasible } from "../../../src/tools/vram-estimate/gpus.ts";
 import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
 import { refusalOf } from "../tool-context.ts";
 import { estimate } from "./estimate.ts";

@@ -6,35 +6,101 @@ import {
   SIZE_ASSUMPTION,
   usualIntermediateSize,
 } from "./architecture.ts";
-import { findModel } from "./find-model.ts";
-import { KNOWN_MODELS, type KnownModel } from "./models.ts";
+import { requireDivisible, type Divisible } from "./gpus.ts";
+import type { Recomputation, Workload } from "./memory.ts";
+import { findModel, KNOWN_MODELS, type KnownModel } from "./models.ts";
 import { ARCHITECTURE_MEMBERS, type VramParams } from "./params.ts";
 import type { Quantised } from "./quantization.ts";
-import type { Divisible } from "./tensor-parallel.ts";
 import { countParameters } from "./tensors.ts";
+import { computeDtype } from "./weights.ts";
+
+const DEFAULT_CONTEXT = 4_096;
+
+/** A complete request for an estimate. */
+export interface ResolvedWorkload extends Workload, Subject {
+  readonly mode: VramParams["mode"];
+  readonly recomputation: Recomputation;
+  /** Requested degree of tensor parallelism. */
+  readonly tensorParallel: number | undefined;
+}
+
+/**
+ * Merges the parameters with the model table and the defaults.
+ * @throws ToolgateError INVALID_REQUEST for contradictory parameters
+ */
+export function resolveWorkload(params: VramParams): ResolvedWorkload {
+  requireForMode(params);
+  requireForQuantization(params);
+  const subject = resolveSubject(params);
+  if (params.tensor_parallel !== undefined) requireDivisible(subject, params.tensor_parallel);
+  const recomputation = params.activation_recomputation ?? "selective";
+  return {
+    ...subject,
+    encoderParameters: subject.model?.encoderParameters ?? 0,
+    mode: params.mode,
+    training: params.mode === "training" ? recomputation : undefined,
+    dtype: params.dtype,
+    quantization: params.quantization,
+    kvCacheDtype: params.kv_cache_dtype ?? computeDtype(params.dtype),
+    contextLength: contextLengthOf(params, subject.model),
+    batchSize: params.batch_size,
+    recomputation,
+    tensorParallel: params.tensor_parallel,
+  };
+}
+
+function requireForMode({ mode, dtype, kv_cache_dtype, activation_recomputation }: VramParams): void {
+  if (mode === "inference") {
+    if (activation_recomputation === undefined) return;
+    throw invalidField(
+      "params.activation_recomputation",
+      'has a meaning only in training; leave it out or set mode to "training"',
+    );
+  }
+  if (kv_cache_dtype !== undefined)
+    throw invalidField("params.kv_cache_dtype", "training keeps no key-value cache; leave it out");
+  if (dtype === "int8" || dtype === "int4")
+    throw invalidField("params.dtype", "training needs float32, float16 or bfloat16");
+}
+
+function requireForQuantization({ mode, dtype, quantization }: VramParams): void {
+  if (quantization === undefined) return;
+  if (mode === "training")
+    throw invalidField("params.quantization", "training needs whole weights; leave it out");
+  if (dtype === "float16" || dtype === "bfloat16") return;
+  throw invalidField(
+    "params.dtype",
+    "cannot go together with quantization, which says the format of the weights; leave it out, or give float16 or bfloat16",
+  );
+}
+
+function contextLengthOf({ context_length: asked }: VramParams, model: KnownModel | undefined): number {
+  const limit = model?.maxContext ?? Number.POSITIVE_INFINITY;
+  if (asked === undefined) return Math.min(DEFAULT_CONTEXT, limit);
+  if (asked > limit) throw invalidField("params.context_length", `must be at most ${limit} for ${model?.id}`);
+  return asked;
+}
 
 const DEFAULT_HEAD_DIM = 128;
 const DEFAULT_VOCABULARY = 128_000;
-/** Known models that an error names. */
 const MODELS_IN_ERROR = 5;
-/** As many as parameters_b can say; numbers stay exact far beyond. */
+/** Upper limit of parameters_b; numbers stay exact far beyond. */
 const MAX_PARAMETERS = 1e14;
 
 const GUESSED = { headsGuessed: true, shapeGuessed: true } as const;
 const KNOWN = { headsGuessed: false, shapeGuessed: false } as const;
 
-/** Which model is meant. */
 export interface Subject extends Quantised, Divisible {
-  /** The published model, if one was named. */
+  /** The published model, if named. */
   readonly model: KnownModel | undefined;
   readonly parameters: number;
-  /** What was assumed about the model because it was not said. */
+  /** Assumptions about unspecified properties. */
   readonly assumptions: readonly string[];
 }
 
 /**
- * The model that the parameters name, size or describe.
- * @throws ToolgateError INVALID_REQUEST for parameters that do not go together
+ * Resolves the named, sized or described model.
+ * @throws ToolgateError INVALID_REQUEST for contradictory parameters
  */
 export function resolveSubject(params: VramParams): Subject {
   const given = ARCHITECTURE_MEMBERS.filter((member) => params[member] !== undefined);
@@ -120,6 +186,6 @@ function headDimOf(hiddenSize: number, numHeads: number | undefined): number {
   if (hiddenSize % numHeads === 0) return hiddenSize / numHeads;
   throw invalidField(
     "params.head_dim",
-    `is required, as hidden_size ${hiddenSize} is no multiple of num_attention_heads ${numHeads}`,
+    `is required, as hidden_size ${hiddenSize} is not a multiple of num_attention_heads ${numHeads}`,
   );
 }
