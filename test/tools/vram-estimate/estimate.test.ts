@@ -215,7 +215,7 @@ describe("invalid parameters", () => {
     ],
     [
       '{"num_layers":2,"hidden_size":500,"num_attention_heads":3}',
-      "params.head_dim: is required, as hidden_size 500 is no multiple",
+      "params.head_dim: is required, as hidden_size 500 is not a multiple",
     ],
     [
       '{"model":"llama-2-7b","context_length":4097}',

@@ -8,9 +8,9 @@ import { estimate } from "./estimate.ts";
 const tool = vramEstimate(1_000n);
 const page = readFileSync(new URL("../../../docs/reference/tools.md", import.meta.url), "utf8");
 
-describe("a quantised model", () => {
+describe("quantised models", () => {
   it.each(QUANTIZATIONS)(
-    "is smaller in %s than in 16 bits, and not smaller than its bits allow",
+    "are smaller in %s than in 16 bits, and not smaller than its bits allow",
     async (quantization) => {
       const { inputs, weights } = await estimate({ model: "Llama-3.1-8B", quantization });
       expect(inputs["quantization"]).toBe(quantization);
@@ -37,13 +37,13 @@ describe("a quantised model", () => {
     ["gguf-q4_0", 4.5],
     ["gguf-q6_k", 6.5625],
     ["gguf-q8_0", 8.5],
-  ])("has the format's bits in a square matrix of 4096: %s", async (quantization, bits) => {
+  ])("have the format's bits in a square matrix of 4096: %s", async (quantization, bits) => {
     const square = { hidden_size: 4_096, intermediate_size: 4_096, num_attention_heads: 32, vocab_size: 1 };
     const { inputs } = await estimate({ num_layers: 4, ...square, quantization });
     expect(inputs.bits_per_weight).toBeCloseTo(bits, 2);
   });
 
-  it("keeps its embeddings and its head in 16 bits, but in GGUF files", async () => {
+  it("keep embeddings and head in 16 bits, except in GGUF files", async () => {
     const shape = { num_layers: 1, hidden_size: 4_096, num_attention_heads: 32, intermediate_size: 4_096 };
     const bytesPerToken = async (quantization: string) => {
       const few = await estimate({ ...shape, vocab_size: 1_000, quantization });
@@ -54,7 +54,7 @@ describe("a quantised model", () => {
     expect(await bytesPerToken("gguf-q4_k_m")).toBe((4_096 * (4.5 + 6.5625)) / 8);
   });
 
-  it("in mxfp4 has 16 bits in all but the experts of a mixture, and 4.25 everywhere else", async () => {
+  it("quantise only the experts of a mixture in mxfp4, at 4.25 bits", async () => {
     const mixture = await estimate({ model: "gpt-oss-20b", quantization: "mxfp4" });
     const experts = 24 * 32 * 3 * 2_880 * 2_880;
     expect(mixture.weights.bytes).toBe((experts * 17) / 32 + (mixture.inputs.parameters - experts) * 2);
@@ -64,13 +64,13 @@ describe("a quantised model", () => {
     );
   });
 
-  it("falls back to smaller blocks where rows are no multiple of 256: Qwen2.5 0.5B, 896 wide", async () => {
+  it("fall back to smaller blocks if rows are not a multiple of 256: Qwen2.5 0.5B, 896 wide", async () => {
     const narrow = await estimate({ model: "Qwen2.5-0.5B", quantization: "gguf-q4_k_m" });
     const wide = await estimate({ model: "Qwen2.5-1.5B", quantization: "gguf-q4_k_m" });
     expect(narrow.inputs.bits_per_weight).toBeGreaterThan(wide.inputs.bits_per_weight + 0.5);
   });
 
-  it("keeps an image encoder in 16 bits", async () => {
+  it("keep an image encoder in 16 bits", async () => {
     const { weights, inputs } = await estimate({
       model: "Mistral-Small-3.2-24B-Instruct-2506",
       quantization: "gguf-q8_0",
@@ -80,13 +80,13 @@ describe("a quantised model", () => {
     expect(inputs.parameters - text.inputs.parameters).toBe(438_958_080);
   });
 
-  it("leaves the cache and the activations as they are in 16 bits", async () => {
+  it("keep cache and activations in 16 bits", async () => {
     const whole = await estimate({ model: "Llama-3.1-8B" });
     const { kv_cache, activations } = await estimate({ model: "Llama-3.1-8B", quantization: "bnb-nf4" });
     expect({ kv_cache, activations }).toEqual({ kv_cache: whole.kv_cache, activations: whole.activations });
   });
 
-  it("has an estimate too when only its size is known", async () => {
+  it("can be estimated from their size alone", async () => {
     const { weights, inputs } = await estimate({ parameters_b: 7, quantization: "gguf-q4_k_m" });
     expect(inputs.bits_per_weight).toBeGreaterThan(4.5);
     expect(weights.bytes).toBeLessThan(7e9 * 0.65);
@@ -96,7 +96,7 @@ describe("a quantised model", () => {
   });
 });
 
-describe("quantization that cannot be estimated", () => {
+describe("invalid quantization", () => {
   it.each([
     [
       '{"model":"llama-2-7b","quantization":"q4_k_m"}',

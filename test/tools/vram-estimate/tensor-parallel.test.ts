@@ -8,8 +8,8 @@ import { estimate } from "./estimate.ts";
 const tool = vramEstimate(1_000n);
 const MIB = 2 ** 20;
 
-describe("a model on several GPUs", () => {
-  it("is on each of one GPU what it is on one", async () => {
+describe("tensor parallelism", () => {
+  it("changes nothing on one GPU", async () => {
     for (const mode of ["inference", "training"]) {
       const { per_gpu, ...whole } = await estimate({ model: "Llama-3.1-70B", mode });
       const { tensor_parallel, kv_heads, replicated_weights, communication, ...parts } = per_gpu;
@@ -20,7 +20,7 @@ describe("a model on several GPUs", () => {
     }
   });
 
-  it("adds up to the total of each GPU, for every model and every number of GPUs that can share it", async () => {
+  it("adds up to the total per GPU for every model and every possible number of GPUs", async () => {
     for (const { id } of KNOWN_MODELS.filter((_, index) => index % 5 === 0)) {
       const { per_gpu } = await estimate({ model: id, tensor_parallel: largest(id) });
       const { weights, kv_cache, recurrent_state, activations, communication, overhead, total } = per_gpu;
@@ -29,7 +29,7 @@ describe("a model on several GPUs", () => {
     }
   });
 
-  it("splits matrices and heads, and keeps norms whole: Llama 3.1 8B on 4", async () => {
+  it("splits matrices and heads, and replicates norms: Llama 3.1 8B on 4 GPUs", async () => {
     const { per_gpu } = await estimate({ model: "Llama-3.1-8B", tensor_parallel: 4, context_length: 8_192 });
     const norms = (2 * 32 + 1) * 4_096;
     expect(per_gpu.replicated_weights.bytes).toBe(2 * norms);
@@ -41,7 +41,7 @@ describe("a model on several GPUs", () => {
     expect(per_gpu.communication.bytes).toBe(392 * MIB + 8_192 * 4_096 * 2);
   });
 
-  it("copies key-value heads when there are fewer than GPUs: 8 heads on 16 GPUs", async () => {
+  it("copies key-value heads if there are fewer than GPUs: 8 heads on 16 GPUs", async () => {
     const eight = await estimate({ model: "Llama-3.1-70B", tensor_parallel: 8 });
     const sixteen = await estimate({ model: "Llama-3.1-70B", tensor_parallel: 16 });
     expect([eight.per_gpu.kv_heads, sixteen.per_gpu.kv_heads]).toEqual([1, 1]);
@@ -51,7 +51,7 @@ describe("a model on several GPUs", () => {
     expect(sixteen.per_gpu.weights.bytes - half).toBeGreaterThan(80 * 8_192 * 128 * 2);
   });
 
-  it("keeps latent vectors and the projections into them whole: DeepSeek-V3 on 8", async () => {
+  it("replicates latent vectors and the projections into them: DeepSeek-V3 on 8 GPUs", async () => {
     const whole = await estimate({ model: "DeepSeek-V3" });
     const { per_gpu } = await estimate({ model: "DeepSeek-V3", tensor_parallel: 8 });
     expect(per_gpu.kv_cache.bytes).toBe(whole.kv_cache.bytes);
@@ -61,14 +61,14 @@ describe("a model on several GPUs", () => {
     expect(per_gpu.replicated_weights.bytes).toBeLessThan(2.01 * (latent + routers));
   });
 
-  it("pads the vocabulary to a multiple of 64 before it splits it: granite, 49155", async () => {
+  it("pads the vocabulary to a multiple of 64 before splitting it: granite, 49155", async () => {
     const { per_gpu, inputs } = await estimate({ model: "granite-3.1-8b", tensor_parallel: 2 });
     const padding = (49_216 - 49_155) * 4_096;
     const norms = (2 * 40 + 1) * 4_096;
     expect(per_gpu.weights.bytes).toBe(inputs.parameters - norms + padding + 2 * norms);
   });
 
-  it("splits the state of hybrids: Qwen3-Next keeps 36 states of 32 by 128 by 128 in 32 bits", async () => {
+  it("splits the state of hybrids: Qwen3-Next has 36 states of 32 by 128 by 128 in 32 bits", async () => {
     const short = await estimate({ model: "Qwen3-Next-80B-A3B", batch_size: 4, tensor_parallel: 2 });
     const long = await estimate({ model: "Qwen3-Next-80B-A3B", batch_size: 4, context_length: 131_072 });
     const state = 36 * (32 * 128 * 128 * 4 + (2 * 16 * 128 + 32 * 128) * 3 * 2);
@@ -78,7 +78,7 @@ describe("a model on several GPUs", () => {
     expect(long.kv_cache.bytes).toBe(4 * 12 * 131_072 * 2 * 2 * 256 * 2);
   });
 
-  it("keeps a state of 64 by 64 by 128 in the 23 Mamba layers of Nemotron 3 Nano, and a cache in 6 layers", async () => {
+  it("counts 23 Mamba states of 64 by 64 by 128 and 6 layers of cache in Nemotron 3 Nano", async () => {
     const { recurrent_state, kv_cache_bytes_per_token } = await estimate({
       model: "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
     });
@@ -86,7 +86,7 @@ describe("a model on several GPUs", () => {
     expect(kv_cache_bytes_per_token).toBe(6 * 2 * 2 * 128 * 2);
   });
 
-  it("trains with 10 + 24 / t units of activations per layer (arXiv 2205.05198, equation 2)", async () => {
+  it("needs 10 + 24 / t units of activations per layer in training (arXiv 2205.05198, equation 2)", async () => {
     const gpt3 = {
       parameters_b: 175,
       num_layers: 96,
@@ -108,7 +108,7 @@ describe("a model on several GPUs", () => {
   });
 });
 
-describe("a number of GPUs that cannot share a model", () => {
+describe("impossible numbers of GPUs", () => {
   it.each([
     [
       '{"model":"llama-2-7b","tensor_parallel":3}',
