@@ -13,7 +13,7 @@ export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
   const act = <Result>(
     name: ActionName,
     target: string,
-    given: { details: object; once?: string },
+    given: { details: object; idempotencyKey?: string },
     work: () => Promise<Result>,
   ): Promise<Result> => {
     const action: NewAction = {
@@ -21,7 +21,7 @@ export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
       name,
       target,
       details: detailsOf(given.details),
-      idempotencyKey: given.once,
+      idempotencyKey: given.idempotencyKey,
     };
     return recordedAction({ actions, log }, action, work);
   };
@@ -30,7 +30,9 @@ export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
     accounts: {
       ...accounts,
       create: (wallet) =>
-        act("account.create", wallet, { details: { wallet }, once: "" }, () => accounts.create(wallet)),
+        act("account.create", wallet, { details: { wallet }, idempotencyKey: "" }, () =>
+          accounts.create(wallet),
+        ),
       adjust: (adjustment) => {
         const { accountId, amount, reason, idempotencyKey } = adjustment;
         const details = {
@@ -39,8 +41,8 @@ export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
           reason,
           idempotency_key: idempotencyKey,
         };
-        const once = `${amount} ${idempotencyKey}`;
-        return act("account.adjust", accountId, { details, once }, () => accounts.adjust(adjustment));
+        const given = { details, idempotencyKey: `${amount} ${idempotencyKey}` };
+        return act("account.adjust", accountId, given, () => accounts.adjust(adjustment));
       },
       setTier: (accountId, tier) => {
         const details = { account_id: accountId, ...tierDetails(tier) };
@@ -71,7 +73,9 @@ export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
       },
       revoke: (keyId, accountId) => {
         const details = { key_id: keyId, account_id: accountId };
-        return act("key.revoke", keyId, { details, once: "" }, () => apiKeys.revoke(keyId, accountId));
+        return act("key.revoke", keyId, { details, idempotencyKey: "" }, () =>
+          apiKeys.revoke(keyId, accountId),
+        );
       },
     },
     suspense: {
@@ -81,7 +85,7 @@ export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
         const owner = to === "operator" ? { operator: true } : { account_id: to.accountId };
         const given = {
           details: { tx_signature: txSignature, ...owner, reason },
-          once: to === "operator" ? to : to.accountId,
+          idempotencyKey: to === "operator" ? to : to.accountId,
         };
         return act("suspense.assign", txSignature, given, () => suspense.assign(assignment));
       },
@@ -90,7 +94,9 @@ export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
       refund: (refund) => {
         const { receiptId, reason } = refund;
         const details = { receipt_id: receiptId, reason };
-        return act("receipt.refund", receiptId, { details, once: "" }, () => refunds.refund(refund));
+        return act("receipt.refund", receiptId, { details, idempotencyKey: "" }, () =>
+          refunds.refund(refund),
+        );
       },
     },
   };

@@ -44,7 +44,7 @@ const build = (quoteId: string, payer: string, as: Agent | undefined = agent) =>
 
 type Builder = (quoteId: string, payer: string) => Promise<{ transaction: string; message: string }>;
 
-/** The same question at every door. */
+/** The same request on every transport. */
 const DOORS: readonly [door: string, build: Builder][] = [
   ["HTTP", async (quoteId, payer) => (await build(quoteId, payer)).body],
   [

@@ -64,26 +64,29 @@ describe("a call that is stored", () => {
     expect((await world.call(agent, "echo", { message: `${text}!` }, extra)).status).toBe(422);
   });
 
-  it.each(ODD)("is paid for on the chain with %j in params and result, once, at every door", async (text) => {
-    content = text;
-    const agent = await world.agent();
-    const { body: offer } = await world.call(agent, "inference_chat", chat(text));
-    const tx = await world.pay(agent, BigInt(offer.quote.price_usdc_microusd), memoOf(offer.quote));
-    const headers = xPayment(tx, offer.quote.quote_id);
-    const paid = await world.call(agent, "inference_chat", chat(text), { headers });
-    expect(paid.status).toBe(200);
-    expect(paid.body.result.content).toBe(text);
-    expect((await world.call(agent, "inference_chat", chat(text), { headers })).body).toEqual(paid.body);
-    const client = grpcClient(world.gateway.grpcAddress);
-    const metadata = { authorization: `Bearer ${agent.apiKey}`, "x-payment": headers["X-Payment"] ?? "" };
-    const request = { tool: "inference_chat", params: chat(text) };
-    const { message } = await callGrpc(client, ToolService.method.callTool, request, { metadata });
-    client.close();
-    expect(message.result).toEqual(paid.body.result);
-    expect((await world.get(agent, "/receipts")).body.items).toEqual([paid.body.receipt]);
-  });
+  it.each(ODD)(
+    "is paid for on the chain with %j in params and result, once, on every transport",
+    async (text) => {
+      content = text;
+      const agent = await world.agent();
+      const { body: offer } = await world.call(agent, "inference_chat", chat(text));
+      const tx = await world.pay(agent, BigInt(offer.quote.price_usdc_microusd), memoOf(offer.quote));
+      const headers = xPayment(tx, offer.quote.quote_id);
+      const paid = await world.call(agent, "inference_chat", chat(text), { headers });
+      expect(paid.status).toBe(200);
+      expect(paid.body.result.content).toBe(text);
+      expect((await world.call(agent, "inference_chat", chat(text), { headers })).body).toEqual(paid.body);
+      const client = grpcClient(world.gateway.grpcAddress);
+      const metadata = { authorization: `Bearer ${agent.apiKey}`, "x-payment": headers["X-Payment"] ?? "" };
+      const request = { tool: "inference_chat", params: chat(text) };
+      const { message } = await callGrpc(client, ToolService.method.callTool, request, { metadata });
+      client.close();
+      expect(message.result).toEqual(paid.body.result);
+      expect((await world.get(agent, "/receipts")).body.items).toEqual([paid.body.receipt]);
+    },
+  );
 
-  it("keeps a result with lone surrogates, and every door can tell it", async () => {
+  it("keeps a result with lone surrogates, and every transport can send it", async () => {
     content = `${LONE} and \udc00${NUL}`;
     const agent = await world.agent({ balance: 1_000_000n });
     const headers = { "Idempotency-Key": "lone" };
@@ -111,7 +114,7 @@ describe("a call that is stored", () => {
 
 describe("before money moves", () => {
   it.each([LONE, `a${LONE}`, "\udc00\ud800"])(
-    "params with %j are refused at every door that can carry them",
+    "params with %j are refused on every transport that can carry them",
     async (text) => {
       const agent = await world.agent({ balance: 1_000_000n });
       const headers = { "Idempotency-Key": "refused" };

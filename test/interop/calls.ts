@@ -6,7 +6,7 @@ import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { memoOf, xPayment, type Agent, type AgentOptions, type World } from "../support/world.ts";
-import type { Call } from "./doors.ts";
+import type { Call } from "./transports.ts";
 
 /** One row: who calls, what happened before, and the call. */
 export interface Row {
@@ -40,7 +40,7 @@ const listReceipts = (request: MessageInitShape<typeof ListReceiptsRequestSchema
 
 const buy = (world: World, agent: Agent) => world.call(agent, PAID.tool, PAID.params);
 
-/** The calls that every door must answer alike. */
+/** The calls that every transport must answer alike. */
 export const ROWS: readonly Row[] = [
   { name: "echo", call: () => tool({ tool: "echo", params: { message: "héllo \u0000 😀" } }) },
   {

@@ -5,7 +5,7 @@ import { errorBindings as paymentErrors } from "#gen/toolgate/v1/payment_http.ts
 import { createErrorBody } from "#httpjson/runtime/index.ts";
 import { ERRORS, type ErrorCode, type RpcCode } from "../../src/domain/core/errors.ts";
 
-/** What a call came to, in the words of HTTP/JSON, whichever door it went through. */
+/** The outcome of a call as HTTP/JSON, on any transport. */
 export type Outcome = { answer: unknown } | { error: unknown };
 
 const errorBody = createErrorBody([...errorErrors, ...paymentErrors, ...healthErrors]);

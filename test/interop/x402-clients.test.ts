@@ -12,7 +12,7 @@ import { request, startWorld, type Agent, type World } from "../support/world.ts
 import { callGrpc, failureOf, grpcClient } from "../transport/grpc-client.ts";
 import { SLOT_MS, withKey, x402Payer, type X402Payer } from "./x402-payer.ts";
 
-/** The unmodified x402 client, with a key that holds USDC and no SOL, against every door. */
+/** The unmodified x402 client, with a key that holds USDC and no SOL, on every transport. */
 
 const TOOL = "vram_estimate";
 const PARAMS = { model: "llama-3.1-8b" };

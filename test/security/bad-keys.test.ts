@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import type { Gateway } from "../../src/gateway.ts";
-import { DOORS, type Call, type Door } from "../interop/doors.ts";
+import { TRANSPORTS, type Call, type TransportClient } from "../interop/transports.ts";
 import { forgedKey, mistyped } from "../support/api-keys.ts";
 import { openDatabaseLink } from "../support/database-link.ts";
 import { request, startWorld, type World } from "../support/world.ts";
@@ -10,7 +10,7 @@ import { request, startWorld, type World } from "../support/world.ts";
 const LIST: Call = { method: ReceiptService.method.listReceipts, request: {}, path: "/receipts" };
 
 /** MCP over JSON-RPC. */
-function mcpDoor(gateway: Gateway): Door {
+function mcpClient(gateway: Gateway): TransportClient {
   return {
     async call(_call, headers) {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
@@ -21,7 +21,7 @@ function mcpDoor(gateway: Gateway): Door {
   };
 }
 
-const ALL: typeof DOORS = [...DOORS, ["MCP", mcpDoor]];
+const ALL: typeof TRANSPORTS = [...TRANSPORTS, ["MCP", mcpClient]];
 
 let world: World;
 beforeAll(async () => {
@@ -32,18 +32,18 @@ afterAll(() => world.close());
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 /** Returns "200" or the error code. */
-async function codeOf(door: Door, key: string): Promise<string> {
-  const outcome = await door.call(LIST, bearer(key));
+async function codeOf(client: TransportClient, key: string): Promise<string> {
+  const outcome = await client.call(LIST, bearer(key));
   return "answer" in outcome ? "200" : (/"code":"(\w+)"/.exec(JSON.stringify(outcome.error))?.[1] ?? "?");
 }
 
 it.each(ALL)("accepts a valid key from an address that sent many bad ones, over %s", async (_name, open) => {
-  const door = open(world.gateway);
+  const client = open(world.gateway);
   const fresh = await world.agent();
-  for (let n = 0; n < 25; n++) expect(await codeOf(door, forgedKey())).toBe("UNAUTHORIZED");
-  expect(await codeOf(door, fresh.apiKey)).toBe("200");
-  expect(await codeOf(door, mistyped(fresh.apiKey))).toBe("UNAUTHORIZED");
-  door.close();
+  for (let n = 0; n < 25; n++) expect(await codeOf(client, forgedKey())).toBe("UNAUTHORIZED");
+  expect(await codeOf(client, fresh.apiKey)).toBe("200");
+  expect(await codeOf(client, mistyped(fresh.apiKey))).toBe("UNAUTHORIZED");
+  client.close();
 });
 
 describe("10,000 forged keys", () => {

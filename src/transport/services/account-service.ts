@@ -15,7 +15,7 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
     createAccount: {
       key: "required",
       operator: true,
-      action: { name: () => "account.create", target: ({ wallet }) => wallet, once: () => "" },
+      action: { name: () => "account.create", target: ({ wallet }) => wallet, idempotencyKey: () => "" },
       async call({ wallet }) {
         return { account: accountMessage(await accounts.create(wallet)) };
       },
@@ -34,7 +34,7 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
       action: {
         name: () => "account.adjust",
         target: ({ accountId }) => accountId,
-        once: ({ amountUsdcMicrousd, idempotencyKey }) => `${amountUsdcMicrousd} ${idempotencyKey}`,
+        idempotencyKey: ({ amountUsdcMicrousd, idempotencyKey }) => `${amountUsdcMicrousd} ${idempotencyKey}`,
       },
       async call({ accountId, amountUsdcMicrousd, reason, idempotencyKey }) {
         return {

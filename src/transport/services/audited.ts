@@ -63,6 +63,6 @@ function actionOf<I extends DescMessage>(
     name: action.name(request),
     target: action.target(request),
     details: isJsonObject(details) ? details : {},
-    idempotencyKey: action.once?.(request),
+    idempotencyKey: action.idempotencyKey?.(request),
   };
 }

@@ -33,7 +33,7 @@ export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding
     revokeKey: {
       key: "required",
       operator: true,
-      action: { name: () => "key.revoke", target: ({ keyId }) => keyId, once: () => "" },
+      action: { name: () => "key.revoke", target: ({ keyId }) => keyId, idempotencyKey: () => "" },
       async call({ keyId }) {
         return { key: keyMessage(await keys.revoke(keyId)) };
       },

@@ -36,7 +36,7 @@ export interface AuditedAction<I extends DescMessage> {
   /** The object of the change, such as an account id. */
   target(request: MessageShape<I>): string;
   /** Idempotency key. Omit for actions that may repeat. */
-  once?(request: MessageShape<I>): string;
+  idempotencyKey?(request: MessageShape<I>): string;
 }
 
 /** A method of a service: access rules and implementation. */

@@ -41,7 +41,7 @@ export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof Treas
       action: {
         name: () => "suspense.assign",
         target: ({ txSignature }) => txSignature,
-        once: ({ owner }) => (owner.case === "accountId" ? owner.value : "operator"),
+        idempotencyKey: ({ owner }) => (owner.case === "accountId" ? owner.value : "operator"),
       },
       async call({ txSignature, owner, reason }) {
         return {
@@ -52,7 +52,11 @@ export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof Treas
     refundReceipt: {
       key: "required",
       operator: true,
-      action: { name: () => "receipt.refund", target: ({ receiptId }) => receiptId, once: () => "" },
+      action: {
+        name: () => "receipt.refund",
+        target: ({ receiptId }) => receiptId,
+        idempotencyKey: () => "",
+      },
       async call({ receiptId, reason }) {
         const { receipt, refunded } = await refunds.refund({ receiptId, reason });
         return { receipt: receiptMessage(receipt), refunded };

@@ -172,7 +172,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   "balance below zero": [
     [TAKEN_BACK, "is told what is missing and offered no quote, however often it asks"],
-    [TAKEN_BACK, "is told so at every other door as well"],
+    [TAKEN_BACK, "gets the same error on every other transport"],
     [
       TAKEN_BACK,
       "has what it pays credited and is told so; once all is covered, the same proofs and keys work",

@@ -6,9 +6,9 @@ import { startModelServer, type ModelServer } from "../../support/model-server.t
 import type { Agent, World } from "../../support/world.ts";
 import { expectAccount, expectNothing, startScene } from "../scene.ts";
 import { chat, payChat, statusesOfRuns, type PaidChat } from "./chat.ts";
-import { DOORS } from "./doors.ts";
+import { TRANSPORTS } from "./transports.ts";
 
-/** Callers that go away, through every door, in each part of a paid call. */
+/** Clients that disconnect during each part of a paid call, on every transport. */
 let world: World;
 let model: ModelServer;
 let agent: Agent;
@@ -34,7 +34,7 @@ afterAll(async () => {
   model.close();
 });
 
-describe.each(DOORS)("a caller that goes away, at %s", (_name, call) => {
+describe.each(TRANSPORTS)("a caller that goes away, at %s", (_name, call) => {
   const headers = () => ({ "x-payment": paid.headers["X-Payment"] ?? "", ...KEY });
   const begin = () => {
     const answer = call(world, agent, headers(), leaving.signal);

@@ -187,7 +187,7 @@ describe("an account that owes", () => {
     await expectAccount(world, agent, { balance: -5n * PRICE, receipts: 5 });
   });
 
-  it("is told so at every other door as well", async () => {
+  it("gets the same error on every other transport", async () => {
     await indebted(2n);
     const params = { name: TOOL, arguments: PARAMS };
     const rpc = await world.post(agent, "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params });

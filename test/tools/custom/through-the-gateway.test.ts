@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
-import { DOORS, type Call } from "../../interop/doors.ts";
-import { mcpDoor } from "../../interop/mcp-doors.ts";
+import { TRANSPORTS, type Call } from "../../interop/transports.ts";
+import { mcpClient } from "../../interop/mcp-transports.ts";
 import { secret } from "../../support/record.ts";
 import { memoOf, request, startWorld, xPayment, type World } from "../../support/world.ts";
 import {
@@ -157,8 +157,8 @@ describe("custom tools", () => {
     });
   });
 
-  const sold = DOORS.filter(([name]) => name === "HTTP/JSON" || name === "gRPC, from grpc-js");
-  it.each([...sold, ["MCP", mcpDoor] as const])(
+  const sold = TRANSPORTS.filter(([name]) => name === "HTTP/JSON" || name === "gRPC, from grpc-js");
+  it.each([...sold, ["MCP", mcpClient] as const])(
     "are charged over %s, with a receipt",
     async (_, openDoor) => {
       const door = openDoor(world.gateway);

@@ -6,7 +6,7 @@ import { CallToolRequestSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { grpcClient } from "../transport/grpc-client.ts";
 
-/** Damaged protobuf and envelopes at the gRPC, gRPC-Web and Connect doors: told to the caller, and nothing breaks. */
+/** Damaged protobuf and envelopes over gRPC, gRPC-Web and Connect return an error and break nothing. */
 
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? 150);
 const SEED = process.env["FUZZ_SEED"] === undefined ? {} : { seed: Number(process.env["FUZZ_SEED"]) };
@@ -81,7 +81,7 @@ async function post(contentType: string, body: Uint8Array<ArrayBuffer>) {
   return { status: response.status, body: await response.text() };
 }
 
-describe("the gRPC door", () => {
+describe("the gRPC server", () => {
   it("tells damaged messages as the caller's fault, and goes on", async () => {
     await fc.assert(
       fc.asyncProperty(damaged, async (bytes) => {
@@ -98,7 +98,7 @@ describe("the gRPC door", () => {
   });
 });
 
-describe("the Connect door", () => {
+describe("the Connect handler", () => {
   it("refuses JSON that it cannot take with 4xx", async () => {
     const bodies = [
       "",

@@ -4,7 +4,7 @@ import type { Agent, World } from "../../support/world.ts";
 import { CHAT } from "./chat.ts";
 
 /** A way in: calls the chat with these headers until the signal aborts. @returns the receipt's identifier */
-export type Door = (
+export type TransportCall = (
   world: World,
   agent: Agent,
   headers: Record<string, string>,
@@ -12,7 +12,7 @@ export type Door = (
 ) => Promise<unknown>;
 
 /** Every kind of connection that a caller can leave. */
-export const DOORS: readonly [name: string, call: Door][] = [
+export const TRANSPORTS: readonly [name: string, call: TransportCall][] = [
   [
     "POST /v1/mcp/tools/call",
     async (world, agent, headers, signal) =>

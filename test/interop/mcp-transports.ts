@@ -1,12 +1,12 @@
 import type { Gateway } from "../../src/gateway.ts";
-import type { Call, Door } from "./doors.ts";
+import type { Call, TransportClient } from "./transports.ts";
 import { answered, failedWithStatus, type Outcome } from "./outcome.ts";
 
 const STEP_FORM = "<step_id>:<quote_id>:<nonce>";
 const PREFIX_FORM = "svc:{quote_id}";
 
 /** POST /mcp with the body of the tool call. */
-export function plainMcpDoor({ baseUrl }: Gateway): Door {
+export function plainMcpClient({ baseUrl }: Gateway): TransportClient {
   return {
     async call({ body }, headers) {
       const { status, json } = await post(baseUrl, body ?? {}, headers);
@@ -17,7 +17,7 @@ export function plainMcpDoor({ baseUrl }: Gateway): Door {
 }
 
 /** POST /mcp with MCP's tools/call. */
-export function mcpDoor({ baseUrl }: Gateway): Door {
+export function mcpClient({ baseUrl }: Gateway): TransportClient {
   return {
     async call(call, headers) {
       const { status, json } = await post(baseUrl, toolsCall(call), headers);

@@ -23,7 +23,7 @@ import type { Gateway } from "../../src/gateway.ts";
 import { callGrpc, failureOf, grpcClient, statusDetails } from "../transport/grpc-client.ts";
 import { answered, failedWithDetail, failedWithStatus, type Outcome } from "./outcome.ts";
 
-/** One call, said both ways: as a message of the contract and as an HTTP/JSON request. */
+/** A call as a message and as an HTTP/JSON request. */
 export interface Call {
   method: DescMethodUnary;
   request: MessageInitShape<DescMessage>;
@@ -32,46 +32,48 @@ export interface Call {
   body?: object;
 }
 
-/** A way in. */
-export interface Door {
+/** A client of one transport. */
+export interface TransportClient {
   call(call: Call, headers: Record<string, string>): Promise<Outcome>;
   close(): void;
 }
 
-/** Every door that serves every call, by the client that goes through it. */
-export const DOORS: readonly [name: string, open: (gateway: Gateway) => Door][] = [
-  ["HTTP/JSON", httpDoor],
+/** Every transport with its clients. */
+export const TRANSPORTS: readonly [name: string, open: (gateway: Gateway) => TransportClient][] = [
+  ["HTTP/JSON", httpClient],
   [
     "Connect with JSON, from a browser's client",
-    ({ baseUrl }) => connectDoor(web.createConnectTransport({ baseUrl })),
+    ({ baseUrl }) => connectClient(web.createConnectTransport({ baseUrl })),
   ],
   [
     "Connect with protobuf, from Node",
     ({ baseUrl }) =>
-      connectDoor(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true })),
+      connectClient(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true })),
   ],
   [
     "Connect with GET for what only reads",
     ({ baseUrl }) =>
-      connectDoor(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true })),
+      connectClient(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true })),
   ],
   [
     "gRPC-Web, from a browser's client",
-    ({ baseUrl }) => connectDoor(web.createGrpcWebTransport({ baseUrl })),
+    ({ baseUrl }) => connectClient(web.createGrpcWebTransport({ baseUrl })),
   ],
   [
     "gRPC-Web with JSON",
-    ({ baseUrl }) => connectDoor(web.createGrpcWebTransport({ baseUrl, useBinaryFormat: false })),
+    ({ baseUrl }) => connectClient(web.createGrpcWebTransport({ baseUrl, useBinaryFormat: false })),
   ],
   [
     "gRPC, from connect-node",
     ({ grpcAddress }) => {
       const baseUrl = `http://${grpcAddress}`;
       const sessionManager = new node.Http2SessionManager(baseUrl);
-      return connectDoor(node.createGrpcTransport({ baseUrl, sessionManager }), () => sessionManager.abort());
+      return connectClient(node.createGrpcTransport({ baseUrl, sessionManager }), () =>
+        sessionManager.abort(),
+      );
     },
   ],
-  ["gRPC, from grpc-js", grpcDoor],
+  ["gRPC, from grpc-js", grpcTransportClient],
 ];
 
 const services: readonly ServiceRoutes[] = [
@@ -90,7 +92,7 @@ function written(method: DescMethodUnary, message: Message): unknown {
   return JSON.parse(JSON.stringify(route.write(message)));
 }
 
-function httpDoor({ baseUrl }: Gateway): Door {
+function httpClient({ baseUrl }: Gateway): TransportClient {
   return {
     async call({ path, body }, headers) {
       const response = await fetch(baseUrl + path, {
@@ -105,7 +107,7 @@ function httpDoor({ baseUrl }: Gateway): Door {
   };
 }
 
-function connectDoor(transport: Transport, close = () => {}): Door {
+function connectClient(transport: Transport, close = () => {}): TransportClient {
   return {
     async call({ method, request }, headers) {
       try {
@@ -121,7 +123,7 @@ function connectDoor(transport: Transport, close = () => {}): Door {
   };
 }
 
-function grpcDoor({ grpcAddress }: Gateway): Door {
+function grpcTransportClient({ grpcAddress }: Gateway): TransportClient {
   const client = grpcClient(grpcAddress);
   return {
     async call({ method, request }, metadata) {

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Gateway } from "../../src/gateway.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { ROWS, type Row } from "./calls.ts";
-import { DOORS, type Door } from "./doors.ts";
-import { mcpDoor, plainMcpDoor } from "./mcp-doors.ts";
+import { TRANSPORTS, type TransportClient } from "./transports.ts";
+import { mcpClient, plainMcpClient } from "./mcp-transports.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** One table of calls, one real gateway, every door and client: the same content comes out. */
+/** One table of calls, one real gateway, every transport and client: all return the same content. */
 
 let world: World;
 /** What HTTP/JSON answers: the measure for all others, and itself measured by test/contract. */
@@ -14,7 +14,7 @@ const expected = new Map<string, Outcome>();
 
 beforeAll(async () => {
   world = await startWorld();
-  const [, openHttp] = DOORS[0] ?? never();
+  const [, openHttp] = TRANSPORTS[0] ?? never();
   const http = openHttp(world.gateway);
   for (const row of ROWS) expected.set(row.name, await outcomeOf(row, http));
 });
@@ -44,38 +44,38 @@ it("has a row for success and for failure at every status below 500 that needs n
   }
 });
 
-describe.each(DOORS.slice(1))("%s", (_, open) => {
+describe.each(TRANSPORTS.slice(1))("%s", (_, open) => {
   itAnswersAlike(open, ROWS);
 });
 
 describe("POST /mcp with the plain tool call", () => {
-  itAnswersAlike(plainMcpDoor, ROWS.filter(isToolCall));
+  itAnswersAlike(plainMcpClient, ROWS.filter(isToolCall));
 });
 
 describe("POST /mcp with JSON-RPC", () => {
   itAnswersAlike(
-    mcpDoor,
+    mcpClient,
     ROWS.filter(isToolCall).filter((row) => !row.ownWordsInMcp),
   );
 });
 
-function itAnswersAlike(open: (gateway: Gateway) => Door, rows: readonly Row[]): void {
-  let door: Door;
+function itAnswersAlike(open: (gateway: Gateway) => TransportClient, rows: readonly Row[]): void {
+  let client: TransportClient;
   beforeAll(() => {
-    door = open(world.gateway);
+    client = open(world.gateway);
   });
-  afterAll(() => door.close());
+  afterAll(() => client.close());
 
   it.each(rows.map((row) => [row.name, row] as const))("%s", async (name, row) => {
-    expect(await outcomeOf(row, door)).toEqual(expected.get(name));
+    expect(await outcomeOf(row, client)).toEqual(expected.get(name));
   });
 }
 
-async function outcomeOf(row: Row, door: Door): Promise<Outcome> {
+async function outcomeOf(row: Row, client: TransportClient): Promise<Outcome> {
   const { caller = {} } = row;
   const agent = await world.agent(typeof caller === "object" ? caller : {});
   const { headers, ...call } = { headers: {}, ...(await row.call(world, agent)) };
-  return door.call(call, { ...authorization(caller, agent), ...headers });
+  return client.call(call, { ...authorization(caller, agent), ...headers });
 }
 
 function authorization(caller: Row["caller"], { apiKey }: Agent): Record<string, string> {
@@ -89,5 +89,5 @@ function isToolCall(row: Row): boolean {
 }
 
 function never(): never {
-  throw new Error("there are no doors");
+  throw new Error("there are no transports");
 }
