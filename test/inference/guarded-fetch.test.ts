@@ -19,7 +19,7 @@ const request: ChatRequest = {
 };
 const options = { signal: new AbortController().signal, accountId: "acct_1", idempotencyKey: undefined };
 
-/** A resolver that answers with these addresses, a list for each question; the last one for all that follow. */
+/** A resolver that returns one list per lookup, then repeats the last. */
 function resolver(...answers: (readonly string[])[]): { lookup: LookupFunction; asked: string[] } {
   const asked: string[] = [];
   const lookup: LookupFunction = (hostname, { all }, callback) => {
@@ -37,12 +37,12 @@ function resolver(...answers: (readonly string[])[]): { lookup: LookupFunction; 
   return { lookup, asked };
 }
 
-/** The same server by a name. */
+/** The same server under a host name. */
 function named(baseUrl: string): string {
   return baseUrl.replace("127.0.0.1", "models.example");
 }
 
-/** Every error behind an error, the outermost first. */
+/** The chain of causes, outermost first. */
 function causes(error: unknown): unknown[] {
   return error instanceof Error ? [error, ...causes(error.cause)] : [];
 }

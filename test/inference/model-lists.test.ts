@@ -6,7 +6,7 @@ import { UpstreamModels } from "../../src/inference/upstream-models.ts";
 import { COMPLETION, json, modelServer } from "./model-server.ts";
 import { settingsFor, SHOP, TERMS } from "./upstream-settings.ts";
 
-/** What is sold of what a server answers, by path. */
+/** Returns the offers for a server with these responses, by path. */
 async function sold(answers: Record<string, unknown>, settings: Partial<UpstreamSettings>) {
   await using server = await modelServer((response, { url = "" }) =>
     json(response, answers[url] === undefined ? 404 : 200, answers[url] ?? {}),

@@ -1,7 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** A request as it arrived. */
 export interface Received {
   readonly method: string | undefined;
   readonly url: string | undefined;
@@ -9,13 +8,12 @@ export interface Received {
   readonly body: string;
 }
 
-/** A local HTTP server that behaves as a test wants a model server to behave. */
+/** A local HTTP server with scripted behaviour. */
 export interface ModelServer extends AsyncDisposable {
   readonly baseUrl: string;
   readonly received: Received[];
 }
 
-/** Starts one on a free port of 127.0.0.1. */
 export async function modelServer(
   answer: (response: ServerResponse, request: IncomingMessage) => void,
 ): Promise<ModelServer> {
@@ -46,7 +44,6 @@ export async function modelServer(
   };
 }
 
-/** Answers with JSON. */
 export function json(
   response: ServerResponse,
   status: number,
@@ -56,7 +53,6 @@ export function json(
   response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-/** A good chat completion object. */
 export const COMPLETION = {
   id: "chatcmpl-1",
   object: "chat.completion",

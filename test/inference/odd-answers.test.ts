@@ -27,7 +27,6 @@ function ask(model: string, settings: Partial<UpstreamSettings> = {}, signal = n
   );
 }
 
-/** Sockets and timers of this process. */
 function resources(): number {
   return process.getActiveResourcesInfo().filter((name) => /TCP|Timeout/.test(name)).length;
 }

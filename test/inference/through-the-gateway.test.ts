@@ -9,7 +9,7 @@ import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 import { json, modelServer, type ModelServer } from "./model-server.ts";
 import { startOddServer, type OddServer } from "./odd-server/start.ts";
 
-/** Upstreams that answer, fail, stop and lie, behind a whole gateway. */
+/** Upstreams that answer, fail, stall and lie, behind a complete gateway. */
 const BALANCE = 1_000_000n;
 const TERMS = {
   input_usd_per_million: 0.2,
@@ -17,9 +17,12 @@ const TERMS = {
   context_length: 1_000,
   max_output_tokens: 500,
 };
-/** The models of the upstream `first`, each named as it behaves there. */
+/** Models of the upstream `first`, named after their behaviour. */
 const FIRST = ["good", "busy", "stall", "fails", "echoes-key", "longest", "more-than-asked"];
-/** Endings, each with the answer's text and the reason for its end; undefined: it fails. Never more than two failures in a row. */
+/**
+ * Endings with text and finish reason; undefined: a failure. Never more than two failures in a row, which
+ * would open the circuit breaker.
+ */
 const ENDINGS: readonly (readonly [behaviour: string, content?: string, reason?: string | null])[] = [
   ["reasoned-too-long", "", "length"],
   ["silent"],
@@ -42,7 +45,7 @@ const KEY = "sk-first-0123456789abcdef";
 let folder: string;
 let server: OddServer;
 let lists: ModelServer;
-/** What the upstream without a table answers. */
+/** Response of the upstream without a table. */
 let listed = 500;
 let world: World;
 let agent: Agent;
@@ -83,7 +86,7 @@ beforeEach(async () => {
   agent = await world.agent({ balance: BALANCE });
 });
 
-/** What a gateway with this `inference` part has in its environment. */
+/** Environment of a gateway with this `inference` section. */
 async function settings(name: string, inference: object): Promise<Record<string, string>> {
   const file = path.join(folder, name);
   await writeFile(file, JSON.stringify({ inference }));
@@ -98,7 +101,7 @@ function chat(model: string, who = agent): Promise<Answer> {
   return world.call(who, "inference_chat", params(model));
 }
 
-/** What is left after so many charges. */
+/** Balance after this many charges. */
 async function expectCharged(times: bigint): Promise<void> {
   const { body } = await world.call(agent, "get_status", {});
   expect(Math.round(Number(body.result.balance_usdc) * 1e6)).toBe(Number(BALANCE - times * PRICE));

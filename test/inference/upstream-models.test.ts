@@ -6,7 +6,7 @@ import { json, modelServer } from "./model-server.ts";
 import { startOddServer, type OddServer } from "./odd-server/start.ts";
 import { settingsFor, SHOP, TERMS } from "./upstream-settings.ts";
 
-/** One model that several upstreams serve, each under a name that says how it behaves. */
+/** One model on several upstreams, each with a name that describes its behaviour. */
 let server: OddServer;
 let closed: string;
 let now = 0;
@@ -23,7 +23,7 @@ beforeEach(() => {
   count++;
 });
 
-/** Names of their own for each test. */
+/** Unique names per test. */
 const name = (upstream: string) => `${upstream}-${count}`;
 
 async function shopOf(

@@ -3,7 +3,6 @@ import { systemClock } from "../../src/system.ts";
 import { parseTokenRate } from "../../src/domain/tools/token-rate.ts";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
 
-/** Terms that a model is sold on. */
 export const TERMS = {
   inputRate: parseTokenRate("0.2") ?? 0n,
   outputRate: parseTokenRate("0.6") ?? 0n,
@@ -12,7 +11,7 @@ export const TERMS = {
   bytesPerToken: 1,
 };
 
-/** An upstream that sells one model, m1. */
+/** An upstream with one model, m1. */
 export function settingsFor(baseUrl: string, overrides: Partial<UpstreamSettings> = {}): UpstreamSettings {
   return {
     name: "main",
@@ -35,5 +34,4 @@ export function settingsFor(baseUrl: string, overrides: Partial<UpstreamSettings
   };
 }
 
-/** What a shop needs besides its upstreams. */
 export const SHOP = { clock: systemClock, log: createLogger("silent", { secrets: [] }) };

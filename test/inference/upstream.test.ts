@@ -13,7 +13,7 @@ const request: ChatRequest = {
 };
 const options = { signal: new AbortController().signal, accountId: "acct_1", idempotencyKey: "run_1" };
 
-/** What the caller is told when the server answers like this. */
+/** Returns the caller's error for this response. */
 async function failureOf(
   answer: Parameters<typeof modelServer>[0],
   timeoutMs = 5_000,

@@ -4,7 +4,7 @@ import { job } from "./contract-code.ts";
 
 type Both = Readonly<Record<SandboxLanguage, string>>;
 
-/** Long code with long input that says, complains, reads, and has a value with half a surrogate pair in it. */
+/** The longest code with long input that writes to both outputs and returns a lone surrogate. */
 const WORKS: Both = {
   javascript: `//${"x".repeat(200_000)}
 console.log("said");
@@ -25,7 +25,7 @@ const THROWS: Both = {
   python: `print("before")\ndef inner():\n    raise TypeError("nope")\ninner()`,
 };
 const CANNOT_BE_READ: Both = { javascript: `export default (;`, python: `def (` };
-/** Plants what the next must not find. */
+/** Plants state that the next execution must not see. */
 const EXITS: Both = {
   javascript: `console.log("leaving");\nglobalThis.planted = Array.prototype.planted = 1;\nDeno.exit(3);`,
   python: `import builtins, sys\nbuiltins.planted = 1\nopen("/tmp/planted", "w").write("1")\nprint("leaving")\nsys.exit(3)`,
@@ -48,8 +48,8 @@ const LOOKS: Both = {
 };
 const NOTHING_PLANTED = { javascript: ["undefined", true], python: [false, false] };
 /**
- * What the code of an execution sees and what is told of it, in both languages.
- * @param brief languages of which only the most needful is asked, because their interpreter takes seconds to start
+ * What code can observe and what is reported about it, in both languages.
+ * @param brief languages tested only for essentials, because their interpreter starts slowly
  */
 export function codeContract(engine: () => SandboxEngine, brief: readonly SandboxLanguage[]): void {
   describe.each(["javascript", "python"] as const)("code in %s", (language) => {

@@ -1,12 +1,12 @@
 import type { SandboxJob, SandboxLanguage } from "../../src/domain/tools/sandbox.ts";
 
-/** Code that the contract runs for what happens around it; an engine that only plays its runs may know these by heart. */
+/** Code of the engine contract. A simulated engine may recognise it. */
 export const ANSWERS_42 = { javascript: "export default 6 * 7;", python: "6 * 7" } as const;
 export const ENDLESS = { javascript: "for (;;);", python: "while True: pass" } as const;
 
 let count = 0;
 
-/** An execution to ask for, its name used nowhere else. */
+/** A job with a unique run id. */
 export function job(
   code: string,
   language: SandboxLanguage = "javascript",

@@ -4,7 +4,7 @@ import { engineContract } from "./engine-contract.ts";
 import { isolations } from "./isolations.ts";
 import { silent } from "./silent-log.ts";
 
-// Other work on the machine can make Python's start take many times as long.
+// A busy machine slows down Python's start many times.
 vi.setConfig({ testTimeout: 120_000 });
 
 const LIMITS = { memoryMb: { javascript: 128, python: 384 }, outputBytes: 65_536 };

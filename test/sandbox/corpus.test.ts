@@ -14,21 +14,21 @@ import { ProcessWatch } from "./process-watch.ts";
 import { outcomeOf } from "./engine-contract.ts";
 import { silent } from "./silent-log.ts";
 
-/** Without `npm run corpus`, those are left out that need seconds each, or an interpreter of Python, and tell little more. */
+/** Slow and redundant cases run only in `npm run corpus`. */
 const isWanted = (one: Case) =>
   EVERYTHING ||
   one.always === true ||
   (one.language === "javascript" && one.long !== true) ||
   one.shares === true;
-/** Why an attempt is not made without bubblewrap. */
+/** Why an attempt is skipped without bubblewrap. */
 const NAMESPACES =
   "the isolation `process` does not promise this: docs/guides/sandbox.md, “What it does not stop”";
 
 const LIMITS = { memoryMb: { javascript: 128, python: 384 }, cpuMs: 6_000, outputBytes: 65_536 };
-/** What the programs' own pages may add, and what a bomb gets between two looks, MiB. */
+/** MiB for the programs' pages and for what a bomb allocates between two polls. */
 const SLACK_MB = 256;
 
-/** Few enough for one execution's CPU time, on a machine with much else to do. */
+/** Few enough for the CPU limit on a busy machine. */
 const SHARING = 8;
 
 function partsOf(shared: readonly Case[]) {

@@ -9,23 +9,22 @@ import { ToolgateError } from "../../src/domain/core/errors.ts";
 import { ANSWERS_42, ENDLESS, job } from "./contract-code.ts";
 import { codeContract } from "./code-contract.ts";
 
-/** How much an engine takes at once. */
+/** Capacity of an engine. */
 export interface EngineRoom {
-  /** Executions that may be under way at once. */
   readonly atOnce: number;
-  /** Executions that may wait for a place; one more is refused. */
+  /** Further executions are rejected. */
   readonly waiting: number;
 }
 
-/** What there is to an engine that the contract is asked of. */
+/** The engine under test. */
 export interface ContractParts {
-  /** Whether it really runs code. Without it only what happens around the code is asked, with the code of contract-code.ts alone. */
+  /** Whether it runs code. If not, only contract-code.ts is used. */
   readonly runsCode: boolean;
-  /** Languages of which only the most needful is asked, because their interpreter takes seconds to start. */
+  /** Languages tested only for essentials, because their interpreter starts slowly. */
   readonly brief?: readonly SandboxLanguage[];
 }
 
-/** An engine as the contract asks for it; it is closed afterwards, and `end` called. */
+/** An open engine; `end` runs after it is closed. */
 export interface MadeEngine {
   readonly engine: SandboxEngine;
   readonly end?: () => Promise<void>;
@@ -33,10 +32,13 @@ export interface MadeEngine {
 
 const ROOMY = { atOnce: 2, waiting: 4 };
 const NARROW = { atOnce: 1, waiting: 1 };
-/** Nobody aborts. */
+/** Never aborts. */
 const NEVER = new AbortController().signal;
 
-/** What every sandbox engine keeps, whatever it runs code in. @param make an engine that was not yet asked for its health */
+/**
+ * Tests common to all sandbox engines.
+ * @param make returns an engine before its health check
+ */
 export function engineContract(
   name: string,
   make: (room: EngineRoom) => Promise<MadeEngine>,
@@ -185,7 +187,7 @@ export async function outcomeOf(engine: SandboxEngine, asked: SandboxJob): Promi
   return done;
 }
 
-/** The code of the error that a promise rejects with; undefined when it does not. */
+/** Returns the code of a rejection, if any. */
 async function refusalOf(promise: Promise<unknown>): Promise<string | undefined> {
   return promise.then(
     () => undefined,
@@ -193,7 +195,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<string | undefined>
   );
 }
 
-/** Makes an engine for the tests around, sees that it is healthy, and closes it after them. */
+/** Opens an engine, checks its health, and closes it after the tests. */
 function opened(
   make: (room: EngineRoom) => Promise<MadeEngine>,
   room: EngineRoom,

@@ -3,7 +3,7 @@ import type { Isolation } from "../../src/sandbox/process/setup.ts";
 
 const BUBBLEWRAP = "bwrap";
 
-/** Whether bubblewrap is there and may make namespaces. */
+/** Whether bubblewrap is installed and may create namespaces. */
 export function hasBubblewrap(): boolean {
   const { status } = spawnSync(BUBBLEWRAP, ["--unshare-all", "--ro-bind", "/", "/", "true"], {
     stdio: "ignore",
@@ -11,12 +11,12 @@ export function hasBubblewrap(): boolean {
   return status === 0;
 }
 
-/** `npm run corpus`: every snippet behind every wall that the machine has. */
+/** `npm run corpus`: every snippet under every isolation of this machine. */
 export const EVERYTHING = process.env["CORPUS"] === "everything";
 
 /**
- * The isolations to test; `whole` is true of the strongest that works here, in which everything is asked. The other one is asked in
- * `npm run corpus`, and by a run of the tests where bubblewrap is hidden.
+ * Isolations under test. `whole`: the strongest available one, which runs all tests. The other runs in `npm
+ * run corpus`, and when bubblewrap is hidden.
  */
 export function isolations(): { readonly isolation: Isolation; readonly whole: boolean }[] {
   if (hasBubblewrap()) {

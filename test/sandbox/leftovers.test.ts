@@ -9,7 +9,7 @@ it("leaves no process, descriptor, file or memory behind", async () => {
   try {
     const { residentMb, descriptors, ...left } = await leftoversOf(engine, idle.javascript, 30);
     expect(left).toEqual({ processes: 0, files: 0 });
-    // Tests that ran here before may still close theirs.
+    // Earlier tests may still be closing theirs.
     expect(descriptors).toBeLessThanOrEqual(0);
     expect(residentMb).toBeLessThan(64);
   } finally {

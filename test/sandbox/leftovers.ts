@@ -9,16 +9,16 @@ import { job } from "./contract-code.ts";
 import { outcomeOf } from "./engine-contract.ts";
 import { descendants } from "./process-watch.ts";
 
-/** What stands after some executions, less what stood before. */
+/** Resources after some executions minus those before. */
 export interface Leftovers {
   readonly processes: number;
   readonly descriptors: number;
   readonly files: number;
-  /** Memory of this process in use, MiB. */
+  /** Resident memory of this process, MiB. */
   readonly residentMb: number;
 }
 
-/** One of every way to end that takes no time. */
+/** One execution per fast ending. */
 const WAYS: readonly (readonly [string, SandboxStatus])[] = [
   ["export default [1, 2, 3].map((n) => n * 2);", "succeeded"],
   ['console.log("x".repeat(10_000)); console.error("y");', "succeeded"],
@@ -27,20 +27,20 @@ const WAYS: readonly (readonly [string, SandboxStatus])[] = [
   ['for (;;) console.log("x".repeat(10_000));', "output_limit"],
 ];
 
-/** Executions before the count begins, so that what is made once is there. */
+/** Warm-up runs for one-time allocations. */
 const WARM_UP = 10;
 
 /**
- * Runs code so many times, one after another, and counts what it leaves behind.
- * @param idle how many workers wait in the engine when nothing runs: they belong there
- * @throws Error when one of them ends otherwise than it must
+ * Runs code repeatedly and measures what remains.
+ * @param idle number of idle workers to ignore
+ * @throws Error if an execution ends unexpectedly
  */
 export async function leftoversOf(engine: SandboxEngine, idle: number, runs: number): Promise<Leftovers> {
   await runAll(engine, WARM_UP);
   const before = await standing(idle);
   await runAll(engine, runs);
   let after = await standing(idle);
-  // What is closed is gone a moment later.
+  // Closing is asynchronous.
   for (let round = 0; round < 20 && after.descriptors > before.descriptors; round++)
     after = await standing(idle);
   return {
@@ -60,7 +60,7 @@ async function runAll(engine: SandboxEngine, runs: number): Promise<void> {
   }
 }
 
-/** What there is once the pool is full again and what was killed is gone. */
+/** Measures once the pool is full and killed processes are gone. */
 async function standing(idle: number): Promise<Leftovers> {
   let [processes, same] = [-1, 0];
   for (let round = 0; round < 200 && same < 10; round++) {
@@ -79,7 +79,7 @@ async function standing(idle: number): Promise<Leftovers> {
   };
 }
 
-/** Descriptors that lead to another process or to the network; whoever runs this may have files of its own open. */
+/** Pipes and sockets only: the test runner may have files open. */
 async function openEnds(): Promise<number> {
   const names = await readdir("/proc/self/fd");
   const places = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")));

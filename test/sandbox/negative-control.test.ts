@@ -9,13 +9,13 @@ import { runUnwalled } from "./no-isolation.ts";
 const BITING = CASES.filter((one) => one.bites !== undefined);
 const IN_PYTHON = BITING.filter(({ language }) => language === "python");
 
-// A corpus that finds nothing may be one that cannot find anything.
+// Proves that the corpus can detect successful attacks.
 describe("corpus without isolation", () => {
   it.concurrent.for(BITING.filter(({ language }) => language === "javascript"))(
     "reports that $name succeeded",
     { timeout: 90_000 },
     async (one) => {
-      // Listeners that came to be would keep it alive, and an attempt that is never answered would too.
+      // Open listeners and unanswered attempts keep the process alive.
       await expectEscapes([one], async (host) => {
         const code = await codeOf(one, host.told);
         return `setTimeout(() => Deno.exit(0), 15_000);\n${code}\nsetTimeout(() => Deno.exit(0), 200);\n`;
@@ -28,7 +28,7 @@ describe("corpus without isolation", () => {
   });
 });
 
-/** Runs the code of some cases, of one language, without walls: what they name must have got through. */
+/** Runs cases without isolation; their attacks must succeed. */
 async function expectEscapes(
   cases: readonly Case[],
   code: (host: CanaryHost) => Promise<string>,

@@ -8,10 +8,10 @@ import { findPrograms } from "../../src/sandbox/process/programs.ts";
 import { frameOf } from "../../src/sandbox/process/worker.ts";
 import { hasBubblewrap } from "./isolations.ts";
 
-/** Longest that code may take, ms; on an idle machine it ends by itself within seconds. */
+/** ms */
 const MAX_MS = 60_000;
 
-/** What stands in the workers' own sources: the file, the text, and what takes its place. */
+/** Protections in the workers' sources: file, text, replacement. */
 const WALLS = [
   ["python.mjs", 'Deno.permissions.revokeSync({ name: "read" });', ""],
   ["python.mjs", "exit(70)", "void 0"],
@@ -20,10 +20,9 @@ const WALLS = [
 ] as const;
 
 /**
- * Runs code in a worker whose walls are gone: Deno may do everything, no limit holds, and Python's worker keeps what it should give up.
- * Where bubblewrap is, all of that is in namespaces of their own, with nothing to write to but one folder.
- * @param folder a folder of the test's own: the workers are copied to it, and it can be written to
- * @returns all that it said
+ * Runs code in a worker with all permissions, no limits, and no revocation in Python. If available,
+ * bubblewrap protects this machine except one folder.
+ * @param folder writable by the code; receives copies of the workers
  */
 export async function runUnwalled(language: SandboxLanguage, code: string, folder: string): Promise<string> {
   const { deno, pyodide, guest } = findPrograms();
@@ -64,7 +63,7 @@ export async function runUnwalled(language: SandboxLanguage, code: string, folde
     cwd: "/",
     env,
     detached: true,
-    // What the code leaves behind must not hold on to the test's own output.
+    // Orphans must not keep the test's output open.
     stdio: ["pipe", "pipe", "ignore"],
   });
   const killGroup = () => {
@@ -78,7 +77,7 @@ export async function runUnwalled(language: SandboxLanguage, code: string, folde
   child.stdin.end(frameOf({ code, nonce: "0".repeat(32) }));
   let said = "";
   child.stdout.on("data", (bytes: Buffer) => (said += bytes.toString()));
-  // Not "close": a process that the code has left behind in another group may hold its output open.
+  // Not "close": an orphan in another process group may keep its output open.
   await once(child, "exit");
   clearTimeout(timer);
   killGroup();

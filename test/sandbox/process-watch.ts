@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Follows the processes below this one, however deep, from when it is made. */
+/** Tracks all descendants of this process. */
 export class ProcessWatch {
-  /** Each that was seen, by number and start, and the most memory that it ever had in use, MiB. */
+  /** Peak memory per process, MiB, by id and start time. */
   readonly #seen = new Map<string, number>();
   readonly #before: ReadonlySet<string>;
   readonly #timer: NodeJS.Timeout;
@@ -14,17 +14,20 @@ export class ProcessWatch {
     this.#timer = setInterval(() => this.#look(), 20);
   }
 
-  /** The most memory that one of them ever had in use, MiB. */
+  /** Highest peak memory, MiB. */
   get mostResidentMb(): number {
     return Math.max(0, ...this.#seen.values());
   }
 
-  /** How many were seen. */
+  /** Number of processes seen. */
   get count(): number {
     return this.#seen.size;
   }
 
-  /** Ends the watch once none of them is left, or after a while. @returns those that are left, as /proc tells of them */
+  /**
+   * Stops when none is left or after a time limit.
+   * @returns the remaining ones as in /proc
+   */
   async end(): Promise<string[]> {
     for (let round = 0; round < 100 && this.#left().length > 0; round++) await sleep(50);
     clearInterval(this.#timer);
@@ -49,16 +52,16 @@ export class ProcessWatch {
   }
 }
 
-/** All processes below one. */
+/** All descendants of a process. */
 export function descendants(pid: number): number[] {
   const children = read(`/proc/${pid}/task/${pid}/children`).trim().split(" ").filter(Boolean).map(Number);
   return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** Of a process that has ended, and was waited for. */
+/** A zombie. */
 const GONE = "";
 
-/** A number may be given again: with the time of its start it is a process's own. */
+/** Ids are reused; with its start time a process is unique. */
 function identityOf(pid: number): string {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === "") return GONE;

@@ -1,4 +1,4 @@
 import { pino } from "pino";
 
-/** A log that nobody reads. */
+/** Discards everything. */
 export const silent = pino({ level: "silent" });

@@ -11,7 +11,6 @@ import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 import { estimate } from "./vram-estimate/estimate.ts";
 
 const page = readFileSync(new URL("../../docs/reference/tools.md", import.meta.url), "utf8");
-/** An offered model. */
 const MODEL = {
   id: "m",
   inputRate: 1n,
@@ -30,7 +29,7 @@ const tools = makeTools({
   customTools: [],
 });
 
-/** The fenced blocks of a language. */
+/** Fenced code blocks of a language. */
 const blocks = (language: string): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "gs"))].map((match) => match[1] ?? "");
 

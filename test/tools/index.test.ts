@@ -5,7 +5,6 @@ import { makeTools } from "../../src/tools/index.ts";
 import { pricesSchema } from "../../src/tools/prices.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 
-/** A model that is for sale. */
 const MODEL = {
   id: "m",
   inputRate: 1n,

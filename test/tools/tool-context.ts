@@ -3,7 +3,7 @@ import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import type { JsonObject } from "../../src/domain/core/json.ts";
 import type { Tool, ToolContext } from "../../src/domain/tools/tool.ts";
 
-/** What a tool is told of the call it works for. */
+/** A context for direct tool calls. */
 export function toolContext(signal: AbortSignal = new AbortController().signal): ToolContext {
   return {
     caller: {
@@ -23,12 +23,12 @@ export function toolContext(signal: AbortSignal = new AbortController().signal):
   };
 }
 
-/** Calls a tool as the gateway does: parameters from JSON, prepare, run. */
+/** Calls a tool as the gateway does: parse, prepare, run. */
 export function call(tool: Tool, json: string): Promise<JsonObject> {
   return tool.prepare(JSON.parse(json)).run(toolContext());
 }
 
-/** The refusal of parameters, as one text. */
+/** Returns the validation error as text. */
 export function refusalOf(tool: Tool, params: string): string {
   try {
     tool.prepare(JSON.parse(params));

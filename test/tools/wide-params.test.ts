@@ -5,7 +5,7 @@ import { defineTool } from "../../src/tools/define-tool.ts";
 import { explainIssues } from "../../src/tools/explain-issues.ts";
 import { z } from "zod";
 
-/** What wrong parameters cost beside the parsing of them, in CPU time. */
+/** CPU time for rejecting wrong parameters relative to parsing them. */
 
 const UNKNOWN = JSON.stringify(Object.fromEntries(Array.from({ length: 130_000 }, (_, at) => [`a${at}`, 1])));
 const ITEMS = JSON.stringify({ city: "x", list: Array.from({ length: 400_000 }, () => 1) });
@@ -18,7 +18,7 @@ function micros(work: () => unknown): number {
   return user + system;
 }
 
-/** The least of some times. */
+/** Minimum of several measurements. */
 function least(work: () => unknown): number {
   return Math.min(...Array.from({ length: 3 }, () => micros(work)));
 }

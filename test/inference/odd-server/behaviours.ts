@@ -1,13 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 
-/** What is known of a request when it is answered. */
 export interface Asked {
   readonly stream: boolean;
   readonly authorization: string;
 }
 
-/** Answers a chat in one way. */
+/** Answers one chat request. */
 export type Behaviour = (response: ServerResponse, asked: Asked) => void;
 
 const USAGE = { prompt_tokens: 11, completion_tokens: 2, total_tokens: 13 };
@@ -26,7 +25,6 @@ const COUNT = chunk([], { usage: USAGE });
 const DONE = "[DONE]";
 const GOOD = [say(""), say("Fo"), say("ur."), FINISH, COUNT, DONE];
 
-/** The events as they go over the wire. */
 function wire(events: readonly string[], end = "\n"): string {
   return events.map((data) => `data: ${data}${end}${end}`).join("");
 }
@@ -38,7 +36,7 @@ function streamed(text: string | Buffer): Behaviour {
 function events(...list: readonly string[]): Behaviour {
   return streamed(wire(list));
 }
-/** Sends this much and then nothing more. */
+/** Sends a part, then stalls. */
 function held(list: readonly string[]): Behaviour {
   return (response) => response.writeHead(200, { "Content-Type": "text/event-stream" }).write(wire(list));
 }
@@ -57,7 +55,7 @@ function answer(message: unknown, more: object = {}): object {
     ...more,
   };
 }
-/** A stream that claims to be something else. */
+/** A stream with another content type. */
 function mistyped(type: string | undefined): Behaviour {
   return (response) =>
     response.writeHead(200, type === undefined ? {} : { "Content-Type": type }).end(wire(GOOD));
@@ -66,7 +64,7 @@ function counted(usage: unknown): Behaviour {
   return events(say("Four."), FINISH, chunk([], { usage }), DONE);
 }
 
-/** One byte at a time: characters and line ends fall apart. */
+/** One byte at a time, which splits characters and line ends. */
 const inBytes: Behaviour = (response) => {
   const text = wire([say("Fo"), say("ür 😀."), FINISH, COUNT, DONE], "\r\n");
   const bytes = Buffer.from(text.replaceAll(',"choices"', ',\r\ndata: "choices"'));
@@ -80,14 +78,14 @@ const inBytes: Behaviour = (response) => {
   next();
 };
 
-/** A letter now and then, for ever. */
+/** Trickles forever. */
 const dripping: Behaviour = (response) => {
   held([say("Fo")])(response, { stream: true, authorization: "" });
   const drip = setInterval(() => response.write(wire([say("o")])), 20);
   response.once("close", () => clearInterval(drip));
 };
 
-/** Comments for ever, and nothing else. */
+/** Endless comments. */
 const keptAlive: Behaviour = (response) => {
   response.writeHead(200, { "Content-Type": "text/event-stream" });
   const beat = setInterval(() => response.write(": keep-alive\n\n"), 20);
@@ -104,9 +102,9 @@ const bomb: Behaviour = (response) =>
     .writeHead(200, { "Content-Type": "application/json", "Content-Encoding": "gzip" })
     .end(gzipSync(Buffer.alloc(64 * 1024 * 1024, " ")));
 
-/** All of them, by the name of the model that is asked. */
+/** Behaviours by model name. */
 export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
-  // Odd, and an answer all the same.
+  // Unusual, but valid.
   good: events(...GOOD),
   plain: body(answer({ role: "assistant", content: "Four." })),
   "plain-with-bom": body(`\uFEFF${JSON.stringify(answer({ content: "Four." }))}`),
@@ -160,7 +158,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 
   longest: events(...Array.from({ length: 8 }, () => say("ü".repeat(128 * 1024))), FINISH, DONE),
 
-  // Computed, and without a text.
+  // Computed, but without text.
   "reasoning-only": events(
     chunk([{ index: 0, delta: { reasoning_content: "Hm.", content: null } }]),
     FINISH,
@@ -184,7 +182,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     );
   },
 
-  // Nothing that could be sold.
+  // Nothing to deliver.
   "no-choices": body({ ...HEAD, choices: [] }),
   "no-message": body({ choices: [{}] }),
   "done-only": events(DONE),
@@ -222,7 +220,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       DONE,
     )(response, { stream: true, authorization }),
 
-  // Refuses.
+  // Refusals.
   busy: body({ error: { message: "slow down" } }, 429, { "Retry-After": "1" }),
   "busy-long": body({ error: { message: "slow down" } }, 429, { "Retry-After": "86400" }),
   overloaded: body({ error: { message: "internal-host-17" } }, 503),

@@ -1,7 +1,7 @@
 /**
- * A model server that behaves as the model's name says (behaviours.ts), a process of its own.
- * Beside the protocol: PUT /control/<model> with a behaviour's name makes a model behave so from now on; GET /control/seen tells what was
- * asked, and how many of the requests ended without a whole answer because the caller hung up. Ends when its standard input does.
+ * A model server in its own process that behaves as the model's name says (behaviours.ts). PUT
+ * /control/<model> changes a behaviour; GET /control/seen returns the requests and the number of callers
+ * that hung up early.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";

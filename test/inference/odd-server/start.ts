@@ -14,19 +14,15 @@ const seenBody = z.object({
   hungUp: z.number(),
 });
 
-/** The server of main.ts, at work. */
 export interface OddServer {
   readonly baseUrl: string;
-  /** Makes a model behave in one of the ways of behaviours.ts. */
   become(model: string, behaviour: string): Promise<void>;
-  /** What it was asked so far, and how many callers hung up. */
+  /** Requests so far and callers that hung up. */
   seen(): Promise<z.output<typeof seenBody>>;
-  /** How often a model was asked for. */
   asked(model: string): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Starts it as a process, on a free port of 127.0.0.1. */
 export async function startOddServer(): Promise<OddServer> {
   const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], {
     stdio: ["pipe", "pipe", "inherit"],

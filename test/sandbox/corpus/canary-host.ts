@@ -6,12 +6,12 @@ import os from "node:os";
 import path from "node:path";
 import { ROOT } from "../../tooling/command.ts";
 
-/** A host that notices when it is reached: files, an environment, listeners. Nothing of it is of any use. */
+/** A host with bait (files, environment, listeners) that detects when it is reached. */
 export interface CanaryHost {
-  /** What the snippets are told of it, by name. */
+  /** Values for the snippets, by name. */
   readonly told: Readonly<Record<string, string>>;
   readonly secret: string;
-  /** What came in on the listeners, and whatever is no longer as it was; empty as long as nobody got through. */
+  /** Connections and changes detected; empty if no attack succeeded. */
   traces(): Promise<string[]>;
   end(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface CanaryHost {
 const MODULE = `export const reached = 1; globalThis.postMessage?.("ran");\n`;
 const FILES = { spare: "as it was\n", "module.js": MODULE, "module.mts": MODULE };
 
-/** Prepares one. Its environment is this process's. */
+/** Prepares the bait. The environment is that of this process. */
 export async function startCanaryHost(): Promise<CanaryHost> {
   const secret = `canary-${crypto.randomUUID()}`;
   const hits: string[] = [];
@@ -30,7 +30,7 @@ export async function startCanaryHost(): Promise<CanaryHost> {
   const files = { ...FILES, "file.json": `${JSON.stringify({ secret })}\n` };
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(dir, name), text);
   const { port, close } = await listen(path.join(dir, "socket"), hits);
-  // Whoever the code becomes: only the walls keep it out.
+  // Readable by every user, so that only the sandbox protects it.
   for (const place of [
     folder,
     dir,
@@ -64,7 +64,7 @@ export async function startCanaryHost(): Promise<CanaryHost> {
   };
 }
 
-/** TCP and UDP on one port of this host, and a socket in a file; what comes in is a hit. */
+/** TCP and UDP on one port, and a Unix socket. Each connection counts. */
 async function listen(file: string, hits: string[]): Promise<{ port: number; close: () => Promise<void> }> {
   const sockets = new Set<Socket>();
   const server = (how: string) =>
@@ -86,14 +86,14 @@ async function listen(file: string, hits: string[]): Promise<{ port: number; clo
     port,
     close: async () => {
       udp.close();
-      // What came in was never read, so such a connection does not end by itself.
+      // Unread input keeps such a connection open.
       for (const socket of sockets) socket.destroy();
       await Promise.all([closed(tcp), closed(local)]);
     },
   };
 }
 
-/** What is not as it was in a folder: names, contents, modes. */
+/** Changes in a folder: names, contents, modes. */
 async function changesOf(dir: string, files: Readonly<Record<string, string>>): Promise<string[]> {
   const names = (await readdir(dir)).sort();
   const expected = [...Object.keys(files), "socket"].sort();
@@ -110,7 +110,7 @@ async function changesOf(dir: string, files: Readonly<Record<string, string>>): 
   return [...added, ...gone, ...changed.flat()];
 }
 
-/** Processes of the whole machine that have a word in their command line. */
+/** Processes of the machine with this word in their command line. */
 async function processesWith(word: string): Promise<{ pid: number; line: string }[]> {
   const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   const all = pids.map(async (pid) => {

@@ -1,38 +1,38 @@
 import type { JsonValue } from "../../../src/domain/core/json.ts";
 import type { SandboxLanguage, SandboxStatus } from "../../../src/domain/tools/sandbox.ts";
 
-/** Code that attacks, and what must come of it. */
+/** Attacking code and its expected outcome. */
 export interface Case {
-  /** The file's name in the folder of its language, without its ending. */
+  /** File name in the language's folder, without extension. */
   readonly name: string;
   readonly language: SandboxLanguage;
-  /** What it goes for. */
+  /** Target of the attack. */
   readonly attacks: string;
-  /** How it may end. */
+  /** Allowed endings. */
   readonly ends: readonly SandboxStatus[];
-  /** How many single attempts it makes; each says that it was made, so that code which did nothing is no success. */
+  /** Number of attempts. Each reports itself, so that code which did nothing fails the test. */
   readonly tries?: number;
-  /** What it must have said on stdout. */
+  /** Expected in stdout. */
   readonly says?: string;
-  /** What its result must be. */
+  /** Expected result. */
   readonly result?: JsonValue;
-  /** What the name of its error, or its text, must have in it. */
+  /** Expected in the error's name or text. */
   readonly error?: string;
-  /** Wall-clock time that it gets, ms. */
+  /** Time limit, ms. */
   readonly timeoutMs?: number;
-  /** Asked of every isolation, not of one alone. */
+  /** Run under every isolation. */
   readonly sharp?: true;
-  /** Takes no interpreter down, so that it can share one with others: Python takes seconds to start. */
+  /** Leaves the interpreter usable, so it can share one: Python starts slowly. */
   readonly shares?: true;
-  /** Tried each time though it needs an interpreter of its own; the others like it are left to `npm run corpus`. */
+  /** Always run, although it needs its own interpreter. */
   readonly always?: true;
-  /** Takes seconds and tells little more than others do: left to `npm run corpus`. */
+  /** Slow and redundant; only in `npm run corpus`. */
   readonly long?: true;
-  /** Kept by bubblewrap's namespaces alone; docs/guides/sandbox.md says what the isolation `process` cannot promise. */
+  /** Prevented only by bubblewrap; docs/guides/sandbox.md lists the limits of isolation `process`. */
   readonly namespaces?: true;
-  /** Attempts that get through when there is no wall. */
+  /** Attempts that succeed without isolation. */
   readonly bites?: readonly string[];
 }
 
-/** A case of one language, as its table writes it. */
+/** A case as its language's table writes it. */
 export type Row = Omit<Case, "language">;

@@ -4,13 +4,13 @@ import type { Case } from "./case.ts";
 import { JAVASCRIPT } from "./javascript-cases.ts";
 import { PYTHON } from "./python-cases.ts";
 
-/** Every case: own code, each snippet in a file of its own under javascript/ and python/. */
+/** All cases. Each snippet is a file in javascript/ or python/. */
 export const CASES: readonly Case[] = [
   ...JAVASCRIPT.map((row): Case => ({ ...row, language: "javascript" })),
   ...PYTHON.map((row): Case => ({ ...row, language: "python" })),
 ];
 
-/** Pairs: what the first plants, the second must not find. */
+/** Pairs: the second must not find what the first plants. */
 export const PAIRS = ["javascript", "python"].map((language) => ({
   plants: {
     name: "storage-plants",
@@ -29,18 +29,17 @@ export const PAIRS = ["javascript", "python"].map((language) => ({
 
 const ENDINGS = { javascript: "js", python: "py" } as const;
 
-/** The code of a case, its prelude before it; `{{name}}` is what the host of the test is. */
+/** The code of a case with its prelude. `{{name}}` is replaced by a value of the host. */
 export async function codeOf(one: Case, host: Readonly<Record<string, string>>): Promise<string> {
   const [prelude, snippet] = await Promise.all([preludeOf(one.language), snippetOf(one, host)]);
   return `${prelude}\n${snippet}`;
 }
 
-/** What stands before every snippet of a language. */
+/** Code before every snippet of a language. */
 export async function preludeOf(language: Case["language"]): Promise<string> {
   return readFile(path.join(import.meta.dirname, `prelude.${ENDINGS[language]}`), "utf8");
 }
 
-/** The snippet alone. */
 export async function snippetOf(
   { name, language }: Case,
   host: Readonly<Record<string, string>>,
@@ -49,7 +48,6 @@ export async function snippetOf(
   return filled(await readFile(file, "utf8"), host);
 }
 
-/** A text with what the host of the test is. */
 export function filled(text: string, host: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => host[name] ?? `{{${name}}}`);
 }

@@ -1,10 +1,10 @@
 import type { Row } from "./case.ts";
 
-/** Tries that meet a wall: the code itself goes on to its end. */
+/** Attempts that are refused while the code continues. */
 const SUCCEEDS = { ends: ["succeeded"] } as const;
 const FAILS = { ends: ["failed"] } as const;
 const HANGS = { ends: ["timeout"], timeoutMs: 700 } as const;
-/** The allocator may refuse, and the code fail; the kernel or the host may end it. What it held at most is asked of all together. */
+/** Allocation may fail, or the kernel or host may kill it. Peak memory is checked for all cases together. */
 const BOMB = { ends: ["memory_limit", "failed", "cpu_limit", "timeout"], timeoutMs: 2_000 } as const;
 
 export const JAVASCRIPT: readonly Row[] = [
@@ -17,7 +17,7 @@ export const JAVASCRIPT: readonly Row[] = [
     result: { answers: [1, 4, 9], sum: 14, at: "1970-01-01T00:00:00.000Z" },
   },
 
-  // The host's files
+  // Host files
   {
     name: "files-read",
     attacks: "files, by reading",
@@ -80,7 +80,7 @@ export const JAVASCRIPT: readonly Row[] = [
     bites: ["Deno.env.toObject", "process.env.PATH", "Deno.hostname", "Deno.uid"],
   },
 
-  // The network
+  // Network
   {
     name: "network-tcp",
     attacks: "TCP to this host and to the metadata of clouds, listeners",
@@ -132,7 +132,7 @@ export const JAVASCRIPT: readonly Row[] = [
     bites: ["a database in a file", "ATTACH", "VACUUM INTO"],
   },
 
-  // Code from elsewhere
+  // Foreign code
   {
     name: "import-code",
     attacks: "imports of remote and local code, packages",
@@ -164,7 +164,7 @@ export const JAVASCRIPT: readonly Row[] = [
     bites: ["a new function that imports", "eval that imports"],
   },
 
-  // The walls themselves
+  // The sandbox itself
   {
     name: "permissions",
     attacks: "permissions, by asking for them",
@@ -215,7 +215,7 @@ export const JAVASCRIPT: readonly Row[] = [
     sharp: true,
   },
 
-  // What the host is told
+  // Results and output
   {
     name: "forged-frames",
     attacks: "the host, by forged frames and halves of frames",
@@ -275,7 +275,7 @@ export const JAVASCRIPT: readonly Row[] = [
   },
   { name: "result-that-throws", attacks: "the worker, by an error that cannot be told", ...FAILS },
 
-  // What it may use
+  // Resource limits
   { name: "memory-of-the-heap", attacks: "memory, by objects", ...BOMB },
   { name: "memory-of-buffers", attacks: "memory outside the heap", ...BOMB, sharp: true },
   {

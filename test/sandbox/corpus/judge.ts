@@ -2,16 +2,16 @@ import type { SandboxOutcome } from "../../../src/domain/tools/sandbox.ts";
 import type { Case } from "./case.ts";
 import type { CanaryHost } from "./canary-host.ts";
 
-/** What an engine may let through, bytes. */
+/** Output limit, bytes. */
 export interface Caps {
   readonly outputBytes: number;
 }
 
 const MAX_RESULT_BYTES = 262_144;
-/** How long after its time an execution may be told of at the latest, on a machine that has much else to do, ms. */
+/** Tolerated delay after the time limit on a busy machine, ms. */
 const GRACE_MS = 5_000;
 
-/** What is wrong with an outcome, one line each; nothing: the wall held, and the attack was made. */
+/** Returns the problems of an outcome; none if the attack ran and was prevented. */
 export function judge(one: Case, outcome: SandboxOutcome, host: CanaryHost, caps: Caps): string[] {
   const told = JSON.stringify([outcome.result, outcome.error]);
   const texts = [outcome.stdout, outcome.stderr, told];
@@ -36,20 +36,20 @@ export function judge(one: Case, outcome: SandboxOutcome, host: CanaryHost, caps
   return problems;
 }
 
-/** Time for code that ends by itself, ms: on a machine with much else to do, even that takes a while. */
+/** Time for code that ends by itself on a busy machine, ms. */
 export const DEFAULT_TIMEOUT_MS = 20_000;
 
-/** Lines that a snippet writes when it gets through. */
+/** Lines of successful attempts. */
 export function escapesIn(text: string): string[] {
   return text.split("\n").filter((line) => line.startsWith("ESCAPED"));
 }
 
-/** How many attempts were made, by the lines that tell of them. */
+/** Number of reported attempts. */
 function triesIn(text: string): number {
   return text.split("\n").filter((line) => /^tried |^\S+ ?\?? ?tried /.test(line)).length;
 }
 
-/** That nothing got through says nothing of code that did not run. */
+/** Code that did not run proves nothing. */
 function madeItsAttack(one: Case, { stdout, result }: SandboxOutcome, told: string): string[] {
   const problems: string[] = [];
   const tries = triesIn(stdout);

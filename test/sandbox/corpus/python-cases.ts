@@ -1,6 +1,6 @@
 import type { Row } from "./case.ts";
 
-/** Tries that meet a wall and leave the interpreter alive. */
+/** Attempts that are refused while the interpreter continues. */
 const SHARES = { ends: ["succeeded"], shares: true } as const;
 const FAILS = { ends: ["failed"] } as const;
 const HANGS = { ends: ["timeout"], timeoutMs: 1_000, says: "begun" } as const;
@@ -21,7 +21,7 @@ export const PYTHON: readonly Row[] = [
     result: { the: 2, at: "1970-01-01T00:00:00+00:00", json: [1.5] },
   },
 
-  // The host's files
+  // Host files
   { name: "files-read", attacks: "files, by reading", ...SHARES, tries: 10 },
   { name: "files-write", attacks: "files, by writing and removing", ...SHARES, tries: 7 },
   { name: "files-mounted", attacks: "files, by mounting them", ...SHARES, tries: 7, bites: ["NODEFS"] },
@@ -34,13 +34,13 @@ export const PYTHON: readonly Row[] = [
     bites: ["js process.env", "Deno.env"],
   },
 
-  // The network
+  // Network
   { name: "network-tcp", attacks: "TCP to this host and to the metadata of clouds", ...SHARES, tries: 3 },
   { name: "network-http", attacks: "HTTP by Python and by JavaScript", ...SHARES, tries: 8 },
   { name: "network-udp", attacks: "UDP", ends: ["failed", "succeeded"] },
   { name: "network-listening", attacks: "a listener", ends: ["failed", "succeeded"] },
 
-  // The realm of JavaScript around the interpreter
+  // The JavaScript realm of the interpreter
   {
     name: "host-through-deno",
     attacks: "the host, through the realm of JavaScript",
@@ -91,7 +91,7 @@ export const PYTHON: readonly Row[] = [
     says: "begun",
   },
 
-  // What the host is told
+  // Results and output
   {
     name: "forged-frames",
     always: true,
@@ -145,7 +145,7 @@ export const PYTHON: readonly Row[] = [
   },
   { name: "result-that-throws", attacks: "the worker, by an error that cannot be told", ...FAILS },
 
-  // What it may use
+  // Resource limits
   { name: "memory-of-a-list", attacks: "memory, by lists", ...BOMB },
   { name: "memory-of-bytes", always: true, attacks: "memory, by bytes", ...BOMB, sharp: true },
   {

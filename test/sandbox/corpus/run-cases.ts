@@ -5,8 +5,8 @@ import { preludeOf, snippetOf } from "./cases.ts";
 const HEADING = "== ";
 
 /**
- * One program of several snippets of Python, each in a namespace of its own and under a heading. An interpreter takes seconds to start,
- * and these leave it as they found it.
+ * Returns one program of several Python snippets in separate namespaces, since an interpreter starts
+ * slowly.
  */
 export async function programOf(
   cases: readonly Case[],
@@ -21,7 +21,7 @@ export async function programOf(
   return `${await preludeOf("python")}\nfrom pyodide.code import eval_code_async\nprelude = {"attempt": attempt}\n${parts.join("\n")}\n`;
 }
 
-/** What one of them said, as if it had run alone. */
+/** Output of one snippet. */
 export function shareOf(one: Case, outcome: SandboxOutcome): SandboxOutcome {
   const parts = outcome.stdout.split(new RegExp(`^${HEADING}`, "m"));
   const own = parts.find((part) => part.startsWith(`${one.name}\n`)) ?? "";

@@ -5,12 +5,12 @@ import { strangers } from "./strict-schema.ts";
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?$/;
 
-/** A Secret holds this many bytes at most, decoded (MaxSecretSize). */
+/** MaxSecretSize, bytes decoded. */
 const MAX_SECRET_BYTES = 1024 * 1024;
 
 const MODELS: Readonly<Record<string, string>> = { jobs: "V1Job", secrets: "V1Secret", pods: "V1Pod" };
 
-/** Why the server does not take an object; undefined when it does. */
+/** Returns why the API server rejects an object. */
 export function refusalOf(
   resource: string,
   object: KubeObject,
@@ -80,7 +80,7 @@ function secretProblems(secret: V1Secret): string[] {
   return bytes > MAX_SECRET_BYTES ? ["data: Too long: may not be more than 1048576 bytes"] : [];
 }
 
-/** What keeps a pod from the "restricted" Pod Security Standard. */
+/** Violations of the "restricted" Pod Security Standard. */
 export function restrictedProblems(spec: V1PodSpec): string[] {
   const host = spec.hostNetwork === true || spec.hostPID === true || spec.hostIPC === true;
   const allowed = ["name", "secret", "configMap", "emptyDir", "projected", "downwardAPI"];

@@ -3,10 +3,9 @@ import type { AddressInfo } from "node:net";
 import { refusalOf } from "./admission.ts";
 import { type KubeObject, ObjectStore } from "./object-store.ts";
 
-/** The one credential that the server believes. */
+/** The only valid token. */
 export const TOKEN = "the-gateway-s-own-token";
 
-/** A rule of a Role. */
 export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -14,7 +13,7 @@ export interface Rule {
   readonly resourceNames?: readonly string[];
 }
 
-/** What is asked for, as the authorizer sees it. */
+/** Request attributes for the authorizer. */
 interface Asked {
   readonly verb: string;
   readonly group: string;
@@ -23,14 +22,14 @@ interface Asked {
   readonly name: string;
 }
 
-/** Trouble to make: what is sent instead of an answer; "drop" hears the request and cuts the connection instead of answering. */
+/** Injected failure. "drop" processes the request and cuts the connection. */
 export type Fault =
   | "drop"
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: object };
 
-/** Where a pod's log comes from. */
+/** Source of pod logs. */
 export interface LogSource {
-  /** undefined: the container waits. */
+  /** undefined: the container is waiting. */
   log(pod: string): AsyncIterable<Buffer> | undefined;
 }
 
@@ -50,7 +49,6 @@ const ROUTES: readonly (readonly [RegExp, string, string])[] = [
   [/^\/api\/v1()\/(namespaces)(?:\/([^/]+))?(?:\/([^/]+))?$/, "", "v1"],
 ];
 
-/** Kinds of the lists. */
 const LIST_KINDS: Readonly<Record<string, string>> = {
   jobs: "JobList",
   pods: "PodList",
@@ -59,14 +57,14 @@ const LIST_KINDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A Kubernetes API server as far as the engine asks it, after the API's published reference and concepts: authentication, RBAC by the rules
- * of real Role manifests, strict decoding, versions, watches with bookmarks and 410, graceful deletion, logs.
+ * A Kubernetes API server for the requests of the engine: authentication, RBAC with the shipped Roles,
+ * strict decoding, resource versions, watches with bookmarks and 410, graceful deletion, logs.
  */
 export class FakeApiServer {
   readonly store = new ObjectStore();
   rules: readonly Rule[] = [];
   logs: LogSource = { log: () => undefined };
-  /** Every request that was heard, as "METHOD path". */
+  /** Requests so far as "METHOD path". */
   readonly requests: string[] = [];
   readonly #faults: { readonly match: RegExp; readonly fault: Fault }[] = [];
   readonly #watches = new Set<ServerResponse>();
@@ -93,17 +91,17 @@ export class FakeApiServer {
     });
   }
 
-  /** Makes trouble for the next requests whose "METHOD path?query" matches. */
+  /** Fails the next requests that match "METHOD path?query". */
   fail(match: RegExp, fault: Fault, times = 1): void {
     for (let time = 0; time < times; time += 1) this.#faults.push({ match, fault });
   }
 
-  /** Cuts every watch in the middle. */
+  /** Breaks all watches. */
   cutWatches(): void {
     for (const watch of this.#watches) watch.destroy();
   }
 
-  /** Ends every watch, as the server does after a while. */
+  /** Ends all watches, as the server does periodically. */
   endWatches(): void {
     for (const watch of this.#watches) watch.end();
   }
@@ -223,7 +221,7 @@ export class FakeApiServer {
     });
   }
 
-  /** As the server writes them: members that have no value are there as null. */
+  /** The API writes absent members as null. */
   #bookmark(): void {
     const metadata = { resourceVersion: String(this.store.version), creationTimestamp: null };
     const object = { kind: "Pod", apiVersion: "v1", metadata, spec: { containers: null }, status: {} };
@@ -247,7 +245,7 @@ export class FakeApiServer {
       );
     }
     this.store.remove(resource, name);
-    // A Job that is deleted without a word about its pods leaves them behind.
+    // Without a propagation policy the pods of a deleted Job remain.
     if (propagationPolicy === "Background") this.#collect(uid);
     send(response, 200, {
       kind: "Status",
@@ -257,7 +255,7 @@ export class FakeApiServer {
     });
   }
 
-  /** The garbage collector: what belonged to an object goes after it; pods are told to end first. */
+  /** Garbage collection: deletes dependents; pods terminate first. */
   #collect(uid: string): void {
     for (const resource of ["secrets", "pods"]) {
       for (const { metadata } of this.store.list(resource)) {
@@ -268,7 +266,7 @@ export class FakeApiServer {
     }
   }
 
-  /** Tells a pod to end; its kubelet removes it when it has. */
+  /** Terminates a pod; its kubelet removes it. */
   deletePod(name: string): void {
     this.store.update("pods", name, (pod) => {
       pod.metadata.deletionTimestamp ??= new Date().toISOString();
@@ -322,7 +320,7 @@ export class FakeApiServer {
   }
 }
 
-/** Takes an answer that is not to arrive. */
+/** Discards a response. */
 class NowhereResponse {
   writeHead(): this {
     return this;

@@ -11,30 +11,29 @@ import type { KubeObject } from "./object-store.ts";
 
 const MANIFESTS = path.resolve(import.meta.dirname, "../../../deploy/kubernetes");
 
-/** Kinds of the manifests that become objects of the cluster. */
+/** Manifest kinds that become cluster objects. */
 const RESOURCES: Readonly<Record<string, string>> = {
   Namespace: "namespaces",
   NetworkPolicy: "networkpolicies",
   RuntimeClass: "runtimeclasses",
 };
 
-/** An image that nobody has built: the node runs its program from the sources. */
+/** A fictitious image: the node runs its program from the sources. */
 export const IMAGE = `registry.example/toolgate-sandbox@sha256:${"0".repeat(64)}`;
 
-/** The objects of deploy/kubernetes, as its kustomization names them. */
+/** The manifests that the kustomization of deploy/kubernetes lists. */
 export async function manifests(): Promise<KubeObject[]> {
   const { resources } = (await documentsOf("kustomization.yaml"))[0] as unknown as { resources: string[] };
   const documents = await Promise.all(resources.map(documentsOf));
   return documents.flat();
 }
 
-/** The objects of one file of deploy/kubernetes. */
 export async function documentsOf(file: string): Promise<KubeObject[]> {
   const text = await readFile(path.join(MANIFESTS, file), "utf8");
   return parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
 }
 
-/** A cluster that an operator has set up with the manifests of deploy/kubernetes, and what an engine needs to be told of it. */
+/** A cluster set up with the manifests of deploy/kubernetes, and its engine settings. */
 export class Cluster {
   readonly server = new FakeApiServer();
   readonly node = new Kubelet(this.server);
@@ -81,7 +80,7 @@ export class Cluster {
     return { ...read, start_timeout_seconds: 120, ...more };
   }
 
-  /** An engine of its own, as another instance of the gateway would have; closed with the cluster. */
+  /** Another gateway instance's engine, closed with the cluster. */
   async engine(more: Partial<KubernetesSection> = {}): Promise<SandboxEngine> {
     const tell = (_: object, message: string) => void this.said.push(message);
     const engine = await openKubernetesEngine(this.section(more), { info: tell, warn: tell });

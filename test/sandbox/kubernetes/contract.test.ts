@@ -6,7 +6,7 @@ import { engineContract } from "../engine-contract.ts";
 import { Cluster } from "./cluster.ts";
 import { collectedImage } from "./image.ts";
 
-/** What runs the pods' code: its interpreters are warm, where those of a pod start with it. */
+/** Runs the pods' code with warm interpreters. */
 const warm = ProcessEngine.open({
   log: pino({ level: "silent" }),
   isolation: "process",
@@ -22,7 +22,7 @@ engineContract(
     cluster.node.warm = warm;
     const engine = await cluster.engine({ concurrency: atOnce, queue: waiting });
     if (atOnce === 1) return { engine: believed(engine), end: () => cluster.close() };
-    // The canary's pod has what the Dockerfile collects, and nothing of the project beside it.
+    // The canary pod contains only what the Dockerfile collects.
     const image = await collectedImage();
     cluster.node.program = image.program;
     const end = async () => {
@@ -31,11 +31,11 @@ engineContract(
     };
     return { engine, end };
   },
-  // What the code sees is the image's program, which is the engine of one machine: its own tests ask all of that.
+  // The image runs the process engine, whose own tests cover the code's view.
   { runsCode: false },
 );
 
-/** The check of a cluster starts both interpreters anew, which takes seconds: once is enough for two that are set up alike. */
+/** A cluster check starts both interpreters, which is slow: equal clusters share one. */
 function believed(engine: SandboxEngine): SandboxEngine {
   return Object.assign(engine, { health: async () => {} });
 }

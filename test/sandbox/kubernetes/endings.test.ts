@@ -25,10 +25,10 @@ beforeEach(() => {
   cluster.said.length = 0;
 });
 
-/** Resolves when the engine knows that the code was begun. */
+/** Resolves when the engine knows that the code has started. */
 let started = Promise.withResolvers<void>();
 
-/** A pod that begins the code. */
+/** A pod that starts the code. */
 async function begin(pod: PlayedPod): Promise<string> {
   const { nonce } = await pod.job();
   pod.running();
@@ -44,7 +44,7 @@ const answer = (pod: PlayedPod, nonce: string, outcome = ANSWERED) => {
 
 const answers: Play = async (pod) => answer(pod, await begin(pod));
 
-/** Runs a job on a pod that does what the test says. */
+/** Runs a job on a simulated pod. */
 async function ends(play: Play, asked = job("")): Promise<SandboxOutcome> {
   started = Promise.withResolvers();
   cluster.node.plays.push(play);

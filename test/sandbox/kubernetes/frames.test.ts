@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { startedLine, FrameReader, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
 
 const NONCE = "a".repeat(32);
-/** What cannot be packed into one line. */
+/** Too long for one line even when compressed. */
 const VALUE = Array.from({ length: 500 }, (_, at) =>
   createHash("sha256").update(String(at)).digest("base64"),
 );

@@ -19,7 +19,7 @@ afterEach(() => cluster.close());
 
 const healthy = () => engine.health(AbortSignal.timeout(100_000));
 
-/** A canary that reached these. */
+/** A canary that reached these addresses. */
 function canary(reached: string[]): Play {
   return async (pod) => {
     const { nonce } = await pod.job();

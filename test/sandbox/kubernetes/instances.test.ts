@@ -87,7 +87,7 @@ describe("several instances on one cluster", () => {
   });
 });
 
-/** A pod that is left behind. */
+/** An orphaned pod. */
 const POD = {
   metadata: {},
   spec: {

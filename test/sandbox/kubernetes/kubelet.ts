@@ -12,10 +12,9 @@ import type { FakeApiServer } from "./api-server.ts";
 import { restrictedProblems } from "./admission.ts";
 import type { KubeObject } from "./object-store.ts";
 
-/** The program of the sandbox's image, as it stands in the sources. */
 const SOURCES = path.resolve(import.meta.dirname, "../../../src/sandbox/kubernetes/pod/main.ts");
 
-/** Lets a process connect to nothing, as a network plugin does that enforces a policy which denies everything; only without the wait. */
+/** Denies all connections at once, like an enforced network policy. */
 const NO_NETWORK = `data:text/javascript,${encodeURIComponent(`
   import { syncBuiltinESMExports } from "node:module";
   import net from "node:net";
@@ -27,56 +26,47 @@ const NO_NETWORK = `data:text/javascript,${encodeURIComponent(`
   syncBuiltinESMExports();
 `)}`;
 
-/** What a played pod may do instead of running the image's program. */
+/** Capabilities of a simulated pod. */
 export interface PlayedPod {
   readonly name: string;
-  /** What its Secret holds; waits for it. */
+  /** Reads its Secret; waits until it exists. */
   job(): Promise<{ nonce: string; runId: string }>;
   running(): void;
-  /** Writes to its log. */
   say(text: string): void;
-  /** Ends its container. */
   end(exitCode: number, reason?: string): void;
   /** Changes its status as the cluster would. */
   status(change: Record<string, unknown>): void;
 }
 
-/** Plays a pod. */
 export type Play = (pod: PlayedPod) => void | Promise<void>;
 
-/** A pod on the node. */
 interface Local {
   log: Buffer[];
   begun: boolean;
   over: boolean;
   readonly hearers: Set<() => void>;
   child: ChildProcess | undefined;
-  /** Tells it to end. */
   terminate: (() => void) | undefined;
   folder: string | undefined;
 }
 
 /**
- * The rest of a cluster, in little: the Job controller makes pods and keeps deadlines, and a node runs them. Each really runs what its own
- * Secret holds: as the image's program in a process of this machine, or, which is sooner ready, by the same code in this process with
- * interpreters that are warm already; unless a test plays it.
+ * A minimal Job controller and node. Pods run the image's program in a process, or the same code in this
+ * process with warm interpreters, which is faster; tests may also simulate a pod.
  */
 export class Kubelet {
   readonly #server: FakeApiServer;
   readonly #pods = new Map<string, Local>();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #stop: () => void;
-  /** What the next pods do; the image's program, once nothing is left. */
+  /** Behaviour of the next pods; by default the image's program. */
   readonly plays: Play[] = [];
-  /** What a pod's process runs. */
   program = SOURCES;
-  /** Runs pods in this process. */
   warm: SandboxEngine | undefined;
-  /** Whether network policies are enforced. */
   enforcesPolicies = true;
-  /** Cuts so many logs after so many bytes each. */
+  /** Cuts this many logs after this many bytes. */
   logCuts: number[] = [];
-  /** Ends so many logs at their beginning as if there were no more, as a server does with one that it has followed for long. */
+  /** Ends this many logs early as if complete, as the server does with long ones. */
   logEnds = 0;
   #closed = false;
 
@@ -100,7 +90,6 @@ export class Kubelet {
     await Promise.all([...this.#pods.values()].map(({ folder }) => this.#clean(folder)));
   }
 
-  /** The Job controller. */
   async #control({ metadata, spec }: KubeObject): Promise<void> {
     const { template, activeDeadlineSeconds } = spec as {
       template: { metadata: object; spec: V1PodSpec };
@@ -124,7 +113,7 @@ export class Kubelet {
       this.#later(activeDeadlineSeconds * 1_000, () => this.deadline(metadata.name));
   }
 
-  /** What activeDeadlineSeconds does once they are over: the Job fails, and its pod is deleted. */
+  /** activeDeadlineSeconds: the Job fails and its pod is deleted. */
   deadline(job: string): void {
     const condition = {
       status: "True",
@@ -139,7 +128,7 @@ export class Kubelet {
     }
   }
 
-  /** The admission of pods: the namespace's Pod Security Standard, and the RuntimeClass. */
+  /** Admission of pods: Pod Security Standard and RuntimeClass. */
   #admissionProblems(spec: V1PodSpec): string[] {
     const unknown =
       spec.runtimeClassName !== undefined &&
@@ -147,7 +136,6 @@ export class Kubelet {
     return [...restrictedProblems(spec), ...(unknown ? ["runtimeClassName"] : [])];
   }
 
-  /** The node: a container that waits, runs and ends. */
   async #run(name: string): Promise<void> {
     const local: Local = {
       log: [],
@@ -169,7 +157,7 @@ export class Kubelet {
     const data = await this.#secretOf(name, pod);
     if (container === undefined || data === undefined || this.#closed) return;
     local.folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-pod-"));
-    // The mount: the path that the container sees is a folder of this machine.
+    // Maps the mount path to a local folder.
     const mounts = (container.volumeMounts ?? []).map(({ mountPath }) => mountPath);
     const seen = path.join(local.folder, "job");
     await mkdir(seen);
@@ -203,7 +191,7 @@ export class Kubelet {
     this.#end(name, local, 0, "");
   }
 
-  /** Mounting waits for the Secret, as the real one does. */
+  /** Mounting waits for the Secret. */
   async #secretOf(name: string, pod: V1Pod | undefined): Promise<Record<string, string> | undefined> {
     const secretName =
       pod?.spec?.volumes?.find(({ secret }) => secret !== undefined)?.secret?.secretName ?? "";
@@ -266,7 +254,7 @@ export class Kubelet {
     void this.#clean(local.folder);
   }
 
-  /** A pod that was told to end: SIGTERM, its grace, SIGKILL, and it is gone. */
+  /** Terminates a pod: SIGTERM, grace period, SIGKILL, removal. */
   #terminate({ metadata, spec }: KubeObject): void {
     const local = this.#pods.get(metadata.name);
     if (local === undefined) return;

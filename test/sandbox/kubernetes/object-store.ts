@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 
-/** An object of the cluster, as its API has it. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -8,7 +7,6 @@ export interface KubeObject {
   [member: string]: unknown;
 }
 
-/** What every object has. */
 export interface Metadata {
   name: string;
   namespace?: string;
@@ -28,7 +26,7 @@ export interface Metadata {
   [member: string]: unknown;
 }
 
-/** A change, as a watch tells it. */
+/** A watch event. */
 export interface Change {
   readonly version: number;
   readonly resource: string;
@@ -36,7 +34,7 @@ export interface Change {
   readonly object: KubeObject;
 }
 
-/** The objects of a cluster with one counter of versions over all of them, and the changes that are remembered. */
+/** Objects with a common resource version, and a bounded history of changes. */
 export class ObjectStore {
   readonly #objects = new Map<string, KubeObject>();
   #history: Change[] = [];
@@ -44,7 +42,7 @@ export class ObjectStore {
   readonly #untold: Change[] = [];
   #telling = false;
   #version = 1_000;
-  /** Watches from versions before this one are refused. */
+  /** Older versions return 410 Gone. */
   #oldest = 1_000;
 
   get version(): number {
@@ -59,7 +57,7 @@ export class ObjectStore {
     return [...this.#objects].filter(([key]) => key.startsWith(`${resource}/`)).map(([, object]) => object);
   }
 
-  /** @returns undefined when there is one of that name */
+  /** @returns undefined if the name exists */
   create(
     resource: string,
     object: Omit<KubeObject, "metadata"> & { metadata: Partial<Metadata> & { name: string } },
@@ -71,7 +69,7 @@ export class ObjectStore {
     return this.#put("ADDED", resource, key, made);
   }
 
-  /** Changes an object that is there; nothing when it is gone. */
+  /** Updates an object if it exists. */
   update(resource: string, name: string, change: (object: KubeObject) => void): void {
     const key = `${resource}/${name}`;
     const there = this.#objects.get(key);
@@ -89,7 +87,7 @@ export class ObjectStore {
     this.#put("DELETED", resource, key, structuredClone(there), false);
   }
 
-  /** The changes after a version; undefined when they are no longer remembered (410 Gone). */
+  /** Changes since a version; undefined if compacted (410 Gone). */
   since(version: number): Change[] | undefined {
     if (version < this.#oldest) return undefined;
     return this.#history.filter((change) => change.version > version);
@@ -100,14 +98,14 @@ export class ObjectStore {
     return () => this.#hearers.delete(hearer);
   }
 
-  /** Forgets the changes so far, as etcd's compaction does. */
+  /** Compacts the history, as etcd does. */
   compact(): void {
     this.#history = [];
     this.#version += 1;
     this.#oldest = this.#version;
   }
 
-  /** In order for everybody, also when hearing of one change makes another. */
+  /** Delivers in order, even if a listener causes another change. */
   #tell(): void {
     if (this.#telling) return;
     this.#telling = true;
@@ -129,7 +127,7 @@ export class ObjectStore {
   }
 }
 
-/** Times of the API have no fractions of a second. */
+/** API timestamps have whole seconds. */
 function rfc3339(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, "Z");
 }

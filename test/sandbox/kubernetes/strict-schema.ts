@@ -4,9 +4,9 @@ import { z } from "zod";
 const attributes = z.array(z.object({ baseName: z.string(), type: z.string() }));
 
 /**
- * The paths of members that the API does not know, and of scalars of another kind: what the server refuses with fieldValidation=Strict.
- * The models of the client library are generated from the API's own description.
- * @param type its name there, e.g. "V1Job"
+ * Returns unknown members and scalars of the wrong type, which fieldValidation=Strict rejects. Uses the
+ * client library's models, generated from the API description.
+ * @param type API type, e.g. "V1Job"
  */
 export function strangers(value: unknown, type: string, path = ""): string[] {
   if (value === null || value === undefined) return [];

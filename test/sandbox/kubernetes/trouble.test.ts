@@ -97,7 +97,7 @@ describe("a failing API server", () => {
   });
 });
 
-/** Answers once this is over. */
+/** Answers after this promise. */
 const slowly =
   (during: () => Promise<void>): Play =>
   async (pod) => {

@@ -8,18 +8,18 @@ import { selfTest, type SelfTest } from "../../../src/sandbox/process/self-test.
 import { setUp, type Isolation, type Setup } from "../../../src/sandbox/process/setup.ts";
 import { Worker } from "../../../src/sandbox/process/worker.ts";
 
-/** Nobody aborts. */
+/** Never aborts. */
 export const NEVER = new AbortController().signal;
 
 let lastRun = 0;
 
-/** A job of its own name. */
+/** A job with a unique run id. */
 export function jobOf(code: string, rest: Partial<SandboxJob> = {}): SandboxJob {
   lastRun += 1;
   return { runId: `run_${lastRun}`, language: "javascript", code, stdin: "", timeoutMs: 20_000, ...rest };
 }
 
-/** Everything that the self-test works with, for JavaScript, made anew so that a test can take a part away. */
+/** Dependencies of the self-test, which a test can modify. */
 export async function selfTestParts(
   isolation: Isolation,
 ): Promise<{ setup: Setup; line: LaunchLine; limits: RunLimits }> {
@@ -32,7 +32,7 @@ export async function selfTestParts(
   return { setup, line, limits: { ...DEFAULT_LIMITS, dataMb: { javascript: dataMb, python: dataMb } } };
 }
 
-/** Runs the self-test with workers from that line. */
+/** Runs the self-test with this launch line. */
 export async function tryWalls(
   { setup, limits }: { setup: Setup; limits: RunLimits },
   line: LaunchLine,

@@ -5,7 +5,7 @@ import { frameOf, Worker } from "../../../src/sandbox/process/worker.ts";
 import { isolations } from "../isolations.ts";
 import { NEVER, selfTestParts } from "./bench.ts";
 
-/** Asks for all that loads drivers, name service modules and other libraries, and holds it, so that nothing is unloaded. */
+/** Uses everything that could load drivers, name service modules or other libraries, and keeps it loaded. */
 const LOADS = `
 import dns from "node:dns";
 import os from "node:os";
@@ -26,10 +26,10 @@ console.log("found " + JSON.stringify(vendors));
 await new Promise((resolve) => setTimeout(resolve, 60_000));
 `;
 
-/** What Deno itself is linked with. */
+/** Libraries Deno is linked with. */
 const OWN = /^(deno|ld-linux-.*|lib(c|m|dl|rt|pthread|gcc_s)[.-].*)$/;
 
-/** Names of the files with machine code that a process has mapped: read as the user that the process runs as. */
+/** Executable files mapped by a process, read as its own user. */
 function librariesOf(pid: number): string[] {
   const asGuest =
     process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
@@ -40,11 +40,11 @@ function librariesOf(pid: number): string[] {
 }
 
 describe.each(isolations())("a guest, isolation $isolation", ({ isolation }) => {
-  // A web worker inside a guest has not started once on a machine without spare memory.
+  // A web worker may not start on a machine with little memory.
   const options = { timeout: 30_000, retry: 2 };
   it("maps no host library except those Deno is linked with", options, async () => {
     const { line: limited } = await selfTestParts(isolation);
-    // A second thread needs more memory than guests have.
+    // A second thread exceeds the guests' memory.
     const [command, ...args] = limited;
     const line = [command, ...args.map((arg) => arg.replace(/ulimit -d \d+ && /, ""))] as const;
     const worker = await Worker.start({

@@ -64,7 +64,7 @@ describe("launch line of a worker", () => {
   });
 });
 
-/** Where a checkout stands that nobody but its owner can read. */
+/** A checkout only its owner can read. */
 let hidden: string;
 beforeAll(async () => {
   hidden = await mkdtemp(path.join(os.tmpdir(), "toolgate-hidden-"));
@@ -106,7 +106,7 @@ describe.runIf(isRoot)("as root", () => {
   });
 });
 
-/** The isolation that a user without rights would get, from the same sources: started through setpriv when this is root. */
+/** The isolation of an unprivileged user; root starts it through setpriv. */
 const asPlainUser = (line: LaunchLine): LaunchLine =>
   isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", ...line] : line;
 

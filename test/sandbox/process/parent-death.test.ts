@@ -7,7 +7,7 @@ import { read } from "../../../src/sandbox/process/process-table.ts";
 import { isolations } from "../isolations.ts";
 import { descendants } from "../process-watch.ts";
 
-/** Those that are alive: one that has ended and was not waited for yet is none. */
+/** Filters living processes; zombies do not count. */
 const alive = (pids: readonly number[]) =>
   pids.filter(
     (pid) => !/^(|Z.*|X.*)$/.test(/^State:\s+(\S)/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? ""),

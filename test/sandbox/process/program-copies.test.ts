@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { removeUnusedCopies, markCopyUsed } from "../../../src/sandbox/process/program-copies.ts";
 
 const [OURS, THEIRS, OLD] = ["0".repeat(16), "1".repeat(16), "2".repeat(16)];
-/** Of a process that is over. */
+/** Id of a dead process. */
 const { pid: over } = spawnSync("true");
 const LATER = Date.now() + 7_200_000;
 

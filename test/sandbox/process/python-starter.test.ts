@@ -7,7 +7,7 @@ import { PythonStarter } from "../../../src/sandbox/process/python-starter.ts";
 import { silent } from "../silent-log.ts";
 import { NEVER } from "./bench.ts";
 
-/** Speaks as Python's worker does, notes what it was asked for, and gives an image only where a file says that it can. */
+/** Imitates Python's worker, logs its requests, and makes an image only if a file allows it. */
 const WORKER = String.raw`
 length=$(head -c 8); asked=$(head -c $((0x$length))); echo "$asked" >> "$1/asked"
 case "$asked" in *make*)
@@ -26,7 +26,10 @@ beforeEach(async () => {
 });
 afterEach(async () => await rm(folder, { recursive: true }));
 
-/** Starts a worker. @returns what the processes were asked for since the last one */
+/**
+ * Starts a worker.
+ * @returns the requests since the last start
+ */
 async function start(): Promise<string[]> {
   await writeFile(path.join(folder, "asked"), "");
   const worker = await starter.start(

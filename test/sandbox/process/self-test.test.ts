@@ -10,7 +10,7 @@ type Parts = Awaited<ReturnType<typeof selfTestParts>>;
 const probesOf = (...walls: string[]) => PROBES.filter(({ name: wall }) => walls.includes(wall));
 const PERMISSIONS = "no permissions (JavaScript)";
 
-/** The line with one of its words, or a part of one, replaced; it must have been there. */
+/** Replaces a part of the launch line, which must exist. */
 function without(line: LaunchLine, part: string, instead = ""): LaunchLine {
   expect(line.join("\n")).toContain(part);
   const [command, ...words] = line;
@@ -81,7 +81,7 @@ describe.runIf(bubblewrap)("sandbox self-test with bubblewrap", { timeout: 180_0
     [/guests end with the gateway/, "--die-with-parent"],
   ] as const)("reports %s when %s is missing", async (sentence, part) => {
     let line = without(parts.line, part);
-    // Either of the two is enough.
+    // Either protection suffices.
     if (part === "--die-with-parent" && line.includes("--pdeathsig=KILL"))
       line = without(line, "--pdeathsig=KILL");
     await expect(tryWalls(parts, line, [])).rejects.toThrow(sentence);

@@ -4,7 +4,6 @@ import { Run } from "../../../src/sandbox/process/run.ts";
 import { Worker } from "../../../src/sandbox/process/worker.ts";
 import { jobOf, NEVER, selfTestParts } from "./bench.ts";
 
-/** So many pieces of output. */
 const PIECES = 20_000;
 
 it("does not poll the process for every chunk of guest output", { timeout: 180_000 }, async () => {

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/** A wheel as a file: a ZIP archive of these files, none of them compressed. */
+/** An uncompressed ZIP archive. */
 export function wheelOf(files: Readonly<Record<string, string>>): Buffer {
   const bodies: Buffer[] = [];
   const directory: Buffer[] = [];

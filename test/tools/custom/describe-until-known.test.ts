@@ -6,8 +6,6 @@ import { FREE } from "../../../src/tools/custom/price.ts";
 import { CustomTool } from "../../../src/tools/custom/custom-tool.ts";
 import { openapi, operation, settingsOf } from "./http/third-party.ts";
 
-/** How a tool comes to be offered: its backend says what it takes, at once or at last. */
-
 const http = { openapi: "https://api.example/openapi.json", operation_id: "op" };
 const stopping = new AbortController();
 const context = {
@@ -17,7 +15,7 @@ const context = {
   signal: stopping.signal,
 };
 
-/** A backend that fails to describe itself so many times first. */
+/** A backend whose first descriptions fail. */
 function backend(failures: number, more: Partial<Backend> = {}): Backend & { asked: number } {
   const one = {
     asked: 0,
@@ -37,7 +35,7 @@ const nested = (levels: number): object => (levels === 0 ? {} : { a: nested(leve
 const toolOf = (behind: Backend, more: object = {}) =>
   new CustomTool(settingsOf({ http, ...more }), behind, FREE);
 
-/** What is told while a tool is asked for. */
+/** Log messages. */
 function logLines() {
   const lines: [level: string, retryInMs: unknown][] = [];
   return {

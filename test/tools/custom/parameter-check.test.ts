@@ -5,9 +5,7 @@ import { deliverable } from "../../../src/tools/custom/deliverable.ts";
 import { fromJson, toBinary } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 
-/** Parameters against a schema that somebody else wrote, before anything is quoted. */
-
-/** Each takes a while to be made. */
+/** Slow to compile. */
 const checks = new WeakMap<JsonObject, ParameterCheck>();
 
 const problemOf = (schema: JsonObject, params: JsonObject): string | undefined => {

@@ -3,8 +3,6 @@ import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { customToolsSchema } from "../../../src/tools/custom/config.ts";
 import { PriceExpression, type PriceBounds } from "../../../src/tools/custom/price-expression.ts";
 
-/** What a call costs, as the operator's expression says it. */
-
 const price = (text: string, params: JsonObject, bounds: PriceBounds = {}) =>
   new PriceExpression(text, bounds).priceOf(params);
 
@@ -17,7 +15,7 @@ describe("price expression", () => {
     ["params.size == 'large' ? 5000 : 500", { size: "large" }, 5_000n],
     ["int(double(params.hours) * 1500.0)", { hours: 2.5 }, 3_750n],
     ["params['odd name'].n", { "odd name": { n: 9 } }, 9n],
-    // More than a float can count.
+    // Beyond float precision.
     ["9007199254740990 + params.n", { n: 1 }, 9_007_199_254_740_991n],
     ["params.text.matches('^(a+)+$') ? 1 : 2", { text: `${"a".repeat(60)}!` }, 2n],
   ])("evaluates %s over %j to %s micro-USD", (text, params, expected) => {

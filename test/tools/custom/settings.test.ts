@@ -12,7 +12,7 @@ import { makeTools } from "../../../src/tools/index.ts";
 import { pricesSchema } from "../../../src/tools/prices.ts";
 import { documentFolder, openapi, operation } from "./http/third-party.ts";
 
-/** The `tools` part of the configuration file, and what keeps a gateway from starting with it. */
+/** The `tools` section of the configuration file and its startup errors. */
 
 const folder = documentFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -273,7 +273,7 @@ describe("unusable documents", () => {
         type: "object",
         properties: { children: { type: "array", items: { $ref: "#/components/schemas/Tree" } } },
       },
-      // Written out, the last of these would be longer than all memory.
+      // Fully expanded, the last schema would exceed all memory.
       ...Object.fromEntries(
         Array.from({ length: 60 }, (_, level) => [
           `L${level}`,

@@ -14,7 +14,7 @@ import {
   type ThirdParty,
 } from "./http/third-party.ts";
 
-/** An API of somebody else's, registered in the configuration file and sold per call: one real gateway, one real server. */
+/** A third-party API as custom tools of a real gateway. */
 
 const KEY = secret("a header's value", "third-party-key-4711");
 const folder = documentFolder();
@@ -93,14 +93,14 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/** Whoever asks for the document waits until a test answers; everything else is answered. */
+/** Document requests wait for a test; all others are answered. */
 const waiting: Parameters<ThirdParty["answer"]>[0][] = [];
 function hold(response: (typeof waiting)[number], url: string | undefined): void {
   if (url === "/openapi.json") waiting.push(response);
   else json(response, 200, { celsius: 21 });
 }
 
-/** What came of calls: the document of `elsewhere` is asked for in the background. */
+/** Requests of calls; `elsewhere` fetches its document in the background. */
 const calls = () => party.received.filter(({ url }) => url !== "/openapi.json");
 const balanceOf = async (agent: Parameters<World["call"]>[0]) =>
   (await world.call(agent, "get_status", {})).body.result.balance_usdc;
@@ -196,7 +196,7 @@ describe("custom tools", () => {
       status: 200,
       body: { result: { celsius: 21 }, receipt: { debited_usdc_microusd: 400 } },
     });
-    // The same call again is answered from store.
+    // Replayed from storage.
     expect((await world.call(agent, "weather", { city: "Köln", days: 5 }, { headers })).body).toEqual(
       answer.body,
     );
@@ -247,7 +247,7 @@ describe("custom tools", () => {
   });
 });
 
-/** Answers of a paid tool, each with its result; undefined: it fails and is not charged. */
+/** Server answers with the tool's result; undefined: a failure, not charged. */
 type Ending = readonly [what: string, answer: ThirdParty["answer"], result?: object];
 const nested = (levels: number, inner = "{}") =>
   `${'{"a":'.repeat(levels - 1)}${inner}${"}".repeat(levels - 1)}`;

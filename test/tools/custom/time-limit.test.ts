@@ -1,8 +1,6 @@
 import { expect, it } from "vitest";
 import { TimeLimitError, withinMs } from "../../../src/tools/custom/time-limit.ts";
 
-/** Work that somebody else wrote the rules of. */
-
 it("throws TimeLimitError when work takes too long", () => {
   expect(() =>
     withinMs(20, () => {
@@ -22,7 +20,7 @@ it("retries when the process was not scheduled, but not for ever", () => {
   expect(withinMs(100, idle(2))).toBe(3);
   begun = 0;
   expect(() => withinMs(100, idle(100))).toThrow(TimeLimitError);
-  // A busy machine may count time as the work's own that it spent on waking it: then it is given up sooner.
+  // A busy machine may charge scheduling time to the work, which then fails earlier.
   expect(begun).toBeGreaterThan(1);
   expect(begun).toBeLessThanOrEqual(5);
 });

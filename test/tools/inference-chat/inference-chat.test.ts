@@ -32,7 +32,7 @@ const LARGE: ChatModel = {
   bytesPerToken: 4,
 };
 
-/** A shop that remembers what it was asked. */
+/** Records its requests. */
 class Shop implements ChatModels {
   models: readonly ChatModel[] = [SMALL, LARGE];
   readonly asked: [ChatRequest, ChatOptions][] = [];

@@ -8,7 +8,7 @@ import { resultOf } from "../../../src/tools/sandbox/result.ts";
 import { refusalOf } from "../tool-context.ts";
 import { SUCCEEDED, unaskedSandbox } from "./scripted-engine.ts";
 
-/** What a call of the sandbox's tools may say and what it costs: decided before anything runs. */
+/** Validation and prices of sandbox calls. */
 let proof: SelfTestStatus = "passed";
 const deps = unaskedSandbox(() => proof);
 const prices = pricesSchema.parse(undefined).sandbox_execute;

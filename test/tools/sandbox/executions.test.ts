@@ -17,7 +17,7 @@ import { openStarted } from "../../postgres/open-postgres.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { ScriptedEngine } from "./scripted-engine.ts";
 
-/** Executions and cancels at moments that only a scripted engine can hit, over the real database. */
+/** Race conditions of executions and cancels, with a scripted engine and the real database. */
 let database: TestDatabase;
 let postgres: Postgres;
 let engine: ScriptedEngine;
@@ -65,7 +65,7 @@ function callerOf(account: string) {
   };
 }
 
-/** Begins an execution as the gateway does: under a run of the ledger, whose end is left out. */
+/** Starts an execution as the gateway does, under a ledger run that stays open. */
 async function begin(params: JsonObject = {}, signal = new AbortController().signal) {
   const call = callOf(accountId, { tool: "sandbox_execute" });
   await postgres.ledger.authorize(call);

@@ -19,10 +19,10 @@ import {
   WAITS,
 } from "./sandbox.ts";
 
-/** The tools of the sandbox through the gateway's doors, with real code in the real engine. */
+/** Sandbox tools through all transports of a gateway with the real engine. */
 let world: World;
 beforeAll(async () => {
-  // Two places and two to wait for one; no worker more than these tests ask for.
+  // Two slots, a queue of one, and no spare workers.
   const process = { concurrency: 2, queue: 2, idle_workers: { javascript: 1, python: 0 } };
   world = await startWorld(await sandboxSettings({ concurrency_per_account: 2, process }));
 });
@@ -39,7 +39,7 @@ const execute = (agent: Agent, params: JsonObject, extra: Extra = {}) =>
 const cancel = (agent: Agent, runId: string) =>
   callTool(world.gateway, agent, "sandbox_cancel", { run_id: runId });
 
-/** The call, for as long as the answer asks for patience: on a busy machine Python takes its time to start. */
+/** Retries while UNAVAILABLE: Python starts slowly on a busy machine. */
 async function patiently(call: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 0; ; tries++) {
     const answer = await call();

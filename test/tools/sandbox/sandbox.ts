@@ -7,12 +7,12 @@ import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { request, type Agent, type Answer } from "../../support/world.ts";
 import { figureOf } from "../../treasury/fixture.ts";
 
-/** Calls of the sandbox's tools at a gateway whose engine is the real one. */
+/** Calls of the sandbox tools on a gateway with the real engine. */
 
-/** What the price of an execution is unless it asks for more than ten seconds, micro-USD. */
+/** Price of an execution of up to ten seconds, micro-USD. */
 export const PRICE = 1_000n;
 
-/** Code that waits for longer than any test, and works on nothing meanwhile. */
+/** Sleeps longer than any test. */
 export const WAITS = {
   language: "javascript",
   code: "await new Promise((go) => setTimeout(go, 25_000));",
@@ -20,13 +20,12 @@ export const WAITS = {
 
 type Door = { readonly baseUrl: string; readonly metricsAddress: string | undefined };
 
-/** What the settings were written to. */
 const folders: string[] = [];
 afterAll(async () => {
   for (const folder of folders) await rm(folder, { recursive: true });
 });
 
-/** Settings of a gateway with the sandbox on, and that `sandbox` part in its configuration file. */
+/** Settings of a gateway with this `sandbox` section. */
 export async function sandboxSettings(sandbox: object): Promise<Record<string, string>> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-settings-"));
   folders.push(folder);
@@ -35,25 +34,23 @@ export async function sandboxSettings(sandbox: object): Promise<Record<string, s
   return { SANDBOX_ISOLATION: "auto", TOOLGATE_CONFIG: file, METRICS_PORT: "0" };
 }
 
-/** The status of a tool, as the gateway tells it. */
+/** Status of a tool. */
 export async function statusOf(door: Door, tool: string): Promise<string> {
   const { body } = await request(door, undefined, "/mcp/capabilities", { method: "GET" });
   return body.tools.find(({ name }: { name: string }) => name === tool)?.status;
 }
 
-/** Until its self-test has passed. */
+/** Waits until the self-test has passed. */
 export async function untilProven({ metricsAddress }: Door): Promise<void> {
   const proven = async () => expect(await figureOf(metricsAddress, "toolgate_sandbox_ready")).toBe(1);
   await vi.waitFor(proven, { timeout: 110_000, interval: 100 });
 }
 
-/** What comes with a call. */
 export interface Extra {
   key?: string;
   headers?: Record<string, string>;
 }
 
-/** POST /v1/mcp/tools/call */
 export function callTool(
   door: Door,
   agent: Agent,
@@ -65,7 +62,7 @@ export function callTool(
   return request(door, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
 }
 
-/** Begins an execution that waits; returns once it is active. The answer comes later. */
+/** Starts an execution that sleeps; resolves once it is active. */
 export async function beginWaiting(door: Door, agent: Agent, params: JsonObject = {}, key?: string) {
   const known = new Set((await activeRuns(door, agent)).map(({ run_id }) => run_id));
   const answer = callTool(
@@ -83,7 +80,7 @@ export async function beginWaiting(door: Door, agent: Agent, params: JsonObject 
   return { answer, runId: run.run_id };
 }
 
-/** Begins an execution that waits; returns once its code runs: a cancel before that is another thing. */
+/** Starts an execution that sleeps; resolves once its code runs, since earlier cancels end differently. */
 export async function beginRunning(door: Door, agent: Agent, params: JsonObject = {}) {
   const before = await runningAt(door);
   const begun = await beginWaiting(door, agent, params);
@@ -91,7 +88,7 @@ export async function beginRunning(door: Door, agent: Agent, params: JsonObject 
   return begun;
 }
 
-/** Until the code of so many executions runs there. */
+/** Waits until this many executions run. */
 export async function untilRunning(door: Door, count: number): Promise<void> {
   await expect.poll(() => runningAt(door)).toBe(count);
 }
@@ -100,12 +97,12 @@ async function runningAt({ metricsAddress }: Door): Promise<number> {
   return (await figureOf(metricsAddress, "toolgate_sandbox_running")) ?? 0;
 }
 
-/** What GET /runs shows as active. */
+/** Active executions in GET /runs. */
 export async function activeRuns(door: Door, agent: Agent): Promise<{ run_id: string; tool: string }[]> {
   return (await request(door, agent, "/runs?status=active&limit=100", { method: "GET" })).body.items;
 }
 
-/** The account's balance, micro-USD, and how many calls it was charged for. */
+/** Balance, micro-USD, and number of charges. */
 export async function accountOf(door: Door, agent: Agent): Promise<{ balance: string; receipts: number }> {
   const status = await callTool(door, agent, "get_status", {});
   const receipts = await request(door, agent, "/receipts?limit=100", { method: "GET" });

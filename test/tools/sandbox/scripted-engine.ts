@@ -9,7 +9,10 @@ import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 import type { SelfTestStatus } from "../../../src/tools/define-tool.ts";
 import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
 
-/** A sandbox whose tools are described and checked, and never called. @param proof how far the self-test has come */
+/**
+ * Sandbox dependencies for tests that never run code.
+ * @param status status of the self-test
+ */
 export function unaskedSandbox(proof: () => SelfTestStatus = () => "passed"): SandboxDeps {
   const unasked = () => Promise.reject(new Error("not asked"));
   const runs = {
@@ -28,7 +31,7 @@ export function unaskedSandbox(proof: () => SelfTestStatus = () => "passed"): Sa
   };
 }
 
-/** An outcome of code that said nothing and worked. */
+/** A successful outcome without output. */
 export const SUCCEEDED: SandboxOutcome = {
   status: "succeeded",
   stdout: "",
@@ -42,15 +45,15 @@ export const SUCCEEDED: SandboxOutcome = {
   cpuMs: 1,
 };
 
-/** An engine that a test tells when an execution begins, and how it ends: for what no real one does at will. */
+/** An engine whose starts and endings a test controls. */
 export class ScriptedEngine implements SandboxEngine {
   readonly name = "scripted";
   readonly jobs: SandboxJob[] = [];
-  /** The runs that wait for their place. */
+  /** Queued runs. */
   readonly #waiting = new Map<string, PromiseWithResolvers<never>>();
-  /** The runs that were to be ended here. */
+  /** Cancelled runs. */
   readonly cancelled: string[] = [];
-  /** What the next executions wait for before they begin. */
+  /** Blocks the next executions. */
   place: Promise<void> = Promise.resolve();
   readonly #ends = new Map<string, PromiseWithResolvers<SandboxOutcome>>();
 
@@ -72,7 +75,7 @@ export class ScriptedEngine implements SandboxEngine {
     return { done: end.promise };
   }
 
-  /** Ends an execution as a test wants it. */
+  /** Ends an execution. */
   end(runId: string, outcome: Partial<SandboxOutcome> | Error): void {
     const end = this.#ends.get(runId);
     if (!end) throw new Error(`${runId} has not begun`);

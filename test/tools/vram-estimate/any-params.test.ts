@@ -6,7 +6,7 @@ import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
 import { QUANTIZATIONS } from "../../../src/tools/vram-estimate/quantization.ts";
 import { estimate, type Estimate } from "./estimate.ts";
 
-/** Small numbers, large ones and those at the limit. */
+/** Small, large and extreme numbers. */
 const upTo = (max: number) =>
   fc.oneof(
     fc.integer({ min: 1, max }),
@@ -57,7 +57,7 @@ const workload = fc.oneof(
   ),
 );
 
-/** The estimate; undefined where the parameters are refused, which may only ever be with words for the caller. */
+/** Returns the estimate, or undefined for a rejection with a message for the caller. */
 async function estimateOrRefusal(params: Record<string, string | number>): Promise<Estimate | undefined> {
   try {
     return await estimate(params);
@@ -87,7 +87,7 @@ function expectToAddUp(found: Estimate): void {
   expect(found.inputs.active_parameters).toBeLessThanOrEqual(found.inputs.parameters);
 }
 
-/** GPUs that hold it are those with as much memory, and more memory never takes more GPUs. */
+/** More memory never needs more GPUs. */
 function expectToFit({ per_gpu, gpus }: Estimate): void {
   let fewest = Infinity;
   for (const { name, memory_gib, needed, fits, tensor_parallel, pipeline_parallel } of gpus) {

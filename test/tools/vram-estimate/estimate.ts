@@ -4,7 +4,7 @@ import { toolContext } from "../tool-context.ts";
 
 const size = z.strictObject({ bytes: z.int(), gib: z.number() });
 
-/** Sizes of one GPU by purpose. */
+/** Sizes on one GPU by purpose. */
 const sizes = {
   weights: size,
   kv_cache: size,
@@ -16,7 +16,7 @@ const sizes = {
   total: size,
 };
 
-/** The result as docs/reference/tools.md promises it. */
+/** The result as documented in docs/reference/tools.md. */
 const resultShape = z.strictObject({
   model: z.string().nullable(),
   mode: z.enum(["inference", "training"]),
@@ -51,15 +51,13 @@ const resultShape = z.strictObject({
     .min(1),
 });
 
-/** What an estimate says. */
 export type Estimate = z.infer<typeof resultShape>;
 
-/** Estimates the way a caller would, and reads the result strictly. */
+/** Runs an estimate as a caller would and parses the result strictly. */
 export async function estimate(params: Record<string, string | number>): Promise<Estimate> {
   return resultShape.parse(await vramEstimate(1_000n).prepare(params).run(toolContext()));
 }
 
-/** The GPU of that name in an estimate. */
 export function gpuOf({ gpus }: Estimate, name: string): Estimate["gpus"][number] {
   const found = gpus.find((gpu) => gpu.name === name);
   if (!found) throw new Error(`no GPU is called ${name}`);

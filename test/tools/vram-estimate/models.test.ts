@@ -14,14 +14,14 @@ describe("table of models", () => {
     "%s has as many parameters as its architecture gives, to a thousandth",
     (_id, model) => {
       const counted = countParameters(model) + model.encoderParameters;
-      // Norms and biases come on top, so that the count of matrices is never more.
+      // Norms and biases come on top, so matrices never exceed the total.
       expect(counted).toBeLessThanOrEqual(model.parameters);
       expect(Math.abs(counted / model.parameters - 1)).toBeLessThan(0.001);
     },
   );
 
   it.each([
-    // The billions that the model cards, papers or announcements say, with half a unit of their last digit.
+    // Billions stated by model cards, papers or announcements, with half a unit of the last digit.
     ["meta-llama/Llama-4-Scout-17B-16E", 109, 0.5],
     ["meta-llama/Llama-4-Maverick-17B-128E", 400, 2],
     ["mistralai/Mistral-Small-3.2-24B-Instruct-2506", 24, 0.5],
@@ -52,7 +52,7 @@ describe("table of models", () => {
       const active = countActiveParameters(model, model.parameters) / 1e9;
       const embeddings = (2 * model.vocabSize * model.hiddenSize + model.encoderParameters) / 1e9;
       const said = model.activeParametersB ?? 0;
-      // Cards round to a whole billion, and small ones down.
+      // Cards round to whole billions; small ones round down.
       expect(said).toBeLessThanOrEqual(Math.max(active * 1.05, active + 0.5));
       expect(said).toBeGreaterThanOrEqual(Math.min((active - embeddings) * 0.95, active - embeddings - 0.5));
     },

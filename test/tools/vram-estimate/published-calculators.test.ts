@@ -9,7 +9,7 @@ describe("llama.cpp's published bits per weight (examples/quantize/README.md)", 
   it.each([
     ["meta-llama/Llama-2-7b-hf", [3.5, 3.91, 4.27, 4.58, 4.84, 5.52, 5.68, 6.56], 0.006],
     ["meta-llama/Llama-2-13b-hf", [3.48, 3.89, 4.26, 4.56, 4.83, 5.51, 5.67, 6.56], 0.006],
-    // The 80 layers' value tensors got more bits after the table was made: 0.02 bits at most.
+    // The value tensors of 80-layer models got more bits after the table was published: at most 0.02 bits.
     ["meta-llama/Llama-2-70b-hf", [3.47, 3.85, 4.19, 4.53, 4.8, 5.5, 5.65, 6.56], 0.025],
   ])("of %s", async (model, published, tolerance) => {
     for (const [index, name] of Q.entries()) {
@@ -20,7 +20,7 @@ describe("llama.cpp's published bits per weight (examples/quantize/README.md)", 
 });
 
 describe("sizes of published GGUF files", () => {
-  // Files hold the vocabulary besides: 7.8 MB with 128256 tokens, 0.7 MB with 32000.
+  // Files also contain the vocabulary: 7.8 MB with 128256 tokens, 0.7 MB with 32000.
   it.each([
     ["q2_k", 3_179_131_168],
     ["q3_k_s", 3_664_498_976],
@@ -36,7 +36,7 @@ describe("sizes of published GGUF files", () => {
   );
 
   it.each([
-    // model, type, size of the file, half a unit of its last digit and the vocabulary (huggingface.co/bartowski)
+    // model, type, file size, half a unit of its last digit, vocabulary (huggingface.co/bartowski)
     ["Meta-Llama-3-8B", "iq2_xxs", 2.4 * GB],
     ["Meta-Llama-3-8B", "iq2_m", 2.95 * GB],
     ["Meta-Llama-3-8B", "iq3_xxs", 3.27 * GB],
@@ -54,7 +54,7 @@ describe("sizes of published GGUF files", () => {
 
   it("Kimi K2 in q8_0 is 1016.623 GiB, 8.504 bits per weight (llama.cpp's load log, ik_llama.cpp pull request 616)", async () => {
     const { weights, inputs } = await estimate({ model: "Kimi-K2-Instruct", quantization: "gguf-q8_0" });
-    // The file holds kv_b and besides its two parts, 61 * 512 * 64 * 256 numbers: half a thousandth.
+    // The file contains kv_b and also its two parts, 61 * 512 * 64 * 256 numbers: 0.05 %.
     expect(Math.abs(weights.bytes / GIB / 1_016.623 - 1)).toBeLessThan(0.001);
     expect(inputs.bits_per_weight).toBeCloseTo(8.504, 2);
   });
@@ -98,7 +98,7 @@ describe("sizes of published quantised checkpoints", () => {
 
 describe("weights as vLLM logs them after loading", () => {
   it.each([
-    // model, GPUs, GiB on each, tolerance: vLLM holds the tables of rotary embeddings besides
+    // model, GPUs, GiB each, tolerance: vLLM also holds rotary embedding tables
     [
       "meta-llama/Llama-2-7b-hf",
       1,
@@ -135,7 +135,8 @@ describe("weights as vLLM logs them after loading", () => {
 
 describe("accelerate's estimate-memory", () => {
   it.each([
-    // model, dtype, GiB as the model-sizer bot published them. It counts tables of rotary embeddings too, 2 % for 32k tokens.
+    // model, dtype, GiB as published by the model-sizer bot, which also counts rotary embedding tables, 2 %
+    // for 32k tokens.
     ["meta-llama/Llama-2-70b-hf", "float32", 256.29, 0.005, "TheBloke/Llama-2-70B-Chat-GPTQ, discussion 45"],
     ["meta-llama/Llama-2-70b-hf", "float16", 128.15, 0.005, "TheBloke/Llama-2-70B-Chat-GPTQ, discussion 45"],
     ["meta-llama/Llama-2-70b-hf", "int8", 64.07, 0.005, "TheBloke/Llama-2-70B-Chat-GPTQ, discussion 45"],

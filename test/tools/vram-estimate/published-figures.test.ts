@@ -8,7 +8,7 @@ const KIB = 2 ** 10;
 
 describe("weights agree with published sizes", () => {
   it.each([
-    // model, dtype, published size in bytes, half a unit of its last digit, where it is published
+    // model, dtype, published bytes, half a unit of the last digit, source
     [
       "meta-llama/Llama-2-7b-hf",
       "float16",
@@ -157,21 +157,21 @@ describe("training agrees with published sizes", () => {
     const full = await estimate({ ...gpt3, activation_recomputation: "full" });
     expect((none.activations.bytes - logits) / unit).toBe(34 + 80);
     expect((selective.activations.bytes - logits) / unit).toBe(34);
-    // Table 2: 2 units for the inputs of all layers; and the layer that is being computed again.
+    // Table 2: 2 units for the inputs of all layers, plus the layer being recomputed.
     expect((full.activations.bytes - logits) / unit).toBe(2 + (34 + 80) / 96);
   });
 });
 
 describe("what fits is what people run", () => {
   it.each([
-    // model, dtype, GPU, how many hold 8k tokens of context
+    // model, dtype, GPU, number of GPUs for 8k tokens of context
     ["meta-llama/Meta-Llama-3-8B", "float16", "NVIDIA L4 24GB", 1],
     ["meta-llama/Meta-Llama-3-8B", "float16", "NVIDIA T4 16GB", 2],
     ["meta-llama/Meta-Llama-3-8B", "int4", "NVIDIA GeForce RTX 3060 12GB", 1],
     ["meta-llama/Meta-Llama-3-70B", "float16", "NVIDIA A100 80GB", 2],
     ["meta-llama/Meta-Llama-3-70B", "int4", "NVIDIA RTX A6000 48GB", 1],
     ["mistralai/Mixtral-8x7B-v0.1", "float16", "NVIDIA A100 80GB", 2],
-    // 8 and not 6, as 128 heads cannot be shared by 6.
+    // 8 and not 6: 6 does not divide 128 heads.
     ["meta-llama/Llama-3.1-405B", "int8", "NVIDIA H100 80GB", 8],
   ])("%s in %s on %s", async (model, dtype, gpu, needed) => {
     const { gpus } = await estimate({ model, dtype, context_length: 8_192 });

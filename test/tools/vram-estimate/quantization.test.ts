@@ -22,7 +22,7 @@ describe("quantised models", () => {
   );
 
   it.each([
-    // All matrices square, and embeddings out of the way by a vocabulary of one.
+    // Square matrices only; a vocabulary of one makes embeddings negligible.
     ["gptq-int4-g128", 4.156 + 32 / 4_096],
     ["gptq-int4-g32", 4.625 + 32 / 4_096],
     ["gptq-int8-g128", 8.1875 + 32 / 4_096],

@@ -47,7 +47,7 @@ describe("tensor parallelism", () => {
     expect([eight.per_gpu.kv_heads, sixteen.per_gpu.kv_heads]).toEqual([1, 1]);
     expect(sixteen.per_gpu.kv_cache.bytes).toBe(eight.per_gpu.kv_cache.bytes);
     const half = eight.per_gpu.weights.bytes / 2;
-    // 80 layers of two projections from 8192 into one head of 128, of which each GPU has a whole one.
+    // 80 layers of two projections from 8192 to one head of 128, whole on each GPU.
     expect(sixteen.per_gpu.weights.bytes - half).toBeGreaterThan(80 * 8_192 * 128 * 2);
   });
 
@@ -102,7 +102,7 @@ describe("tensor parallelism", () => {
     });
     const logits = (4 * 2_048 * 51_200) / 8;
     expect((per_gpu.activations.bytes - logits) / (96 * 2_048 * 12_288)).toBe(10 + 24 / 8);
-    // 16 bytes of model states per parameter, an eighth of them.
+    // 16 bytes of model states per parameter, divided by eight.
     const states = per_gpu.weights.bytes + per_gpu.gradients.bytes + per_gpu.optimizer_state.bytes;
     expect(states / (16 * 175e9)).toBeCloseTo(1 / 8, 3);
   });

@@ -1,4 +1,4 @@
-// A gateway's part of the sandbox in a process of its own, which a test kills: one execution under way, one worker waiting.
+// A process with one running execution and one idle worker, to be killed by a test.
 import process from "node:process";
 import { ProcessEngine } from "../../../../src/sandbox/process/process-engine.ts";
 import { silent } from "../../silent-log.ts";

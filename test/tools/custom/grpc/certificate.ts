@@ -1,6 +1,6 @@
 import { createSign, generateKeyPairSync } from "node:crypto";
 
-/** A certificate of its own for one name, and its key, in PEM. */
+/** PEM. */
 export interface Certificate {
   certificate: Buffer;
   key: Buffer;
@@ -8,7 +8,7 @@ export interface Certificate {
 
 const ECDSA_SHA256 = sequence(oid("2a8648ce3d040302"));
 
-/** Makes a certificate that signs itself, for one name (RFC 5280). */
+/** Creates a self-signed certificate for one name (RFC 5280). */
 export function selfSigned(name: string): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const subject = sequence(tlv(0x31, sequence(oid("550403"), tlv(0x0c, Buffer.from(name)))));
@@ -40,7 +40,7 @@ function oid(hex: string): Buffer {
   return tlv(0x06, Buffer.from(hex, "hex"));
 }
 
-/** One element of DER (X.690). */
+/** A DER element (X.690). */
 function tlv(tag: number, value: Buffer): Buffer {
   const { length } = value;
   if (length < 0x80) return Buffer.concat([Buffer.from([tag, length]), value]);

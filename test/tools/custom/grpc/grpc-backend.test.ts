@@ -159,7 +159,7 @@ describe("gRPC backend", () => {
       };
       const result = await call(open("Echo"), params);
       expect(result).toMatchObject({ ...params, at: "2026-11-21T10:00:00.500Z" });
-      // What is zero is said, too.
+      // Zero values are included.
       expect(result).toMatchObject({ aInt32: 0, aBool: false, longs: [] });
     });
 
@@ -334,7 +334,7 @@ describe("gRPC backend", () => {
       for (const what of ["once", "twice"])
         await expect(call(backend, { what })).rejects.toMatchObject({ code: "UNAVAILABLE" });
       const before = asked;
-      // Time for thousands, if each look-up led to the next.
+      // Enough for thousands of lookups in a tight loop.
       for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       expect(asked - before).toBeLessThan(5);
     });

@@ -21,7 +21,7 @@ import fc from "fast-check";
 
 type Value = unknown;
 
-/** Any message of a type, however deep, with all that protobuf lets a field hold; google.protobuf.Any is left alone. */
+/** A random message of a type with all kinds of fields except google.protobuf.Any. */
 export function anyMessage(type: DescMessage, depth = 2): fc.Arbitrary<Message> {
   const special = SPECIAL[type.typeName];
   if (special) return special;
@@ -109,7 +109,7 @@ const json = fc.jsonValue({ maxDepth: 2 }).map((value) => value as JsonValue);
 
 const MAX_SECONDS = 315_576_000_000;
 
-/** Types whose JSON form knows fewer values than their fields do. */
+/** Types whose JSON form is narrower than their fields. */
 const SPECIAL: Record<string, fc.Arbitrary<Message> | undefined> = {
   "google.protobuf.Timestamp": fc
     .tuple(

@@ -14,28 +14,24 @@ import { serverReflection } from "../../../../src/transport/grpc/reflection.ts";
 import type { OddTypes } from "./odd-types.ts";
 import { startRelay } from "./relay.ts";
 
-/** A call that came in. */
 export interface Seen {
   method: string;
   metadata: Metadata;
-  /** When the caller stops waiting, ms since 1970. */
+  /** Deadline, ms since 1970. */
   deadline: number;
   cancelled: boolean;
 }
 
-/** A gRPC server that gives back what it gets, or fails as it is told to. */
+/** A gRPC server that echoes or fails as requested. */
 export interface OddServer {
-  /** The port of a relay before it. */
+  /** Port of a relay in front of it. */
   port: number;
   seen: Seen[];
-  /** Connections that were made to it. */
   connections(): number;
-  /** Cuts every connection. */
   cut(): void;
   close(): void;
 }
 
-/** How it is. */
 export interface OddServerOptions {
   reflection?: "v1" | "v1alpha" | "none";
   credentials?: ServerCredentials;
@@ -43,7 +39,6 @@ export interface OddServerOptions {
 
 type Call = ServerUnaryCall<Buffer, Buffer>;
 
-/** Starts one. */
 export async function startOddServer(types: OddTypes, options: OddServerOptions = {}): Promise<OddServer> {
   const { reflection = "v1", credentials = ServerCredentials.createInsecure() } = options;
   const service = types.registry.getService("odd.v1.OddService");
@@ -78,7 +73,7 @@ export async function startOddServer(types: OddTypes, options: OddServerOptions 
   };
 }
 
-/** The reflection that servers had before it was called v1: the same messages under another name. */
+/** The older reflection service: the same messages under another name. */
 function olderMethod(): typeof ServerReflection.method.serverReflectionInfo {
   const method = ServerReflection.method.serverReflectionInfo;
   const parent: DescService = { ...method.parent, typeName: "grpc.reflection.v1alpha.ServerReflection" };
@@ -115,7 +110,7 @@ function answer(method: DescMethod, types: OddTypes, request: Buffer, respond: s
   }
 }
 
-/** The trailers of google.rpc.RetryInfo. */
+/** Trailers with google.rpc.RetryInfo. */
 function retryInfo(seconds: number): Metadata {
   const details = new BinaryWriter()
     .tag(1, WireType.Varint)

@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 import { createFileRegistry, fromBinary, type DescMessage, type FileRegistry } from "@bufbuild/protobuf";
 import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 
-/** What `proto/odd.proto` declares. */
+/** Types of `proto/odd.proto`. */
 export interface OddTypes {
-  /** A file with the descriptor set, comments and imports included. */
+  /** Descriptor set with comments and imports. */
   file: string;
   set: FileDescriptorSet;
   registry: FileRegistry;

@@ -1,16 +1,14 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
-/** A relay before a server, whose connections a test can count and cut. */
+/** A TCP relay whose connections a test can count and cut. */
 export interface Relay {
   port: number;
-  /** Connections so far. */
   made(): number;
   cut(): void;
   close(): void;
 }
 
-/** Starts one that leads to a port of this machine. */
 export async function startRelay(target: number): Promise<Relay> {
   const sockets = new Set<Socket>();
   let made = 0;

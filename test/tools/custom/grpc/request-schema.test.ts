@@ -7,7 +7,6 @@ import { requestSchema } from "../../../../src/tools/custom/grpc/request-schema.
 import { anyMessage } from "./odd-message.ts";
 import { buildOddTypes, type OddTypes } from "./odd-types.ts";
 
-// The tests look into schemas of every shape.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Shape = any;
 
@@ -22,12 +21,12 @@ describe("JSON Schema of a message", () => {
 
   function compiled(name: string): ValidateFunction {
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false });
-    // CommonJS without a default of its own.
+    // CommonJS without a default export.
     (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
     return ajv.compile(requestSchema(types.message(name)));
   }
 
-  /** What protobuf itself says of a value. */
+  /** Protobuf's own verdict. */
   function reads(json: unknown, name = "Everything"): boolean {
     const type = types.message(name);
     try {
@@ -138,7 +137,7 @@ describe("JSON Schema of a message", () => {
   });
 });
 
-/** What mutations put in: values at the edges of what JSON forms allow. */
+/** Edge values for mutations. */
 const ODDITIES: readonly unknown[] = [
   ...[null, true, false, 0, -0, -1, 1.5, 1e300, 2 ** 31, 2 ** 32, 2 ** 53, -(2 ** 53), 255],
   ...[
@@ -180,7 +179,7 @@ const ODDITIES: readonly unknown[] = [
   ],
 ];
 
-/** The value with the nth of its parts replaced, counted in the order of a walk. */
+/** Replaces the nth part of a value in walking order. */
 function replaced(value: unknown, at: number, odd: unknown): unknown {
   const size = sizeOf(value);
   const index = at % size;

@@ -10,7 +10,7 @@ import { startOfficialServer, startWatchedServer, type OfficialServer } from "..
 import { startOddServer, type OddServer } from "./odd-server.ts";
 import { buildOddTypes } from "./odd-types.ts";
 
-/** Methods of a gRPC server and tools of an MCP server, registered in the configuration file and sold per call. */
+/** gRPC methods and MCP tools as custom tools of a gateway. */
 
 const KEY = secret("a header's value", "Bearer another-servers-key-4711");
 let grpc: OddServer;
@@ -126,7 +126,7 @@ describe("custom gRPC and MCP tools", () => {
   it.each([
     ["perform", { what: "refuse", code: status.NOT_FOUND }, 500, "TOOL_FAILED"],
     ["perform", { what: "patience" }, 503, "UNAVAILABLE"],
-    // Its server gives back what was meant for it alone.
+    // The server echoes the operator's secret.
     ["perform", { what: KEY }, 500, "TOOL_FAILED"],
     ["fail", {}, 500, "TOOL_FAILED"],
   ])("charges nothing when %s(%o) fails", async (tool, params, httpStatus, code) => {

@@ -15,9 +15,9 @@ import {
   type ThirdParty,
 } from "./third-party.ts";
 
-/** A server of somebody else's that succeeds, lies, stalls, floods, redirects and cuts. */
+/** A third-party server that succeeds, lies, stalls, floods, redirects and disconnects. */
 
-/** Servers inside, as a document may name them; each is the id of the operation that it does. */
+/** Internal servers in documents, each the id of its operation. */
 const INSIDE = [
   "http://127.0.0.1:1",
   "http://2130706433",
@@ -34,7 +34,7 @@ const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
   party = await startThirdParty();
-  // One document for all, since each takes a while to be checked.
+  // Shared, since validation is slow.
   const inside = INSIDE.map((url, index) => [
     `/inside/${index}`,
     { post: operation(url, { servers: [{ url }] }) },
@@ -58,7 +58,7 @@ afterAll(async () => {
 
 type Entry = NonNullable<Parameters<typeof backendOf>[2]>;
 
-/** Calls an operation once, as the tool `t`. */
+/** Calls an operation as the tool `t`. */
 async function call(answer: ThirdParty["answer"], entry: Entry = {}, operationId = "op"): Promise<unknown> {
   party.answer = answer;
   const known = entry.lookup ? undefined : JSON.stringify([operationId, entry]);
@@ -70,7 +70,7 @@ async function call(answer: ThirdParty["answer"], entry: Entry = {}, operationId
     .run({ caller, runId: "run_1", idempotencyKey: "claim_1", signal: CALL.signal } as never);
 }
 
-/** Those of the same settings are the same: a tool is described once, and lives through whatever its server does. */
+/** Tools with equal settings are shared and described once. */
 const tools = new Map<string | undefined, CustomTool>();
 
 async function toolOf(entry: Entry, operationId: string): Promise<CustomTool> {
@@ -184,7 +184,7 @@ describe("failing HTTP servers", () => {
   ])("reports as TOOL_FAILED that the server %s", async (_, answer, message, entry = {}) => {
     const failure = call(answer, { ...entry });
     await expect(failure).rejects.toMatchObject({ message: expect.stringMatching(message), worked: true });
-    // Nothing is sent twice: the server may have done its work.
+    // Sent once: the server may have done its work.
     expect(party.received).toHaveLength(1);
   });
 
@@ -336,7 +336,7 @@ describe("addresses of HTTP servers", () => {
   });
 });
 
-/** Sends until nobody listens any more. */
+/** Sends until the client disconnects. */
 function flood(response: Parameters<ThirdParty["answer"]>[0], status = 200): void {
   response.writeHead(status, { "Content-Type": "application/json" });
   const more = () => {

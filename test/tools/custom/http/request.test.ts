@@ -5,7 +5,7 @@ import { findOperation } from "../../../../src/tools/custom/http/operation.ts";
 import { composeRequest } from "../../../../src/tools/custom/http/request.ts";
 import { openapi, operation } from "./third-party.ts";
 
-/** What is sent for these parameters of an operation; the styles are those of OpenAPI 3.1, 4.8.12.4, with its example values. */
+/** Requests for parameters in the styles of OpenAPI 3.1, 4.8.12.4, with its example values. */
 
 const COLOURS = { color: ["blue", "black", "brown"] };
 const RGB = { color: { R: 100, G: 200, B: 150 } };

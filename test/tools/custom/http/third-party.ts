@@ -9,7 +9,6 @@ import { customToolsSchema } from "../../../../src/tools/custom/config.ts";
 import { HttpBackend } from "../../../../src/tools/custom/http/http-backend.ts";
 import { resolveCustomTools, type CustomToolSettings } from "../../../../src/tools/custom/settings.ts";
 
-/** A request as the server got it. */
 export interface Received {
   method: string | undefined;
   url: string | undefined;
@@ -17,18 +16,17 @@ export interface Received {
   body: string;
 }
 
-/** Somebody else's HTTP server, whose behaviour the test decides. */
+/** A third-party HTTP server with scripted behaviour. */
 export interface ThirdParty {
   readonly url: string;
   readonly received: Received[];
-  /** How many connections were made to it. */
   connections: number;
-  /** What it does with the next requests. */
+  /** Behaviour of the next requests. */
   answer: (response: ServerResponse, request: Received) => void;
   close(): Promise<void>;
 }
 
-/** Starts it on a free port of 127.0.0.1, or on this one. */
+/** Listens on 127.0.0.1, by default on a free port. */
 export async function startThirdParty(port = 0): Promise<ThirdParty> {
   const server = createServer((request, response) => void handle(request, response));
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -65,18 +63,16 @@ export function json(
   response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-/** An OpenAPI document with these paths. */
 export function openapi(paths: object, more: object = {}): object {
   return { openapi: "3.1.0", info: { title: "test", version: "1" }, paths, ...more };
 }
 
-/** An operation that answers with JSON. */
 export function operation(operationId: string, more: object = {}): object {
   const responses = { 200: { description: "fine", content: { "application/json": {} } } };
   return { operationId, responses, ...more };
 }
 
-/** A folder for documents and configuration files, gone when it is disposed of. */
+/** A temporary folder, deleted on dispose. */
 export function documentFolder(): Disposable & { write(name: string, content: object | string): string } {
   const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-registered-"));
   return {
@@ -89,7 +85,7 @@ export function documentFolder(): Disposable & { write(name: string, content: ob
   };
 }
 
-/** The settings of one tool, as the configuration file would say them. */
+/** Settings of one tool from configuration text. */
 export function settingsOf(entry: object, env: Record<string, string> = {}): CustomToolSettings {
   const section = customToolsSchema.parse([{ name: "t", price: { flat_microusd: 10 }, ...entry }]);
   const { tools, problems } = resolveCustomTools(section, { env, folder: "/", reservedNames: [] });
@@ -98,7 +94,7 @@ export function settingsOf(entry: object, env: Record<string, string> = {}): Cus
   return tool;
 }
 
-/** A backend for the operation `op` of a document; the server may be at this machine unless `entry` says otherwise. */
+/** A backend for the operation `op`. This machine is allowed by default. */
 export async function backendOf(
   file: string,
   serverUrl: string,
@@ -121,5 +117,5 @@ export async function backendOf(
   return backend;
 }
 
-/** The context of a call that nobody gives up. */
+/** A call context without abort. */
 export const CALL = { signal: new AbortController().signal, idempotencyKey: "claim_1" };

@@ -81,7 +81,7 @@ describe.each(["stateful", "stateless"] as const)("tool of a %s MCP server", (ki
       authorization: "Bearer the-secret",
       "idempotency-key": "run_1",
     });
-    // Nothing is listened to but answers.
+    // No standalone stream is opened.
     expect(server.seen.filter(({ method }) => method === "GET")).toEqual([]);
   });
 
@@ -213,7 +213,7 @@ describe("misbehaving MCP servers", () => {
       message: "odd_tool: the server did not answer the call; nothing was charged",
     });
     expect(server.calls()).toHaveLength(1);
-    // Nothing else was asked, such as who gives out tokens.
+    // No other requests, such as token discovery.
     expect(server.seen.every(({ method }) => method === "POST")).toBe(true);
   });
 
@@ -238,7 +238,7 @@ describe("misbehaving MCP servers", () => {
     await expect(call(backend, {}, AbortSignal.timeout(150))).rejects.toMatchObject({
       message: expect.stringContaining("within 0.15 s"),
     });
-    // The stream is not kept open for what nobody waits for.
+    // The stream does not stay open.
     await vi.waitFor(() => expect(closed).toHaveBeenCalled());
     expect(server.calls()).toHaveLength(1);
   });

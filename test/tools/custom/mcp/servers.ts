@@ -11,23 +11,22 @@ import {
   type CallToolResult,
 } from "@modelcontextprotocol/sdk/types.js";
 
-/** A message that came in, with the headers around it. */
+/** A received message with its headers. */
 export interface Seen {
   method: string | undefined;
   headers: IncomingMessage["headers"];
   message: { method?: string; id?: number; params?: { name?: string; arguments?: Record<string, unknown> } };
 }
 
-/** A server on this machine. */
 export interface TestServer {
   url: string;
   seen: Seen[];
-  /** The calls of tools among what came in. */
+  /** Received tools/call messages. */
   calls(): Seen[];
   close(): void;
 }
 
-/** One of the official library, which can forget its sessions. */
+/** A server of the official library that can expire its sessions. */
 export interface OfficialServer extends TestServer {
   forget(): void;
 }
@@ -40,7 +39,7 @@ const NUMBERS = {
 const SUM = { type: "object" as const, properties: { sum: { type: "number" } }, required: ["sum"] };
 const NOTHING = { type: "object" as const, properties: {} };
 
-/** The tools, one a page. */
+/** One tool per page. */
 const TOOLS = [
   {
     name: "add",
@@ -58,7 +57,7 @@ const TOOLS = [
   { name: "beg", inputSchema: NOTHING },
 ];
 
-/** Starts a server of the official library: with sessions and streams, or without both. */
+/** Starts a server of the official library, with or without sessions. */
 export async function startOfficialServer(kind: "stateful" | "stateless"): Promise<OfficialServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const server = await listen(async (request, response, body) => {
@@ -130,14 +129,14 @@ function officialServer(): McpServer {
   return server;
 }
 
-/** What a server that lies does with a call of its only tool, `odd`. */
+/** Handles calls of the only tool, `odd`. */
 export type Lie = (response: ServerResponse, id: number | undefined) => void;
 
-/** Of a server of the newest revision: it has no sessions, and more to say in each result (MCP 2026-07-28). */
+/** Newest revision: no sessions and more fields per result (MCP 2026-07-28). */
 export const NEWEST = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
 const DISCOVERED = { ...NEWEST, supportedVersions: ["2026-07-28"], capabilities: { tools: {} } };
 
-/** The same, of the newest revision of MCP. */
+/** The same in the newest revision. */
 export async function startNewLyingServer(lie: Lie): Promise<TestServer> {
   return listen(async (_request, response, body) => {
     const { method, id } = body as Seen["message"];
@@ -148,7 +147,7 @@ export async function startNewLyingServer(lie: Lie): Promise<TestServer> {
   });
 }
 
-/** Starts a server that opens as it should and then answers calls however it likes. */
+/** Starts a server that initialises correctly and misbehaves in calls. */
 export async function startLyingServer(
   lie: Lie,
   tool: object = { name: "odd", inputSchema: NOTHING },
@@ -174,7 +173,7 @@ export async function startLyingServer(
 
 export const JSON_TYPE = { "content-type": "application/json" };
 
-/** Answers a request as it should be. */
+/** A correct response. */
 export function reply(response: ServerResponse, id: number | undefined, result: object): void {
   response.writeHead(200, JSON_TYPE).end(json({ jsonrpc: "2.0", id, result }));
 }
@@ -183,7 +182,7 @@ function json(value: object): string {
   return JSON.stringify(value);
 }
 
-/** Passes everything on to another server, and looks at it. */
+/** A proxy that records all messages. */
 export function startWatchedServer(target: string): Promise<TestServer> {
   return listen(async (request, response, body) => {
     const headers = Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.has(name));
