@@ -7,17 +7,20 @@ export interface Account {
   accountId: string;
   wallet: string;
   balance: MicroUsd;
-  /** Of each of its keys. */
+  /** Of each API key. */
   tier: RateTier;
-  /** Over all its keys. */
+  /** Shared by all its API keys. */
   accountTier: RateTier;
   operator: boolean;
-  /** Why its keys are refused; undefined while they are not. */
+  /** Why its keys are refused; undefined when not blocked. */
   blockedReason: string | undefined;
   createdAt: Date;
 }
 
-/** A new tier; what is left out stays. Of the account's own, 0 stands for ten keys' worth. */
+/**
+ * Changes to the tiers; undefined fields stay. For the account's own tier, 0 restores the default of ten
+ * keys.
+ */
 export interface TierChange {
   ratePerMinute?: number | undefined;
   burst?: number | undefined;
@@ -25,14 +28,15 @@ export interface TierChange {
   accountBurst?: number | undefined;
 }
 
-/** The operator's account work. Methods on an unknown account throw ToolgateError NOT_FOUND. */
+/** Account administration. Methods throw ToolgateError NOT_FOUND for an unknown account. */
 export interface Accounts {
-  /** Makes the wallet's account, or finds the one it has. */
+  /** Creates the wallet's account or returns the existing one. */
   create(wallet: string): Promise<Account>;
   get(accountId: string): Promise<Account>;
   /**
-   * Adds `amount` (negative: takes) once per key.
-   * @throws ToolgateError INVALID_REQUEST for 0 and what JSON cannot tell exactly, and when the balance would fall below zero or be such
+   * Adds `amount` (negative: subtracts) once per idempotency key.
+   * @throws ToolgateError INVALID_REQUEST for 0, for an amount or balance that JSON cannot represent
+   * exactly, and when the balance would fall below zero
    */
   adjust(adjustment: {
     accountId: string;
@@ -40,14 +44,15 @@ export interface Accounts {
     reason: string;
     idempotencyKey: string;
   }): Promise<Account>;
-  /** Changes what is given. @throws ToolgateError INVALID_REQUEST for nothing, and for a rate or burst out of range */
+  /** @throws ToolgateError INVALID_REQUEST when nothing changes, or for a rate or burst out of range */
   setTier(accountId: string, tier: TierChange): Promise<Account>;
   setOperator(accountId: string, operator: boolean): Promise<Account>;
-  /** Has its keys refused for that reason, on every instance within a second, or let in again. */
+  /** Blocks or unblocks all keys of the account, on every instance within a second. */
   setBlocked(accountId: string, block: { blocked: boolean; reason: string }): Promise<Account>;
   /**
-   * Newest first. `query` is the beginning of an account's identifier, a wallet's address, or a key's identifier or prefix; all when empty.
-   * @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours
+   * Newest first. `query` is a prefix of an account id, a wallet address, or a key's id or prefix; empty
+   * matches all.
+   * @throws ToolgateError INVALID_REQUEST for an invalid cursor
    */
   list(query: { query: string; limit: number; cursor: string | undefined }): Promise<Page<Account>>;
 }

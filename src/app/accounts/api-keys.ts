@@ -15,48 +15,48 @@ export interface ApiKey {
   revokedAt: Date | undefined;
 }
 
-/** An API key, and when it was last used: to ten seconds, and undefined when never. */
+/** `lastUsedAt` is accurate to ten seconds; undefined: never used. */
 export interface ListedKey extends ApiKey {
   lastUsedAt: Date | undefined;
 }
 
-/** An API key, and what its calls have cost. */
 export interface KeyUsage extends ListedKey {
-  /** What its limit per day has counted today (UTC), for all keys that share it, micro-USD; 0n without such a limit. */
+  /** Spent of the daily limit today (UTC) by all keys that share it, micro-USD; 0n without a limit. */
   dayUsed: MicroUsd;
-  /** What its calls were charged in all, refunds not taken off, micro-USD. */
+  /** Total charged, without subtracting refunds, micro-USD. */
   spent: MicroUsd;
   chargedCalls: bigint;
 }
 
-/** Which key is to be replaced, and for how long it goes on to work, seconds; with 0 it is revoked at once. */
+/** The key to replace and how long it stays valid, seconds; 0 revokes it at once. */
 export interface Rotation {
   keyId: string;
-  /** Only a key of this account; undefined: any. */
+  /** Account the key must belong to; undefined: any. */
   accountId: string | undefined;
   overlapSeconds: number;
 }
 
-/** Keys that are neither revoked nor expired, of an account, at most. */
+/** Limit of active keys (neither revoked nor expired) per account. */
 export const MAX_ACTIVE_KEYS = 100;
 
-/** The work with API keys, the operator's and that of their owners. */
+/** API key administration, for operators and account holders. */
 export interface ApiKeys {
   /**
-   * `secret` is `sk-agent-…` and is stored only as its SHA-256.
-   * @throws ToolgateError NOT_FOUND for an unknown account; INVALID_REQUEST when it has {@link MAX_ACTIVE_KEYS}, or made too many within a day
+   * `secret` is `sk-agent-…`; it is not stored in readable form.
+   * @throws ToolgateError NOT_FOUND for an unknown account; INVALID_REQUEST at {@link MAX_ACTIVE_KEYS} or
+   * too many new keys within a day
    */
   create(key: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }>;
-  /** Newest first, revoked and expired ones included; all accounts when undefined. */
+  /** Newest first, including revoked and expired keys; undefined: of all accounts. */
   list(accountId: string | undefined): Promise<ListedKey[]>;
-  /** {@link list} of one account, with figures. */
+  /** {@link list} of one account with usage. */
   listWithUsage(accountId: string): Promise<KeyUsage[]>;
   /**
-   * Makes a key like that one, with which it shares what may be spent on a day.
-   * @throws ToolgateError NOT_FOUND, for a foreign key too; INVALID_REQUEST for one that no longer works or was replaced before, and as
-   * {@link create}
+   * Creates a key with the same settings and a shared daily budget.
+   * @throws ToolgateError NOT_FOUND, also for a key of another account; INVALID_REQUEST for a key that is
+   * inactive or already replaced, and as {@link create}
    */
   rotate(rotation: Rotation): Promise<{ key: ApiKey; secret: string; oldKey: ApiKey }>;
-  /** Revokes, once; only a key of that account, unless undefined. @throws ToolgateError NOT_FOUND */
+  /** Idempotent. @throws ToolgateError NOT_FOUND, also for a key of another account */
   revoke(keyId: string, accountId?: string): Promise<ApiKey>;
 }

@@ -1,7 +1,12 @@
 import type { Caller } from "../../domain/accounts/caller.ts";
 
-/** Verifies API keys. Answers may come from memory, but a revoked key stops working within one second on every instance. */
+/**
+ * Verifies API keys. Results may be cached, but a revoked key is refused within one second on every
+ * instance.
+ */
 export interface Authenticator {
-  /** Who the key stands for, at once where memory decides; undefined: forged, mistyped, unknown, revoked or expired. */
+  /**
+   * Returns the key's caller, synchronously if cached; undefined if forged, unknown, revoked or expired.
+   */
   authenticate(secret: string): Caller | undefined | Promise<Caller | undefined>;
 }

@@ -1,6 +1,6 @@
 import type { Caller } from "../../domain/accounts/caller.ts";
 
-/** A person who has signed in. */
+/** A signed-in session. */
 export interface Session {
   /** `ses_…` */
   sessionId: string;
@@ -9,36 +9,36 @@ export interface Session {
   wallet: string;
   operator: boolean;
   createdAt: Date;
-  /** To the minute. */
+  /** Accurate to the minute. */
   lastUsedAt: Date;
-  /** When it ends at the latest; without use it ends earlier. */
+  /** Latest expiry; idle sessions expire earlier. */
   expiresAt: Date;
-  /** The client's address when it began. */
+  /** Client address at sign-in. */
   address: string;
-  /** What it began with. */
+  /** User agent at sign-in. */
   userAgent: string;
 }
 
-/** A session's caller: its `keyId` is the session. It has every scope. */
+/** A session with its caller, whose `keyId` is the session id and who has every scope. */
 export interface SignedIn {
   session: Session;
   caller: Caller;
 }
 
-/** Sessions of the console. A token is known by its hash alone; one that ended is forgotten. */
+/** Console sessions. Tokens are stored as hashes only; ended sessions are deleted. */
 export interface Sessions {
-  /** Begins a session with a token of its own; an account that has as many as it may loses its oldest. */
+  /** Creates a session and its token. At the limit, the account's oldest session is ended. */
   begin(start: {
     accountId: string;
     address: string;
     userAgent: string;
   }): Promise<{ session: Session; token: string }>;
-  /** Whose token it is, at this moment, on whichever instance the session began or was ended. Being looked for is being used. */
+  /** Returns the session of a token and marks it as used. */
   find(token: string): Promise<SignedIn | undefined>;
-  /** Those of an account that are good, newest first. */
+  /** Active sessions of an account, newest first. */
   list(accountId: string): Promise<Session[]>;
-  /** @returns whether it was one of the account's */
+  /** @returns whether the account had such a session */
   end(accountId: string, sessionId: string): Promise<boolean>;
-  /** @returns how many there were */
+  /** @returns the number of sessions ended */
   endAll(accountId: string): Promise<number>;
 }

@@ -1,10 +1,10 @@
 import type { SignInInput } from "../../domain/accounts/sign-in.ts";
 
-/** What wallets are asked to sign, shared by all instances: where a challenge is made is not where it has to be answered. */
+/** Sign-in challenges, shared by all instances. */
 export interface SignInChallenges {
   add(input: SignInInput): Promise<void>;
-  /** @returns undefined for one that is unknown, used or forgotten; whether it is over is for the caller to see */
+  /** @returns undefined for an unknown, used or deleted challenge; the caller checks expiry */
   find(nonce: string): Promise<SignInInput | undefined>;
-  /** Finds it and forgets it, at once: of those who come with the same nonce, one gets it. */
+  /** Returns and deletes the challenge atomically: one caller per nonce gets it. */
   take(nonce: string): Promise<SignInInput | undefined>;
 }

@@ -1,23 +1,23 @@
 import type { SignInInput } from "../../domain/accounts/sign-in.ts";
 
-/** A message as the chain knows it, for wallets that sign nothing else. */
+/** Sign-in messages in the form of transactions, for wallets that sign nothing else. */
 export interface SignInForms {
-  /** The text that wallets show and sign (Sign In With Solana). */
+  /** Returns the text that wallets show and sign (Sign In With Solana). */
   textOf(input: SignInInput, address: string): Promise<string>;
-  /** A transaction, unsigned, that says the text and does nothing. */
+  /** Returns an unsigned transaction that carries the text and does nothing else. */
   transactionOf(text: string, address: string): Promise<Uint8Array>;
   /**
-   * What a signed transaction says, if it can be one of {@link transactionOf}.
-   * @returns the reason otherwise
+   * Reads a signed transaction built by {@link transactionOf}.
+   * @returns the problem if it is none
    */
   readTransaction(transaction: Uint8Array, address: string): Promise<SignedText | string>;
 }
 
-/** A text that was signed as a transaction. */
+/** A text signed as a transaction. */
 export interface SignedText {
   text: string;
-  /** What the signature is over. */
+  /** The signed bytes. */
   message: Uint8Array;
-  /** The address's. */
+  /** Signature of the address. */
   signature: Uint8Array;
 }

@@ -15,7 +15,6 @@ import type { Session, Sessions } from "./sessions.ts";
 import type { SignInChallenges } from "./sign-in-challenges.ts";
 import type { SignInForms } from "./sign-in-forms.ts";
 
-/** What signing in needs. */
 export interface SignInDeps {
   readonly challenges: SignInChallenges;
   readonly sessions: Sessions;
@@ -23,27 +22,26 @@ export interface SignInDeps {
   readonly forms: SignInForms;
   readonly clock: Clock;
   readonly random: Random;
-  /** Where the console is; never what a request says of that. */
+  /** Origin of the console, from the configuration and never from a request. */
   readonly origin: () => SignInOrigin;
 }
 
-/** What a wallet signed: the text, or a transaction that says it. */
+/** What a wallet signed: the text, or a transaction with the text. */
 export type SignInProof =
   | { readonly kind: "message"; readonly signed: Uint8Array; readonly signature: Uint8Array }
   | { readonly kind: "transaction"; readonly transaction: Uint8Array };
 
-/** An answered challenge. Of all this only signatures are believed. */
+/** The response to a challenge. Only its signature is trusted. */
 export interface SignInAttempt {
   readonly nonce: string;
   readonly address: string;
   readonly proof: SignInProof;
-  /** Where it comes from. */
   readonly from: { readonly address: string; readonly userAgent: string };
 }
 
 /**
- * Signing in with a Solana wallet. The text that must have been signed is made here, from the challenge that was kept and the address
- * that is claimed; the signature must be that of the key which is the address. Nothing is read out of what was signed.
+ * Sign-in with a Solana wallet. The expected text is built from the stored challenge and the claimed
+ * address, and the signature must be that of the address. Nothing is parsed from the signed text.
  */
 export class SignIn {
   readonly #deps: SignInDeps;
@@ -52,7 +50,7 @@ export class SignIn {
     this.#deps = deps;
   }
 
-  /** Makes a challenge, good once and for five minutes. */
+  /** Creates a challenge that can be used once within five minutes. */
   async begin(): Promise<SignInInput> {
     const { challenges, clock, random, origin } = this.#deps;
     const input = newChallenge(origin(), clock, random);
@@ -61,8 +59,8 @@ export class SignIn {
   }
 
   /**
-   * The transaction for wallets that sign no texts.
-   * @throws ToolgateError INVALID_REQUEST for an address that is none, and a challenge that is unknown, used or over
+   * Builds the transaction for wallets that cannot sign texts.
+   * @throws ToolgateError INVALID_REQUEST for an invalid address or challenge
    */
   async buildTransaction(nonce: string, address: string): Promise<Uint8Array> {
     const { challenges, forms } = this.#deps;
@@ -73,8 +71,8 @@ export class SignIn {
   }
 
   /**
-   * Begins a session. The challenge is used up, whatever comes of it.
-   * @throws ToolgateError INVALID_REQUEST for an address that is none; UNAUTHORIZED
+   * Creates a session. Consumes the challenge in any case.
+   * @throws ToolgateError INVALID_REQUEST for an invalid address; UNAUTHORIZED
    */
   async signIn({ nonce, address, proof, from }: SignInAttempt): Promise<{ session: Session; token: string }> {
     const { challenges, sessions, accounts, forms } = this.#deps;

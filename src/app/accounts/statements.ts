@@ -2,25 +2,23 @@ import type { RateTier } from "../../domain/accounts/rate-limit.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Page } from "../../domain/core/page.ts";
 
-/** An account's money at one moment. */
 export interface AccountBalance {
-  /** Spendable: entries less open holds. */
+  /** Entries minus open holds. */
   available: MicroUsd;
   /** Open holds. */
   held: MicroUsd;
   /** Charged since 00:00 UTC. */
   spentToday: MicroUsd;
-  /** Charged on the last 30 days of UTC, today included. */
+  /** Charged within the last 30 UTC days, including today. */
   spent30Days: MicroUsd;
-  /** Below it the owner wants to be warned; undefined: never. */
+  /** Threshold of the low-balance warning; undefined: off. */
   lowBalance: MicroUsd | undefined;
-  /** Of each key. */
+  /** Of each API key. */
   tier: RateTier;
-  /** Of the account, over all its keys. */
+  /** Shared by all API keys. */
   accountTier: RateTier;
 }
 
-/** What kind an entry of an account is of. */
 export type EntryKind =
   | "deposit"
   | "assignment"
@@ -30,64 +28,59 @@ export type EntryKind =
   | "reinstatement"
   | "adjustment";
 
-/** One transfer of the ledger, as its account sees it. */
+/** One ledger transfer from the account's view. */
 export interface Entry {
   transferId: bigint;
   kind: EntryKind;
-  /** What it added to the balance; negative: took. */
+  /** Change of the balance; negative for debits. */
   amount: MicroUsd;
-  /** All entries up to and with this one. Open holds are not entries. */
+  /** Balance after this entry, without open holds. */
   balance: MicroUsd;
   createdAt: Date;
-  /** Of a charge or refund. */
+  /** Of charges and refunds. */
   tool: string | undefined;
-  /** `rcpt_…`, of a charge or refund. */
+  /** `rcpt_…`, of charges and refunds. */
   receiptId: string | undefined;
-  /** Base58, of what has a transaction on the chain. */
+  /** Base58, of transfers on the chain. */
   txSignature: string | undefined;
-  /** What an operator wrote of it. */
+  /** Reason given by the operator. */
   note: string | undefined;
 }
 
-/** An entry as a file tells it. */
+/** An entry of an exported statement. */
 export interface StatementRow extends Entry {
   /** ISO 8601 with microseconds, UTC. */
   time: string;
-  /** `run_…`, of a charge or refund. */
+  /** `run_…`, of charges and refunds. */
   runId: string | undefined;
-  /** Name of the key that called, of a charge or refund. */
+  /** Name of the calling key, of charges and refunds. */
   keyName: string | undefined;
 }
 
-/** A statement over a span of time, all of one moment. */
+/** A consistent snapshot of a statement. */
 export interface StatementExport {
-  /** What the balance was before the first row, and since when; undefined when everything is told. */
+  /** Balance before the first row and its time; undefined when the statement is complete. */
   opening: { balance: MicroUsd; time: string } | undefined;
-  /** In the order of the ledger, some at a time. */
+  /** In ledger order, in batches. */
   rows: AsyncIterable<readonly StatementRow[]>;
 }
 
-/** Of which span of time: half-open; what is undefined has no end. */
+/** A half-open interval; undefined ends are unbounded. */
 export interface Span {
   from: Date | undefined;
   to: Date | undefined;
 }
 
-/** Reads what the ledger says of one account. */
 export interface Statements {
   /** @throws ToolgateError NOT_FOUND */
   balance(accountId: string): Promise<AccountBalance>;
   /** @param amount undefined: never warn */
   setLowBalance(accountId: string, amount: MicroUsd | undefined): Promise<void>;
-  /**
-   * Newest first, each with the balance after it.
-   * @throws ToolgateError INVALID_REQUEST for a cursor that is none of this account's
-   */
+  /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
   entries(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Entry>>;
   /**
-   * The entries of a span, oldest first, however many there are: those of now, whatever is added while they are read. Nothing is held
-   * for the reader between two pages.
-   * @throws ToolgateError UNAVAILABLE when too many of the account wait for it
+   * Streams the entries of an interval, oldest first, as of now. Holds no connection between two batches.
+   * @throws ToolgateError UNAVAILABLE when too many exports of the account are waiting
    */
   export(accountId: string, span: Span): Promise<StatementExport>;
 }

@@ -1,7 +1,7 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { ListedTool, Tool } from "../../domain/tools/tool.ts";
 
-/** The tools that this installation offers, in their fixed order. */
+/** The tools of this installation, in a fixed order. */
 export class Catalogue {
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
@@ -12,7 +12,10 @@ export class Catalogue {
     this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
-  /** What anyone may read of the tools: the same array until something in it changes, so that documents can be kept with it. */
+  /**
+   * Returns the public fields of all tools. The array is replaced only when a field changes, so callers can
+   * cache by it.
+   */
   listed(): readonly ListedTool[] {
     if (this.tools.some((tool, index) => hasChanged(tool, this.#listed[index])))
       this.#listed = this.tools.map(listing);
@@ -20,8 +23,8 @@ export class Catalogue {
   }
 
   /**
-   * The tool of that name.
-   * @throws ToolgateError TOOL_NOT_FOUND, or TOOL_UNAVAILABLE for one that is announced only
+   * Returns the tool with that name.
+   * @throws ToolgateError TOOL_NOT_FOUND; TOOL_UNAVAILABLE for a tool that cannot be called yet
    */
   resolve(name: string): Tool {
     const tool = this.#byName.get(name);
@@ -38,7 +41,7 @@ export class Catalogue {
   }
 }
 
-/** Name, billing and price of a tool never change. */
+/** Name, billing and price never change. */
 function hasChanged({ status, description, inputSchema }: Tool, listed: ListedTool | undefined): boolean {
   return (
     listed?.status !== status || listed.description !== description || listed.inputSchema !== inputSchema

@@ -1,18 +1,18 @@
 import { createHmac } from "node:crypto";
 
-/** What a claim is known by: the caller's key, or else its payment. */
+/** Identifies a claim: the caller's idempotency key or, without one, its payment. */
 export interface Claim {
   readonly accountId: string;
   readonly idempotencyKey: string | undefined;
   /** Base58. */
   readonly txSignature: string | undefined;
-  /** Of tool and params, 32 bytes. */
+  /** Fingerprint of tool and params, 32 bytes. */
   readonly fingerprint: Buffer;
 }
 
 /**
- * Returns what servers behind tools know a claim by: the same for each run of the claim, another for every other claim, and nothing that
- * reveals the caller's own key. Undefined for a call that claims nothing.
+ * Returns an identifier of the claim for upstream servers: equal for each run of one claim, and without the
+ * caller's own key in it. Undefined when the call claims nothing.
  */
 export function claimDigest({
   accountId,

@@ -3,98 +3,102 @@ import type { RunError } from "../../domain/calls/run.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 
-/** A transfer into the treasury that was verified on the chain. It is a fact: whoever it belongs to gets the credit, once. */
+/** A transfer to the treasury that was verified on the chain. Its account is credited once. */
 export interface VerifiedTransfer {
   /** Base58, 64 bytes; unique. */
   txSignature: string;
-  /** What the treasury's token account gained, micro-USD; more than 0. */
+  /** Gain of the treasury's token account, micro-USD; more than 0. */
   amount: MicroUsd;
   /** The quote that the memo names. */
   quoteId: string;
-  /** Token account owner that paid, base58, if it could be told. */
+  /** Owner of the paying token account, base58; undefined when unknown. */
   payer: string | undefined;
   slot: bigint;
   /** When the chain confirmed it. */
   blockTime: Date;
-  /** Whether it can no longer be forked away. */
+  /** Whether it can no longer be dropped by a fork. */
   finalized: boolean;
   paidBy: "transfer" | "gasless";
 }
 
-/** What a key may still take from the balance today. */
+/** Daily budget of a key. */
 export interface KeyBudget {
-  /** `key_…`; keys that replace each other share it. */
+  /** `key_…`; a key and its replacements share one budget. */
   id: string;
-  /** What all of them together may take on one day of UTC, micro-USD. */
+  /** Limit per UTC day, micro-USD. */
   perDay: MicroUsd;
 }
 
-/** A call that wants to begin: claim and hold in one transaction. */
+/** A call to authorize: claim and hold in one transaction. */
 export interface CallAuthorization {
   accountId: string;
-  /** The key that calls. */
   keyId: string;
-  /** Binds a call that is paid from the balance; undefined: nothing is counted. */
+  /** Applies to calls paid from the balance; undefined: no daily limit. */
   budget: KeyBudget | undefined;
-  /** Fresh `run_…`; the run that is made, unless the call turns out to be a repeat. */
+  /** A new `run_…`, used unless the call is a repeat. */
   runId: string;
   tool: string;
-  /** 32 bytes, see domain/fingerprint.ts. */
+  /** 32 bytes, see domain/calls/fingerprint.ts. */
   fingerprint: Buffer;
   /** 0n for a free call. */
   price: MicroUsd;
-  /** The caller's key, if it sent one. A paid call without a key is claimed under its transaction signature. */
+  /** Idempotency key. Without one, a paid call is claimed under its transaction signature. */
   idempotencyKey: string | undefined;
-  /** The proof that the call brings: its payment is claimed for this call, so that it pays for one call only. */
+  /** Payment of the call, claimed so that it pays for one call only. */
   payment: CallPayment | undefined;
 }
 
-/** The payment of a call that came with a proof. */
+/** The payment of a call with a proof. */
 export interface CallPayment {
   txSignature: string;
   quoteId: string;
   stepId: string;
-  /** Credited and held in the same transaction; undefined when it was credited before (see {@link PriorOutcome}, `credited`). */
+  /**
+   * Credited and held in the same transaction; undefined when already credited ({@link PriorOutcome},
+   * `credited`).
+   */
   transfer: VerifiedTransfer | undefined;
 }
 
-/** How a call began. */
+/** Result of {@link Ledger.authorize}. */
 export type AuthorizeResult =
-  /** Run, claim and hold are durable: run the tool, then finish. */
+  /** Run, claim and hold are stored: run the tool, then capture or release. */
   | { kind: "started" }
-  /** The same call was charged (or, free, completed) before: this is its answer. */
+  /** The same call was charged (or completed, if free) before: this is its result. */
   | { kind: "replay"; result: JsonObject; receipt: Receipt | undefined }
-  /** The same call is running right now. */
+  /** The same call is still running. */
   | { kind: "in_progress" }
-  /** The idempotency key belongs to a call with another tool or other parameters. */
+  /** The idempotency key belongs to a call with another tool or other params. */
   | { kind: "mismatch" }
-  /** The transaction was used for another quote, for a call with another tool or other parameters, or by another account. Nothing was credited again. */
+  /** The transaction paid another call, quote or account. Nothing was credited. */
   | { kind: "payment_used" }
-  /** The quote was paid before by another transaction. This one was credited to the balance all the same. */
+  /** Another transaction paid the quote. This one was credited to the balance. */
   | { kind: "quote_paid" }
-  /** The transaction reached the treasury without an owner: the operator gives it to one. Nothing was credited for this call. */
+  /** The transfer has no account: the operator assigns it. Nothing was credited. */
   | { kind: "unassigned" }
-  /** The transaction did not stay on the chain, and its credit was taken back. Nothing was credited again. */
+  /** The transaction vanished from the chain and its credit was reversed. Nothing was credited. */
   | { kind: "reversed" }
   /** The balance does not cover the price. */
   | { kind: "insufficient"; balance: MicroUsd }
-  /** The price is more than what the key may still take from the balance today, where its limit has `spent` on it. Nothing was claimed. */
+  /**
+   * The price exceeds the rest of the key's daily budget, of which `spent` is used. Nothing was claimed.
+   */
   | { kind: "capped"; spent: MicroUsd };
 
-/** What is known of an earlier call with the same key or proof, before anything is looked up on the chain. */
+/** An earlier call with the same key or proof, found before any chain lookup. */
 export type PriorOutcome =
   | Extract<
       AuthorizeResult,
       { kind: "replay" | "in_progress" | "mismatch" | "payment_used" | "unassigned" | "reversed" }
     >
   /**
-   * The payment was credited for this very call, which then failed: run it again, there is nothing to verify. `idempotencyKey` is the
-   * key that it last came with: a proof that comes alone runs under it, so that both go on to stand for one call.
+   * The payment was credited for this call, which then failed: run it again without verifying the payment.
+   * `idempotencyKey` is the key of the last attempt: a proof sent alone runs under it, so that both stand
+   * for one call.
    */
   | { kind: "credited"; idempotencyKey: string | undefined }
   | undefined;
 
-/** Which earlier call. */
 export interface PriorQuery {
   accountId: string;
   fingerprint: Buffer;
@@ -103,27 +107,36 @@ export interface PriorQuery {
   quoteId: string;
 }
 
-/** How a run ended. */
+/** How a run ends. */
 export type RunEnd =
   | { runId: string; outcome: "completed"; receiptId: string; result: JsonObject }
   | { runId: string; outcome: "failed" | "cancelled"; error: RunError };
 
-/** What became of it: captured (with its receipt, for a paid run), released (nothing charged), or lost: another instance had released the run. */
+/**
+ * captured: with a receipt if paid; released: nothing charged; lost: another instance had already released
+ * the run.
+ */
 export type RunEndResult =
   | { kind: "captured"; receipt: Receipt | undefined }
   | { kind: "released" }
   | { kind: "lost" };
 
-/** The ledger: the one place where money moves (decisions: docs/decisions.md, Money). */
+/** The ledger: the only place where money moves. */
 export interface Ledger {
-  /** Finds the earlier call with that key or transaction signature. */
+  /** Finds an earlier call with the key or transaction signature. */
   findPrior(query: PriorQuery): Promise<PriorOutcome>;
-  /** Claims the key and the payment, credits the payment, holds the price, makes the run. All or nothing. */
+  /** Claims key and payment, credits the payment, holds the price and creates the run, atomically. */
   authorize(call: CallAuthorization): Promise<AuthorizeResult>;
-  /** Captures the hold with receipt and stored result, or releases it. Fenced: does nothing unless the run is active and this instance's. */
+  /**
+   * Captures the hold and stores receipt and result, or releases the hold. Does nothing unless the run is
+   * active and owned by this instance.
+   */
   finish(call: RunEnd): Promise<RunEndResult>;
-  /** Credits a deposit that begins no call (too little, too late). `credited` is false when it had been credited before. */
+  /**
+   * Credits a transfer that pays no call (too small, too late). `credited` is false if it was credited
+   * before.
+   */
   credit(accountId: string, deposit: VerifiedTransfer): Promise<{ credited: boolean; balance: MicroUsd }>;
-  /** Entries less open holds. */
+  /** Entries minus open holds. */
   balance(accountId: string): Promise<MicroUsd>;
 }

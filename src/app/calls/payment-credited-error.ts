@@ -1,6 +1,6 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 
-/** A call that failed after its payment was settled. The money is on the balance, and the same call with the same proof uses it. */
+/** The call failed after its payment was credited. The same call with the same proof uses the credit. */
 export class PaymentCreditedError extends ToolgateError {
   readonly txSignature: string;
 

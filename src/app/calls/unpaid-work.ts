@@ -2,26 +2,29 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import type { Metrics } from "../operations/metrics.ts";
 
-/** Calls of one account and tool in an hour that a server may work for without being charged. */
+/** Uncharged calls per account, tool and hour that an upstream server may work for. */
 export const UNPAID_PER_HOUR = 20;
 
-/** Charged calls that allow one more. */
+/** Number of charged calls that allow one more uncharged call. */
 export const CHARGED_PER_EXTRA = 20;
 
-/** Pairs of account and tool whose charged calls are counted. */
+/** Capacity of the counters, one per account and tool. */
 const MOST_COUNTED = 10_000;
 
-/** Counts over all instances. */
+/** Counters shared by all instances. */
 export interface UnpaidWorkStore {
-  /** Milliseconds for which the account's calls of the tool are refused, from memory; 0: they are not. */
+  /** How long the account's calls of the tool are still refused, ms, from memory; 0: they are allowed. */
   blockedMs(accountId: string, tool: string): number;
-  /** Counts one. Does not reject. @param charged calls of both that were charged since the last count */
+  /**
+   * Counts one failed call. Does not reject. @param charged charged calls of the account and tool since the
+   * last count
+   */
   add(accountId: string, tool: string, charged: number): Promise<void>;
 }
 
 /**
- * Limits work that is done and not charged: a call that fails after a server outside has worked for it costs the operator, and a caller may
- * be able to make its calls fail. What succeeds costs no statement.
+ * Limits uncharged work: a call that fails after an upstream server worked for it costs the operator, and
+ * callers may be able to make their calls fail. Successful calls cause no statement.
  */
 export class UnpaidWork {
   readonly #store: UnpaidWorkStore;
@@ -33,7 +36,7 @@ export class UnpaidWork {
     this.#metrics = metrics;
   }
 
-  /** @throws ToolgateError RATE_LIMITED for an account that has had too much of it */
+  /** @throws ToolgateError RATE_LIMITED when the account reached the limit for this tool */
   requireAllowance(accountId: string, tool: string): void {
     const heldMs = this.#store.blockedMs(accountId, tool);
     if (heldMs <= 0) return;
@@ -46,13 +49,13 @@ export class UnpaidWork {
     );
   }
 
-  /** A call was charged. */
+  /** Records a charged call. */
   charged(accountId: string, tool: string): void {
     const pair = `${accountId} ${tool}`;
     this.#charged.set(pair, (this.#charged.get(pair) ?? 0) + 1);
   }
 
-  /** A call failed after a server had worked for it. Does not reject. */
+  /** Records a call that failed after an upstream server worked for it. Does not reject. */
   async failed(accountId: string, tool: string): Promise<void> {
     this.#metrics.count("toolgate_unpaid_work_total", 1, { tool });
     const pair = `${accountId} ${tool}`;

@@ -10,11 +10,10 @@ import type { Deposits } from "./deposits.ts";
 import type { ReadSignedPayment, WalletPayments } from "./wallet-payments.ts";
 import type { Page } from "../../domain/core/page.ts";
 
-/** How many deposits of an account may wait that were begun within a day. */
+/** Limit of uncredited deposits that an account created within a day. */
 const MOST_WAITING = 100;
 const DAY_MS = 24 * 3_600_000;
 
-/** What deposits need. */
 export interface AccountDepositsDeps {
   readonly deposits: Deposits;
   readonly tracker: DepositTracker;
@@ -26,7 +25,7 @@ export interface AccountDepositsDeps {
   readonly random: Random;
 }
 
-/** What the people of an account do with deposits, and with payments that their wallets sign. */
+/** Use cases of deposits and wallet-signed payments for one account. */
 export class AccountDeposits {
   readonly #deps: AccountDepositsDeps;
 
@@ -34,12 +33,12 @@ export class AccountDeposits {
     this.#deps = deps;
   }
 
-  /** Begins a deposit. @throws ToolgateError INVALID_REQUEST when too many wait */
+  /** Creates a deposit. @throws ToolgateError INVALID_REQUEST when too many are waiting */
   async create(accountId: string, amount: MicroUsd): Promise<TrackedDeposit> {
     const { deposits, tracker, clock, random } = this.#deps;
     const now = clock.now();
     const depositId = newId("dep", { now: () => now }, random);
-    // Nobody has a key to it: it is there to be found.
+    // An address without a private key: it only makes the transfer searchable.
     const reference = formatAddress(random.bytes(32));
     const begun = await deposits.create(
       { depositId, accountId, amount, reference, createdAt: new Date(now) },
@@ -52,12 +51,15 @@ export class AccountDeposits {
     );
   }
 
-  /** After a look at the chain. @throws ToolgateError NOT_FOUND */
+  /** Polls the chain first. @throws ToolgateError NOT_FOUND */
   async get(accountId: string, depositId: string, signal: AbortSignal): Promise<TrackedDeposit> {
     return this.#deps.tracker.poll(await this.#own(accountId, depositId), signal);
   }
 
-  /** Newest first, as they were when they were last looked at. @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
+  /**
+   * Newest first, with the status of the last poll. @throws ToolgateError INVALID_REQUEST for an invalid
+   * cursor
+   */
   async list(query: {
     accountId: string;
     limit: number;
@@ -67,7 +69,10 @@ export class AccountDeposits {
     return { items: items.map((deposit) => this.#deps.tracker.lastKnown(deposit)), nextCursor };
   }
 
-  /** @throws ToolgateError NOT_FOUND; INVALID_REQUEST for one that was credited, or a wallet that cannot pay; UNAVAILABLE */
+  /**
+   * @throws ToolgateError NOT_FOUND; INVALID_REQUEST for a credited deposit or a wallet that cannot pay;
+   * UNAVAILABLE
+   */
   async buildDeposit(
     accountId: string,
     { depositId, payer }: { depositId: string; payer: string },
@@ -79,7 +84,10 @@ export class AccountDeposits {
     return payments.build({ payer, amount, reference, memo: depositMemo(depositId, memoPrefix) }, signal);
   }
 
-  /** @throws ToolgateError INVALID_REQUEST for a quote that is not the account's, or a wallet that cannot pay; QUOTE_EXPIRED; UNAVAILABLE */
+  /**
+   * @throws ToolgateError INVALID_REQUEST for a quote of another account or a wallet that cannot pay;
+   * QUOTE_EXPIRED; UNAVAILABLE
+   */
   async buildQuote(
     accountId: string,
     { quoteId, payer }: { quoteId: string; payer: string },
@@ -94,9 +102,9 @@ export class AccountDeposits {
   }
 
   /**
-   * Sends what a wallet has signed for this account.
-   * @param depositId which deposit it is to pay; undefined: the one, or the quote, that its memo names
-   * @returns its signature
+   * Sends a transaction signed by a wallet.
+   * @param depositId the deposit to pay; undefined: the deposit or quote named by the memo
+   * @returns the transaction signature
    * @throws ToolgateError INVALID_REQUEST, NOT_FOUND, QUOTE_EXPIRED, UNAVAILABLE
    */
   async send(

@@ -1,11 +1,13 @@
 import type { Candidate, TransactionEffect } from "../../domain/deposits/deposit.ts";
 
-/** What the network says of deposits. Everything throws ToolgateError UNAVAILABLE when it cannot be told. */
+/**
+ * Chain queries for deposits. All methods throw ToolgateError UNAVAILABLE when the network cannot answer.
+ */
 export interface DepositChain {
-  /** How a transaction stands; undefined: every endpoint answers and does not know it. */
+  /** Finds a transaction; undefined when every endpoint answers and none knows it. */
   find(txSignature: string, signal: AbortSignal): Promise<Candidate | undefined>;
-  /** The newest transactions that name an address, confirmed at least, newest first; a few at most. */
+  /** Returns a few of the newest confirmed transactions that name an address, newest first. */
   findByReference(reference: string, signal: AbortSignal): Promise<Candidate[]>;
-  /** What a transaction did, confirmed at least; undefined: no endpoint tells it yet. */
+  /** Returns the effect of a confirmed transaction; undefined while no endpoint has it. */
   effect(txSignature: string, signal: AbortSignal): Promise<TransactionEffect | undefined>;
 }

@@ -11,35 +11,33 @@ import type { Deposits } from "./deposits.ts";
 import { pollDeposit, type PollDeps } from "./poll-deposit.ts";
 import { unlessAborted } from "../../domain/core/unless-aborted.ts";
 
-/** Shortest time between two looks at the chain for one deposit, ms. */
+/** Minimum interval between two polls of one deposit, ms. */
 const PACE_MS = 1_000;
-/** Longest time for a look, ms: who waits for it hears the last known state after that. */
+/** Time limit of a poll, ms. After it, callers get the last known status. */
 const LOOK_MS = 4_000;
-/** How many deposits' last looks are remembered. */
+/** Capacity of the cache of poll results. */
 const REMEMBERED = 2_000;
 
-/** What looking needs. */
 export interface DepositTrackerDeps extends PollDeps {
   readonly deposits: Pick<Deposits, "find" | "recordTransaction">;
-  /** Books a finalized transaction as the treasury's watch will. @throws when that cannot be done now */
+  /** Records a finalized transaction as the treasury watch does. @throws when it cannot be recorded now */
   readonly record: (txSignature: string, signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
 }
 
-/** A deposit, and how it stands. */
 export interface TrackedDeposit {
   readonly deposit: Deposit;
   readonly status: DepositStatus;
 }
 
 interface Look {
-  /** When it began, ms. */
+  /** Start of the poll, ms. */
   readonly at: number;
-  /** Null: nothing was there; undefined: the network did not tell. */
+  /** Null: nothing found; undefined: the network did not answer. */
   readonly sighting: DepositMatch | null | undefined;
 }
 
-/** Tells how deposits stand, after a look at the chain. However many ask for one deposit, the network is asked once a second. */
+/** Polls the chain for the status of deposits, at most once a second for each deposit. */
 export class DepositTracker {
   readonly #deps: DepositTrackerDeps;
   readonly #last = new Lru<string, Look>(REMEMBERED);
@@ -49,32 +47,35 @@ export class DepositTracker {
     this.#deps = deps;
   }
 
-  /** How it stands as far as it was looked at here. */
+  /** Returns the status of the last poll on this instance. */
   lastKnown(deposit: Deposit): TrackedDeposit {
     return { deposit, status: depositStatus(deposit, this.#last.get(deposit.depositId)?.sighting) };
   }
 
-  /** How it stands by now; by the last look where the network does not tell. @throws the signal's reason when it aborts */
+  /**
+   * Returns the current status, or the last known one when the network does not answer.
+   * @throws the signal's reason when it aborts
+   */
   async poll(deposit: Deposit, signal: AbortSignal): Promise<TrackedDeposit> {
     const { depositId, accountId, credited } = deposit;
     if (credited > 0n || this.#isFresh(depositId)) return this.lastKnown(deposit);
     const looking =
       this.#looking.get(depositId) ?? this.#look(deposit).finally(() => this.#looking.delete(depositId));
     this.#looking.set(depositId, looking);
-    // Whoever asked may have gone.
+    // The caller may have left.
     looking.catch(() => {});
     await unlessAborted(looking, signal);
     return this.lastKnown((await this.#deps.deposits.find(accountId, depositId)) ?? deposit);
   }
 
-  /** A clock that was set back tells nothing of what was before. */
+  /** A clock that was set back makes no result fresh. */
   #isFresh(depositId: string): boolean {
     const last = this.#last.get(depositId);
     const age = this.#deps.clock.now() - (last?.at ?? Number.NEGATIVE_INFINITY);
     return !this.#looking.has(depositId) && age >= 0 && age < PACE_MS;
   }
 
-  /** Never fails for the network's sake. */
+  /** Never rejects because of the network. */
   async #look(deposit: Deposit): Promise<void> {
     const { depositId, txSignature } = deposit;
     const at = this.#deps.clock.now();
@@ -94,7 +95,7 @@ export class DepositTracker {
       await this.#record(sighting.txSignature, patience);
   }
 
-  /** What cannot be recorded now the watch records, and tells the operator what keeps it from it. */
+  /** Ignores failures: the treasury watch records the transaction and logs what prevents it. */
   async #record(txSignature: string, patience: AbortSignal): Promise<void> {
     await this.#deps.record(txSignature, patience).catch(() => {});
   }

@@ -10,17 +10,16 @@ import { Lru } from "../../domain/core/lru.ts";
 import { depositMemo } from "../../domain/payments/memo.ts";
 import type { DepositChain } from "./deposit-chain.ts";
 
-/** What a look needs. */
 export interface PollDeps {
   readonly chain: DepositChain;
   readonly memoPrefix: string;
   readonly effects: EffectCache;
 }
 
-/** What transactions did, by their signatures; it does not change. */
+/** Effects of transactions by signature. They do not change. */
 export type EffectCache = Lru<string, TransactionEffect>;
 
-/** How many transactions are remembered: each is some two hundred bytes. */
+/** Capacity of the cache; an entry has about 200 bytes. */
 const REMEMBERED = 2_000;
 
 export function newEffectCache(): EffectCache {
@@ -28,9 +27,9 @@ export function newEffectCache(): EffectCache {
 }
 
 /**
- * Looks for a deposit's transaction: the one that was seen before, and where that pays nothing those that name the reference.
- * @returns null: nothing is there
- * @throws ToolgateError UNAVAILABLE when the network cannot tell, the signal's reason when it aborts
+ * Finds a deposit's transaction: the known one or, unless that pays, those that name the reference.
+ * @returns null when there is none
+ * @throws ToolgateError UNAVAILABLE when the network cannot answer; the signal's reason when it aborts
  */
 export async function pollDeposit(
   deps: PollDeps,
@@ -56,14 +55,14 @@ async function readingOf(
   { txSignature, stage }: Candidate,
   signal: AbortSignal,
 ): Promise<TransactionEffect | undefined> {
-  // Nodes tell transactions once the cluster has voted for them.
+  // Nodes return a transaction only after the cluster voted for it.
   if (stage === "seen") return undefined;
   const known = effects.get(txSignature);
   if (known) return known;
   const reading = await chain.effect(txSignature, signal);
   if (!reading) return undefined;
   const { change, memo } = reading;
-  // On another fork a transaction can fail, or succeed.
+  // A failed transaction may still succeed on another fork.
   if (change > 0n || stage === "finalized") effects.set(txSignature, { change, memo });
   return reading;
 }

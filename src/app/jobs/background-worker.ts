@@ -5,21 +5,23 @@ import { JobRunner } from "./job-runner.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { Job } from "./job.ts";
 
-/** How long the lead lasts unless it is kept, ms. With a beat before and after it, a dead leader is replaced within 15 s. */
+/**
+ * Duration of the leader lease, ms. With one heartbeat before and after it, a dead leader is replaced
+ * within 15 s.
+ */
 const LEASE_MS = 9_000;
 
-/** How often the lead is taken or kept, ms. */
+/** Heartbeat interval, ms. */
 const BEAT_MS = 3_000;
 
-/** How long a shutdown waits for rounds that were cut off, and for the lead to be given up, ms. */
+/** How long a shutdown waits for aborted runs and for the release of the lease, ms. */
 const CLOSING_MS = 1_000;
 
-/** What the keeper works with. */
 export interface BackgroundWorkerOptions {
   readonly leadership: Pick<TreasuryLedger, "acquireLeadership" | "releaseLeadership">;
-  /** What one instance does at a time: the one that leads. */
+  /** Jobs of the leader only. */
   readonly leaderJobs: readonly Job[];
-  /** What every instance does. */
+  /** Jobs of every instance. */
   readonly instanceJobs: readonly Job[];
   readonly metrics: Metrics;
   readonly log: Log;
@@ -28,9 +30,9 @@ export interface BackgroundWorkerOptions {
 }
 
 /**
- * Keeps the treasury: runs on every instance, and has the one that leads do the work. The lead is a lease in the database: whoever
- * cannot keep it stops working before another can take it. Each work goes at its own pace; one that fails or hangs holds up neither
- * the others nor the lead.
+ * Runs the background jobs on every instance; the leader also runs the treasury jobs. Leadership is a lease
+ * in the database: an instance that cannot renew it stops its jobs before another can take over. A failing
+ * or hanging job delays neither the other jobs nor the heartbeat.
  */
 export class BackgroundWorker {
   readonly #options: BackgroundWorkerOptions;
@@ -54,14 +56,13 @@ export class BackgroundWorker {
     for (const work of names) options.metrics.count("toolgate_keeper_failures_total", 0, { work });
   }
 
-  /** Begins to take part. */
   start(): void {
     if (this.#loops.size > 0) return;
     this.#loop(() => this.#beat(), { afterMs: 0, everyMs: this.#beatMs }, this.#closing.signal);
     for (const work of this.#options.instanceJobs) this.#doWork(work, this.#closing.signal);
   }
 
-  /** Ends all work and gives the lead up. Resolves soon, whatever hangs. */
+  /** Stops all jobs and releases leadership. Resolves soon even if a job hangs. */
   async close(): Promise<void> {
     const started = this.#loops.size > 0;
     this.#closing.abort(new Error("the keeper is closing"));
@@ -77,9 +78,9 @@ export class BackgroundWorker {
     await this.#rounds.run(resign, new AbortController().signal);
   }
 
-  /** Takes or keeps the lead. When that fails, the last success counts for as long as its lease. */
+  /** Acquires or renews leadership. After a failure the last lease stays valid until it expires. */
   async #beat(): Promise<void> {
-    // Counted from before the asking, so that it ends here before it ends in the database.
+    // Starts before the query, so the local lease always expires first.
     const lapse = setTimeout(() => this.#endTerm(), this.#leaseMs).unref();
     const ask = {
       name: "lead" as const,
@@ -128,7 +129,7 @@ export class BackgroundWorker {
   }
 }
 
-/** @returns false when it was stopped */
+/** @returns false when stopped */
 async function pause(ms: number, stop: AbortSignal): Promise<boolean> {
   if (ms > 0) await delay(ms, undefined, { signal: stop, ref: false }).catch(() => {});
   return !stop.aborted;

@@ -3,9 +3,7 @@ import type { RelayClaims } from "../payments/relay-claims.ts";
 import type { RelayChain } from "../payments/relay-chain.ts";
 import type { Log } from "../../domain/core/log.ts";
 
-/** What the watch needs. */
 export interface FeePayerMonitorDeps {
-  /** Whose `feePayer` it is. */
   readonly relay: { readonly feePayer: string };
   readonly claims: Pick<RelayClaims, "spentToday">;
   readonly chain: Pick<RelayChain, "balance">;
@@ -15,7 +13,10 @@ export interface FeePayerMonitorDeps {
   readonly log: Log;
 }
 
-/** Tells what the relay has spent today and what is left to spend, and warns once when that becomes little. */
+/**
+ * Reports the relay's spending of today and the fee payer's balance, and warns once when the balance is
+ * low.
+ */
 export class FeePayerMonitor {
   readonly #deps: FeePayerMonitorDeps;
   #low = false;

@@ -5,16 +5,15 @@ import type { FinalityStatus, TreasuryChain, UnfinalizedPayment } from "../treas
 import type { TreasuryLedger } from "../treasury/treasury-ledger.ts";
 import type { Log } from "../../domain/core/log.ts";
 
-/** How old a payment is before it is looked at, ms: the watch finds most of them finalized by then or soon after. */
+/** Minimum age of a payment, ms: the treasury watch finds most payments finalized by then. */
 const MIN_AGE_MS = 5_000;
 
-/** Payments in one question to the chain, as many as getSignatureStatuses takes. */
+/** Payments per chain query: the limit of getSignatureStatuses. */
 const BATCH = 256;
 
-/** How many payments of a wrong amount are remembered as told. */
+/** Capacity of the memory of reported mismatches. */
 const TOLD = 10_000;
 
-/** What the work needs. */
 export interface FinalityDeps {
   readonly chain: Pick<TreasuryChain, "finalityStatuses">;
   readonly ledger: Pick<TreasuryLedger, "unfinalized" | "finalize" | "reverse" | "postpone">;
@@ -22,7 +21,7 @@ export interface FinalityDeps {
   readonly log: Log;
 }
 
-/** Follows payments that were credited before they were finalized, until they are, or until it is sure that they never will be. */
+/** Tracks payments that were credited before finality until they are finalized or certain to fail. */
 export class FinalityTracker {
   readonly #deps: FinalityDeps;
   readonly #told = new Lru<string, true>(TOLD);
@@ -31,7 +30,7 @@ export class FinalityTracker {
     this.#deps = deps;
   }
 
-  /** Looks at every payment once. */
+  /** Checks every payment once. */
   async run(signal: AbortSignal): Promise<void> {
     const { ledger, chain } = this.#deps;
     const seen = new Set<string>();
@@ -56,7 +55,7 @@ export class FinalityTracker {
     if (finalized.length > 0) {
       metrics.count("toolgate_payments_finalized_total", await ledger.finalize(finalized));
     }
-    // Before anything that may fail: what cannot be judged must not keep the rest from being looked at.
+    // Before anything that can fail: a payment without an outcome must not block the others.
     const waiting = signaturesOf(judged, ["pending", "different"]);
     if (waiting.length > 0) await ledger.postpone(waiting);
     for (const { payment, standing } of judged) {

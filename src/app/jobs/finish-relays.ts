@@ -1,22 +1,22 @@
 import type { GaslessRelay } from "../payments/relay.ts";
 import type { RelayClaims } from "../payments/relay-claims.ts";
 
-/** How long nobody has moved a claim before it is taken up, ms: whoever looks after it would have, or is gone. */
+/** Idle time of a claim before it is taken over, ms: the instance that submits it would have moved it. */
 const IDLE_MS = 3_000;
 
-/** Claims that one round takes up, and how many of them at once. */
+/** Claims per run, and how many concurrently. */
 const [MOST, AT_ONCE] = [256, 8];
 
-/** What the work needs. */
 export interface FinishRelaysDeps {
   readonly relay: Pick<GaslessRelay, "advance">;
   readonly claims: Pick<RelayClaims, "unfinished">;
 }
 
 /**
- * Takes relayed payments that nobody looks after one step further: their instance may be gone, or their caller does not come back. What
- * they paid is credited by the watch, or by the call when it is repeated. One that cannot be advanced keeps none of the others from it.
- * @throws when one could not be advanced, after all the rest were
+ * Advances relayed payments that no instance is submitting: the instance may be gone, or the caller did not
+ * return. The treasury watch credits the payment, or the repeated call does. A failure does not affect the
+ * other claims.
+ * @throws AggregateError after all claims were tried
  */
 export async function finishRelays({ relay, claims }: FinishRelaysDeps, signal: AbortSignal): Promise<void> {
   const unfinished = await claims.unfinished(IDLE_MS, MOST);

@@ -2,21 +2,19 @@ import type { Metrics } from "../operations/metrics.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { JobName } from "./job.ts";
 
-/** What rounds are run with. */
 export interface JobRunnerOptions {
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
-/** One round of some work. */
 export interface JobRun<Result> {
   readonly name: JobName;
-  /** Longest that it may take, ms. */
+  /** Time limit, ms. */
   readonly limitMs: number;
   run(signal: AbortSignal): Promise<Result>;
 }
 
-/** Runs rounds of work: none takes longer than it may, and a failure ends nothing. */
+/** Runs jobs with a time limit. A failure never stops the schedule. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #failing = new Set<JobName>();
@@ -27,9 +25,9 @@ export class JobRunner {
   }
 
   /**
-   * Runs one round, until it ends, takes too long or `stop` aborts. A failure is counted, and told to the log when it is the first
-   * of its kind of work; so is the first success after it.
-   * @returns what the round returned; undefined when it failed or was stopped
+   * Runs a job until it ends, times out or `stop` aborts. Counts failures, and logs the first failure and
+   * the first success after it.
+   * @returns the job's result; undefined when it failed or was stopped
    */
   async run<Result>(round: JobRun<Result>, stop: AbortSignal): Promise<Result | undefined> {
     const cut = new AbortController();
@@ -51,7 +49,7 @@ export class JobRunner {
     }
   }
 
-  /** Resolves when every round has settled, those that were given up included. */
+  /** Resolves when every run has settled, including those that timed out. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#unsettled);
   }

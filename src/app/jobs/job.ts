@@ -1,4 +1,4 @@
-/** The kinds of work, as the label `work` of toolgate_keeper_failures_total names them. */
+/** Values of the label `work` of toolgate_keeper_failures_total. */
 export type JobName =
   | "lead"
   | "watch"
@@ -10,20 +10,17 @@ export type JobName =
   | "relay"
   | "fee_payer";
 
-/** Work that comes round and round. */
+/** A recurring job. */
 export interface Job {
   readonly name: JobName;
-  /** Pause before the first round, ms. */
+  /** Delay before the first run, ms. */
   readonly afterMs: number;
-  /** Pause between two rounds, ms. */
+  /** Interval between runs, ms. */
   readonly everyMs: number;
-  /** Longest that a round may take, ms: one that hangs is given up and begun anew. */
+  /** Time limit of a run, ms. */
   readonly limitMs: number;
-  /**
-   * One round. It may be cut off anywhere, and another instance may be at the same work: whatever it does holds when it is done
-   * twice or half.
-   */
+  /** Runs once. Must be safe to abort anywhere and to run twice or concurrently on another instance. */
   run(signal: AbortSignal): Promise<unknown>;
-  /** Takes back what this instance tells as long as it does the work. */
+  /** Resets what this instance reports only as leader. */
   onLeadershipLost?(): void;
 }

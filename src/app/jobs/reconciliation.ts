@@ -5,18 +5,17 @@ import { newSettledTransactions } from "./record-history.ts";
 import { rescanHistory, type RescanDeps } from "./rescan-history.ts";
 import { watchTreasury } from "./watch-treasury.ts";
 
-/** In how many rounds one after the other a difference is seen before it is told: a node may lag behind another. */
+/** Consecutive runs with a difference before it is reported: nodes may lag behind each other. */
 const IN_A_ROW = 3;
 
-/** Shortest time between two readings of the whole history, ms. */
+/** Minimum interval between two reads of the whole history, ms. */
 const WHOLE_HISTORY_MS = 3_600_000;
 
-/** What reconciling needs. */
 export interface ReconcileDeps extends RescanDeps {
   readonly chain: RescanDeps["chain"] & Pick<TreasuryChain, "balance">;
 }
 
-/** Compares what the treasury holds on the chain with what the books say it must hold. */
+/** Compares the treasury's balance on the chain with the ledger. */
 export class Reconciliation {
   readonly #deps: ReconcileDeps;
   #seen = 0;
@@ -29,8 +28,9 @@ export class Reconciliation {
   }
 
   /**
-   * Compares once. A difference that stays is told, and all history is read again from another node, once an hour at most.
-   * @returns chain less books, micro-USD; undefined when money moved meanwhile, so that nothing can be said
+   * Compares once. Reports a persistent difference and reads the whole history again from another node, at
+   * most once an hour.
+   * @returns chain minus ledger, micro-USD; undefined when money moved in the meantime
    */
   async run(signal: AbortSignal): Promise<MicroUsd | undefined> {
     const difference = await this.#difference(signal);
@@ -67,7 +67,7 @@ export class Reconciliation {
     if (now - this.#readWholeAt < WHOLE_HISTORY_MS) return;
     this.#readWholeAt = now;
     this.#turn += 1;
-    // Believes nothing that was settled before.
+    // Ignores the cache, so that everything is checked again.
     await rescanHistory(
       { ...this.#deps, settled: newSettledTransactions() },
       { firstEndpoint: this.#turn },

@@ -9,46 +9,44 @@ import type { AttributedMovement, RecordResult, TreasuryLedger } from "../treasu
 import { reportRecorded } from "./report-recorded.ts";
 import type { Log } from "../../domain/core/log.ts";
 
-/** Transactions that are fetched at once. */
+/** Transactions fetched concurrently. */
 const AT_ONCE = 8;
 
-/** Signatures that one question to the books names at most. */
+/** Signatures per database query. */
 const BATCH = 1_000;
 
-/** How many signatures are remembered as settled. */
+/** Capacity of the cache of settled signatures. */
 const REMEMBERED = 50_000;
 
-/** What recording needs. */
 export interface RecordDeps {
   readonly chain: Pick<TreasuryChain, "tokenAccount" | "movement">;
   readonly ledger: Pick<TreasuryLedger, "unrecorded" | "record">;
   readonly quotes: Pick<Quotes, "open">;
   readonly deposits: DepositAccounts;
   readonly memoPrefix: string;
-  /** Transactions that need no second look: recorded, or without effect on the treasury. */
+  /** Transactions that need no further check: recorded, or without effect on the treasury. */
   readonly settled: SettledTransactions;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
-/** A bounded memory of signatures, so that transactions that merely name the treasury are fetched once and not at every look. */
+/** A bounded set of signatures, so that transactions which merely name the treasury are fetched once. */
 export type SettledTransactions = Lru<string, true>;
 
 export function newSettledTransactions(): SettledTransactions {
   return new Lru(REMEMBERED);
 }
 
-/** A movement that was not recorded before, and what recording it came to. */
 export interface NewRecord {
   readonly entry: HistoryEntry;
   readonly recorded: RecordResult;
 }
 
 /**
- * Records what these transactions, oldest first, did to the treasury. Doing it twice, or twice at once, is the same as once. What
- * cannot be read or recorded now keeps none of the others from it.
- * @returns what was new
- * @throws when something could not be recorded, after all the rest was
+ * Records what these transactions, oldest first, did to the treasury. Idempotent. One failure does not
+ * block the others.
+ * @returns the new records
+ * @throws AggregateError after all other transactions were recorded
  */
 export async function recordHistory(
   deps: RecordDeps,
@@ -81,7 +79,7 @@ export async function recordHistory(
 }
 
 /**
- * Records one finalized transaction that someone waits for, as the watch will when it comes to it.
+ * Records one finalized transaction at once, as the treasury watch would later.
  * @throws when it cannot be recorded now
  */
 export async function recordTransaction(
@@ -119,7 +117,7 @@ async function missingOf(
   return missing;
 }
 
-/** A payment that was proved is known already: nothing needs to be fetched. */
+/** A payment with a verified proof is already known and is not fetched again. */
 async function movementOf(
   deps: RecordDeps,
   { entry, credited }: Missing,
@@ -134,7 +132,7 @@ async function movementOf(
   return { ...movement, attribution: await ownerOf(deps, movement) };
 }
 
-/** Whose quote or deposit the memo names, expired or not: money that names what is ours is its account's, also a blocked one's. */
+/** Finds the account of the quote or deposit in the memo. Expired quotes and blocked accounts count too. */
 async function ownerOf(
   { quotes, deposits, memoPrefix }: RecordDeps,
   { memo }: Movement,

@@ -10,10 +10,9 @@ import type { Job } from "./job.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Paces, ms, where the watch does not go slower. */
+/** Minimum intervals, ms. */
 const [FINISH_MS, FEE_PAYER_MS] = [2_500, 30_000];
 
-/** What the relay's keeping needs. */
 export interface RelayJobsOptions {
   readonly relay: Pick<GaslessRelay, "advance" | "feePayer">;
   readonly claims: Pick<RelayClaims, "unfinished" | "spentToday">;
@@ -22,16 +21,16 @@ export interface RelayJobsOptions {
   readonly lowLamports: bigint;
   readonly metrics: Metrics;
   readonly log: Log;
-  /** WATCH_INTERVAL_MS: nothing of it goes faster. */
+  /** WATCH_INTERVAL_MS: lower bound of all intervals. */
   readonly watchIntervalMs: number;
 }
 
-/** What is needed where gasless is off. */
+/** Options while the relay is disabled. */
 export interface DisabledRelayOptions extends Pick<RelayJobsOptions, "watchIntervalMs"> {
   readonly claims: SubmissionDeps["claims"] & FinishRelaysDeps["claims"];
 }
 
-/** All that is done for the gasless relay beside the calls, and how often. */
+/** Background jobs of the gasless relay. */
 export function relayJobs(options: RelayJobsOptions): { works: Job[]; everywhere: Job[] } {
   const watch = new FeePayerMonitor(options);
   const feePayer: Job = {
@@ -44,7 +43,7 @@ export function relayJobs(options: RelayJobsOptions): { works: Job[]; everywhere
   return { works: [finishWork(options)], everywhere: [feePayer] };
 }
 
-/** What is left to do where gasless was switched off: what was signed until then is still sent, and comes to its end. */
+/** Job while the relay is disabled: finishes transactions that were signed before. */
 export function disabledRelayJob(options: SubmissionDeps & DisabledRelayOptions): Job {
   const passage = new TransactionSubmission(options);
   const advance = async (claim: RelayClaim, signal: AbortSignal) =>

@@ -3,7 +3,7 @@ import type { Metrics } from "../operations/metrics.ts";
 import type { AttributedMovement, RecordResult } from "../treasury/treasury-ledger.ts";
 import type { Log } from "../../domain/core/log.ts";
 
-/** Counts what was recorded, and tells the log what an operator may want to know or has to look at. */
+/** Updates metrics and logs what an operator should know. */
 export function reportRecorded(
   { metrics, log }: { metrics: Metrics; log: Log },
   movement: AttributedMovement,

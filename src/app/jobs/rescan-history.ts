@@ -3,25 +3,23 @@ import type { HistoryQuery, TreasuryChain } from "../treasury/treasury-chain.ts"
 import { recordHistory, type NewRecord } from "./record-history.ts";
 import { watchStartTime, type WatchDeps } from "./watch-treasury.ts";
 
-/** How far one node may be behind another, ms. */
+/** Maximum lag between two nodes, ms. */
 const LAG_MS = 30_000;
 
-/** What a rescan needs. */
 export interface RescanDeps extends WatchDeps {
   readonly chain: WatchDeps["chain"] & Pick<TreasuryChain, "endpoints">;
   readonly clock: Clock;
 }
 
-/** Which history is read again. */
 export interface RescanRange extends Pick<HistoryQuery, "firstEndpoint"> {
-  /** How far back, ms; all of it when left out. */
+  /** How far back, ms; undefined: everything. */
   readonly windowMs?: number;
 }
 
 /**
- * Reads history again that was read before, from another node: nodes have been seen to leave entries out without a word. Records
- * what is missing. Tells the log when the watch had passed it by, or should have seen it long ago.
- * @returns what was new
+ * Reads known history again from another node, since nodes sometimes omit entries silently. Records what is
+ * missing and logs it when the watch should have seen it.
+ * @returns the new records
  */
 export async function rescanHistory(
   deps: RescanDeps,

@@ -3,7 +3,6 @@ import type { Audit } from "../operations/audit.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import type { Log } from "../../domain/core/log.ts";
 
-/** What a round needs. */
 export interface AuditDeps {
   readonly audit: Audit;
   readonly clock: Clock;
@@ -11,7 +10,7 @@ export interface AuditDeps {
   readonly log: Log;
 }
 
-/** Audits the ledger once, and tells the log of every invariant that does not hold. */
+/** Audits the ledger once and logs every violated invariant. */
 export async function runAudit(
   { audit, clock, metrics, log }: AuditDeps,
   signal: AbortSignal,

@@ -17,7 +17,6 @@ import type { Job } from "./job.ts";
 
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
-/** What the works need. */
 export interface TreasuryJobsOptions {
   readonly chain: TreasuryChain;
   readonly ledger: TreasuryLedger;
@@ -28,13 +27,16 @@ export interface TreasuryJobsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
-  /** WATCH_INTERVAL_MS: the pause between two looks at the treasury; the paces of all works but the audit follow it. */
+  /**
+   * WATCH_INTERVAL_MS: interval of the treasury watch. All other intervals except the audit's derive from
+   * it.
+   */
   readonly watchIntervalMs: number;
-  /** AUDIT_INTERVAL_SECONDS; 0: no audit. */
+  /** AUDIT_INTERVAL_SECONDS; 0 disables the audit. */
   readonly auditIntervalSeconds: number;
 }
 
-/** All that is done for the treasury, and how often. */
+/** Treasury jobs with their schedules. */
 export function treasuryJobs(options: TreasuryJobsOptions): { works: Job[]; everywhere: Job[] } {
   const audit = options.auditIntervalSeconds > 0 ? [auditWork(options)] : [];
   return {
@@ -67,7 +69,7 @@ function historyWorks(
       name: "rescan",
       ...rescan,
       limitMs: 10 * MINUTE_MS,
-      // Each time another node, but not the one that the watch asks first, unless there is no other.
+      // Another node each time, except the watch's first choice unless it is the only one.
       run: (signal) =>
         rescanHistory(
           deps,
@@ -95,7 +97,7 @@ function auditWork(deps: TreasuryJobsOptions): Job {
   const everyMs = deps.auditIntervalSeconds * 1_000;
   return {
     name: "audit",
-    // Soon after the lead is taken, so that instances which never live for an interval audit too.
+    // Soon after becoming leader, so that short-lived instances audit too.
     afterMs: Math.min(MINUTE_MS, everyMs),
     everyMs,
     limitMs: 24 * HOUR_MS,
@@ -114,7 +116,7 @@ function figuresWork(deps: TreasuryJobsOptions): Job {
   };
 }
 
-/** After so many looks, but not later than `mostMs` while looks come more often than that. */
+/** Every `looks` watch intervals, at most `mostMs` unless the watch itself is slower. */
 function every(watchIntervalMs: number, looks: number, mostMs: number): Pick<Job, "afterMs" | "everyMs"> {
   const everyMs = Math.max(watchIntervalMs, Math.min(looks * watchIntervalMs, mostMs));
   return { afterMs: everyMs, everyMs };

@@ -3,13 +3,12 @@ import type { HistoryEntry, TreasuryChain } from "../treasury/treasury-chain.ts"
 import type { TreasuryLedger, WatchState } from "../treasury/treasury-ledger.ts";
 import { recordHistory, type NewRecord, type RecordDeps } from "./record-history.ts";
 
-/** How much earlier than the installation's first minute a payment may be stamped, ms: the cluster's clock drifts. */
+/** Tolerance before the installation time, ms: the cluster's clock drifts. */
 const DRIFT_MS = 300_000;
 
-/** After so many entries the watch moves on: what it has done of a backlog that is too long for one round is not done again. */
+/** Entries after which the watch advances, so that a long backlog is not read again after a failure. */
 const PART = 1_000;
 
-/** What the watch needs. */
 export interface WatchDeps extends RecordDeps {
   readonly chain: Pick<TreasuryChain, "tokenAccount" | "movement" | "history">;
   readonly ledger: Pick<
@@ -19,15 +18,15 @@ export interface WatchDeps extends RecordDeps {
 }
 
 /**
- * One look at the treasury's finalized history: everything since the last look is recorded, then the watch moves on. What fails or
- * dies in between is done again by the next look, here or elsewhere.
- * @returns what was new
+ * Records the treasury's finalized history since the last run, then advances the watch. A failed run is
+ * repeated by the next one, on any instance.
+ * @returns the new records
  */
 export async function watchTreasury(deps: WatchDeps, signal: AbortSignal): Promise<NewRecord[]> {
   const { ledger, chain } = deps;
   const fromTime = await watchStartTime(ledger);
   const { slot } = (await ledger.watch(chain.tokenAccount)) ?? (await begin(deps, fromTime, signal));
-  // From the last look's slot on, and not after it: a node may have told a slot in part.
+  // Includes the slot of the last run: a node may have returned that slot in part.
   const { entries } = await chain.history({ fromSlot: slot, fromTime, firstEndpoint: 0, signal });
   const records = await recordParts(deps, entries, signal);
   signal.throwIfAborted();
@@ -35,7 +34,7 @@ export async function watchTreasury(deps: WatchDeps, signal: AbortSignal): Promi
   return records;
 }
 
-/** Records one part after the other, and moves the watch on after each but the last, until something could not be recorded. */
+/** Records in parts and advances the watch after each but the last, until a part fails. */
 async function recordParts(
   deps: WatchDeps,
   entries: readonly HistoryEntry[],
@@ -61,7 +60,7 @@ async function recordParts(
     : new AggregateError(failures, `${failures.length} parts of the history could not be recorded`);
 }
 
-/** From when on the treasury's history is ours: no quote is older, whatever reached the treasury before is the operator's. */
+/** Start of the watched history: no quote is older, and earlier transfers are the operator's. */
 export async function watchStartTime(books: Pick<TreasuryLedger, "installedAt">): Promise<Date> {
   return new Date((await books.installedAt()).getTime() - DRIFT_MS);
 }
@@ -81,7 +80,7 @@ async function begin(
   return opening;
 }
 
-/** What the account held before the first entry known: nothing where that opened it, but a node may keep no older ones. */
+/** Balance before the first known entry. Not zero if a node has pruned older entries. */
 async function heldBefore(
   chain: WatchDeps["chain"],
   first: HistoryEntry | undefined,

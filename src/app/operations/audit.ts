@@ -1,30 +1,30 @@
 import type { Clock } from "../../domain/core/clock.ts";
 
-/** What one check of the audit found. */
+/** Result of one audit check. */
 export interface AuditFinding {
   name: string;
-  /** What should hold, in words. */
+  /** The invariant in words. */
   description: string;
-  /** How many things were looked at. */
+  /** Number of records checked. */
   checked: bigint;
-  /** How many of them were wrong. */
+  /** Number of records that violate it. */
   violations: bigint;
 }
 
 /**
- * Checks every invariant of the ledger against the whole database, without locking anything; a million transfers take seconds.
- * @throws the signal's reason, when it aborts; nothing goes on in the database then
+ * Checks every ledger invariant against the whole database without locks. A million transfers take seconds.
+ * @throws the signal's reason when it aborts, after the query was cancelled
  */
 export type Audit = (signal?: AbortSignal) => Promise<AuditFinding[]>;
 
-/** An audit, and what it found last, whoever asked for it. */
+/** An audit with its last result. */
 export interface CachedAudit {
   readonly audit: Audit;
-  /** Undefined until one has ended. */
+  /** Undefined before the first audit ends. */
   readonly last: () => LastAudit | undefined;
 }
 
-/** Remembers what an audit finds. */
+/** Caches the result of an audit. */
 export function cachedAudit(audit: Audit, clock: Clock): CachedAudit {
   let found: LastAudit | undefined;
   return {
@@ -37,9 +37,8 @@ export function cachedAudit(audit: Audit, clock: Clock): CachedAudit {
   };
 }
 
-/** What an audit found. */
 export interface LastAudit {
-  /** When it ended. */
+  /** End of the audit. */
   at: Date;
   findings: readonly AuditFinding[];
 }

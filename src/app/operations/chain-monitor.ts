@@ -1,29 +1,27 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
 
-/** How an endpoint of the chain is. */
 export interface EndpointStatus {
-  /** Host and port: the rest of its address may be a secret. */
+  /** Host and port only: the rest of the URL may contain a secret. */
   host: string;
-  /** Confirmed; undefined when it did not answer. */
+  /** Confirmed slot; undefined when the endpoint did not answer. */
   slot: bigint | undefined;
-  /** How long it took to answer, ms; undefined when it did not. */
+  /** Response time, ms; undefined when the endpoint did not answer. */
   latencyMs: number | undefined;
-  /** Why it did not answer, in words of this program alone; undefined when it did. */
+  /** Failure without text from the endpoint; undefined when it answered. */
   problem: string | undefined;
 }
 
-/** How the chain is. */
 export interface ChainStatus {
-  /** In the operator's order. */
+  /** In configuration order. */
   endpoints: EndpointStatus[];
-  /** What the treasury's token account holds, finalized, micro-USD; undefined when no endpoint tells. */
+  /** Finalized balance of the treasury, micro-USD; undefined when no endpoint answers. */
   held: MicroUsd | undefined;
-  /** What the fee payer holds, lamports; undefined when no endpoint tells, or none was asked for. */
+  /** Balance of the fee payer, lamports; undefined when no endpoint answers or no fee payer is set. */
   lamports: bigint | undefined;
 }
 
-/** Looks at every endpoint of the chain at once. */
+/** Checks all endpoints concurrently. */
 export interface ChainMonitor {
-  /** Never takes longer than seconds, and never fails: what cannot be told is a problem of its endpoint. */
+  /** Takes seconds at most and never rejects: failures are reported per endpoint. */
   check(feePayer: string | undefined): Promise<ChainStatus>;
 }

@@ -1,7 +1,7 @@
 import { formatUsdc, type MicroUsd } from "../../domain/core/money.ts";
 import type { Quotes } from "../../domain/payments/quote.ts";
 
-/** Why a payment did not buy what it was for, as far as it is known: a sentence for the operator. */
+/** Explains to the operator why a payment bought no call. */
 export function failureReason(payment: FailedPayment, quotes: Pick<Quotes, "open">): string {
   switch (payment.kind) {
     case "relay":
@@ -28,23 +28,22 @@ function unusedReason(
   return "nobody has brought its proof in time";
 }
 
-/** What became of a payment that did not buy what it was for. */
 export type FailedPaymentKind = "reversed" | "unused" | "relay";
 
-/** A payment that did not buy what it was for, as it is recorded. */
+/** A payment that bought no call. */
 export interface FailedPayment {
   txSignature: string;
   kind: FailedPaymentKind;
-  /** Undefined where it was nobody's. */
+  /** Undefined when it belongs to no account. */
   accountId: string | undefined;
   quoteId: string | undefined;
-  /** What the treasury gained, micro-USD; undefined where it gained nothing. */
+  /** Gain of the treasury, micro-USD; undefined when there was none. */
   amount: MicroUsd | undefined;
-  /** When the chain made its block; undefined where it made none. */
+  /** Undefined when it is in no block. */
   blockTime: Date | undefined;
-  /** Whether another payment bought the call of its quote. */
+  /** Whether another payment paid the quote. */
   quotePaid: boolean;
-  /** Why the relay gave it up; undefined for others. */
+  /** Failure of the relay; undefined for other kinds. */
   relayReason: string | undefined;
   at: Date;
 }

@@ -1,4 +1,4 @@
-/** What is measured. Names and units as Prometheus has them (https://prometheus.io/docs/practices/naming/). */
+/** All metrics, named as Prometheus recommends (https://prometheus.io/docs/practices/naming/). */
 export const METRICS = {
   toolgate_payments_credited_total: {
     type: "counter",
@@ -127,9 +127,9 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** Where figures go. Labels are those of the metric's entry in {@link METRICS}. */
+/** Metrics sink. Labels are those declared in {@link METRICS}. */
 export interface Metrics {
-  /** Adds to a counter. */
+  /** Increments a counter. */
   count(name: MetricName, by?: number, labels?: Readonly<Record<string, string>>): void;
   /** Sets a gauge. */
   set(name: MetricName, value: number, labels?: Readonly<Record<string, string>>): void;

@@ -2,25 +2,24 @@ import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Page } from "../../domain/core/page.ts";
 import type { FailedPayment } from "./failed-payments.ts";
 
-/** One minute of calls, of all instances. */
+/** Calls of all instances within one minute. */
 export interface CallMinute {
-  /** Its first moment. */
   start: Date;
   completed: number;
   /** Failed or cancelled. */
   failed: number;
-  /** What was charged in it, micro-USD. */
+  /** Micro-USD. */
   charged: MicroUsd;
 }
 
-/** What the database tells the operator of the service. */
+/** Database queries of the operations service. */
 export interface OperationsQueries {
-  /** Calls that run right now, and what accounts could spend or get back: the sum of their balances and open holds, micro-USD. */
+  /** Active runs, and liabilities: the sum of balances and open holds, micro-USD. */
   figures(): Promise<{ activeRuns: number; liabilities: MicroUsd }>;
   /** The last 60 minutes, oldest first. */
   minutes(): Promise<CallMinute[]>;
-  /** What was charged in all, less refunds, micro-USD; undefined while more is uncounted than can be in one go. */
+  /** Total charges minus refunds, micro-USD; undefined while the backlog is too large for one query. */
   revenue(): Promise<MicroUsd | undefined>;
-  /** Newest first. @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
+  /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
   failedPayments(query: { limit: number; cursor: string | undefined }): Promise<Page<FailedPayment>>;
 }

@@ -11,40 +11,38 @@ import type { RelayClaims } from "../payments/relay-claims.ts";
 import { TreasuryCheck } from "../treasury/treasury-check.ts";
 import type { TreasuryLedger, WatchState } from "../treasury/treasury-ledger.ts";
 
-/** What the operator's look at the service is made of. */
 export interface OperationsDeps {
   readonly chain: ChainMonitor;
   readonly queries: OperationsQueries;
   readonly treasuryLedger: Pick<TreasuryLedger, "watch" | "suspended">;
   readonly treasury: { readonly owner: string; readonly tokenAccount: string };
-  /** Undefined while gasless is off. */
+  /** Undefined when the relay is off. */
   readonly feePayer: FeePayerRules | undefined;
   readonly relays: Pick<RelayClaims, "spentToday">;
   readonly actions: Pick<OperatorActionLog, "list">;
   readonly lastAudit: () => LastAudit | undefined;
   readonly quotes: Pick<Quotes, "open">;
   readonly clock: Clock;
-  /** WATCH_INTERVAL_MS: how often the treasury is looked at. */
+  /** WATCH_INTERVAL_MS. */
   readonly watchIntervalMs: number;
 }
 
-/** The relay's fee payer, and what it may do. */
+/** The relay's fee payer and its limits. */
 export interface FeePayerRules {
   readonly address: string;
-  /** GASLESS_LOW_LAMPORTS: below this it is low. */
+  /** GASLESS_LOW_LAMPORTS: warning threshold. */
   readonly lowLamports: bigint;
   /** GASLESS_DAILY_LAMPORTS */
   readonly dailyLamports: bigint;
 }
 
-/** How the service is. */
 export interface ServiceStatus {
   treasury: {
     owner: string;
     tokenAccount: string;
     held: MicroUsd | undefined;
     watch: WatchState | undefined;
-    /** Undefined when nothing is wrong. */
+    /** Undefined when everything is right. */
     problem: string | undefined;
   };
   feePayer: (FeePayerRules & { lamports: bigint | undefined; spentToday: bigint }) | undefined;
@@ -57,16 +55,18 @@ export interface ServiceStatus {
   audit: LastAudit | undefined;
 }
 
-/** A failed payment, and why it failed. */
 export type ExplainedFailure = FailedPayment & { reason: string };
 
-/** How long a status is told again, ms: pages ask for it all the time, and several of them. */
+/** How long a status is cached, ms: several pages poll it. */
 const FRESH_MS = 2_000;
 
-/** What is counted from many rows is counted again after so many times as long as it took: it never takes more of the database. */
+/**
+ * Cache time of expensive queries as a multiple of their duration, which bounds their share of the
+ * database.
+ */
 const REST = 20;
 
-/** The operator's look at the running service. */
+/** Status and history of the service for operators. */
 export class Operations {
   readonly #deps: OperationsDeps;
   readonly #problem: TreasuryCheck;
@@ -85,12 +85,14 @@ export class Operations {
     this.#figures = shared(clock, REST, () => queries.figures());
   }
 
-  /** How the service is, at most two seconds ago. What the chain cannot tell is a problem of it, and no failure. */
+  /** Returns the status, at most two seconds old. Chain outages are reported in it. */
   status(): Promise<ServiceStatus> {
     return this.#status();
   }
 
-  /** Payments that did not buy what they were for, newest first. @throws ToolgateError INVALID_REQUEST for a foreign cursor */
+  /**
+   * Payments that bought no call, newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor
+   */
   async failedPayments(query: {
     limit: number;
     cursor: string | undefined;
@@ -102,14 +104,14 @@ export class Operations {
     };
   }
 
-  /** What operators did, newest first. @throws ToolgateError INVALID_REQUEST for a foreign cursor */
+  /** Operator actions, newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
   actions(query: { limit: number; cursor: string | undefined }): Promise<Page<OperatorAction>> {
     return this.#deps.actions.list(query);
   }
 
   async #look(): Promise<ServiceStatus> {
     const { chain, treasuryLedger, treasury, feePayer, relays, lastAudit } = this.#deps;
-    // The chain before the books: what the books say was looked at later than what the chain says.
+    // Starts the chain query first: the ledger must be read after the chain.
     const looking = chain.check(feePayer?.address);
     const [look, figures, minutes, revenue, suspense, spentToday] = await Promise.all([
       looking,
@@ -133,7 +135,10 @@ export class Operations {
   }
 }
 
-/** Tells the same to all who ask at once, and for a while after: two seconds, or `rest` times as long as it took. A failure is told to those alone. */
+/**
+ * Shares one query among concurrent callers and caches its result for two seconds or `rest` times its
+ * duration. Failures are not cached.
+ */
 function shared<Told>(clock: Clock, rest: number, ask: () => Promise<Told>): () => Promise<Told> {
   let asked: Promise<Told> | undefined;
   let told: { what: Told; at: number; forMs: number } | undefined;
@@ -145,7 +150,7 @@ function shared<Told>(clock: Clock, rest: number, ask: () => Promise<Told>): () 
     return what;
   };
   return async () => {
-    // A clock that was set back makes nothing fresh for longer.
+    // A clock that was set back keeps nothing fresh for longer.
     if (told && Math.abs(clock.now() - told.at) < told.forMs) return told.what;
     asked ??= askNow().finally(() => (asked = undefined));
     return asked;

@@ -2,16 +2,15 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Page } from "../../domain/core/page.ts";
 
-/** What acting needs. */
 export interface RecordedActionDeps {
   readonly actions: Pick<OperatorActionLog, "record" | "recordFailure">;
   readonly log: { error(details: object, message: string): void };
 }
 
 /**
- * Does what an operator asks for once it is written down: what cannot be written is not done. A failure is written too, so that what
- * stands alone was done, or was cut off in the middle.
- * @throws ToolgateError UNAVAILABLE when it cannot be written; whatever `work` throws
+ * Records an operator's action, then runs it; what cannot be recorded is not run. Failures are recorded
+ * too, so an action without a failure succeeded or was interrupted.
+ * @throws ToolgateError UNAVAILABLE when it cannot be recorded; whatever `work` throws
  */
 export async function recordedAction<Result>(
   { actions, log }: RecordedActionDeps,
@@ -32,12 +31,11 @@ export async function recordedAction<Result>(
   }
 }
 
-/** What callers are told: the rest is the program's own, and in its log. */
+/** The message returned to the caller. Internal errors are only logged. */
 function failureOf(error: unknown): string {
   return error instanceof ToolgateError ? `${error.code}: ${error.message}` : "INTERNAL";
 }
 
-/** What operators do, as their log names it. */
 export type ActionName =
   | "account.create"
   | "account.adjust"
@@ -51,27 +49,26 @@ export type ActionName =
   | "suspense.assign"
   | "receipt.refund";
 
-/** Who acts, and with what. */
+/** The operator. */
 export interface Actor {
-  /** The operator's account; undefined at the command line. */
+  /** Undefined on the command line. */
   accountId: string | undefined;
-  /** A session, `ses_…`, a key, `key_…`, or `cli:` and the name of the machine's user. */
+  /** `ses_…`, `key_…`, or `cli:` and the system user. */
   name: string;
 }
 
-/** What is about to be done. */
 export interface NewAction {
   actor: Actor;
   name: ActionName;
-  /** What it is done to, e.g. an account's identifier. */
+  /** What it applies to, such as an account id. */
   target: string;
-  /** With what. Secrets are none of it. */
+  /** Parameters without secrets. */
   details: JsonObject;
-  /** What makes it the same when it is done to the same target again, e.g. an idempotency key; undefined where each time counts. */
+  /** Idempotency key. Undefined for actions that may repeat. */
   idempotencyKey: string | undefined;
 }
 
-/** What was done. */
+/** A recorded action. */
 export interface OperatorAction extends Omit<NewAction, "name" | "details" | "idempotencyKey"> {
   /** `act_…` */
   actionId: string;
@@ -79,18 +76,21 @@ export interface OperatorAction extends Omit<NewAction, "name" | "details" | "id
   name: string;
   /** JSON. */
   details: string;
-  /** Why it failed; undefined when it did not. */
+  /** Undefined on success. */
   failure: string | undefined;
-  /** `act_…` of the first that did the same; undefined where it is the first. */
+  /** `act_…` of the first action with the same key; undefined for the first. */
   repeatOf: string | undefined;
 }
 
-/** The log of what operators do. Nobody can change or delete what it holds. */
+/** Append-only log of operator actions. */
 export interface OperatorActionLog {
-  /** Writes what is about to be done. @returns `act_…`. @throws ToolgateError UNAVAILABLE when it cannot be written */
+  /**
+   * Records an action before it runs. @returns `act_…`. @throws ToolgateError UNAVAILABLE when it cannot be
+   * recorded
+   */
   record(action: NewAction): Promise<string>;
-  /** Writes that it was not done. */
+  /** Records that it failed. */
   recordFailure(actionId: string, failure: string): Promise<void>;
-  /** Newest first. @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
+  /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
   list(query: { limit: number; cursor: string | undefined }): Promise<Page<OperatorAction>>;
 }

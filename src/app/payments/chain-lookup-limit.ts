@@ -3,20 +3,19 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import type { Metrics } from "../operations/metrics.ts";
 
-/** Looks for nothing that one account has at once, and how many more each second. */
+/** Fruitless lookups of one account: burst and refill per second. */
 const [ACCOUNT_BURST, ACCOUNT_PER_SECOND] = [100, 1 / 3];
-/** The same for all accounts of this instance that have not paid lately. */
+/** The same for all accounts of this instance without a recent payment. */
 const [TOTAL_BURST, TOTAL_PER_SECOND] = [256, 10];
-/** How long a payment or a receipt that was found speaks for its account, ms. */
+/** How long a payment or receipt exempts its account, ms. */
 const TRUSTED_MS = 600_000;
-/** An account without receipts is asked for again after this, ms. */
+/** Interval between two receipt checks of an account, ms. */
 const ASK_AGAIN_MS = 30_000;
 const REMEMBERED_ACCOUNTS = 10_000;
 
-/** What a look found. */
 export type LookupResult = "payment" | "something" | "nothing";
 
-/** What is left to look for nothing; refilled at a steady pace. */
+/** A token bucket. */
 interface Allowance {
   tokens: number;
   at: number;
@@ -29,8 +28,9 @@ interface AccountRecord extends Allowance {
 }
 
 /**
- * Bounds what callers make this instance ask the chain for nothing: unknown transactions, such that pay nothing, expired blockhashes.
- * What is found costs nothing, so that paying is never limited. The treasury's work does not pass here.
+ * Limits chain lookups that find nothing: unknown transactions, transactions that pay nothing, expired
+ * blockhashes. Lookups that find a payment cost nothing, so paying is never limited. Treasury jobs are not
+ * limited.
  */
 export class ChainLookupLimit {
   readonly #clock: Clock;
@@ -38,10 +38,12 @@ export class ChainLookupLimit {
   readonly #hasReceipts: (accountId: string) => Promise<boolean>;
   readonly #accounts = new Lru<string, AccountRecord>(REMEMBERED_ACCOUNTS);
   readonly #total: Allowance;
-  /** Looks under way for accounts that have not paid lately: each may find nothing. */
+  /** Pending lookups of accounts without a recent payment: each may find nothing. */
   #open = 0;
 
-  /** @param hasReceipts whether the account has ever bought a call; asked only when the allowance of all is used up */
+  /**
+   * @param hasReceipts whether the account ever bought a call; asked only when the shared bucket is empty
+   */
   constructor(
     clock: Clock,
     metrics: Pick<Metrics, "count">,
@@ -55,9 +57,10 @@ export class ChainLookupLimit {
   }
 
   /**
-   * Looks on behalf of an account. Errors count as nothing found, also when the caller goes away, but outages do not.
-   * @param judge what the answer is: a payment lifts the limit of the instance for its account for a while
-   * @throws ToolgateError RATE_LIMITED for an account that has looked for nothing too often; UNAVAILABLE when all others together have
+   * Runs a lookup for an account. Errors count as fruitless, also when the caller leaves; outages do not.
+   * @param judge classifies the result: a payment exempts the account from the shared limit for a while
+   * @throws ToolgateError RATE_LIMITED when the account's bucket is empty; UNAVAILABLE when the shared
+   * bucket is empty
    */
   async run<Answer>(
     accountId: string,
@@ -117,7 +120,7 @@ export class ChainLookupLimit {
     return refilled(this.#total, TOTAL_BURST, TOTAL_PER_SECOND, this.#clock.now()) - this.#open;
   }
 
-  /** Customers of long ago need no allowance either; strangers cannot keep them out by using it up. */
+  /** Exempts earlier customers, so that strangers cannot lock them out by emptying the shared bucket. */
   async #askForReceipts(accountId: string, account: AccountRecord): Promise<void> {
     const now = this.#clock.now();
     if (now - account.askedAt < ASK_AGAIN_MS) return;

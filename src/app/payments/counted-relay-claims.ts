@@ -8,7 +8,7 @@ import type {
   RelayVerdict,
 } from "./relay-claims.ts";
 
-/** The relay's claims, with each that is made or moved counted. */
+/** Counts new claims and state changes. */
 export class CountedRelayClaims implements RelayClaims {
   readonly #book: RelayClaims;
   readonly #metrics: Metrics;

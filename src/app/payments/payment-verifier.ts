@@ -1,16 +1,15 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
 
-/** How a proof's transaction is looked up. */
 export interface PaymentQuery {
   txSignature: string;
-  /** Whose proof it is; undefined for what the gateway has sent itself. */
+  /** Account of the proof; undefined for a transaction sent by the gateway. */
   accountId?: string | undefined;
   signal: AbortSignal;
 }
 
-/** What the chain says of a transaction, by the treasury's own balance (never by what the transaction says of itself). */
+/** Result of a lookup, judged by the treasury's balance change and not by what the transaction claims. */
 export type PaymentVerdict =
-  /** It paid the treasury; `memo` is the text of the one memo that is ours. */
+  /** It paid the treasury; `memo` is the one memo in our format. */
   | {
       kind: "paid";
       amount: MicroUsd;
@@ -20,18 +19,17 @@ export type PaymentVerdict =
       blockTime: Date;
       finalized: boolean;
     }
-  /** It is on the chain, and no payment to us: `reason` says which check failed and what to do. */
+  /** It is on the chain and no valid payment: `reason` names the failed check and what to do. */
   | { kind: "refused"; reason: string }
-  /** No endpoint knows it (yet), after waiting PAYMENT_WAIT_MS. */
+  /** No endpoint knows it after PAYMENT_WAIT_MS. */
   | { kind: "not_found" }
-  /** It pays, but is not finalized yet and its amount asks for that. */
+  /** It pays, but its amount requires finality and it is not finalized yet. */
   | { kind: "not_finalized" };
 
-/** Looks transactions up. */
 export interface PaymentVerifier {
   /**
-   * Waits for the transaction (bounded), then judges it.
-   * @throws ToolgateError UNAVAILABLE when no endpoint can be reached: an outage is never a verdict
+   * Waits for the transaction up to PAYMENT_WAIT_MS, then judges it.
+   * @throws ToolgateError UNAVAILABLE when no endpoint can be reached
    */
   verify(query: PaymentQuery): Promise<PaymentVerdict>;
 }

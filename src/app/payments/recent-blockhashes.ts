@@ -3,25 +3,25 @@ import { Lru } from "../../domain/core/lru.ts";
 import type { RecentBlockhash, RelayChain } from "./relay-chain.ts";
 import { unlessAborted } from "../../domain/core/unless-aborted.ts";
 
-/** How old a blockhash is handed out, ms. It lives for about a minute. */
+/** Maximum age of a blockhash without asking the network, ms. It is valid for about a minute. */
 const FRESH_MS = 3_000;
-/** How old when the network does not tell a newer one, ms. */
+/** Maximum age when the network does not return a newer one, ms. */
 const OLDEST_MS = 10_000;
-/** Longest wait for the network, ms: a 402 answer is worth more with a blockhash, and is an answer without. */
+/** Time limit of a request, ms: a 402 response is still useful without a blockhash. */
 const PATIENCE_MS = 1_000;
-/** How long the network is not asked after it did not tell, ms: one that hangs holds up an answer now and then, and not each. */
+/** Pause after a failed request, ms, so that a hanging network delays few responses. */
 const PAUSE_MS = 2_000;
-/** Blockhashes whose end is remembered: more than are handed out while one is valid. */
+/** Capacity of the cache: more than are issued while one is valid. */
 const REMEMBERED = 256;
 
-/** The blockhashes that callers are given to build on, and when those end. */
+/** Caches recent blockhashes for callers, and when they expire. */
 export class RecentBlockhashes {
   readonly #chain: Pick<RelayChain, "latestBlockhash">;
   readonly #clock: Clock;
   readonly #ends = new Lru<string, bigint>(REMEMBERED);
   #latest: { readonly recent: RecentBlockhash; readonly at: number } | undefined;
   #asking: Promise<void> | undefined;
-  /** When the network last did not tell, ms. */
+  /** Time of the last failed request, ms. */
   #failedAt = Number.NEGATIVE_INFINITY;
 
   constructor(chain: Pick<RelayChain, "latestBlockhash">, clock: Clock) {
@@ -29,7 +29,10 @@ export class RecentBlockhashes {
     this.#clock = clock;
   }
 
-  /** One that is a few seconds old at most; undefined when the network does not tell. However many ask, the network is asked once. */
+  /**
+   * Returns a blockhash a few seconds old; undefined when the network does not answer. Concurrent calls
+   * share one request.
+   */
   async get(): Promise<RecentBlockhash | undefined> {
     const known = this.#youngerThan(FRESH_MS);
     if (known) return known;
@@ -40,7 +43,7 @@ export class RecentBlockhashes {
     return this.#youngerThan(OLDEST_MS);
   }
 
-  /** The last block height of a blockhash that was handed out here. */
+  /** Returns the last valid block height of a blockhash that was issued here. */
   lastValidBlockHeight(blockhash: string): bigint | undefined {
     return this.#ends.get(blockhash);
   }
@@ -52,7 +55,7 @@ export class RecentBlockhashes {
       this.#latest = { recent, at: this.#clock.now() };
       this.#ends.set(recent.blockhash, recent.lastValidBlockHeight);
     } catch {
-      // Whoever asked goes without.
+      // The caller gets no blockhash.
       this.#failedAt = this.#clock.now();
     }
   }
@@ -62,7 +65,7 @@ export class RecentBlockhashes {
     return latest && this.#isWithin(ms, latest.at) ? latest.recent : undefined;
   }
 
-  /** A clock that was set back tells nothing of what was before. */
+  /** A clock that was set back makes no result fresh. */
   #isWithin(ms: number, at: number): boolean {
     const age = this.#clock.now() - at;
     return age >= 0 && age < ms;

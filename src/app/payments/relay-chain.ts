@@ -1,24 +1,30 @@
-/** A blockhash that callers may build on. */
+/** A blockhash on which callers can build a transaction. */
 export interface RecentBlockhash {
   readonly blockhash: string;
   readonly lastValidBlockHeight: bigint;
 }
 
-/** What is asked of the chain to relay. Methods throw ToolgateError UNAVAILABLE when no endpoint can be asked. */
+/** Chain queries of the relay. Methods throw ToolgateError UNAVAILABLE when no endpoint can be asked. */
 export interface RelayChain {
   latestBlockhash(signal: AbortSignal): Promise<RecentBlockhash>;
   /**
-   * Whether the blockhash can still be built on, and the block height, asked of the same endpoint after that: whatever the endpoint knows
-   * ends within 150 blocks of it.
+   * Whether the blockhash is valid, and the block height from the same endpoint afterwards: a blockhash
+   * known to it expires within 150 blocks of that height.
    */
   blockhashStatus(blockhash: string, signal: AbortSignal): Promise<{ valid: boolean; blockHeight: bigint }>;
-  /** Runs it without sending, signatures checked, at `processed`. @returns why it would fail; undefined: it would not */
+  /**
+   * Simulates the transaction with signature checks at `processed`. @returns the failure; undefined on
+   * success
+   */
   simulate(signedTransaction: Uint8Array, signal: AbortSignal): Promise<string | undefined>;
-  /** Sends the bytes to every endpoint; one that has them already is as good. @throws ToolgateError UNAVAILABLE when none took them */
+  /**
+   * Sends to every endpoint; one that already has it counts as success. @throws ToolgateError UNAVAILABLE
+   * when all fail
+   */
   send(signedTransaction: Uint8Array, signal: AbortSignal): Promise<void>;
   /**
-   * What became of a transaction, asked of all endpoints: `absent` only when every endpoint says so. `expired`: their block height is
-   * past `lastValidBlockHeight` by a margin, so that an absent transaction cannot land any more.
+   * Outcome over all endpoints: `absent` only when every endpoint says so; `expired` when the block height
+   * has passed `lastValidBlockHeight` by a margin, so that an absent transaction can no longer land.
    */
   outcome(query: {
     txSignature: string;
@@ -27,6 +33,6 @@ export interface RelayChain {
   }): Promise<
     { kind: "confirmed" } | { kind: "failed"; reason: string } | { kind: "absent"; expired: boolean }
   >;
-  /** Lamports that the fee payer holds. */
+  /** Balance of the fee payer, lamports. */
   balance(address: string, signal: AbortSignal): Promise<bigint>;
 }

@@ -1,26 +1,25 @@
 /**
- * Where a relayed transaction is. `claimed`: signed, and certainly not sent by anybody; `broadcast`: sent, or about to be;
- * `unknown`: sent, and not seen in time. Whoever wants to send has moved it to `broadcast` before.
+ * State of a relayed transaction. `claimed`: signed and not sent; `broadcast`: sent or about to be;
+ * `unknown`: sent and not seen in time. A sender moves it to `broadcast` first.
  */
 export type RelayState = "claimed" | "broadcast" | "unknown" | "confirmed" | "failed";
 
-/** A claim as the database has it. */
+/** A stored claim. */
 export interface RelayClaim {
   readonly messageHash: Buffer;
   readonly quoteId: string;
   readonly txSignature: string;
-  /** Wire bytes with both signatures, stored before anything is sent: only these are ever sent, again and again. */
+  /** Wire bytes with both signatures, stored before the first send. Only these bytes are ever sent. */
   readonly signedTransaction: Uint8Array;
   readonly state: RelayState;
-  /** Why it failed; undefined otherwise. */
+  /** Failure; undefined otherwise. */
   readonly reason: string | undefined;
-  /** From this block height on the transaction cannot land any more. */
+  /** Above this block height the transaction can no longer land. */
   readonly lastValidBlockHeight: bigint;
   /** ms */
   readonly claimedAt: number;
 }
 
-/** What is claimed. */
 export interface NewRelayClaim {
   readonly messageHash: Buffer;
   readonly quoteId: string;
@@ -32,53 +31,53 @@ export interface NewRelayClaim {
   readonly lastValidBlockHeight: bigint;
 }
 
-/** What a claim may cost. */
+/** Limits on claims. */
 export interface RelayLimits {
   /** Lamports of fees per UTC day, all accounts together. */
   readonly dailyLamports: bigint;
-  /** Relayed transactions per account and hour. */
+  /** Relayed transactions per account per hour. */
   readonly perAccountHourly: number;
-  /** Of those, how many may fail per account and hour, simulation included. */
+  /** Failed ones of those per account per hour, simulations included. */
   readonly failuresHourly: number;
 }
 
 /**
- * Which limit refuses a claim. `open`: as many payments of the account or wallet are under way as it may have; `unproven`: as many failed
- * on the chain within 24 hours.
+ * The limit that refuses a claim. `open`: payments in progress of the account or wallet; `unproven`: its
+ * failures on the chain within 24 hours.
  */
 export type RelayQuota = "transactions" | "failures" | "open" | "unproven";
 
-/** Whose part of the day's fees is spent: `reserve`: the part for accounts that have not paid yet. */
+/** The budget that is spent: `reserve` is the share of accounts that have not paid yet. */
 export type RelayBudget = "budget" | "reserve";
 
-/** What came of a claim. */
 export type RelayVerdict =
-  /** It is new, and this instance's to send. */
+  /** New: this instance sends it. */
   | { readonly kind: "claimed"; readonly claim: RelayClaim }
-  /** The same message was claimed before. */
+  /** The message was already claimed. */
   | { readonly kind: "known"; readonly claim: RelayClaim }
-  /** Another transaction for the same quote is under way, or was confirmed. */
+  /** Another transaction for the quote is in progress or confirmed. */
   | { readonly kind: "quote_taken"; readonly txSignature: string }
   | { readonly kind: "quota"; readonly of: RelayQuota; readonly retryAfterSeconds: number }
   | { readonly kind: "budget"; readonly of: RelayBudget; readonly retryAfterSeconds: number };
 
-/** The claims, in the database. A quote has one claim that is not `failed`, a message one claim in all. */
+/** Stored claims. A quote has at most one claim that is not `failed`, a message exactly one. */
 export interface RelayClaims {
   find(messageHash: Buffer): Promise<RelayClaim | undefined>;
-  /** One transaction: message, quote, quota and budget together. */
+  /** Checks and stores message, quote, quota and budget in one transaction. */
   claim(claim: NewRelayClaim, limits: RelayLimits): Promise<RelayVerdict>;
   /**
-   * claimed -> failed: it was not sent and never will be, by any instance. Gives the fee back to the budget, and counts as a failure.
-   * @returns false when it is not `claimed` any more
+   * claimed -> failed: no instance has sent it or ever will. Returns the fee to the budget and counts as a
+   * failure.
+   * @returns false when it is no longer `claimed`
    */
   reject(messageHash: Buffer, reason: string): Promise<boolean>;
   /**
-   * Moves a claim on: claimed -> broadcast -> confirmed | failed | unknown, unknown -> confirmed | failed. Never back, never out of
-   * confirmed or failed, and to `failed` only once it was sent (for the rest: {@link reject}). A failure with the reason `never_landed`
-   * returns its fee to the budget. @returns whether it was moved
+   * Moves a claim: claimed -> broadcast -> confirmed | failed | unknown, unknown -> confirmed | failed.
+   * Never leaves `confirmed` or `failed`, and fails only sent claims ({@link reject} is for the others).
+   * The reason `never_landed` returns the fee to the budget. @returns whether the state changed
    */
   move(messageHash: Buffer, state: Exclude<RelayState, "claimed">, reason?: string): Promise<boolean>;
-  /** Claims without an outcome that nobody has moved for `idleMs`, oldest first. */
+  /** Returns claims without an outcome and unchanged for `idleMs`, oldest first. */
   unfinished(idleMs: number, limit: number): Promise<RelayClaim[]>;
   /** Lamports claimed today (UTC). */
   spentToday(): Promise<bigint>;

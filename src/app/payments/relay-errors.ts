@@ -3,12 +3,12 @@ import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
 import type { RelayBudget, RelayQuota, RelayVerdict } from "./relay-claims.ts";
 
-/** What a relayed payment ends with, when it does not end with a payment. Each says whether anything was sent and what to do. */
+/** Errors of relayed payments. Each says whether anything was sent and what to do. */
 
 const AGAIN =
   "sign a new transaction for the same quote, or repeat the call without a payment if the quote has expired";
 
-/** Why a claim failed, as the book keeps it. */
+/** Why a claim failed, as stored. */
 export type FailureKind = "simulation_failed" | "failed_on_chain" | "never_landed";
 
 const FAILURES: Readonly<Record<FailureKind, (detail: string) => string>> = {
@@ -19,12 +19,12 @@ const FAILURES: Readonly<Record<FailureKind, (detail: string) => string>> = {
     `the network did not take the transaction before its blockhash expired; no USDC moved; ${AGAIN}`,
 };
 
-/** Writes a reason for the book. */
+/** Formats a reason for storage. */
 export function reasonOf(kind: FailureKind, detail = ""): string {
   return detail === "" ? kind : `${kind}: ${detail}`;
 }
 
-/** INVALID_PAYMENT for a claim that failed. @param reason as the book has it */
+/** INVALID_PAYMENT for a failed claim. @param reason as stored */
 export function paymentFailed(reason: string): ToolgateError {
   const [, kind = "", detail = ""] = /^(\w+)(?:: (.*))?$/su.exec(reason) ?? [];
   if (isFailureKind(kind)) return relayRefused(kind, FAILURES[kind](detail));
@@ -35,7 +35,10 @@ function isFailureKind(kind: string): kind is FailureKind {
   return Object.hasOwn(FAILURES, kind);
 }
 
-/** INVALID_PAYMENT for what was told as confirmed and is not on the chain. Its quote stays taken. */
+/**
+ * INVALID_PAYMENT for a transaction reported as confirmed that is not on the chain. Its quote stays
+ * claimed.
+ */
 export function paymentLost(): ToolgateError {
   return relayRefused(
     RELAY_REFUSALS.NEVER_LANDED,
@@ -43,7 +46,7 @@ export function paymentLost(): ToolgateError {
   );
 }
 
-/** PAYMENT_PENDING: it is, or may be, on its way. Never a new quote: who pays twice because of our silence has paid twice. */
+/** PAYMENT_PENDING: sent, or possibly sent. Never a new quote, which could make the client pay twice. */
 export function paymentPending(cause?: unknown): ToolgateError {
   return new ToolgateError(
     "PAYMENT_PENDING",
@@ -52,7 +55,6 @@ export function paymentPending(cause?: unknown): ToolgateError {
   );
 }
 
-/** QUOTE_EXPIRED before anything was sent. */
 export function quoteExpired(): ToolgateError {
   return new ToolgateError(
     "QUOTE_EXPIRED",
@@ -60,7 +62,7 @@ export function quoteExpired(): ToolgateError {
   );
 }
 
-/** INVALID_PAYMENT for a price that the fee would eat. */
+/** INVALID_PAYMENT for a price below the relay's minimum. */
 export function quoteTooCheap(price: MicroUsd, minimum: MicroUsd): ToolgateError {
   return relayRefused(
     RELAY_REFUSALS.QUOTE_TOO_CHEAP,
@@ -68,7 +70,7 @@ export function quoteTooCheap(price: MicroUsd, minimum: MicroUsd): ToolgateError
   );
 }
 
-/** What a claim that was not granted is answered with. Says nothing of the other transaction: its signature may not be out yet. */
+/** Error for a refused claim. Omits the other transaction's signature, which may not be public yet. */
 export function claimRefused(verdict: Exclude<RelayVerdict, { kind: "claimed" | "known" }>): ToolgateError {
   if (verdict.kind === "quote_taken") {
     return relayRefused(

@@ -21,17 +21,21 @@ import type { RelayClaims, RelayClaim, RelayLimits, RelayState } from "./relay-c
 import type { RelayedTransaction, Sponsor, UnsignedTransaction } from "./sponsor.ts";
 import { unlessAborted } from "../../domain/core/unless-aborted.ts";
 
-/** Blocks for which a blockhash is valid. */
+/** Blocks during which a blockhash is valid. */
 const BLOCKHASH_BLOCKS = 150n;
-/** Blocks that one of ours must have left: with fewer the transaction might not land in time, and its payer would have to sign again. */
+/**
+ * Minimum of remaining blocks: with fewer, the transaction may not land and the payer would have to sign
+ * again.
+ */
 const BLOCKS_LEFT = 30n;
-/** How long a payment is looked after at least, ms, however short the wait for it is: what was begun should be sent. */
+/** Minimum time to follow a payment, ms, however short the caller's wait. */
 const LEAST_FOLLOW_MS = 5_000;
 
-/** From when on a payment that was confirmed, and still not credited, is looked for once more, ms: by then every honest node tells it. */
+/**
+ * Age at which a confirmed but uncredited payment is checked again, ms: by then every honest node has it.
+ */
 const LOST_AFTER_MS = 300_000;
 
-/** What the relay is made of. */
 export interface RelayDeps {
   readonly sponsor: Sponsor;
   readonly claims: RelayClaims;
@@ -40,22 +44,24 @@ export interface RelayDeps {
   readonly limits: RelayLimits;
   /** GASLESS_MINIMUM_MICROUSD. */
   readonly minimum: MicroUsd;
-  /** PAYMENT_WAIT_MS: how long a caller waits before it is told to ask again. */
+  /** PAYMENT_WAIT_MS: how long a call waits before it returns PAYMENT_PENDING. */
   readonly waitMs: number;
-  /** Bounds what claims that are refused ask of the chain. */
+  /** Limits the chain lookups of refused claims. */
   readonly lookupLimit: Pick<ChainLookupLimit, "run">;
   readonly log: Log;
-  /** Aborts at the end of a shutdown's grace period: what is under way then is left to the other instances. */
+  /** Aborts at the end of a shutdown's grace period. Other instances take over what is in progress. */
   readonly stopping: AbortSignal;
 }
 
-/** Signs, sends and looks after payments whose fee the gateway pays. docs/gasless.md draws the states. */
+/**
+ * Signs, sends and tracks payments whose network fee the gateway pays. The gasless docs show the states.
+ */
 export class GaslessRelay implements Relay {
   readonly feePayer: string;
   readonly #deps: RelayDeps;
   readonly #blockhashes: RecentBlockhashes;
   readonly #passage: TransactionSubmission;
-  /** Claims that this instance looks after right now, by message hash: however many calls wait for one, one loop runs. */
+  /** Claims in progress on this instance by message hash: concurrent calls share one loop. */
   readonly #underway = new Map<string, Promise<SubmissionState>>();
 
   constructor(deps: RelayDeps) {
@@ -85,7 +91,7 @@ export class GaslessRelay implements Relay {
         () => this.#claim(order),
         () => "something",
       ));
-    // From here on the payment is the gateway's to see through, whether its caller waits or not.
+    // The payment is now in progress whether its caller waits or not.
     const { state, reason } = await this.#waitFor(claim, order.signal);
     if (state === "confirmed") {
       if (await this.#isLost(claim, order.signal)) throw paymentLost();
@@ -116,8 +122,8 @@ export class GaslessRelay implements Relay {
   }
 
   /**
-   * One step for a claim that nobody seems to look after: its instance may be gone, or its callers were told to ask again.
-   * @returns the state that it has come to
+   * Advances a claim that no caller is waiting for.
+   * @returns its state
    * @throws ToolgateError UNAVAILABLE when the network cannot be asked
    */
   async advance(claim: RelayClaim, signal: AbortSignal): Promise<RelayState> {
@@ -125,7 +131,7 @@ export class GaslessRelay implements Relay {
     return (await this.#passage.step(claim, { resend: true, signal })).state;
   }
 
-  /** Resolves when nothing is looked after any more: soon after `stopping`, with what was sent noted for the others. Never rejects. */
+  /** Resolves when nothing is in progress: soon after `stopping`. Never rejects. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#underway.values());
   }
@@ -155,7 +161,7 @@ export class GaslessRelay implements Relay {
       lastValidBlockHeight,
     };
     const verdict = await claims.claim(claim, limits).catch((error: unknown) => {
-      // It may be stored all the same, and is sent then.
+      // The claim may be stored nevertheless, and is sent then.
       throw error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
     });
     if (verdict.kind === "claimed" || verdict.kind === "known") return verdict.claim;
@@ -167,7 +173,10 @@ export class GaslessRelay implements Relay {
     if (quote.price < this.#deps.minimum) throw quoteTooCheap(quote.price, this.#deps.minimum);
   }
 
-  /** Until when a transaction on that blockhash can land. Of a blockhash that others handed out only the latest end is known. */
+  /**
+   * Returns the last block height at which a transaction on the blockhash can land. For a blockhash issued
+   * elsewhere only an upper bound is known.
+   */
   async #lastValidBlockHeight(blockhash: string, signal: AbortSignal): Promise<bigint> {
     const { valid, blockHeight } = await this.#deps.chain.blockhashStatus(blockhash, signal);
     if (!valid) {
@@ -185,7 +194,9 @@ export class GaslessRelay implements Relay {
     );
   }
 
-  /** Whether an endpoint was wrong to call it confirmed, or its block was dropped: else its caller would wait for it for ever. */
+  /**
+   * Whether a payment reported as confirmed was dropped. Without this check its caller would wait forever.
+   */
   async #isLost(
     { txSignature, lastValidBlockHeight, claimedAt }: RelayClaim,
     signal: AbortSignal,

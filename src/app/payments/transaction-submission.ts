@@ -5,24 +5,22 @@ import { reasonOf } from "./relay-errors.ts";
 import type { RelayClaims, RelayClaim } from "./relay-claims.ts";
 import type { RelayChain } from "./relay-chain.ts";
 
-/** Pauses between two looks, ms: short ones first, a transaction is usually confirmed within two seconds. */
+/** Polling intervals, ms: short at first, since most transactions confirm within two seconds. */
 const [SHORT_PAUSE_MS, SHORT_UNTIL_MS, LONG_PAUSE_MS] = [250, 2_000, 1_000];
-/** How often the bytes are sent again, ms: nodes drop what they cannot place at once. */
+/** Interval between sends, ms: nodes drop transactions they cannot place. */
 const RESEND_MS = 2_000;
 
-/** What a step needs. */
 export interface SubmissionDeps {
   readonly claims: Pick<RelayClaims, "find" | "reject" | "move">;
   readonly chain: Pick<RelayChain, "simulate" | "send" | "outcome">;
   readonly log: Log;
 }
 
-/** Where a claim has come to. */
 export type SubmissionState = Pick<RelayClaim, "state" | "reason">;
 
 /**
- * Sees a claim through the network, from any state, in any instance, as often as need be: nothing is sent that was not moved to
- * `broadcast` before, nothing but the stored bytes, and `failed` is only what certainly did not and will not pay.
+ * Submits a claim from any state, on any instance, any number of times. Sends only the stored bytes and
+ * only after moving to `broadcast`. `failed` means it certainly did not and will not pay.
  */
 export class TransactionSubmission {
   readonly #deps: SubmissionDeps;
@@ -32,12 +30,12 @@ export class TransactionSubmission {
   }
 
   /**
-   * Goes on until there is an outcome, or `patience` ends: a claim that was sent is then `unknown`. Never rejects: an outage is no
-   * outcome, and what it leaves behind is taken up again.
+   * Runs until there is an outcome or `patience` aborts: a sent claim is then `unknown`. Never rejects:
+   * outages are retried later.
    */
   async waitForOutcome(claim: RelayClaim, patience: AbortSignal): Promise<SubmissionState> {
     let progress: SubmissionState = claim;
-    // What was sent by others, or may not have been, is sent at the first look that does not find it.
+    // Resend on the first poll that does not find it: another instance may not have sent it.
     let sentAt = -RESEND_MS;
     for (let elapsed = 0; !isOver(progress) && !patience.aborted;) {
       const resend = elapsed - sentAt >= RESEND_MS;
@@ -53,8 +51,8 @@ export class TransactionSubmission {
   }
 
   /**
-   * One step: what has not been sent is simulated and sent, what has been is looked for, and sent again with `resend`.
-   * @throws ToolgateError UNAVAILABLE, with the claim as it was
+   * Runs one step: simulates and sends an unsent claim; looks up a sent one, and sends again with `resend`.
+   * @throws ToolgateError UNAVAILABLE, with the claim unchanged
    */
   async step(
     claim: RelayClaim,
@@ -73,7 +71,7 @@ export class TransactionSubmission {
         ? { state: "failed", reason }
         : this.#reread(claim);
     }
-    // Moved before it is sent, so that nobody can reject it any more. Whoever moved it, one more send does no harm.
+    // Moved before sending, so that no instance can reject it any more. A second send is harmless.
     const moved = await claims.move(claim.messageHash, "broadcast");
     const progress = moved ? { state: "broadcast" as const, reason: undefined } : await this.#reread(claim);
     if (!isOver(progress)) await this.#send(claim, signal);
@@ -92,7 +90,7 @@ export class TransactionSubmission {
     return claim;
   }
 
-  /** What the network says counts, also when the book cannot be told: it is asked again by whoever comes next. */
+  /** The network's outcome counts even if it cannot be stored: the next caller asks again. */
   async #end(
     claim: RelayClaim,
     end: { state: "confirmed" | "failed"; reason: string | undefined },
@@ -106,7 +104,7 @@ export class TransactionSubmission {
     return end.state === "confirmed" ? end : known;
   }
 
-  /** Who cannot send now sends again later. */
+  /** Failures are retried with the next send. */
   async #send({ signedTransaction, quoteId }: RelayClaim, signal: AbortSignal): Promise<void> {
     try {
       await this.#deps.chain.send(signedTransaction, signal);
@@ -137,7 +135,7 @@ export class TransactionSubmission {
           "a relayed payment could not be looked after, and will be again",
         );
       }
-      // What failed may have been the answer alone.
+      // The operation may have succeeded and only its response been lost.
       return this.#reread(claim).catch(() => claim);
     }
   }
@@ -154,7 +152,6 @@ export class TransactionSubmission {
   }
 }
 
-/** Whether there is nothing left to do. */
 function isOver({ state }: SubmissionState): boolean {
   return state === "confirmed" || state === "failed";
 }

@@ -3,36 +3,37 @@ import type { Page } from "../../domain/core/page.ts";
 
 export type SuspenseStatus = "open" | "assigned";
 
-/** Who a transfer is given to: an account, or the operator, whose own money it is. */
+/** An account, or the operator. */
 export type SuspenseRecipient = { accountId: string } | "operator";
 
-/** A transfer that reached the treasury and names no quote of ours. */
+/** A transfer to the treasury that names no known quote or deposit. */
 export interface SuspendedTransfer {
   txSignature: string;
   amount: MicroUsd;
-  /** The memos on the chain, as they are; undefined when there are none. */
+  /** All memos on the chain; undefined without any. */
   memos: string | undefined;
-  /** Who paid, base58, if it could be told. */
+  /** Base58; undefined when unknown. */
   payer: string | undefined;
   blockTime: Date;
   status: SuspenseStatus;
-  /** Undefined while it is open. */
+  /** Undefined while open. */
   assignedTo: SuspenseRecipient | undefined;
-  /** Why. */
+  /** Reason given by the operator. */
   reason: string | undefined;
 }
 
-/** The operator's work with transfers that belong to nobody. */
+/** Transfers without an account. */
 export interface Suspense {
-  /** Newest first. @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
+  /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
   list(query: {
     limit: number;
     cursor: string | undefined;
     status: SuspenseStatus | undefined;
   }): Promise<Page<SuspendedTransfer>>;
   /**
-   * Gives a transfer to its owner, once: a repeat with the same owner changes nothing.
-   * @throws ToolgateError NOT_FOUND for an unknown transfer or account; INVALID_REQUEST when it was assigned to another
+   * Assigns a transfer to a recipient. Idempotent for one recipient.
+   * @throws ToolgateError NOT_FOUND for an unknown transfer or account; INVALID_REQUEST when assigned to
+   * another
    */
   assign(assignment: {
     txSignature: string;

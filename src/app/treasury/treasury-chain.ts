@@ -1,23 +1,22 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
 
-/** One finalized transaction in the history of the treasury's token account. */
+/** A finalized transaction in the history of the treasury's token account. */
 export interface HistoryEntry {
   /** Base58, 64 bytes. */
   txSignature: string;
   slot: bigint;
-  /** Undefined where the node does not tell it. */
+  /** Undefined when the node does not return it. */
   blockTime: Date | undefined;
-  /** Whether it failed, so that it moved nothing. */
+  /** Whether it failed and moved nothing. */
   failed: boolean;
 }
 
-/** Which part of the history. */
 export interface HistoryQuery {
-  /** Everything in this slot and after it. */
+  /** From this slot on, inclusive. */
   fromSlot: bigint;
-  /** Everything from this time on; where it is earlier than `fromSlot`, the later bound counts. */
+  /** From this time on; the later of the two bounds counts. */
   fromTime: Date;
-  /** Which endpoint is asked first: the turn modulo their number. Another turn reads the history of another node. */
+  /** The endpoint to ask first, modulo their number. Another value reads another node's history. */
   firstEndpoint: number;
   signal: AbortSignal;
 }
@@ -27,29 +26,29 @@ export interface Movement {
   txSignature: string;
   slot: bigint;
   blockTime: Date;
-  /** What the account gained, micro-USD; negative: what left it; 0n: it was named only. */
+  /** Change of the balance, micro-USD; negative for withdrawals; 0n when the account was only named. */
   change: bigint;
-  /** What the account held afterwards, micro-USD. */
+  /** Balance afterwards, micro-USD. */
   balanceAfter: MicroUsd;
-  /** The text of the one memo that is ours; undefined when there is none, or more than one. */
+  /** The one memo in our format; undefined for none or several. */
   memo: string | undefined;
-  /** Every top-level memo, for the operator's eyes: at most 256 characters. */
+  /** All top-level memos for the operator, at most 256 characters. */
   memos: string | undefined;
-  /** Owner of the token account that sent the largest part, base58. */
+  /** Owner of the token account that sent the most, base58. */
   payer: string | undefined;
 }
 
-/** How a payment that was accepted before finality stands by now. */
+/** Finality status of a payment that was credited earlier. */
 export type FinalityStatus =
-  /** It can no longer be forked away, and it paid what was credited. */
+  /** It cannot be dropped any more, and it paid what was credited. */
   | "finalized"
-  /** Not finalized yet, or it cannot be told: ask again. */
+  /** Not finalized yet, or unknown: ask again. */
   | "pending"
-  /** Every endpoint answered, is far beyond its slot and does not know it: it can no longer land. */
+  /** Every endpoint answers, is far past its slot and does not know it: it can no longer land. */
   | "vanished"
-  /** It landed, finalized, and failed: it paid nothing. */
+  /** It is finalized and failed: it paid nothing. */
   | "failed"
-  /** It is finalized, and pays another amount than was credited. Nothing is done but to tell the operator. */
+  /** It is finalized with another amount. Only reported to the operator. */
   | "different";
 
 /** A payment that was credited before it was finalized. */
@@ -59,21 +58,27 @@ export interface UnfinalizedPayment {
   amount: MicroUsd;
 }
 
-/** The treasury's token account on the chain, as far as it is finalized. Everything throws ToolgateError UNAVAILABLE when it cannot be told. */
+/** The finalized state of the treasury's token account. All methods throw ToolgateError UNAVAILABLE. */
 export interface TreasuryChain {
-  /** The token account, base58. */
+  /** Base58. */
   readonly tokenAccount: string;
-  /** How many endpoints there are. */
+  /** Number of endpoints. */
   readonly endpoints: number;
   /**
-   * The finalized history down to its bound, oldest first and whole: a page that fails fails it all.
-   * `before` is the newest entry that lies before the bound; undefined when the history begins within it.
+   * Returns the complete finalized history from the bound on, oldest first; a failed page fails the whole.
+   * `before` is the newest entry older than the bound; undefined when the history starts within it.
    */
   history(query: HistoryQuery): Promise<{ entries: HistoryEntry[]; before: HistoryEntry | undefined }>;
-  /** What one finalized transaction did. @throws ToolgateError UNAVAILABLE also while no endpoint has it finalized */
+  /**
+   * Returns the effect of one transaction. @throws ToolgateError UNAVAILABLE also while no endpoint has it
+   * finalized
+   */
   movement(txSignature: string, signal: AbortSignal): Promise<Movement>;
-  /** What the account holds, finalized, micro-USD. */
+  /** Finalized balance, micro-USD. */
   balance(signal: AbortSignal): Promise<MicroUsd>;
-  /** How these payments stand, in their order. An endpoint that cannot answer makes what the others do not know `pending`. */
+  /**
+   * Returns statuses in the order of the payments. If an endpoint fails, payments unknown to the others are
+   * `pending`.
+   */
   finalityStatuses(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]>;
 }

@@ -2,19 +2,18 @@ import type { Clock } from "../../domain/core/clock.ts";
 import { formatUsdc, type MicroUsd } from "../../domain/core/money.ts";
 import type { WatchState } from "./treasury-ledger.ts";
 
-/** What judging needs. */
 export interface TreasuryCheckDeps {
   readonly clock: Clock;
-  /** WATCH_INTERVAL_MS: how often the treasury is looked at. */
+  /** WATCH_INTERVAL_MS. */
   readonly watchIntervalMs: number;
 }
 
 const MINUTE_MS = 60_000;
 
-/** For how long the watch has to have looked on, ms, before a difference is no payment that it has yet to come to. */
+/** How long a difference must last while the watch advances, ms: a shorter one may be a new payment. */
 const SETTLED_MS = 10_000;
 
-/** Says what is wrong with the treasury. It remembers differences: one that the watch explains a moment later is none. */
+/** Finds problems of the treasury. Remembers differences: one that the watch resolves is no problem. */
 export class TreasuryCheck {
   readonly #deps: TreasuryCheckDeps;
   #seen: { held: MicroUsd; expected: MicroUsd; lookedAt: number } | undefined;
@@ -24,9 +23,9 @@ export class TreasuryCheck {
   }
 
   /**
-   * @param held what the chain says, finalized, micro-USD; undefined when no endpoint tells
-   * @param watch what the books say, read after it; undefined while the watch has not begun
-   * @returns undefined when nothing is wrong
+   * @param held finalized balance on the chain, micro-USD; undefined when no endpoint answers
+   * @param watch read from the ledger after `held`; undefined before the first watch
+   * @returns undefined when everything is right
    */
   problem(held: MicroUsd | undefined, watch: WatchState | undefined): string | undefined {
     if (!watch) return "The treasury is not watched yet: no instance has been able to read its history.";

@@ -1,80 +1,79 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Movement, UnfinalizedPayment } from "./treasury-chain.ts";
 
-/** How far the watch of a treasury account has come. */
+/** Progress of the treasury watch. */
 export interface WatchState {
   /** Every movement up to this slot is recorded. */
   slot: bigint;
-  /** When the watch last looked at all of the history up to the head. */
+  /** Last time the watch reached the head of the history. */
   checkedAt: Date;
-  /** What the account held when the watch began, micro-USD. */
+  /** Balance at the start of the watch, micro-USD. */
   opening: MicroUsd;
-  /** `opening` and every movement recorded, micro-USD: what the account must hold. */
+  /** Expected balance: `opening` plus all recorded movements, micro-USD. */
   expected: MicroUsd;
 }
 
-/** A movement and whom it belongs to: the account and the quote, or the deposit, that its memo names; undefined: nobody's yet. */
+/** A movement with the account and the quote or deposit of its memo; undefined without one. */
 export interface AttributedMovement extends Omit<Movement, "balanceAfter"> {
   attribution: { accountId: string; quoteId: string } | undefined;
 }
 
-/** What recording a movement came to. */
 export type RecordResult =
-  /** It was recorded before. */
+  /** Already recorded. */
   | "known"
-  /** A payment that had been credited when it was proved; it is finalized now. */
+  /** A payment credited by its proof, now finalized. */
   | "finalized"
-  /** A payment that nobody proved, or a deposit: credited to the account of what it names. */
+  /** A payment without a proof, or a deposit: credited to the account of its memo. */
   | "credited"
-  /** It belongs to nobody: kept in suspense. */
+  /** No account: kept in suspense. */
   | "suspended"
   /** It left the treasury: booked against the operator. */
   | "withdrawn"
-  /** A payment that had been taken back is there after all: given back. */
+  /** A reversed payment that landed after all: credited again. */
   | "reinstated"
-  /** A payment that was credited with another amount. Nothing was changed; the operator must look. */
+  /** Credited with another amount. Nothing was changed; the operator must act. */
   | "mismatch";
 
-/** The books of the treasury: what reached the token account and left it, each movement once. */
+/** The treasury's ledger: each movement of the token account is recorded once. */
 export interface TreasuryLedger {
   /**
-   * Takes or keeps the lead among the instances for `leaseMs`: one at a time does the treasury's work.
-   * @returns whether this instance leads
+   * Acquires or renews the leader lease for `leaseMs`.
+   * @returns whether this instance is the leader
    */
   acquireLeadership(leaseMs: number): Promise<boolean>;
-  /** Gives the lead up, so that another instance need not wait for it to run out. */
+  /** Releases the lease, so that another instance need not wait for its expiry. */
   releaseLeadership(): Promise<void>;
-  /** When this installation began, by the database's clock: no quote is older. */
+  /** Installation time by the database's clock: no quote is older. */
   installedAt(): Promise<Date>;
-  /** Undefined: the watch of this account has not begun. */
+  /** Undefined before the first watch of this account. */
   watch(tokenAccount: string): Promise<WatchState | undefined>;
-  /** Begins the watch of an account, once: what it held before is the operator's. */
+  /** Starts the watch of an account, once. The opening balance is the operator's. */
   startWatch(tokenAccount: string, opening: { amount: MicroUsd; slot: bigint }): Promise<void>;
-  /** Which of these are not recorded yet; with the amount of those whose payment was credited when it was proved. */
+  /** Returns the unrecorded ones, with the amount of those that were credited by a proof. */
   unrecorded(
     tokenAccount: string,
     txSignatures: readonly string[],
   ): Promise<{ txSignature: string; credited: MicroUsd | undefined }[]>;
-  /** Books a movement, once; 0n changes nothing. */
+  /** Records a movement. Idempotent; 0n changes nothing. */
   record(tokenAccount: string, movement: AttributedMovement): Promise<RecordResult>;
   /**
-   * Moves the watch on to a slot, never back, once everything up to it is recorded.
-   * @param whole whether that is all of the history up to the head, as `lookedAt` tells; true when left out
+   * Advances the watch to a slot whose history is recorded; never moves back.
+   * @param whole whether the history up to the head is recorded (updates `checkedAt`); default true
    */
   advanceWatch(tokenAccount: string, slot: bigint, whole?: boolean): Promise<void>;
-  /** The oldest payments first that are not finalized and were credited at least `minAgeMs` ago. */
+  /** Returns unfinalized payments credited at least `minAgeMs` ago, oldest first. */
   unfinalized(query: { minAgeMs: number; limit: number }): Promise<UnfinalizedPayment[]>;
-  /** Marks payments as finalized. @returns how many were not before */
+  /** Marks payments as finalized. @returns how many changed */
   finalize(txSignatures: readonly string[]): Promise<number>;
-  /** Puts payments that could not be judged behind those that were not looked at yet. */
+  /** Moves payments without an outcome to the end of the queue. */
   postpone(txSignatures: readonly string[]): Promise<void>;
   /**
-   * Takes the credit of a payment back, once. The balance may fall below zero.
-   * @returns undefined when it was taken back before, is finalized or unknown
+   * Reverses the credit of a payment, once. The balance may become negative.
+   * @returns undefined when already reversed, finalized or unknown
    */
   reverse(
     txSignature: string,
   ): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined>;
-  /** Transfers in suspense: how many, and how much, micro-USD. */
+  /** Number and sum of transfers in suspense, micro-USD. */
   suspended(): Promise<{ count: number; amount: MicroUsd }>;
 }

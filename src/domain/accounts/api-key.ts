@@ -2,19 +2,22 @@ import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "no
 import { decodeBase58, encodeBase58 } from "../core/base58.ts";
 import type { Random } from "../core/clock.ts";
 
-/** What every API key begins with (specification 5). */
+/** Prefix of every API key (specification 5). */
 export const KEY_PREFIX = "sk-agent-";
 
-/** The whole form of a key, for secret scanners and validators. */
+/** Complete format of a key, for secret scanners and validators. */
 export const KEY_PATTERN = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
 
-/** Characters of a key. */
+/** Length of a key in characters. */
 export const KEY_LENGTH = KEY_PREFIX.length + 50;
 
-/** How many of a key's characters are kept for recognition; at least 131 random bits stay unknown. */
+/** Characters of a key kept for display; at least 131 random bits stay secret. */
 export const SHOWN_LENGTH = KEY_PREFIX.length + 5;
 
-/** Layout in bytes: format, random, version of the secret, cell, HMAC. The leading format byte makes all texts equally long. */
+/**
+ * Byte layout: format, random, secret version, cell, HMAC. The leading format byte makes all texts equally
+ * long.
+ */
 const FORMAT = 1;
 const [RANDOM, MAC] = [20, 12];
 const VERSION = 1 + RANDOM;
@@ -22,16 +25,16 @@ const CELL = VERSION + 2;
 const SIGNED = CELL + 2;
 const LENGTH = SIGNED + MAC;
 
-/** The secrets as HMAC wants them: importing one costs eight times as much as using it. */
+/** Imported HMAC keys: importing costs eight times as much as using one. */
 const imported = new WeakMap<Buffer, KeyObject>();
 
-/** A secret of the deployment that signs API keys. */
+/** A deployment secret that signs API keys. */
 export interface KeySecret {
   readonly version: number;
   readonly secret: Buffer;
 }
 
-/** An API key that has the right form; whether it is genuine is not known yet. */
+/** A well-formed API key whose signature is not verified yet. */
 export interface ParsedKey {
   /** Version of the secret that signed it. */
   readonly version: number;
@@ -51,7 +54,7 @@ export function newApiKey({ version, secret }: KeySecret, random: Random, cell =
   return KEY_PREFIX + encodeBase58(key);
 }
 
-/** Reads the parts of an API key; undefined for anything of another form. */
+/** Parses an API key; undefined for any other format. */
 export function parseApiKey(text: string): ParsedKey | undefined {
   if (text.length !== KEY_LENGTH || !text.startsWith(KEY_PREFIX)) return undefined;
   const key = decodeBase58(text.slice(KEY_PREFIX.length));
@@ -64,7 +67,7 @@ export function parseApiKey(text: string): ParsedKey | undefined {
   };
 }
 
-/** Whether the secret signed the key; compares in constant time. */
+/** Verifies the key's HMAC in constant time. */
 export function isSignedWith({ signed, mac }: ParsedKey, secret: Buffer): boolean {
   return timingSafeEqual(macOf(signed, secret), mac);
 }

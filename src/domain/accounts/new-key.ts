@@ -3,44 +3,42 @@ import { invalidField } from "../core/errors.ts";
 import type { MicroUsd } from "../core/money.ts";
 import { DEFAULT_SCOPES, isScope, SCOPES, type Scope } from "./scope.ts";
 
-/** What a new key is to be. */
 export interface NewKey {
   name: string;
   scopes: readonly Scope[];
   limits?: KeyLimits | undefined;
 }
 
-/** What somebody wishes a new key to be. Nothing of it was looked at yet but its lengths. */
+/** An unvalidated request for a key; only lengths are checked. */
 export interface RequestedKey {
   readonly name: string;
-  /** The default ones when there are none. */
+  /** Empty: the default scopes. */
   readonly scopes: readonly string[];
   readonly limits: RequestedLimits | undefined;
 }
 
-/** Limits that somebody wishes; amounts in micro-USD. */
+/** Amounts in micro-USD. */
 export interface RequestedLimits {
   readonly expiresAt?: Date | undefined;
   readonly perCall?: MicroUsd | undefined;
   readonly perDay?: MicroUsd | undefined;
-  /** All when there are none. */
+  /** Empty: all tools. */
   readonly tools: readonly string[];
 }
 
-/** What wishes are held against. */
 export interface KeyRules {
-  /** The names of all tools, announced ones included. */
+  /** Names of all tools, including unavailable ones. */
   readonly tools: readonly string[];
   /** ms */
   readonly now: number;
 }
 
-/** What would break a line or turn the order of its letters around, wherever the name is shown. */
+/** Control characters, line breaks and direction overrides that would garble a displayed name. */
 const UNSEEN = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u;
 
 /**
- * The key that is wished for, if there can be such a key.
- * @throws ToolgateError INVALID_REQUEST, which names the field by its path
+ * Validates a requested key.
+ * @throws ToolgateError INVALID_REQUEST naming the field by its path
  */
 export function validateNewKey({ name, scopes, limits }: RequestedKey, rules: KeyRules): NewKey {
   return { name: nameOf(name), scopes: scopesOf(scopes), limits: limits && limitsOf(limits, rules) };
@@ -61,7 +59,7 @@ function scopesOf(names: readonly string[]): readonly Scope[] {
   });
 }
 
-/** Undefined when none of them limits anything. */
+/** Undefined when nothing is limited. */
 function limitsOf(
   { expiresAt, perCall, perDay, tools }: RequestedLimits,
   rules: KeyRules,

@@ -1,21 +1,21 @@
-/** A token bucket (GCRA): refilled at a steady rate, holding at most `burst` (specification 8). */
+/** A token bucket (GCRA, specification 8). */
 export interface RateTier {
-  /** Requests per minute in the long run. */
+  /** Long-term rate. */
   ratePerMinute: number;
-  /** Requests at once. */
+  /** Capacity of the bucket. */
   burst: number;
 }
 
 /** The default tier of specification 8. */
 export const DEFAULT_TIER: RateTier = { ratePerMinute: 60, burst: 10 };
 
-/** What a tier may be at most: a token every microsecond, which is what buckets are counted in. */
+/** The maximum tier: one token per microsecond, the resolution of the buckets. */
 export const MAX_TIER: RateTier = { ratePerMinute: 60_000_000, burst: 10_000_000 };
 
-/** How many keys' worth an account may use over all its keys, unless the operator sets a limit of its own. */
+/** Default size of the account's bucket, in buckets of one key. */
 const ACCOUNT_KEYS = 10;
 
-/** Returns the tier of the account's own bucket, which all its keys share; `own` is what the operator has set. */
+/** Returns the tier of the account's shared bucket. @param own set by the operator */
 export function accountTierOf(
   { ratePerMinute, burst }: RateTier,
   own: { ratePerMinute?: number | null | undefined; burst?: number | null | undefined },
@@ -26,7 +26,7 @@ export function accountTierOf(
   };
 }
 
-/** What the bucket says of one request. */
+/** Result of taking a token. */
 export interface RateDecision {
   allowed: boolean;
   /** X-RateLimit-Limit: requests per minute. */
@@ -37,6 +37,6 @@ export interface RateDecision {
   resetAt: number;
   /** Seconds until one call is possible; 0 when allowed. */
   retryAfterSeconds: number;
-  /** Set where the account's bucket refuses: the figures are then the account's. */
+  /** Set when the account's bucket refuses; the figures are then the account's. */
   ofAccount?: true;
 }

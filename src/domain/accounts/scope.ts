@@ -1,4 +1,4 @@
-/** What an API key may be allowed to do. */
+/** Scopes of API keys. */
 export const SCOPES = [
   "inference:write",
   "compute:read",
@@ -7,13 +7,11 @@ export const SCOPES = [
   "billing:write",
 ] as const;
 
-/** One permission of an API key. */
 export type Scope = (typeof SCOPES)[number];
 
-/** What a new key may do unless its creator says otherwise. */
+/** Scopes of a new key by default. */
 export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "billing:write");
 
-/** Whether the text is one of {@link SCOPES}. */
 export function isScope(text: string): text is Scope {
   return SCOPES.some((scope) => scope === text);
 }

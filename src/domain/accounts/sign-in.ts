@@ -1,12 +1,12 @@
 import { base58 } from "@scure/base";
 import type { Clock, Random } from "../core/clock.ts";
 
-/** What a wallet is asked to sign: SolanaSignInInput (Wallet Standard, `solana:signIn`), without the address, which nobody knows yet. */
+/** SolanaSignInInput (Wallet Standard, `solana:signIn`) without the address, which is not known yet. */
 export interface SignInInput {
-  /** The console's host, with its port where that is not the scheme's own. */
+  /** Host of the console, with a non-default port. */
   domain: string;
   statement: string;
-  /** The console's address. */
+  /** URL of the console. */
   uri: string;
   version: "1";
   chainId: "mainnet";
@@ -17,24 +17,24 @@ export interface SignInInput {
   expirationTime: string;
 }
 
-/** Where people sign in. */
+/** The console's origin. */
 export type SignInOrigin = Pick<SignInInput, "domain" | "uri">;
 
-/** How long a challenge is good, ms. */
+/** Lifetime of a challenge, ms. */
 const CHALLENGE_MS = 5 * 60_000;
 
-/** How long a session lasts at most, and without being used, ms. */
+/** Maximum age of a session, and its idle timeout, ms. */
 export const [SESSION_MS, SESSION_IDLE_MS] = [7 * 24 * 3_600_000, 12 * 3_600_000];
 
 const NONCE = /^[1-9A-HJ-NP-Za-km-z]{22}$/;
 
-/** How far the clocks of two instances may lie apart, ms. */
+/** Tolerated clock difference between instances, ms. */
 const SKEW_MS = 60_000;
 
 const STATEMENT =
   "Sign in to the console of this gateway. This proves that the wallet is yours; it moves nothing and costs nothing.";
 
-/** A challenge that was never made before (Sign In With Solana, after EIP-4361). */
+/** Creates a random challenge (Sign In With Solana, after EIP-4361). */
 export function newChallenge({ domain, uri }: SignInOrigin, clock: Clock, random: Random): SignInInput {
   const now = clock.now();
   return {
@@ -43,19 +43,19 @@ export function newChallenge({ domain, uri }: SignInOrigin, clock: Clock, random
     uri,
     version: "1",
     chainId: "mainnet",
-    // As many characters whatever the bytes: those with leading zeros are shorter.
+    // Padded: base58 of bytes with leading zeros is shorter.
     nonce: base58.encode(random.bytes(16)).padStart(22, "1"),
     issuedAt: new Date(now).toISOString(),
     expirationTime: new Date(now + CHALLENGE_MS).toISOString(),
   };
 }
 
-/** Whether a text can be a challenge's nonce: of what cannot, the database need not be asked, and some it could not be. */
+/** Whether a text has the format of a nonce; saves a query otherwise. */
 export function isNonce(text: string): boolean {
   return NONCE.test(text);
 }
 
-/** Whether a challenge can be answered now, and here: it was made for this place, a while ago at most. */
+/** Whether a challenge was made for this origin and has not expired. */
 export function isValidChallenge(input: SignInInput, { domain, uri }: SignInOrigin, clock: Clock): boolean {
   const now = clock.now();
   return (

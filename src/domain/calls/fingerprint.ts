@@ -4,9 +4,10 @@ import { ToolgateError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 
 /**
- * What makes two calls the same call: SHA-256 of the canonical JSON (RFC 8785) of `{params, tool}`, 32 bytes.
- * The proof and the key stay outside, so that the paid repeat of a call is still that call.
- * @throws ToolgateError INVALID_REQUEST for what has no canonical form: lone surrogates, numbers beyond double (RFC 8785 section 3.2.2)
+ * Identifies a call: SHA-256 of the canonical JSON (RFC 8785) of `{params, tool}`, 32 bytes. Without proof
+ * and key, so that the paid retry has the same fingerprint.
+ * @throws ToolgateError INVALID_REQUEST for values without a canonical form: lone surrogates, numbers
+ * beyond double (RFC 8785 section 3.2.2)
  */
 export function fingerprint(tool: string, params: JsonObject): Buffer {
   return hash("sha256", canonical({ params, tool }), "buffer");

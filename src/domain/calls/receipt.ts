@@ -8,7 +8,7 @@ export interface Receipt {
   receiptId: string;
   runId: string;
   tool: string;
-  /** Quote, its step and the transaction that paid it; undefined when the call was taken from the balance. */
+  /** Quote, payment step and transaction; undefined when paid from the balance. */
   quoteId: string | undefined;
   stepId: string | undefined;
   txSignature: string | undefined;

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../core/errors.ts";
 import type { MicroUsd } from "../core/money.ts";
 
-/** active -> completed | failed | cancelled; nothing leaves a last state. */
+/** active -> completed | failed | cancelled; the last three are final. */
 export type RunStatus = "active" | "completed" | "failed" | "cancelled";
 
 /** Why a run failed. */

@@ -2,25 +2,27 @@ import { CircuitBreaker } from "./circuit-breaker.ts";
 import type { Clock } from "./clock.ts";
 import { Lru } from "./lru.ts";
 
-/** Faults in a row that keep one account away. A conversation can be what makes a server fail, so they are more than usual. */
+/**
+ * Consecutive faults that open one account's circuit. Higher than usual, since prompts can cause faults.
+ */
 const FAULTS_OF_ONE = 5;
 
-/** Accounts in a row whose calls meet a fault before all accounts are kept away. */
+/** Consecutive faulty accounts that open the circuit for all. */
 const ACCOUNTS_TO_OPEN = 3;
 
-/** Accounts that are remembered. */
+/** Capacity of the memory of accounts. */
 const MOST_ACCOUNTS = 10_000;
 
 /**
- * Keeps calls away from a server that fails. What a server answers can be provoked by what it is asked, so a fault opens the circuit of the
- * account that met it, and counts once for each account against the server: no caller can keep another one away. A server that cannot
- * be reached has not read anything, so each such fault counts.
+ * A circuit breaker per account and one for all. Callers can provoke errors, so a fault counts against its
+ * account, and only once per account against the server: no caller can lock out another. Failed connections
+ * always count, since the server has read nothing.
  */
 export class AccountBreaker {
   readonly #clock: Clock;
   readonly #shared: CircuitBreaker;
   readonly #own = new Lru<string, CircuitBreaker>(MOST_ACCOUNTS);
-  /** Accounts that met a fault since the last success. */
+  /** Accounts with a fault since the last success. */
   readonly #met = new Set<string>();
 
   constructor(clock: Clock) {
@@ -28,12 +30,12 @@ export class AccountBreaker {
     this.#shared = new CircuitBreaker(clock, { failuresToOpen: ACCOUNTS_TO_OPEN });
   }
 
-  /** Milliseconds until a call of this account may pass; 0: now. */
+  /** Time until a call of this account is allowed, ms; 0: now. */
   waitMs(accountId: string): number {
     return Math.max(this.#shared.waitMs, this.#own.get(accountId)?.waitMs ?? 0);
   }
 
-  /** Returns whether a call may be made; then its outcome has to be reported. */
+  /** Returns whether a call is allowed; its outcome must then be reported. */
   allow(accountId: string): boolean {
     const own = this.#own.get(accountId);
     if (own && !own.allow()) return false;
@@ -42,20 +44,20 @@ export class AccountBreaker {
     return false;
   }
 
-  /** The server answered. @returns whether this closes the circuit of all accounts */
+  /** @returns whether this closes the shared circuit */
   succeeded(accountId: string): boolean {
     this.#own.delete(accountId);
     this.#met.clear();
     return this.#shared.succeeded();
   }
 
-  /** The server could not be reached. @returns whether this opens the circuit of all accounts */
+  /** The server was unreachable. @returns whether this opens the shared circuit */
   unreachable(accountId: string): boolean {
     this.#own.get(accountId)?.abandoned();
     return this.#shared.failed();
   }
 
-  /** The server was reached, and failed. @returns whether this opens the circuit of all accounts */
+  /** The server was reached and failed. @returns whether this opens the shared circuit */
   failed(accountId: string): boolean {
     const own =
       this.#own.get(accountId) ?? new CircuitBreaker(this.#clock, { failuresToOpen: FAULTS_OF_ONE });
@@ -69,7 +71,7 @@ export class AccountBreaker {
     return false;
   }
 
-  /** There was no outcome. */
+  /** The call ended without an outcome. */
   abandoned(accountId: string): void {
     this.#own.get(accountId)?.abandoned();
     this.#shared.abandoned();

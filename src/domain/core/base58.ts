@@ -1,29 +1,32 @@
-/** Bitcoin's. */
+/** Bitcoin's alphabet. */
 const ALPHABET = Array.from("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz");
 const ZERO = "1";
 const ZERO_CODE = ZERO.charCodeAt(0);
 
-/** Numbers are taken apart in bytes by threes, and in characters by fours: so large that sums of products stay exact in doubles. */
+/** Digits per word and limb: the largest for which sums of products stay exact in doubles. */
 const [BYTES, CHARACTERS] = [3, 4];
 const [WORD, LIMB] = [256 ** BYTES, 58 ** CHARACTERS];
-/** Most words or limbs: with more of them the sums would pass 2^53. */
+/** Maximum of words or limbs: more could exceed 2^53. */
 const MOST = 47;
-/** Longest text that is read. */
+/** Maximum length of decoded text. */
 const LONGEST = MOST * CHARACTERS;
 
-/** Powers of one base in digits of the other, lowest first: a conversion is then a sum without carries, which come once at the end. */
+/**
+ * Powers of one base in digits of the other, lowest first: a conversion is then a sum, with carries once at
+ * the end.
+ */
 const WORDS_IN_LIMBS = powers(WORD, LIMB);
 const LIMBS_IN_WORDS = powers(LIMB, WORD);
 const PAIRS = ALPHABET.flatMap((first) => ALPHABET.map((second) => first + second));
 const VALUES = new Int8Array(128).fill(-1);
 for (const [value, character] of ALPHABET.entries()) VALUES[character.charCodeAt(0)] = value;
 
-/** The sums of the conversion that is being made. */
+/** Reused by all conversions. */
 const sums = new Float64Array(2 * MOST);
 
 /**
- * Writes bytes in base58 with Bitcoin's alphabet, zeros in front as ones.
- * @throws RangeError for more than 141 bytes, which no identifier here has
+ * Encodes bytes in base58 with Bitcoin's alphabet; leading zeros become ones.
+ * @throws RangeError for more than 141 bytes
  */
 export function encodeBase58(bytes: Uint8Array): string {
   const zeros = leadingZeros(bytes);
@@ -47,7 +50,7 @@ export function encodeBase58(bytes: Uint8Array): string {
   return ZERO.repeat(zeros) + text.slice(leadingOnes(text));
 }
 
-/** Reads base58; undefined for other characters, and for more than 188 of them. */
+/** Decodes base58; undefined for other characters or more than 188 of them. */
 export function decodeBase58(text: string): Buffer | undefined {
   if (text.length > LONGEST) return undefined;
   const ones = leadingOnes(text);
@@ -76,17 +79,17 @@ export function decodeBase58(text: string): Buffer | undefined {
   return bytes.subarray(leadingZeros(bytes) - ones);
 }
 
-/** The 64 bytes of a transaction signature; undefined unless the text is their one canonical base58 form. */
+/** Decodes a transaction signature to 64 bytes; undefined unless it is canonical base58. */
 export function parseSignature(text: string): Uint8Array | undefined {
   return parseCanonical(text, 64, 64, 88);
 }
 
-/** The 32 bytes of a Solana address; undefined unless the text is their one canonical base58 form. */
+/** Decodes a Solana address to 32 bytes; undefined unless it is canonical base58. */
 export function parseAddress(text: string): Uint8Array | undefined {
   return parseCanonical(text, 32, 32, 44);
 }
 
-/** The text of an address's 32 bytes. */
+/** Encodes the 32 bytes of an address. */
 export function formatAddress(bytes: Uint8Array): string {
   return encodeBase58(bytes);
 }
@@ -102,7 +105,7 @@ function parseCanonical(
   return decoded?.length === bytes ? decoded : undefined;
 }
 
-/** Adds a multiple of a power to the sums. @returns how many digits the power has */
+/** Adds a multiple of a power to the sums. @returns the number of digits of the power */
 function add(digit: number, power: Float64Array | undefined): number {
   if (!power) throw new RangeError("too long for base58");
   for (let index = 0; index < power.length; index++)

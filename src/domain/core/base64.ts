@@ -4,9 +4,9 @@ const ALPHABETS = { base64: /^[A-Za-z0-9+/]*={0,2}$/, base64url: /^[A-Za-z0-9_-]
 export type Base64Alphabet = keyof typeof ALPHABETS;
 
 /**
- * Reads base64, padding optional, whose text is one of the two that its bytes can have: else the same bytes could be sent under many names.
- * @param alphabets the first one that fits is read
- * @returns the bytes, or what is wrong as the end of a sentence that begins with the field's name
+ * Decodes canonical base64, padding optional. Other encodings of the same bytes are refused.
+ * @param alphabets tried in this order
+ * @returns the bytes, or the problem as the end of a sentence that starts with the field's name
  */
 export function decodeBase64(text: string, alphabets: readonly Base64Alphabet[]): Buffer | string {
   const alphabet = alphabets.find((one) => ALPHABETS[one].test(text));

@@ -1,13 +1,14 @@
-/** Pieces that are kept as they came. */
+/** Number of chunks kept unmerged. */
 const MOST = 256;
 
-/** Bytes that arrive in pieces. A small piece takes a hundred times its bytes to keep, so that many of them are joined on the way. */
+/**
+ * Collects bytes that arrive in chunks, merging small chunks: each costs a hundred times its size to keep.
+ */
 export class ChunkBuffer {
   readonly #joined: Buffer[] = [];
   readonly #latest: Buffer[] = [];
   #length = 0;
 
-  /** Bytes so far. */
   get length(): number {
     return this.#length;
   }
@@ -19,14 +20,13 @@ export class ChunkBuffer {
     this.#latest.length = 0;
   }
 
-  /** All of it; without a copy where it came in one piece. */
+  /** Returns all bytes; a single chunk is not copied. */
   concat(): Buffer {
     const all = [...this.#joined, ...this.#latest];
     const [first] = all;
     return first && all.length === 1 ? first : Buffer.concat(all, this.#length);
   }
 
-  /** Keeps nothing of it. */
   clear(): void {
     this.#joined.length = 0;
     this.#latest.length = 0;

@@ -3,14 +3,14 @@ import type { Clock } from "./clock.ts";
 const FAILURES_TO_OPEN = 3;
 const FIRST_COOLDOWN_MS = 1_000;
 const LONGEST_COOLDOWN_MS = 30_000;
-/** Between two calls before a pause is over, ms. */
+/** Interval between early calls during a pause, ms. */
 const EARLY_MS = 1_000;
-/** After so long a trial without an outcome keeps no other call away. */
+/** Time after which a trial without an outcome no longer blocks other calls, ms. */
 const TRIAL_MS = 5_000;
 
 /**
- * Keeps calls away from an endpoint that does not answer: three failures in a row (or as many as it is told) open it for a second, and for twice as long
- * after each trial that fails, up to half a minute. While it is half open one trial call passes at a time.
+ * A circuit breaker: opens for one second after three consecutive failures (configurable), then twice as
+ * long after each failed trial, up to 30 s. While half open it allows one trial at a time.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
@@ -18,12 +18,12 @@ export class CircuitBreaker {
   #failures = 0;
   #openUntil = 0;
   #trialUntil = 0;
-  /** Whether the endpoint asked for the time that is left. */
+  /** Whether the endpoint requested the remaining wait. */
   #paused = false;
   #earlyAt = Number.NEGATIVE_INFINITY;
   #early = false;
 
-  /** @param failuresToOpen how many failures in a row open it, three when left out */
+  /** @param failuresToOpen default 3 */
   constructor(
     clock: Clock,
     { failuresToOpen = FAILURES_TO_OPEN }: { readonly failuresToOpen?: number } = {},
@@ -32,12 +32,12 @@ export class CircuitBreaker {
     this.#failuresToOpen = failuresToOpen;
   }
 
-  /** Milliseconds until a call may pass; 0: now. */
+  /** Time until a call is allowed, ms; 0: now. */
   get waitMs(): number {
     return Math.max(0, this.#openUntil - this.#clock.now());
   }
 
-  /** Asks leave to make one call. Whoever gets it reports the outcome: succeeded, failed or abandoned. */
+  /** Returns whether a call is allowed. The caller must then report succeeded, failed or abandoned. */
   allow(): boolean {
     if (this.waitMs > 0) return false;
     if (this.#failures < this.#failuresToOpen) return true;
@@ -46,12 +46,15 @@ export class CircuitBreaker {
     return true;
   }
 
-  /** Whether the time that is left is a pause that the endpoint asked for, not one after failures. */
+  /** Whether the remaining wait was requested by the endpoint, not caused by failures. */
   get paused(): boolean {
     return this.#paused && this.waitMs > 0;
   }
 
-  /** Asks leave for a call before a pause is over, for want of another endpoint: one at a time, and one a second. */
+  /**
+   * Allows a call during a requested pause when no other endpoint is left: one at a time and one per
+   * second.
+   */
   allowEarly(): boolean {
     const now = this.#clock.now();
     if (!this.paused || this.#trialUntil > now || now - this.#earlyAt < EARLY_MS) return false;
@@ -61,7 +64,7 @@ export class CircuitBreaker {
     return true;
   }
 
-  /** The endpoint answered. @returns whether this closes the circuit */
+  /** @returns whether this closes the circuit */
   succeeded(): boolean {
     const closes = this.#failures >= this.#failuresToOpen;
     if (this.#early) this.#openUntil = 0;
@@ -71,11 +74,11 @@ export class CircuitBreaker {
     return closes;
   }
 
-  /** The endpoint failed. @returns whether this opens the circuit */
+  /** @returns whether this opens the circuit */
   failed(): boolean {
     this.#trialUntil = 0;
     this.#early = false;
-    // Calls that were on their way when the circuit opened tell nothing new.
+    // Calls started before the circuit opened do not count.
     if (this.waitMs > 0) return false;
     this.#failures += 1;
     if (this.#failures < this.#failuresToOpen) return false;
@@ -85,7 +88,7 @@ export class CircuitBreaker {
     return true;
   }
 
-  /** The endpoint asked to be left alone for a while (HTTP Retry-After, RFC 9110 section 10.2.3). It is well, so nothing counts against it. */
+  /** The endpoint requested a pause (Retry-After, RFC 9110 section 10.2.3). Does not count as a failure. */
   pause(ms: number): void {
     this.#trialUntil = 0;
     this.#early = false;
@@ -93,7 +96,7 @@ export class CircuitBreaker {
     this.#openUntil = Math.max(this.#openUntil, this.#clock.now() + ms);
   }
 
-  /** The caller went away before there was an outcome. */
+  /** The call ended without an outcome. */
   abandoned(): void {
     this.#trialUntil = 0;
     this.#early = false;

@@ -1,11 +1,11 @@
-/** Where time comes from, so that tests can drive it. */
+/** The source of time, replaceable in tests. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
 }
 
-/** Where randomness comes from, so that tests can drive it. */
+/** The source of randomness, replaceable in tests. */
 export interface Random {
-  /** Fresh unpredictable bytes; the caller may write to them. */
+  /** Returns new random bytes; the caller may overwrite them. */
   bytes(length: number): Uint8Array<ArrayBuffer>;
 }

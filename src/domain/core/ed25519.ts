@@ -1,14 +1,14 @@
 import { createPublicKey, verify } from "node:crypto";
 
-/** What stands before the 32 bytes of a public key in DER (RFC 8410). */
+/** DER prefix of a public key (RFC 8410). */
 export const SPKI = Buffer.from("302a300506032b6570032100", "hex");
 
-/** The field's prime, 2^255 - 19 (RFC 8032, section 5.1), as keys are written: little-endian. */
+/** The field prime 2^255 - 19 (RFC 8032, section 5.1), little-endian as in keys. */
 const PRIME = Buffer.from(`ed${"ff".repeat(30)}7f`, "hex").reverse();
 
 /**
- * Whether the signature is the key's over the message (RFC 8032, section 5.1.7). As strict as the network: OpenSSL refuses an S that is
- * not reduced, and keys and Rs of small order, with which one signature would hold for many messages.
+ * Verifies a signature (RFC 8032, section 5.1.7) as strictly as the network: OpenSSL refuses unreduced S,
+ * and keys and R of small order, for which one signature fits many messages.
  */
 export function isSignedBy(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
@@ -19,7 +19,10 @@ export function isSignedBy(key: Uint8Array, message: Uint8Array, signature: Uint
   }
 }
 
-/** Whether the y in a key is below the prime (RFC 8032, section 5.1.3): another key would stand for the same point otherwise. */
+/**
+ * Whether y of a key is below the prime (RFC 8032, section 5.1.3): otherwise two keys would encode the same
+ * point.
+ */
 export function isCanonicalKey(key: Uint8Array): boolean {
   const y = Buffer.from(key).reverse();
   y[0] = (y[0] ?? 0) & 0x7f; // without the sign of x

@@ -1,4 +1,4 @@
-/** gRPC status names, as the gRPC and Connect doors need them (grpc.io, status codes). */
+/** gRPC status names (grpc.io, status codes). */
 export type RpcCode =
   | "ABORTED"
   | "CANCELLED"
@@ -13,7 +13,7 @@ export type RpcCode =
   | "UNAVAILABLE"
   | "UNIMPLEMENTED";
 
-/** The catalogue: every error that a caller can see, with its HTTP status (specification 7) and its gRPC code. */
+/** All client errors with their HTTP status (specification 7) and gRPC code. */
 export const ERRORS = {
   INVALID_REQUEST: { status: 400, rpc: "INVALID_ARGUMENT" },
   UNAUTHORIZED: { status: 401, rpc: "UNAUTHENTICATED" },
@@ -37,24 +37,25 @@ export const ERRORS = {
   UNAVAILABLE: { status: 503, rpc: "UNAVAILABLE" },
 } as const satisfies Record<string, { status: number; rpc: RpcCode }>;
 
-/** A code of the catalogue. */
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What an error may say besides its code and its message. */
+/** Optional properties of an error. */
 export interface ErrorOptions {
-  /** HTTP status where the same code has two: a proof that cannot even be parsed is INVALID_PAYMENT 400. */
+  /** HTTP status if it differs: a proof that cannot be parsed is INVALID_PAYMENT 400. */
   status?: number;
-  /** gRPC code where a protocol prescribes another: a compressed message is UNIMPLEMENTED over gRPC and Connect. */
+  /**
+   * gRPC code if a protocol prescribes another: a compressed message is UNIMPLEMENTED in gRPC and Connect.
+   */
   rpc?: RpcCode;
-  /** Seconds after which another try makes sense. */
+  /** Seconds until a retry makes sense. */
   retryAfterSeconds?: number;
-  /** Whether a server outside has worked for the call, or may have, although it is not charged. */
+  /** Whether an upstream server worked, or may have worked, for the uncharged call. */
   worked?: boolean;
-  /** What lies behind it; for the log, never for the caller. */
+  /** Logged, never returned to the caller. */
   cause?: unknown;
 }
 
-/** An error that the caller is meant to see. Anything else that is thrown becomes INTERNAL, its text kept from the caller. */
+/** An error for the caller. Any other thrown value becomes INTERNAL and is only logged. */
 export class ToolgateError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -64,10 +65,10 @@ export class ToolgateError extends Error {
   readonly worked: boolean;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
-    // An answer, not a fault: where it was made helps nobody, and to find that out costs more than to refuse. A cause keeps its own.
+    // No stack trace: it costs more than the refusal. A cause keeps its own.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    // A message may quote what a caller or a model sent: half a surrogate pair has no UTF-8, and gRPC cannot send it.
+    // Quoted input may contain lone surrogates, which gRPC cannot send.
     super(message.toWellFormed(), options.cause === undefined ? undefined : { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.name = "ToolgateError";
@@ -79,12 +80,12 @@ export class ToolgateError extends Error {
   }
 }
 
-/** INVALID_REQUEST that names the field by its path, e.g. `params.messages[2].role`. */
+/** INVALID_REQUEST naming a field, e.g. `params.messages[2].role`. */
 export function invalidField(path: string, problem: string): ToolgateError {
   return new ToolgateError("INVALID_REQUEST", `${path}: ${problem}`);
 }
 
-/** INVALID_PAYMENT 400: the proof cannot be read, so nothing was looked up and nothing was consumed. */
+/** INVALID_PAYMENT 400: the proof cannot be parsed. Nothing was looked up or consumed. */
 export function malformedProof(problem: string): ToolgateError {
   return new ToolgateError("INVALID_PAYMENT", problem, { status: 400 });
 }

@@ -1,8 +1,9 @@
 const LONGEST_NAME = 64;
 
 /**
- * The path of a parameter as callers read it, e.g. `params.messages[2].role`; names that are no identifiers are quoted, long ones cut.
- * @param path names of members and indices of items, the outermost first
+ * Formats the path of a parameter, e.g. `params.messages[2].role`; quotes names that are no identifiers,
+ * cuts long ones.
+ * @param path member names and array indices, outermost first
  */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, step) => {
@@ -12,14 +13,14 @@ export function fieldPath(path: readonly PropertyKey[]): string {
   }, "params");
 }
 
-/** A type of JSON Schema with its article, e.g. `an array`, `a whole number`. */
+/** A JSON Schema type with its article, e.g. `an array`, `a whole number`. */
 export function describeType(expected: string): string {
   if (expected === "int" || expected === "integer") return "a whole number";
   if (expected === "null") return "null";
   return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
 }
 
-/** What a value is, in the same words. */
+/** The type of a value in the same words. */
 export function describeValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";

@@ -1,11 +1,11 @@
 import type { Clock, Random } from "./clock.ts";
 
-/** What an identifier names; the prefix of its text form. No identifier contains a colon, because memos are split at colons. */
+/** Prefixes of identifiers. Identifiers contain no colon, because memos are split at colons. */
 export type IdPrefix = "acct" | "key" | "run" | "rcpt" | "ses" | "dep" | "act";
 
 const HEX = /^[0-9a-f]{32}$/;
 
-/** A new identifier: prefix and UUIDv7 (RFC 9562 section 5.7) in hex, so that newer ones sort after older ones. */
+/** Returns a new identifier: prefix and UUIDv7 (RFC 9562 section 5.7) in hex, sortable by time. */
 export function newId(prefix: IdPrefix, clock: Clock, random: Random): string {
   const bytes = random.bytes(16);
   const time = clock.now();
@@ -20,12 +20,12 @@ export function newId(prefix: IdPrefix, clock: Clock, random: Random): string {
   return idOf(prefix, bytes);
 }
 
-/** The text form of 16 bytes, e.g. `run_0199…`. */
+/** Formats 16 bytes, e.g. `run_0199…`. */
 export function idOf(prefix: IdPrefix, uuid: Uint8Array): string {
   return `${prefix}_${Buffer.from(uuid).toString("hex")}`;
 }
 
-/** The UUID (32 hex digits) inside an identifier; undefined when the text is not an identifier of that kind. */
+/** Returns the UUID of an identifier, 32 hex digits; undefined for any other text. */
 export function uuidOf(prefix: IdPrefix, id: string): string | undefined {
   if (!id.startsWith(`${prefix}_`)) return undefined;
   const hex = id.slice(prefix.length + 1);

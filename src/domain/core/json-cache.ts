@@ -1,20 +1,20 @@
 import { isJsonObject, type JsonObject } from "./json.ts";
 
-/** Of objects that are written more than once, as a result is that is stored, told, and told again. */
+/** Caches the JSON of results that are serialised more than once. */
 const texts = new WeakMap<object, string>();
 
-/** How deep in what is written such an object is looked for: a result in its answer, which MCP puts into a JSON-RPC message. */
+/** Depth at which cached objects are found: a result within a response within a JSON-RPC message. */
 const DEPTH = 2;
 
-/** Members of what such an object is looked for in, at most: answers have few, and a wide result that is not known is no answer. */
+/** Maximum members to search: responses have few. */
 const WIDEST = 16;
 
-/** The JSON of an object, which may be known. */
+/** Returns the JSON of an object, cached or new. */
 export function jsonOf(object: JsonObject): string {
   return texts.get(object) ?? JSON.stringify(object);
 }
 
-/** The JSON of an object, made once: the object must not be changed afterwards. To keep it costs as much as to write a short one again. */
+/** Returns the JSON of an object and caches it. The object must not change afterwards. */
 export function cacheJson(object: JsonObject): string {
   const known = texts.get(object);
   if (known !== undefined) return known;
@@ -23,7 +23,7 @@ export function cacheJson(object: JsonObject): string {
   return text;
 }
 
-/** The object that this is the JSON of, which it is written as again; undefined of any other JSON. */
+/** Parses a JSON object and caches its text; undefined for other JSON. */
 export function parseCachedJson(text: string): JsonObject | undefined {
   const value: unknown = JSON.parse(text);
   if (!isJsonObject(value)) return undefined;
@@ -31,7 +31,7 @@ export function parseCachedJson(text: string): JsonObject | undefined {
   return value;
 }
 
-/** What JSON.stringify makes of plain data; of objects in it whose JSON is known, that is taken. */
+/** JSON.stringify for plain data that reuses cached texts. */
 export function writeJson(value: unknown): string {
   return holdsKnown(value, DEPTH) ? write(value, DEPTH) : JSON.stringify(value);
 }
@@ -54,7 +54,7 @@ function write(value: JsonObject, depth: number): string {
   const members: string[] = [];
   for (const [name, member] of Object.entries<unknown>(value)) {
     const text = holdsKnown(member, depth - 1) ? write(member, depth - 1) : JSON.stringify(member);
-    // JSON has no such value: a member that is undefined is left out, as JSON.stringify does.
+    // Like JSON.stringify, omits undefined members.
     if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
   }
   return `{${members.join(",")}}`;

@@ -1,4 +1,4 @@
-/** Where the keeper tells the operator what happens. Any pino logger fits. */
+/** The logger of the use cases; any pino logger fits. */
 export interface Log {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;

@@ -1,6 +1,6 @@
 /**
- * A map that forgets what was used least recently once it is full. While it is not half full nothing is about to be forgotten, and
- * reading keeps no order: of what was not read since then, the oldest goes first.
+ * A map that evicts the least recently used entry when full. Below half of its capacity reads do not update
+ * the order, which keeps them cheap.
  */
 export class Lru<Key, Value> {
   readonly #entries = new Map<Key, Value>();
@@ -33,7 +33,7 @@ export class Lru<Key, Value> {
     this.#entries.delete(key);
   }
 
-  /** Forgets every value that the test matches. */
+  /** Deletes every matching value. */
   deleteWhere(matches: (value: Value) => boolean): void {
     for (const [key, value] of this.#entries) if (matches(value)) this.#entries.delete(key);
   }

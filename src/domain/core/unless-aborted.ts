@@ -1,4 +1,4 @@
-/** Waits for work that goes on whether anybody waits for it or not. @throws the signal's reason once it aborts */
+/** Waits for work without cancelling it. @throws the signal's reason when it aborts first */
 export async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -1,57 +1,59 @@
 import type { MicroUsd } from "../core/money.ts";
 
-/** A transfer to the treasury that an account has announced, and what the books say of it. */
+/** An announced transfer to the treasury, and its credit in the ledger. */
 export interface Deposit {
   /** `dep_…` */
   readonly depositId: string;
   readonly accountId: string;
-  /** What was to be sent, micro-USD. */
+  /** Requested amount, micro-USD. */
   readonly amount: MicroUsd;
-  /** Address that the transfer names so that it is found by it, base58. */
+  /** Address named by the transfer to make it searchable, base58. */
   readonly reference: string;
-  /** The transaction that was last seen for it, base58. */
+  /** Last transaction found for it, base58. */
   readonly txSignature: string | undefined;
   readonly createdAt: Date;
-  /** The sum of all that was credited for it, micro-USD. */
+  /** Total credited, micro-USD. */
   readonly credited: MicroUsd;
-  /** When the first of that was credited, and of which transaction. */
+  /** First credit and its transaction. */
   readonly creditedAt: Date | undefined;
   readonly creditedBy: string | undefined;
 }
 
-/** How sure the cluster is of a transaction: one node has it, the cluster has voted for it, it can no longer be forked away. */
+/** Commitment of the cluster: known to a node; voted for; no longer droppable by a fork. */
 export type Stage = "seen" | "confirmed" | "finalized";
 
-/** A transaction that was found for a deposit. */
 export interface Candidate {
   /** Base58. */
   readonly txSignature: string;
   readonly stage: Stage;
-  /** Why it failed on the chain; undefined: it did not. */
+  /** Failure on the chain; undefined on success. */
   readonly failure: string | undefined;
 }
 
-/** What a transaction did to the treasury, and the one memo of ours that it carries. */
+/** A transaction's effect on the treasury and its one memo in our format. */
 export interface TransactionEffect {
   /** Micro-USD. */
   readonly change: MicroUsd;
   readonly memo: string | undefined;
 }
 
-/** What a candidate is to its deposit. */
+/** How a transaction relates to a deposit. */
 export type DepositMatch = Candidate & {
-  /** `pays`: it carries the deposit's memo. `stray`: it pays the treasury with another memo, or none. `failed`: it moved nothing. */
+  /**
+   * `pays`: has the deposit's memo. `stray`: pays the treasury with another memo or none. `failed`: moved
+   * nothing.
+   */
   readonly kind: "pays" | "stray" | "failed";
-  /** Of a stray: whether its memo names something else of ours, which has the money. */
+  /** Whether the memo of a stray names another deposit or quote, which got the credit. */
   readonly elsewhere?: boolean;
 };
 
 /**
- * Judges a candidate. A reference is no secret once it is on the chain, so that a transaction which merely names it says nothing: it
- * counts when it carries the deposit's memo, or pays the treasury.
- * @param reading undefined: no node has told it yet
- * @param sent whether we sent it ourselves for this deposit, so that its memo is known
- * @returns undefined for what is nothing to the deposit
+ * Matches a transaction with a deposit. References are public, so one that merely names the reference is
+ * ignored: it counts if it has the deposit's memo or pays the treasury.
+ * @param reading undefined while no node has it
+ * @param sent whether we sent it for this deposit, so that its memo is known
+ * @returns undefined for an unrelated transaction
  */
 export function matchDeposit(
   candidate: Candidate,
@@ -70,7 +72,7 @@ export function matchDeposit(
 const KINDS = ["failed", "stray", "pays"] as const;
 const STAGES = ["seen", "confirmed", "finalized"] as const;
 
-/** The one of several that tells most: one that pays before one that does not, then the surer one. Of equals the first. */
+/** Returns the match that pays, then the most committed one; the first of equals. */
 export function bestMatch(sightings: readonly DepositMatch[]): DepositMatch | undefined {
   const rank = ({ kind, stage }: DepositMatch) => KINDS.indexOf(kind) * STAGES.length + STAGES.indexOf(stage);
   return sightings.reduce<DepositMatch | undefined>(
@@ -79,20 +81,19 @@ export function bestMatch(sightings: readonly DepositMatch[]): DepositMatch | un
   );
 }
 
-/** How far a deposit has come. `unassigned`: its transfer lies with the operator, or was credited elsewhere. */
+/** `unassigned`: the operator has the transfer, or it was credited elsewhere. */
 export type DepositState = "waiting" | Stage | "credited" | "failed" | "unassigned";
 
-/** What is told of a deposit. */
 export interface DepositStatus {
   readonly state: DepositState;
   readonly txSignature: string | undefined;
-  /** Why it is not going to be credited; undefined while it is. */
+  /** Why it will not be credited. */
   readonly failure: string | undefined;
 }
 
 /**
- * How a deposit stands. Only the books say that it is credited, whatever was seen.
- * @param sighting null: the chain was looked at and shows nothing; undefined: it was not looked at
+ * Returns the status of a deposit. Only the ledger decides that it is credited.
+ * @param sighting null: nothing on the chain; undefined: unknown
  */
 export function depositStatus(deposit: Deposit, sighting: DepositMatch | null | undefined): DepositStatus {
   const { credited, creditedBy, txSignature } = deposit;

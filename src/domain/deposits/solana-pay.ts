@@ -2,21 +2,21 @@ import { formatUsdc, type MicroUsd } from "../core/money.ts";
 
 /** A transfer request (Solana Pay, specification version 1.1, "Transfer Request"). Addresses are base58. */
 export interface TransferRequest {
-  /** The wallet to pay, never its token account: wallets derive that from the mint. */
+  /** The wallet, not its token account: wallets derive that from the mint. */
   readonly recipient: string;
   /** Micro-USD. */
   readonly amount: MicroUsd;
   readonly splToken: string;
-  /** Named by the transfer as a read-only account that signs nothing, so that it can be found. */
+  /** Read-only, non-signer account of the transfer that makes it searchable. */
   readonly reference: string;
-  /** Who asks. */
+  /** Name of the payee. */
   readonly label: string;
-  /** What for. */
+  /** Purpose. */
   readonly message: string;
   readonly memo: string;
 }
 
-/** Writes a transfer request as a URL, for a link or a QR code. */
+/** Formats a transfer request as a URL for a link or QR code. */
 export function solanaPayUrl({
   recipient,
   amount,
@@ -31,7 +31,7 @@ export function solanaPayUrl({
   return `solana:${recipient}?${query.join("&")}`;
 }
 
-/** Whole tokens: a zero before the point, no zeros after the last digit, and never an exponent. */
+/** Whole tokens with a leading zero, without trailing zeros or exponent. */
 function decimal(amount: MicroUsd): string {
   return formatUsdc(amount).replace(/\.?0+$/, "");
 }

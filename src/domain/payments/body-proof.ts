@@ -3,22 +3,22 @@ import { malformedProof } from "../core/errors.ts";
 import { isQuoteId, parseMemo, type Memo } from "./memo.ts";
 import { parseUsdc, type MicroUsd } from "../core/money.ts";
 
-/** The one network payments are made on (specification 8). */
+/** The only network (specification 8). */
 export const NETWORK = "solana-mainnet";
-/** The one asset payments are made in (specification 8). */
+/** The only asset (specification 8). */
 export const ASSET = "USDC";
 
-/** What a proof says of its payment besides; undefined: it does not say. */
+/** What a proof states about its payment; undefined: not stated. */
 export interface StatedPayment {
   amount: MicroUsd | undefined;
   memo: string | undefined;
   stepId: string | undefined;
 }
 
-/** A transfer that the caller has sent. */
+/** A transfer sent by the caller. */
 export interface TransferProof {
   kind: "transfer";
-  /** Transaction signature in base58, 64 bytes, canonical. */
+  /** Base58, 64 bytes, canonical. */
   txSignature: string;
   quoteId: string;
   stated: StatedPayment;
@@ -35,7 +35,7 @@ export interface BodyProof {
 }
 
 /**
- * Reads the body form.
+ * Parses `payment_proof`.
  * @throws ToolgateError INVALID_PAYMENT 400
  */
 export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferProof {
@@ -64,7 +64,7 @@ export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferPro
   };
 }
 
-/** What is told of a deposit that is sent as the proof of a call. */
+/** Message for a deposit sent as proof of a call. */
 export const DEPOSIT_PAYS_NO_CALL =
   "names a deposit, which pays no call by itself: it is credited to the balance of its account once it is finalized. Wait for that, then repeat the call without a proof";
 
@@ -77,7 +77,9 @@ function parseProofMemo(text: string, memoPrefix: string): Memo {
   );
 }
 
-/** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text has the form of a quote identifier */
+/**
+ * @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text has the format of a quote id
+ */
 export function requireQuoteId(text: string, field: string): string {
   if (text.startsWith("dep_")) throw malformedProof(`${field}: ${DEPOSIT_PAYS_NO_CALL}`);
   if (!isQuoteId(text)) throw malformedProof(`${field}: must be the quote_id of a 402 answer, unchanged`);

@@ -2,13 +2,13 @@ import { decodeBase64, type Base64Alphabet } from "../core/base64.ts";
 import { malformedProof } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
 
-/** Longest header value that is read. */
+/** Maximum length of a header. */
 const MAX_LENGTH = 8192;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Reads a header whose value is base64 of a JSON object in UTF-8.
- * @throws ToolgateError INVALID_PAYMENT 400 that begins with the header's name
+ * Decodes a header: base64 of a JSON object in UTF-8.
+ * @throws ToolgateError INVALID_PAYMENT 400 that starts with the header's name
  */
 export function decodeObject(
   name: string,
@@ -22,7 +22,7 @@ export function decodeObject(
     const value: unknown = JSON.parse(utf8.decode(bytes));
     if (isJsonObject(value)) return value;
   } catch {
-    // Told below, together with JSON that is no object.
+    // Reported below with JSON that is no object.
   }
   throw malformedProof(`${name}: does not decode to a JSON object in UTF-8`);
 }

@@ -1,9 +1,9 @@
-/** What the memo of a quote's payment says (specification 2.4 shows both forms; both are accepted everywhere). */
+/** The memo of a payment of a quote (specification 2.4); both forms are accepted everywhere. */
 export type Memo =
   | { form: "step"; stepId: string; quoteId: string; nonce: string }
   | { form: "prefix"; quoteId: string };
 
-/** What the memo of a console's deposit says: it pays no call. */
+/** The memo of a deposit. It pays no call. */
 export interface DepositMemo {
   form: "deposit";
   depositId: string;
@@ -14,12 +14,12 @@ const QUOTE_ID = /^qt_[1-9A-HJ-NP-Za-km-z]{1,197}$/;
 const DEPOSIT_ID = /^dep_[0-9a-f]{32}$/;
 const STEP_ID = /^step_[0-9a-f]{32}$/;
 
-/** Whether a text has the form of a quote identifier; only opening it tells whether it is one. */
+/** Whether a text has the format of a quote id. Only opening it proves that it is one. */
 export function isQuoteId(text: string): boolean {
   return QUOTE_ID.test(text);
 }
 
-/** Reads a memo by its full text; undefined when it is not one of ours. `prefix` is the operator's MEMO_PREFIX, default `svc`. */
+/** Parses a memo; undefined if not in our format. @param prefix MEMO_PREFIX */
 export function parseMemo(text: string, prefix: string): Memo | DepositMemo | undefined {
   const parts = text.split(":");
   const [first = "", second = "", third = ""] = parts;
@@ -33,12 +33,11 @@ export function parseMemo(text: string, prefix: string): Memo | DepositMemo | un
   return { form: "step", stepId: first, quoteId: second, nonce: third };
 }
 
-/** The memo that a deposit's transfer carries. */
 export function depositMemo(depositId: string, prefix: string): string {
   return `${prefix}:${depositId}`;
 }
 
-/** The forms as `memo_format` announces them (specification 2.3): those that pay quotes. */
+/** The memo formats of quotes for `memo_format` (specification 2.3). */
 export function memoFormats(prefix: string): Record<Memo["form"], string> {
   return { step: "<step_id>:<quote_id>:<nonce>", prefix: `${prefix}:{quote_id}` };
 }

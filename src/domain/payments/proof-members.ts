@@ -2,20 +2,19 @@ import { decodeBase64 } from "../core/base64.ts";
 import { malformedProof } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
 
-// Members of a proof that came as JSON. Own members only: what an object inherits was not sent. Paths begin with the carrier's name,
-// so that an error says where to look.
+// Readers for members of a JSON proof. Own members only: inherited ones were not sent. Paths start with the
+// carrier's name, so that errors say where to look.
 
-/** Largest transaction, bytes: one packet (Solana, `PACKET_DATA_SIZE`). */
+/** Maximum transaction size, bytes (Solana, `PACKET_DATA_SIZE`). */
 const MAX_TRANSACTION_BYTES = 1232;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A member as it was sent; undefined when it was not. */
 export function member(members: Members, name: string): unknown {
   return Object.hasOwn(members, name) ? members[name] : undefined;
 }
 
-/** @throws ToolgateError INVALID_PAYMENT 400 unless it is absent, or a text that is not empty */
+/** @throws ToolgateError INVALID_PAYMENT 400 unless it is absent or a non-empty string */
 export function textMember(members: Members, name: string, path: string): string | undefined {
   const value = member(members, name);
   if (value === undefined) return undefined;
@@ -24,7 +23,10 @@ export function textMember(members: Members, name: string, path: string): string
   return value;
 }
 
-/** @throws ToolgateError INVALID_PAYMENT 400 unless it is absent, null (as some implementations write that) or an object */
+/**
+ * @throws ToolgateError INVALID_PAYMENT 400 unless it is absent, null (as some clients write it) or an
+ * object
+ */
 export function objectMember(members: Members, name: string, path: string): Members | undefined {
   const value = member(members, name);
   if (value === undefined || value === null) return undefined;
@@ -32,7 +34,7 @@ export function objectMember(members: Members, name: string, path: string): Memb
   return value;
 }
 
-/** The wire bytes of a transaction in base64. @throws ToolgateError INVALID_PAYMENT 400 */
+/** Returns the wire bytes of a base64 transaction. @throws ToolgateError INVALID_PAYMENT 400 */
 export function transactionMember(members: Members, name: string, path: string): Uint8Array {
   const text = textMember(members, name, path);
   if (text === undefined)

@@ -14,25 +14,28 @@ import { META_PAYMENT, PAYMENT_SIGNATURE, type X402Terms } from "./x402.ts";
 
 const META_CARRIER = `_meta["${META_PAYMENT}"]`;
 
-/** A claim that a transaction pays a quote. What it says is compared with quote and chain, and is evidence of nothing. */
+/**
+ * A claim that a transaction pays a quote. It is compared with quote and chain and proves nothing by
+ * itself.
+ */
 export type Proof = TransferProof | GaslessProof;
 
-/** A transaction that the caller has signed, and that we are to send. */
+/** A transaction signed by the caller, to be sent by the gateway. */
 export interface GaslessProof {
   kind: "gasless";
-  /** Where it came in, as the caller knows it. */
+  /** Where it was sent, as the caller knows it. */
   carrier: string;
-  /** Wire bytes; ours is the first signature, and is missing. */
+  /** Wire bytes without our signature, which is the first. */
   transaction: Uint8Array;
-  /** Undefined: its memo alone names the quote. */
+  /** Undefined: only the memo names the quote. */
   quoteId: string | undefined;
-  /** What an x402 payload repeats of our offer. */
+  /** The offer as repeated by an x402 payload. */
   accepted: Partial<X402Terms> | undefined;
-  /** The idempotency key that an x402 payload brings. */
+  /** Idempotency key of an x402 payload. */
   paymentId: string | undefined;
 }
 
-/** Where a call can carry its proof, each as sent. */
+/** The places of a call that can carry a proof, as sent. */
 export interface ProofCarriers {
   /** The X-Payment header. */
   readonly xPayment: string | undefined;
@@ -45,8 +48,8 @@ export interface ProofCarriers {
 }
 
 /**
- * Reads the proof of a call from where it can be; from several places when they say the same.
- * @throws ToolgateError INVALID_PAYMENT 400: nothing was looked up, nothing was consumed
+ * Parses the proof of a call. Several places must carry the same proof.
+ * @throws ToolgateError INVALID_PAYMENT 400: nothing was looked up or consumed
  */
 export function parseProof(carriers: ProofCarriers, memoPrefix: string): Proof | undefined {
   const { xPayment, paymentSignature, metaPayment, paymentProof } = carriers;
@@ -63,8 +66,8 @@ export function parseProof(carriers: ProofCarriers, memoPrefix: string): Proof |
 }
 
 /**
- * Which version of x402 a call is paid by, also when the payload cannot be read; undefined: by none. It decides in which words the
- * settlement is told.
+ * Returns the x402 version of a payment, even if its payload is invalid; undefined: not x402. Decides how
+ * the settlement is reported.
  */
 export function x402VersionOf({ xPayment, paymentSignature, metaPayment }: ProofCarriers): 1 | 2 | undefined {
   if (paymentSignature !== undefined || metaPayment !== undefined) return 2;

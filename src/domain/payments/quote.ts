@@ -4,32 +4,32 @@ import type { Clock, Random } from "../core/clock.ts";
 import { idOf, uuidOf } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
 
-/** The price offered for one call. It is stored nowhere: its identifier holds it, sealed. */
+/** A price offer for one call. It is not stored: its id contains it, encrypted. */
 export interface Quote {
   quoteId: string;
   accountId: string;
   price: MicroUsd;
   /** Milliseconds since the Unix epoch. */
   issuedAt: number;
-  /** Milliseconds since the Unix epoch; a proof that arrives later is late. */
+  /** Milliseconds since the Unix epoch. */
   expiresAt: number;
-  /** The fingerprint of the call that was quoted, 32 bytes. */
+  /** Fingerprint of the quoted call, 32 bytes. */
   fingerprint: Buffer;
 }
 
-/** One secret that quotes are sealed with. */
+/** A secret that seals quotes. */
 export interface SealingKey {
-  /** 1..65535; a quote names the version it was sealed with, so that keys can rotate while quotes are open. */
+  /** 1..65535. A quote names its version, so that keys can rotate while quotes are open. */
   version: number;
   /** 32 bytes. */
   secret: Buffer;
 }
 
-/** The secrets that this installation has. */
+/** The sealing keys of this installation. */
 export interface SealingKeys {
-  /** The one that new quotes are sealed with. */
+  /** The key for new quotes. */
   current(): SealingKey;
-  /** One by its version; undefined when unknown or retired. */
+  /** Returns undefined for an unknown or retired version. */
   version(version: number): SealingKey | undefined;
 }
 
@@ -39,13 +39,16 @@ const [HEADER, NONCE, RECORD, TAG] = [3, 12, 66, 16];
 const SEALED = HEADER + NONCE + RECORD + TAG;
 const PREFIX = "qt_";
 
-/** Issues and opens sealed quotes: AES-256-GCM over account, price, times and binding, with the key version authenticated beside them. */
+/**
+ * Issues and opens sealed quotes: AES-256-GCM over account, price, times and fingerprint; the key version
+ * is authenticated.
+ */
 export class Quotes {
   readonly #keys: SealingKeys;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #ttlMs: number;
-  /** The secrets as the cipher wants them: making this of bytes costs more than sealing. */
+  /** Imported keys: importing one costs more than sealing. */
   readonly #imported = new WeakMap<Buffer, KeyObject>();
 
   constructor(keys: SealingKeys, clock: Clock, random: Random, ttlSeconds: number) {
@@ -55,7 +58,7 @@ export class Quotes {
     this.#ttlMs = ttlSeconds * 1000;
   }
 
-  /** Offers `price` to the account for the call with that fingerprint. Writes nothing anywhere. */
+  /** Issues a quote for the account and the call with that fingerprint. Stores nothing. */
   issue(accountId: string, price: MicroUsd, fingerprint: Buffer): Quote {
     const issuedAt = this.#clock.now();
     const expiresAt = issuedAt + this.#ttlMs;
@@ -69,7 +72,10 @@ export class Quotes {
     return { quoteId, accountId, price, issuedAt, expiresAt, fingerprint: fingerprint };
   }
 
-  /** Opens a quote identifier; undefined when it was not sealed by this installation, or was changed in any way. Says nothing of expiry. */
+  /**
+   * Opens a quote id; undefined if it was not sealed by this installation or was modified. Does not check
+   * expiry.
+   */
   open(quoteId: string): Quote | undefined {
     const record = this.#unseal(quoteId);
     if (!record) return undefined;
@@ -122,7 +128,9 @@ export class Quotes {
   }
 }
 
-/** The payment step of a quote: `step_` and 32 hex digits, derived from the quote so that it need not be stored either. */
+/**
+ * Returns the payment step of a quote, `step_` and 32 hex digits. Derived, so that it need not be stored.
+ */
 export function stepIdOf(quoteId: string): string {
   return `step_${hash("sha256", `step:${quoteId}`).slice(0, 32)}`;
 }

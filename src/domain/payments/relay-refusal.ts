@@ -1,12 +1,12 @@
 import { ToolgateError } from "../core/errors.ts";
 
-/** Why a transaction is not relayed: every reason there is. docs/gasless.md has them in this order, with what each one means. */
+/** All reasons to refuse a transaction. The gasless docs explain them in this order. */
 export const RELAY_REFUSALS = {
-  // What cannot be read at all.
+  // Cannot be parsed.
   TRANSACTION_TOO_LARGE: "transaction_too_large",
   TRANSACTION_MALFORMED: "transaction_malformed",
   TRANSACTION_VERSION: "transaction_version",
-  // Rules that need nothing but the transaction.
+  // Rules for the transaction alone.
   LOOKUP_TABLES: "lookup_tables",
   SIGNER_COUNT: "signer_count",
   FEE_PAYER_USED: "fee_payer_used",
@@ -34,7 +34,7 @@ export const RELAY_REFUSALS = {
   QUOTE_TOO_CHEAP: "quote_too_cheap",
   TRANSFER_AMOUNT: "transfer_amount",
   MEMO_QUOTE: "memo_quote",
-  // What the network and the other claims say.
+  // Depends on the network and on other claims.
   BLOCKHASH_EXPIRED: "blockhash_expired",
   BLOCKHASH_TOO_OLD: "blockhash_too_old",
   QUOTE_TAKEN: "quote_taken",
@@ -43,15 +43,14 @@ export const RELAY_REFUSALS = {
   NEVER_LANDED: "never_landed",
 } as const;
 
-/** One of the reasons. */
 export type RelayRefusal = (typeof RELAY_REFUSALS)[keyof typeof RELAY_REFUSALS];
 
-/** INVALID_PAYMENT with the reason's code in its message. `sentence` names the rule and says what to do. */
+/** INVALID_PAYMENT with the reason in its message. @param sentence names the rule and what to do */
 export function relayRefused(reason: RelayRefusal, sentence: string): ToolgateError {
   return new ToolgateError("INVALID_PAYMENT", `payment verification failed (${reason}): ${sentence}`);
 }
 
-/** INVALID_PAYMENT 400: what was sent is no transaction, so nothing was looked up. */
+/** INVALID_PAYMENT 400: not a transaction, so nothing was looked up. */
 export function unreadableTransaction(reason: RelayRefusal, sentence: string): ToolgateError {
   return new ToolgateError("INVALID_PAYMENT", `payment verification failed (${reason}): ${sentence}`, {
     status: 400,

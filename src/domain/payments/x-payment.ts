@@ -3,7 +3,7 @@ import { malformedProof } from "../core/errors.ts";
 import { textMember, transactionMember } from "./proof-members.ts";
 import { parseX402PayloadV1, type X402Payload } from "./x402-payload.ts";
 
-/** What the X-Payment header says (specification 2.4, header form): a transfer that was sent, or a transaction to be sent. */
+/** Content of the X-Payment header (specification 2.4): a sent transfer, or a transaction to send. */
 export type XPayment =
   | { form: "transfer"; txRef: string; quoteId: string }
   | { form: "transaction"; transaction: Uint8Array; quoteId: string }
@@ -16,15 +16,16 @@ const TRANSFER_FORMAT = 'base64url(JSON {"tx": "<transaction signature>", "quote
 const GASLESS_FORMAT =
   'base64url(JSON {"transaction": "<base64 of the signed transaction>", "quote_id": "<quote_id>"})';
 
-/** How the value is made, for `x402_header_format` (specification 2.3). */
+/** The format for `x402_header_format` (specification 2.3). */
 export function xPaymentFormat(gasless: boolean): string {
   return gasless ? `${TRANSFER_FORMAT}, or gasless ${GASLESS_FORMAT}` : TRANSFER_FORMAT;
 }
 
 /**
- * Reads the X-Payment header: base64 or base64url (RFC 4648 sections 4 and 5), padding optional, of a JSON object. It has `quote_id` and
- * one of `tx`, `tx_signature` and `transaction`, or is an x402 payload of version 1; `x402Version` tells the two families apart.
- * @throws ToolgateError INVALID_PAYMENT 400 naming what is wrong
+ * Parses the X-Payment header: base64 or base64url (RFC 4648 sections 4 and 5), padding optional, of a JSON
+ * object with `quote_id` and one of `tx`, `tx_signature` and `transaction`, or an x402 payload of version 1
+ * if it has `x402Version`.
+ * @throws ToolgateError INVALID_PAYMENT 400 naming the problem
  */
 export function parseXPayment(header: string): XPayment {
   const members = decodeObject(CARRIER, header, ["base64", "base64url"]);

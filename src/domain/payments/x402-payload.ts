@@ -2,26 +2,26 @@ import { malformedProof } from "../core/errors.ts";
 import { member, objectMember, textMember, transactionMember } from "./proof-members.ts";
 import { X402_NETWORK, X402_SCHEME, X402_V1_NETWORK, type X402Terms } from "./x402.ts";
 
-/** What an x402 client pays with. */
+/** The payment of an x402 client. */
 export interface X402Payload {
   readonly x402Version: 1 | 2;
-  /** Wire bytes, the fee payer's signature missing. */
+  /** Wire bytes without the fee payer's signature. */
   readonly transaction: Uint8Array;
-  /** What it says of the offer that it takes; undefined in version 1, which says nothing. */
+  /** The accepted offer; undefined in version 1, which does not repeat it. */
   readonly accepted: Partial<X402Terms> | undefined;
-  /** What the extension `payment-identifier` names: the caller's idempotency key. */
+  /** Idempotency key in the extension `payment-identifier`. */
   readonly paymentId: string | undefined;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What the scheme asks of every entry of `accepts`. */
+/** Required members of `accepted`. */
 const DEMANDED = ["scheme", "network", "amount", "asset", "payTo"] as const;
 /** 16 to 128 characters (x402 extension payment-identifier). */
 const PAYMENT_ID = /^[a-zA-Z0-9_-]{16,128}$/;
 
 /**
- * Reads a PaymentPayload of version 2. Unknown extensions are ignored.
+ * Parses a PaymentPayload of version 2. Ignores unknown extensions.
  * @param carrier where it was sent, for errors
  * @throws ToolgateError INVALID_PAYMENT 400
  */
@@ -41,7 +41,7 @@ export function parseX402Payload(members: Members, carrier: string): X402Payload
   };
 }
 
-/** Reads a PaymentPayload of version 1, which names no offer: the memo of its transaction does. */
+/** Parses a PaymentPayload of version 1, where only the transaction's memo names the offer. */
 export function parseX402PayloadV1(members: Members, carrier: string): X402Payload {
   if (member(members, "scheme") !== X402_SCHEME)
     throw malformedProof(`${carrier}: scheme must be ${X402_SCHEME}`);

@@ -1,17 +1,17 @@
-// x402, versions 1 and 2, scheme `exact` on Solana: the names that both sides use.
+// Names of x402 versions 1 and 2, scheme `exact` on Solana.
 
-/** The one scheme: exactly the amount that is asked. */
+/** The only scheme: exactly the requested amount. */
 export const X402_SCHEME = "exact";
 /** Solana mainnet (CAIP-2: the first 32 characters of the genesis hash). */
 export const X402_NETWORK = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
-/** Solana mainnet as version 1 names it. */
+/** Solana mainnet in version 1. */
 export const X402_V1_NETWORK = "solana";
 
-/** Where a payload comes in: header of version 2, `_meta` of an MCP request. */
+/** Carriers of a payload: the header of version 2, and `_meta` of an MCP request. */
 export const PAYMENT_SIGNATURE = "PAYMENT-SIGNATURE";
 export const META_PAYMENT = "x402/payment";
 
-/** What an offer's `accepts` says of one way to pay, all as strings. */
+/** One entry of `accepts`. */
 export interface X402Terms {
   readonly scheme: string;
   readonly network: string;
@@ -19,23 +19,23 @@ export interface X402Terms {
   readonly amount: string;
   /** The USDC mint, base58. */
   readonly asset: string;
-  /** The wallet that owns the treasury's token account, base58. */
+  /** Owner of the treasury's token account, base58. */
   readonly payTo: string;
-  /** Who pays the chain's fee, base58. */
+  /** Payer of the network fee, base58. */
   readonly feePayer: string;
   /** `<prefix>:<quote_id>` */
   readonly memo: string;
 }
 
-/** Whom and in what an installation is paid, as x402 names it. Base58. */
+/** The treasury in x402 terms. Base58. */
 export interface X402Treasury {
-  /** The wallet that owns the token account. */
+  /** Owner of the token account. */
   readonly owner: string;
   /** The USDC mint. */
   readonly mint: string;
 }
 
-/** The terms of one quote. */
+/** Returns the terms of a quote. */
 export function x402Terms(
   { owner, mint }: X402Treasury,
   feePayer: string,

@@ -3,8 +3,8 @@ import { isGuard } from "./guards.ts";
 import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";
 
 /**
- * Who signs, and which accounts are there. The fee payer signs for every account that it is named as, so it is named nowhere: not as
- * source, authority, delegate, or one who pays rent. Guards may look at it, and do nothing else to it.
+ * Checks signers and accounts. The fee payer's signature covers every account that names it, so no
+ * instruction may name it as source, authority, delegate or payer of rent. Guards may only read it.
  */
 export function checkAccounts({ signatures, keys, instructions }: WireTransaction): void {
   if (signatures.length !== 2) {

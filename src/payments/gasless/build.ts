@@ -10,12 +10,12 @@ import type { RecentBlockhash } from "../../app/payments/relay-chain.ts";
 import type { UnsignedTransaction } from "../../app/payments/sponsor.ts";
 import { MEMO_V2_PROGRAM, USDC_DECIMALS, USDC_MINT } from "./programs.ts";
 
-/** Plenty for a transfer with a memo. */
+/** Enough for a transfer with a memo. */
 const UNITS = 40_000;
-/** Micro-lamports per unit: with these units 400 lamports, so that a payment is not the last one to land in a busy hour. */
+/** Micro-lamports per unit: 400 lamports in total, so that payments land in busy hours. */
 const PRICE = 10_000;
 
-/** What the transaction says. Accounts are 32 bytes. */
+/** Accounts are 32 bytes. */
 export interface PaymentPlan {
   readonly feePayer: Buffer;
   readonly payer: Buffer;
@@ -27,7 +27,7 @@ export interface PaymentPlan {
   readonly recent: RecentBlockhash;
 }
 
-/** Builds the transaction of version 0 that the rules ask for, in the order that the x402 client has. */
+/** Builds the version 0 transaction that the rules require, in the order of the x402 client. */
 export function buildPayment({ recent, ...plan }: PaymentPlan): UnsignedTransaction {
   const [payer, feePayer] = [new PublicKey(plan.payer), new PublicKey(plan.feePayer)];
   const [source, destination] = [new PublicKey(plan.source), new PublicKey(plan.destination)];

@@ -1,7 +1,7 @@
 import { RELAY_REFUSALS, unreadableTransaction } from "../../domain/payments/relay-refusal.ts";
 import type { ToolgateError } from "../../domain/core/errors.ts";
 
-/** Reads a transaction's bytes from front to back, and refuses any that another reader might understand differently. */
+/** Reads a transaction and rejects bytes that another parser could read differently. */
 export class ByteReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -10,7 +10,7 @@ export class ByteReader {
     this.#bytes = bytes;
   }
 
-  /** How many bytes were read. */
+  /** Number of bytes read. */
   get position(): number {
     return this.#at;
   }
@@ -23,7 +23,7 @@ export class ByteReader {
     return this.take(1).readUInt8();
   }
 
-  /** The next byte, which stays to be read; undefined at the end. */
+  /** Returns the next byte without consuming it; undefined at the end. */
   peek(): number | undefined {
     return this.#bytes[this.#at];
   }
@@ -36,8 +36,8 @@ export class ByteReader {
   }
 
   /**
-   * A length in the form compact-u16: seven bits a byte, least significant first, at most three bytes. The chain refuses a longer form
-   * than the number needs, and so must we: a message has one encoding only. (A length above 16 bits is more than there is to read.)
+   * Reads a compact-u16: seven bits per byte, least significant first, at most three bytes. Like the chain,
+   * rejects forms that are longer than needed: a message has one encoding only.
    */
   compactU16(): number {
     let value = 0;
@@ -51,7 +51,6 @@ export class ByteReader {
   }
 }
 
-/** What was sent is no transaction. */
 export function malformed(problem: string): ToolgateError {
   return unreadableTransaction(
     RELAY_REFUSALS.TRANSACTION_MALFORMED,

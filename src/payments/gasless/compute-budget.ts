@@ -4,8 +4,8 @@ import type { PaymentLayout } from "./layout.ts";
 import type { WireInstruction } from "./wire-transaction.ts";
 
 /**
- * Checks what the transaction asks to compute and what it bids for that, both of which the fee payer pays.
- * @param guards how many guards compute besides the payment
+ * Checks compute limit and price, which the fee payer pays.
+ * @param guards number of guards, which add to the limit
  * @returns the fee, lamports
  */
 export function checkComputeBudget({ limit, price }: PaymentLayout, guards: number): bigint {

@@ -1,10 +1,9 @@
 import { createPrivateKey, createPublicKey, sign, type KeyObject } from "node:crypto";
 import { SPKI } from "../../domain/core/ed25519.ts";
 
-/** What stands before the 32 bytes of a private key in DER (RFC 8410). */
+/** DER prefix of a private key (RFC 8410). */
 const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** A key that signs. */
 export class SigningKey {
   /** 32 bytes. */
   readonly publicKey: Buffer;
@@ -16,7 +15,7 @@ export class SigningKey {
     this.publicKey = createPublicKey(this.#key).export({ format: "der", type: "spki" }).subarray(SPKI.length);
   }
 
-  /** Signs, the same message always with the same signature (RFC 8032). @returns 64 bytes */
+  /** Signs deterministically (RFC 8032). @returns 64 bytes */
   sign(message: Uint8Array): Buffer {
     return sign(null, message, this.#key);
   }

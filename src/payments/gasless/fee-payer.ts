@@ -4,9 +4,10 @@ import { SigningKey } from "./ed25519.ts";
 const keyFile = z.array(z.int().min(0).max(255)).length(64);
 
 /**
- * Reads the fee payer's key file: a JSON array of 64 numbers, the secret and the public half, as `solana-keygen` writes it.
- * @param text what FEE_PAYER_KEYPAIR's file holds
- * @throws TypeError that says what is wrong, and repeats nothing of it
+ * Parses the fee payer's key file: a JSON array of 64 numbers, secret and public half, as `solana-keygen`
+ * writes it.
+ * @param text content of FEE_PAYER_KEYPAIR
+ * @throws TypeError without any content of the file
  */
 export function readFeePayer(text: string): SigningKey {
   const bytes = keyFile.safeParse(parse(text));

@@ -3,33 +3,35 @@ import { MAX_GUARDS } from "./limits.ts";
 import { LIGHTHOUSE_PROGRAM } from "./programs.ts";
 import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";
 
-/** AssertAccountInfo and AssertAccountInfoMulti, by their first byte: all that wallets assert of a fee payer. */
+/**
+ * First bytes of AssertAccountInfo and AssertAccountInfoMulti: all that wallets assert about a fee payer.
+ */
 const OF_ACCOUNTS = [5, 6];
 
 /**
- * What is relayed: with AssertAccountData and AssertTokenAccount, and their Multi, all that a wallet and its USDC can be asserted of.
- * The clock (15), a mint, a stake or a program can change between simulation and landing without the payer, at the fee payer's cost.
+ * Guards that are relayed: assertions about account data and token accounts. Clock (15), mint, stake or
+ * program can change between simulation and landing, at the fee payer's cost.
  */
 export const RELAYED_GUARDS: ReadonlySet<number> = new Set([2, 3, ...OF_ACCOUNTS, 9, 10]);
 
 /**
- * What only asserts: AssertAccountData to AssertSysvarClock. 0 (MemoryWrite) makes accounts at the cost of a signer, 1 (MemoryClose)
- * closes them, 16 (AssertMerkleTreeAccount) calls another program; 17 (AssertBubblegumTreeConfigAccount) no payment has a use for.
+ * Kinds that only assert: AssertAccountData to AssertSysvarClock. 0 (MemoryWrite) creates accounts at a
+ * signer's cost, 1 (MemoryClose) closes them, 16 calls another program, and 17 has no use in payments.
  */
 export const ASSERTIONS: ReadonlySet<number> = new Set(
   Array.from({ length: 14 }, (_none, index) => index + 2),
 );
 
-/** Whether an instruction belongs to Lighthouse, whatever it does there. */
+/** Whether an instruction calls Lighthouse. */
 export function isGuard({ program }: WireInstruction, keys: readonly Buffer[]): boolean {
   return keys[program]?.equals(LIGHTHOUSE_PROGRAM) === true;
 }
 
 /**
- * Takes out the guards that wallets put in, wherever they are, before the payment's own instructions are counted: they can make a
- * transaction fail, and change nothing.
- * @param kinds first bytes that a guard may have
- * @returns the guards and the other instructions, in their order
+ * Removes the guards that wallets add before the payment's own instructions are counted: they can fail the
+ * transaction but change nothing.
+ * @param kinds allowed first bytes of a guard
+ * @returns the guards and the other instructions, in order
  */
 export function withoutGuards(
   { instructions, keys }: Pick<WireTransaction, "instructions" | "keys">,
@@ -54,8 +56,8 @@ export function withoutGuards(
 }
 
 /**
- * Refuses guards that look at accounts which others change: the treasury's, the mint, sysvars. The fee payer is looked at by wallets; its
- * balance falls with each payment, so that such a guard can fail too.
+ * Rejects guards on accounts that others change: the treasury, the mint, sysvars. Wallets also guard the
+ * fee payer, whose balance falls with each payment, so such a guard may fail.
  * @param source index of the payer's token account
  */
 export function checkGuardAccounts(guards: readonly WireInstruction[], source: number | undefined): void {

@@ -10,7 +10,6 @@ const LAYOUTS: ReadonlySet<string> = new Set(["limit price transfer memo", "limi
 
 const WANTED = "SetComputeUnitLimit, SetComputeUnitPrice, then TransferChecked and one memo";
 
-/** The four instructions of a payment. */
 export interface PaymentLayout {
   readonly limit: WireInstruction;
   readonly price: WireInstruction;
@@ -18,7 +17,9 @@ export interface PaymentLayout {
   readonly memo: WireInstruction;
 }
 
-/** Tells the payment's instructions apart. Nothing else may be there, and nothing twice; of what they say only their kind is checked. */
+/**
+ * Finds the payment's four instructions; no others and no duplicates are allowed. Checks their kind only.
+ */
 export function readLayout(instructions: readonly WireInstruction[], keys: readonly Buffer[]): PaymentLayout {
   const found = instructions.map((instruction) => ({ instruction, kind: kindOf(instruction, keys) }));
   const order = found.map(({ kind }) => kind).join(" ");

@@ -19,7 +19,6 @@ import { checkTransfer, type Treasury } from "./transfer.ts";
 import { UsdcAccounts } from "./usdc-accounts.ts";
 import { readTransaction, type WireTransaction } from "./wire-transaction.ts";
 
-/** What the sponsor is made of. */
 export interface SponsorOptions {
   /** FEE_PAYER_KEYPAIR. */
   readonly feePayer: SigningKey;
@@ -38,7 +37,7 @@ interface Checked {
   readonly amount: bigint;
 }
 
-/** Reads, checks and signs what the relay pays the fee of. Asks nobody; what a transaction may cost is in limits.ts. */
+/** Decodes, checks and signs relayed payments. No I/O; cost limits are in limits.ts. */
 export class GaslessSponsor implements Sponsor {
   readonly feePayer: string;
   readonly #key: SigningKey;
@@ -46,7 +45,10 @@ export class GaslessSponsor implements Sponsor {
   readonly #memoPrefix: string;
   readonly #usdcAccounts = new UsdcAccounts();
 
-  /** @throws TypeError when the owner is no address, or the fee payer itself: its signature would move the treasury's money */
+  /**
+   * @throws TypeError if the owner is no address, or is the fee payer, whose signature would move the
+   * treasury's money
+   */
   constructor({ feePayer, treasuryOwner, memoPrefix }: SponsorOptions) {
     const owner = parseAddress(treasuryOwner);
     if (!owner) throw new TypeError("TREASURY_OWNER: must be a Solana address (base58 of 32 bytes)");
@@ -125,7 +127,10 @@ export class GaslessSponsor implements Sponsor {
     });
   }
 
-  /** Every rule but those of the quote. Only after all of them does the key sign: with a signature anybody can send the transaction. */
+  /**
+   * Checks every rule except those of the quote. The key signs only after all of them: anyone can send a
+   * signed transaction.
+   */
   #check(bytes: Uint8Array): Checked {
     const wire = readTransaction(bytes);
     checkAccounts(wire);

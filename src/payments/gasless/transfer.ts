@@ -3,20 +3,19 @@ import { USDC_DECIMALS, USDC_MINT } from "./programs.ts";
 import type { UsdcAccounts } from "./usdc-accounts.ts";
 import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";
 
-/** TransferChecked of SPL Token. Everything else that moves tokens, or lets others do so, is refused: Transfer, Approve, batch, … */
+/** TransferChecked of SPL Token. All other instructions that move or delegate tokens are rejected. */
 const TRANSFER_CHECKED = 12;
 
-/** Where payments go. */
 export interface Treasury {
-  /** Its wallet's 32 bytes. */
+  /** Wallet, 32 bytes. */
   readonly owner: Buffer;
-  /** Its USDC account's 32 bytes. */
+  /** USDC account, 32 bytes. */
   readonly tokenAccount: Buffer;
 }
 
 /**
- * Checks that the one transfer moves USDC from the payer's associated token account to the treasury, and that the payer signs for it.
- * Other accounts that the payer owns or may spend from are refused: whose money they hold only the network could tell.
+ * Checks that the transfer moves USDC from the payer's associated token account to the treasury and that
+ * the payer signs. Other source accounts are rejected: only the network knows whose money they hold.
  * @returns the amount, micro-USD
  */
 export function checkTransfer(
@@ -63,7 +62,7 @@ export function checkTransfer(
 interface Parties {
   readonly source: Buffer | undefined;
   readonly destination: Buffer | undefined;
-  /** The authority's number. */
+  /** Index of the authority. */
   readonly authority: number | undefined;
   readonly payer: Buffer | undefined;
 }

@@ -3,10 +3,10 @@ import { PublicKey } from "@solana/web3.js";
 import { Lru } from "../../domain/core/lru.ts";
 import { USDC_MINT } from "./programs.ts";
 
-/** Payers that are remembered: to derive an address costs more than all other checks together, the signature's aside. */
+/** Cache capacity. Deriving an address costs more than all other checks except the signature. */
 const REMEMBERED = 10_000;
 
-/** Derives the associated token accounts of wallets for USDC. */
+/** Derives and caches associated token accounts for USDC. */
 export class UsdcAccounts {
   readonly #mint = new PublicKey(USDC_MINT);
   readonly #known = new Lru<string, Buffer>(REMEMBERED);

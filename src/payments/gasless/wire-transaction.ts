@@ -1,38 +1,38 @@
 import { RELAY_REFUSALS, relayRefused, unreadableTransaction } from "../../domain/payments/relay-refusal.ts";
 import { ByteReader, malformed } from "./byte-reader.ts";
 
-/** Largest transaction that a packet of the network carries, bytes. */
+/** Maximum size of a network packet, bytes. */
 const LARGEST = 1_232;
 const [SIGNATURE, KEY] = [64, 32];
-/** Set in the first byte of a message that has a version; the rest of the byte is the version. */
+/** Set in the first byte of a versioned message; the other bits are the version. */
 const VERSIONED = 0x80;
 
-/** One instruction; accounts and program are numbers into {@link WireTransaction.keys}. */
+/** Accounts and program are indices into {@link WireTransaction.keys}. */
 export interface WireInstruction {
   readonly program: number;
   readonly accounts: readonly number[];
   readonly data: Buffer;
 }
 
-/** A legacy or version 0 transaction without lookup tables, read from its bytes. */
+/** A parsed legacy or version 0 transaction without lookup tables. */
 export interface WireTransaction {
-  /** One per required signer, in the order of the keys. */
+  /** One per signer, in key order. */
   readonly signatures: readonly Buffer[];
-  /** What is signed. */
+  /** The signed bytes. */
   readonly message: Buffer;
-  /** Signers whose accounts are only read, of the first keys the last ones. */
+  /** Number of read-only signers, the last of the signers. */
   readonly readonlySigned: number;
-  /** Other accounts that are only read: the last of all keys. */
+  /** Number of other read-only accounts, the last of all keys. */
   readonly readonlyUnsigned: number;
-  /** Every account, each once. */
+  /** All accounts, without duplicates. */
   readonly keys: readonly Buffer[];
   readonly blockhash: Buffer;
   readonly instructions: readonly WireInstruction[];
 }
 
 /**
- * Reads a transaction as the network does: no byte more or less than it needs, each length in its shortest form, every number within
- * its bounds. Messages that are read have exactly one encoding, so that their hash names them.
+ * Parses a transaction as strictly as the network: no extra bytes, shortest lengths, indices in bounds. A
+ * message has exactly one encoding, so its hash identifies it.
  * @throws ToolgateError INVALID_PAYMENT 400; 402 for lookup tables
  */
 export function readTransaction(bytes: Uint8Array): WireTransaction {
@@ -94,7 +94,7 @@ function readInstruction(reader: ByteReader): WireInstruction {
   return { program, accounts, data: reader.take(reader.compactU16()) };
 }
 
-/** Version 1 has its marker at the very beginning, version 0 (`known`) at the beginning of the message. */
+/** Version 1 is marked in the first byte, version 0 (`known`) in the first byte of the message. */
 function refuseVersion(marker: number | undefined, known?: number): void {
   if (marker === undefined || marker < VERSIONED || marker === known) return;
   throw unreadableTransaction(

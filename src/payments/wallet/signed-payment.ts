@@ -9,10 +9,9 @@ import { readLayout } from "../gasless/layout.ts";
 import { USDC_MINT } from "../gasless/programs.ts";
 import { readTransaction, type WireInstruction, type WireTransaction } from "../gasless/wire-transaction.ts";
 
-/** TransferChecked of SPL Token, and the length of its data, bytes. */
+/** TransferChecked of SPL Token, and its data length in bytes. */
 const [TRANSFER_CHECKED, TRANSFER_BYTES] = [12, 10];
 
-/** What may be sent. */
 export interface SignedPaymentRules {
   /** The treasury's token account, base58. */
   readonly payTo: string;
@@ -21,9 +20,10 @@ export interface SignedPaymentRules {
 }
 
 /**
- * Makes the reader of what wallets have signed. It lets through what the console builds and what wallets add to that: limit and price
- * of computing, one memo of ours, one transfer of USDC to the treasury, assertions of Lighthouse; all signed. It is sent at its payer's
- * cost, so that this is no guard of money: it keeps the gateway from sending strangers' transactions for nothing.
+ * Returns a parser for wallet-signed payments. Accepts what the console builds and wallets add: compute
+ * limit and price, one memo in our format, one USDC transfer to the treasury, Lighthouse assertions, all
+ * signed. The payer bears the cost, so this protects no money: it keeps the gateway from sending foreign
+ * transactions.
  */
 export function signedPaymentReader({ payTo, memoPrefix }: SignedPaymentRules): ReadSignedPayment {
   const address = parseAddress(payTo);
@@ -70,7 +70,7 @@ function demandTransfer(
   if (data.readBigUInt64LE(1) === 0n) throw refused("its transfer moves nothing");
 }
 
-/** The first signature names the transaction. @throws ToolgateError INVALID_REQUEST when one is missing or is none */
+/** Returns the first signature. @throws ToolgateError INVALID_REQUEST when one is missing or invalid */
 function signatureOf({ keys, message, signatures }: WireTransaction): SignedPayment["txSignature"] {
   for (const [index, signature] of signatures.entries()) {
     const key = keys[index];
@@ -82,7 +82,7 @@ function signatureOf({ keys, message, signatures }: WireTransaction): SignedPaym
   return base58.encode(signatures[0] ?? new Uint8Array());
 }
 
-/** What the relay's rules say, without their name for it. */
+/** Rewords the relay's error for a wallet payment. */
 function unlike(error: unknown): unknown {
   if (!(error instanceof ToolgateError)) return error;
   return refused(error.message.replace(/^payment verification failed \(\w+\): /, ""));
