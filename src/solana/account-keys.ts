@@ -1,7 +1,7 @@
 import { MalformedAnswer } from "./rpc-failure.ts";
 import type { TransactionJson, TransactionMeta } from "./transaction-json.ts";
 
-/** The accounts of a transaction in the order in which instructions and balances number them. */
+/** The accounts of a transaction, in the order that instructions and balances refer to. */
 export class AccountKeys {
   readonly #keys: readonly string[];
 
@@ -9,7 +9,7 @@ export class AccountKeys {
     this.#keys = keys;
   }
 
-  /** @throws MalformedAnswer for a number without an account */
+  /** @throws MalformedAnswer for an index without an account */
   at(index: number): string {
     const key = this.#keys[index];
     if (key === undefined)
@@ -17,7 +17,10 @@ export class AccountKeys {
     return key;
   }
 
-  /** The number of an account; undefined when the transaction does not name it. @throws MalformedAnswer when it names it twice, which the chain forbids */
+  /**
+   * Returns the index of an account; undefined if the transaction does not name it.
+   * @throws MalformedAnswer if it names it twice, which the chain forbids
+   */
   find(key: string): number | undefined {
     const index = this.#keys.indexOf(key);
     if (index !== this.#keys.lastIndexOf(key)) throw new MalformedAnswer("an account is listed twice");
@@ -26,8 +29,8 @@ export class AccountKeys {
 }
 
 /**
- * Lists the accounts: those of the message, then those that it looks up in address tables, writable ones first.
- * @throws MalformedAnswer when the looked-up addresses are not as many as the message asks for: every later number would be off
+ * Lists the accounts: those of the message, then those looked up in address tables, writable ones first.
+ * @throws MalformedAnswer if the number of looked-up addresses is wrong, since every later index would be off
  */
 export function accountKeysOf(
   { transaction: { message } }: TransactionJson,

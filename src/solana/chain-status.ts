@@ -8,7 +8,7 @@ import type { SolanaRpc } from "./rpc.ts";
 import type { Treasury } from "./treasury.ts";
 import { balanceRequest } from "./treasury-balance.ts";
 
-/** Longest that an endpoint may take for all that it is asked, ms. */
+/** Time limit for all requests to one endpoint, ms. */
 const LIMIT_MS = 2_000;
 
 const slotSchema = z.int().nonnegative().transform(BigInt);
@@ -19,12 +19,12 @@ interface Look {
   lamports: bigint | undefined;
 }
 
-/** Asks every endpoint of Solana at once how it is, and what it says of the treasury and the fee payer. */
+/** Reads the health, the treasury and the fee payer from every endpoint in parallel. */
 export class SolanaStatus implements ChainMonitor {
   readonly #rpc: SolanaRpc;
   readonly #treasury: Treasury;
 
-  /** @param rpc shared with the chain that verifies payments: an endpoint that is left alone there is left alone here */
+  /** @param rpc shared with payment verification, so that each endpoint has one circuit breaker */
   constructor(rpc: SolanaRpc, treasury: Treasury) {
     this.#rpc = rpc;
     this.#treasury = treasury;
@@ -76,7 +76,7 @@ function slotRequest(signal: AbortSignal): RpcRequest<bigint> {
   };
 }
 
-/** What an endpoint itself says may repeat the key that it was asked with: none of it is told. */
+/** An endpoint's own message may repeat the API key of the request: none of it is shown. */
 function problemOf(error: unknown, host: string): string {
   if (error instanceof RpcError) return `answers with the JSON-RPC error ${error.code}`;
   if (!(error instanceof RpcFailure)) return `did not answer within ${LIMIT_MS / 1_000} s`;

@@ -11,9 +11,9 @@ import { StatusPoller, type Wait } from "./status-poller.ts";
 import { TransactionReader, type Finding } from "./transaction-reader.ts";
 import { treasuryOf, type Treasury } from "./treasury.ts";
 
-/** What the chain is opened with. */
+/** Options of openChain. */
 export interface ChainOptions {
-  /** SOLANA_RPC_URLS, in the order in which they are tried. */
+  /** SOLANA_RPC_URLS, in the order of use. */
   readonly urls: readonly string[];
   /** TREASURY_OWNER, base58. */
   readonly treasuryOwner: string;
@@ -21,19 +21,19 @@ export interface ChainOptions {
   readonly memoPrefix: string;
   /** PAYMENT_WAIT_MS: how long a call waits for its transaction. */
   readonly waitMs: number;
-  /** FINALIZED_ABOVE_MICROUSD: from this amount on a payment must be finalized. */
+  /** FINALIZED_ABOVE_MICROUSD: payments of at least this amount must be finalized. */
   readonly finalizedAbove: MicroUsd;
   readonly clock: Clock;
   readonly log: Log;
-  /** Longest time for one attempt at one endpoint, ms; 3000 when left out. */
+  /** Time limit of one attempt at one endpoint, ms; default 3000. */
   readonly attemptMs?: number;
 }
 
 const ATTEMPT_MS = 3_000;
-/** How long, and how many, signatures are remembered that no endpoint knew. */
+/** Lifetime, ms, and size of the cache of unknown signatures. */
 const [ABSENT_MS, MOST_ABSENT] = [10_000, 10_000];
 
-/** Opens the chain. Nothing is sent yet. @throws TypeError for a URL or an owner that cannot be read */
+/** Opens the chain without sending a request. @throws TypeError for an invalid URL or owner */
 export function openChain(options: ChainOptions): SolanaChain {
   const { clock, log, attemptMs = ATTEMPT_MS } = options;
   return new SolanaChain(
@@ -53,7 +53,7 @@ export class SolanaChain implements PaymentVerifier {
   readonly #reader: TransactionReader;
   readonly #poller: StatusPoller;
   readonly #refusals: RefusalCache;
-  /** When no endpoint knew a signature, ms. */
+  /** Timestamps, ms, at which no endpoint knew a signature. */
   readonly #absent = new Lru<string, number>(MOST_ABSENT);
 
   constructor(rules: Rules, rpc: SolanaRpc, treasury: Treasury) {
@@ -66,8 +66,9 @@ export class SolanaChain implements PaymentVerifier {
   }
 
   /**
-   * Judges a transaction, waiting for it if need be. A payment that is confirmed costs one RPC request.
-   * @throws ToolgateError UNAVAILABLE when endpoints fail and none of the others can tell; the signal's reason when it aborts
+   * Verifies a transaction and waits for it if needed. A confirmed payment costs one RPC request.
+   * @throws ToolgateError UNAVAILABLE if endpoints fail and no other knows the transaction; the signal's
+   * reason on abort
    */
   async verify({ txSignature, signal }: PaymentQuery): Promise<PaymentVerdict> {
     const known = this.#refusals.get(txSignature);
@@ -93,8 +94,8 @@ export class SolanaChain implements PaymentVerifier {
   }
 
   /**
-   * Whether no endpoint knew it just now: then the polling for all waits for it, and no request is its own. Never for longer than a
-   * call waits, so that a payment that lands meanwhile is seen as soon as before.
+   * Whether no endpoint knew it recently: then the shared poller waits for it, without a request of its own.
+   * Never longer than a call waits, so a payment that lands meanwhile is seen as early as before.
    */
   #wasAbsent(txSignature: string): boolean {
     const { clock, waitMs } = this.#rules;
@@ -104,13 +105,13 @@ export class SolanaChain implements PaymentVerifier {
   }
 
   /**
-   * Waits until an endpoint has seen the transaction and tells it; at the end of patience asks them all.
-   * @param absent no endpoint knew it just now: where the polling has heard from all of them that it is so still, none is asked again
+   * Waits until an endpoint returns the transaction; asks all of them when the waiting time ends.
+   * @param absent no endpoint knew it recently: if polling confirms that, none is asked again
    */
   async #await(wait: Wait, absent: boolean): Promise<Finding | undefined> {
     const searched = new Set<Endpoint>();
     for (let unseen = absent; ; unseen = false) {
-      // A status can be ahead of the transaction's own record; the poller sets the pace
+      // A status can be ahead of the transaction's record; the poller sets the pace.
       const sighting = await this.#poller.wait(wait, searched);
       if (!sighting && unseen && searched.size === this.rpc.endpoints.length) return undefined;
       if (!sighting) return this.#reader.readEverywhere(wait);
@@ -119,7 +120,10 @@ export class SolanaChain implements PaymentVerifier {
     }
   }
 
-  /** Reads a large payment again once it is finalized, from another endpoint where there is one: one alone could make it up. */
+  /**
+   * Reads a large payment again once finalized, from a second endpoint if there is one: a single endpoint
+   * could forge it.
+   */
   async #demandFinality(first: Finding, wait: Wait): Promise<PaymentVerdict> {
     const order = [...this.#others(first.endpoint), ...this.rpc.endpoints];
     for (;;) {

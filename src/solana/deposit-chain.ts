@@ -13,13 +13,13 @@ import { transactionErrorSchema } from "./transaction-json.ts";
 import { transactionRequest } from "./transaction-reader.ts";
 import { readMovement } from "./treasury-movement.ts";
 
-/** What the network is asked of deposits with. */
+/** Options of SolanaDeposits. */
 export interface SolanaDepositsOptions extends EvidenceRules {
-  /** Shared with the chain that verifies payments, so that each endpoint has one circuit breaker. */
+  /** Shared with payment verification, so that each endpoint has one circuit breaker. */
   readonly rpc: SolanaRpc;
 }
 
-/** How many of the transactions that name a reference are looked at: a deposit has one, strangers may add to it. */
+/** Newest transactions read per reference: a deposit has one, strangers may add more. */
 const NEWEST = 5;
 
 const entriesSchema = z.array(
@@ -30,7 +30,7 @@ const entriesSchema = z.array(
   }),
 );
 
-/** What Solana says of deposits, for those who wait for them. Nothing is credited by it. */
+/** Reports the progress of deposits on Solana. Does not credit anything. */
 export class SolanaDeposits implements DepositChain {
   readonly #options: SolanaDepositsOptions;
 
@@ -78,8 +78,9 @@ export class SolanaDeposits implements DepositChain {
   }
 
   /**
-   * What the first endpoint that knows it says. What none knows is not known only where all of them answer.
-   * @throws ToolgateError UNAVAILABLE when none tells and one fails, the signal's reason when it aborts
+   * Returns the first endpoint's result. It is unknown only if all endpoints respond that they do not know
+   * it.
+   * @throws ToolgateError UNAVAILABLE if none knows it and one fails; the signal's reason on abort
    */
   async #told<Result>(
     signal: AbortSignal,
@@ -108,7 +109,9 @@ const STAGES = {
   finalized: "finalized",
 } as const satisfies Record<string, Stage>;
 
-/** A transaction that failed in one node's view may succeed in the cluster's: it has failed once the cluster has voted. */
+/**
+ * A transaction that failed on one node's fork may succeed on the cluster's: only a confirmed failure counts.
+ */
 function candidateOf(
   txSignature: string,
   { confirmationStatus, err }: NonNullable<SignatureOutcome>,

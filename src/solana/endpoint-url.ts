@@ -1,17 +1,17 @@
-/** An RPC address, taken apart so that what may be a secret (path, query, user) is never told. */
+/** A parsed RPC URL; its path, query and user may be secret and are never logged. */
 export interface EndpointUrl {
-  /** Host and port: all that errors and logs say. */
+  /** Host and port, the only part in errors and logs. */
   readonly host: string;
-  /** What is asked; without user and password. */
+  /** Request URL without user and password. */
   readonly address: string;
   /** Basic credentials that the URL carried (RFC 7617). */
   readonly authorization: string | undefined;
 }
 
 /**
- * Reads one entry of SOLANA_RPC_URLS.
- * @param position 1-based, for the error: the text itself may hold a key
- * @throws TypeError when it is no http(s) URL
+ * Parses one entry of SOLANA_RPC_URLS.
+ * @param position 1-based, for the error: the text may hold a secret
+ * @throws TypeError unless it is an http(s) URL
  */
 export function parseEndpointUrl(text: string, position: number): EndpointUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -11,25 +11,27 @@ import { malformation, RpcError, RpcFailure } from "./rpc-failure.ts";
 export interface RpcRequest<Result> {
   readonly method: string;
   readonly params: readonly JsonValue[];
-  /** Parses the result; throws ZodError or MalformedAnswer when it cannot be what the method answers. */
+  /** Parses the result; throws ZodError or MalformedAnswer if it is invalid. */
   readonly read: (result: unknown) => Result;
-  /** Longest answer, bytes; 4 MiB when left out. */
+  /** Maximum response size, bytes; default 4 MiB. */
   readonly longestAnswer?: number;
-  /** Whether a lost connection is a failure also where it had been kept: somebody has to know whether the request may have arrived. */
+  /**
+   * Never retried on a lost keep-alive connection: the caller must know that the request may have arrived.
+   */
   readonly once?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** What endpoints need. */
+/** Dependencies and limits of an endpoint. */
 export interface EndpointOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Longest time for one attempt, ms. */
+  /** Time limit of one attempt, ms. */
   readonly attemptMs: number;
 }
 
 const RATE_LIMIT_PAUSE_MS = 1_000;
-/** The longest answer that is read unless its request says otherwise, bytes: the largest transaction fits many times over. */
+/** Default maximum response size, bytes; many times the largest transaction. */
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 
 /** One Solana RPC address, behind its own circuit breaker. */
@@ -42,7 +44,7 @@ export class Endpoint {
   readonly #isLastResort: (endpoint: Endpoint) => boolean;
   #lastId = 0;
 
-  /** @param isLastResort whether no endpoint may be asked now, and this one is the first that asked for a pause to be asked again */
+  /** @param isLastResort whether every endpoint is paused and this one's pause ends first */
   constructor(
     url: EndpointUrl,
     options: EndpointOptions,
@@ -55,19 +57,19 @@ export class Endpoint {
     this.#isLastResort = isLastResort;
   }
 
-  /** Milliseconds until this endpoint may be asked again; 0: now. */
+  /** Milliseconds until this endpoint may be used again; 0: now. */
   get waitMs(): number {
     return this.#breaker.waitMs;
   }
 
-  /** Whether it waits because it asked for a pause. */
+  /** Whether the endpoint requested a pause. */
   get paused(): boolean {
     return this.#breaker.paused;
   }
 
   /**
-   * Asks once.
-   * @throws RpcFailure when there is no usable answer, RpcError when the answer is a final error, the signal's reason when it aborts
+   * Sends one request. @throws RpcFailure without a usable response, RpcError for a final error, the signal's
+   * reason on abort
    */
   async ask<Result>(request: RpcRequest<Result>): Promise<Result> {
     request.signal.throwIfAborted();
@@ -143,7 +145,7 @@ export class Endpoint {
   }
 }
 
-/** How long an answer asks to wait, ms (Retry-After as seconds or as a date, RFC 9110 section 10.2.3), at most five minutes. */
+/** Returns the Retry-After delay, ms (seconds or a date, RFC 9110 section 10.2.3), at most five minutes. */
 export function retryAfterMs(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;

@@ -9,33 +9,33 @@ import { ChunkBuffer } from "../domain/core/chunk-buffer.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
 import { MalformedAnswer, RpcFailure, type RpcFailureKind } from "./rpc-failure.ts";
 
-/** What came back. Of another status than 200 there is no body. */
+/** A response. Only status 200 has a body. */
 export interface HttpAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly body: string;
 }
 
-/** How one exchange goes. */
+/** Options of one exchange. */
 export interface Posting {
   readonly body: string;
-  /** Longest answer that is read, bytes. */
+  /** Maximum response size, bytes. */
   readonly longest: number;
-  /** Longest time for all of it, ms. */
+  /** Time limit of the exchange, ms. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Not once more over a new connection: what is answered then would not tell what became of the first. */
+  /** Never resent over a new connection: its response would not reveal the outcome of the first. */
   readonly once?: boolean;
 }
 
 /** Idle connections are closed after this long, ms, unless the server says sooner (Keep-Alive: timeout). */
 const IDLE_MS = 15_000;
-/** A kept-alive connection that the server closed just as the request was written. */
+/** The server closed a keep-alive connection while the request was written. */
 const CONNECTION_CLOSED = new Set(["ECONNRESET", "EPIPE"]);
 
 /**
- * Posts JSON to one address over connections that are kept alive. It is node:http and not fetch, which takes four times as much
- * time for a request, and more than checking a payment does.
+ * Posts JSON to one address over keep-alive connections.
+ * Uses node:http because fetch takes four times the CPU, more than verifying a payment.
  */
 export class HttpPost {
   readonly #host: string;
@@ -45,7 +45,7 @@ export class HttpPost {
     this.#host = host;
     const { protocol, hostname, port, pathname, search } = new URL(address);
     const options = {
-      // An IPv6 address goes without its brackets.
+      // node:http expects an IPv6 address without brackets.
       host: hostname.replace(/^\[|\]$/g, ""),
       port,
       path: pathname + search,
@@ -54,7 +54,7 @@ export class HttpPost {
     const headers = {
       host,
       "content-type": "application/json",
-      // Answers are small: compressing them costs more than it saves.
+      // Responses are small: compression costs more than it saves.
       "accept-encoding": "identity",
       ...(authorization !== undefined && { authorization }),
     };
@@ -67,8 +67,9 @@ export class HttpPost {
   }
 
   /**
-   * Sends once, and once more when the server has closed the connection that was kept, unless told not to.
-   * @throws RpcFailure when there is no answer, MalformedAnswer when it is too long or not as it was asked for, the signal's reason when it aborts
+   * Sends the request, and resends it if the server closed a keep-alive connection, unless `once`.
+   * @throws RpcFailure without a response, MalformedAnswer for a response that is too long or invalid, the
+   * signal's reason on abort
    */
   async send(posting: Posting): Promise<HttpAnswer> {
     const until = performance.now() + posting.timeoutMs;
@@ -81,7 +82,7 @@ export class HttpPost {
     }
   }
 
-  /** One request and its answer. @param leftMs of the time for all of it */
+  /** Sends one request. @param leftMs remaining time of the exchange */
   #exchange({ body, longest, timeoutMs, signal }: Posting, leftMs: number): Promise<HttpAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
     const request = this.#open(Buffer.byteLength(body));
@@ -126,10 +127,10 @@ export class HttpPost {
   }
 }
 
-/** The server closed a connection that had served before: that says nothing of how it is. */
+/** The server closed a keep-alive connection, which does not indicate a fault. */
 class ConnectionLost extends RpcFailure {}
 
-/** Hands over the whole body, or why it cannot be read; a body that breaks off is the response's error. */
+/** Reports the whole body, or why it cannot be read; a truncated body is the response's error. */
 function readBody(
   response: IncomingMessage,
   longest: number,
@@ -155,7 +156,7 @@ function isRedirect({ statusCode = 0, headers }: IncomingMessage): boolean {
   return statusCode >= 300 && statusCode < 400 && headers.location !== undefined;
 }
 
-/** Only the code of a network error is told on, since messages can hold addresses. */
+/** Returns only the code of a network error: messages can hold addresses. */
 function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "network error";
 }

@@ -1,7 +1,7 @@
 import { base58 } from "@scure/base";
 import { MalformedAnswer } from "./rpc-failure.ts";
 
-/** Decodes an instruction's data. @throws MalformedAnswer when it is not base58 */
+/** Decodes an instruction's data. @throws MalformedAnswer unless it is base58 */
 export function instructionData(text: string): Uint8Array {
   try {
     return base58.decode(text);

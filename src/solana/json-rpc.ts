@@ -1,10 +1,13 @@
 import { z } from "zod";
 import { MalformedAnswer, RpcError, RpcFailure } from "./rpc-failure.ts";
 
-/** Code with which nodes refuse a transaction version above `maxSupportedTransactionVersion`. */
+/** Error code for a transaction version above `maxSupportedTransactionVersion`. */
 export const UNSUPPORTED_TRANSACTION_VERSION = -32015;
 
-/** Answers about the request itself (Solana's rpc custom errors and JSON-RPC 2.0 section 5.1): every endpoint would say the same. */
+/**
+ * Errors about the request itself (Solana's custom errors and JSON-RPC 2.0 section 5.1): every endpoint
+ * returns the same.
+ */
 const FINAL_CODES = new Set([
   -32002, // sendTransaction: preflight failed
   -32003, // signature verification failed
@@ -14,10 +17,12 @@ const FINAL_CODES = new Set([
   -32602, // invalid params
 ]);
 
-/** The endpoint is well and simply does not have it: block not available, slots skipped, status or context slot not reached. */
+/**
+ * The endpoint is healthy but lacks the data: block not available, slots skipped, context slot not reached.
+ */
 const NOT_HERE_CODES = new Set([-32004, -32007, -32009, -32014, -32016]);
 
-/** What providers say inside a 200 when they mean HTTP 429. */
+/** Codes that providers return with status 200 instead of HTTP 429. */
 const RATE_LIMIT_CODES = new Set([429, -32429]);
 const RATE_LIMIT_PAUSE_MS = 1_000;
 
@@ -29,8 +34,9 @@ const responseSchema = z.object({
 });
 
 /**
- * Takes the result out of a JSON-RPC 2.0 response.
- * @throws RpcError when the answer is an error that is final, RpcFailure when another endpoint may do better, MalformedAnswer or ZodError when it is no response to this request
+ * Returns the result of a JSON-RPC 2.0 response.
+ * @throws RpcError for a final error, RpcFailure if another endpoint may succeed, MalformedAnswer or ZodError
+ * for an invalid response
  */
 export function openResponse(host: string, id: number, text: string): unknown {
   const response = responseSchema.parse(JSON.parse(text));

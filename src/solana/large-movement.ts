@@ -5,18 +5,18 @@ import type { Log } from "./log.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";
 import { unavailable } from "./rpc.ts";
 
-/** A movement that one endpoint told, and how others are asked for it. */
+/** A movement reported by one endpoint, and the request for confirming it. */
 export interface ToldMovement {
   readonly movement: Movement;
   readonly teller: Endpoint;
-  /** Resolves to undefined where an endpoint does not know it. */
+  /** Resolves to undefined if the endpoint does not know it. */
   readonly request: RpcRequest<Movement | undefined>;
 }
 
 /**
- * Has a second endpoint tell a movement too, as proved payments of that size are: one alone could make it up. While others answer
- * that they do not know it, it waits; where none of them answers, the one that told it is believed.
- * @throws ToolgateError UNAVAILABLE when it is to be asked for again, the signal's reason when it aborts
+ * Confirms a large movement with a second endpoint: a single endpoint could forge it.
+ * Waits while others respond that they do not know it; trusts the first if no other responds.
+ * @throws ToolgateError UNAVAILABLE to retry later; the signal's reason on abort
  */
 export async function confirmMovement(
   { movement, teller, request }: ToldMovement,
@@ -35,7 +35,7 @@ export async function confirmMovement(
   return movement;
 }
 
-/** What another endpoint tells; RpcFailure: that it does not know it; undefined: nothing. */
+/** Another endpoint's report; RpcFailure: it does not know the movement; undefined: no response. */
 async function askAgain(
   endpoint: Endpoint,
   request: RpcRequest<Movement | undefined>,

@@ -1,9 +1,9 @@
 import type { SignInForms } from "../app/accounts/sign-in-forms.ts";
 
-// Not kept: modules are loaded once anyway, and one that could not be loaded now may be later.
+// Not cached: modules load once anyway, and a failed load can be retried.
 const open = async (): Promise<SignInForms> => (await import("./sign-in-forms.ts")).signInForms;
 
-/** What people are given to sign when they sign in, imported with the libraries that write and read it when somebody first does: calls need none of it. */
+/** Loads the sign-in forms and their libraries on first use: tool calls do not need them. */
 export const lazySignInForms: SignInForms = {
   textOf: async (input, address) => (await open()).textOf(input, address),
   transactionOf: async (text, address) => (await open()).transactionOf(text, address),

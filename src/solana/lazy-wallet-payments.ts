@@ -3,12 +3,11 @@ import type { SolanaRpc } from "./rpc.ts";
 import type { Treasury } from "./treasury.ts";
 
 /**
- * Payments by wallets that pay the fee themselves, imported with the library that builds them when somebody first pays so: calls need
- * none of it.
- * @param rpc shared with the chain that verifies payments, so that each endpoint has one circuit breaker
+ * Loads payments by fee-paying wallets and their library on first use: tool calls do not need them.
+ * @param rpc shared with payment verification, so that each endpoint has one circuit breaker
  */
 export function lazyWalletPayments(rpc: SolanaRpc, treasury: Treasury): WalletPayments {
-  // Not kept: modules are loaded once anyway, and one that could not be loaded now may be later.
+  // Not cached: modules load once anyway, and a failed load can be retried.
   const open = async (): Promise<WalletPayments> => {
     const { SolanaWalletPayments } = await import("./wallet-payments.ts");
     return new SolanaWalletPayments(rpc, treasury);

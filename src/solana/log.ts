@@ -1,4 +1,4 @@
-/** Where operators read what the chain's endpoints do. Fields never hold more of an endpoint's URL than its host. */
+/** Log of the RPC endpoints. Fields hold only the host of a URL. */
 export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

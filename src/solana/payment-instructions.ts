@@ -3,7 +3,7 @@ import { PublicKey, TransactionInstruction } from "@solana/web3.js";
 import type { MicroUsd } from "../domain/core/money.ts";
 import { MEMO_V2_PROGRAM, USDC_DECIMALS, USDC_MINT } from "./addresses.ts";
 
-/** A payment, as payment instructions ask for it (specification 2.3). */
+/** A payment as requested by payment instructions (specification 2.3). */
 export interface PaymentOrder {
   /** Wallet that owns the USDC and signs, base58. */
   readonly payer: string;
@@ -18,9 +18,9 @@ export interface PaymentOrder {
 const LARGEST_U64 = 2n ** 64n - 1n;
 
 /**
- * The instructions of a payment: the memo, and right after it the transfer (Solana Pay, transfer request, `memo`), from the payer's
- * associated token account.
- * @throws RangeError for an amount that does not fit: the encoder would wrap it around without a word
+ * Builds a payment: the memo, then the transfer from the payer's associated token account (Solana Pay,
+ * transfer request, `memo`).
+ * @throws RangeError for an amount beyond u64, which the encoder would silently wrap
  */
 export function paymentInstructions({ payer, payTo, amount, memo }: PaymentOrder): TransactionInstruction[] {
   if (amount < 1n || amount > LARGEST_U64)

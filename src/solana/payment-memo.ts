@@ -6,12 +6,12 @@ import * as refusal from "./refusal.ts";
 import type { Refusal } from "./refusal.ts";
 import type { TransactionJson } from "./transaction-json.ts";
 
-/** No memo of ours is longer in base58; longer ones need no decoding, whose cost grows with the square of the length. */
+/** Our memos are shorter in base58. Longer ones are not decoded: the cost is quadratic in the length. */
 const LONGEST_MEMO_BASE58 = 768;
 
 const MEMO_PROGRAMS: ReadonlySet<string> = new Set([MEMO_V1_PROGRAM, MEMO_V2_PROGRAM]);
 
-/** A byte order mark stays, so that the text read is the text written. */
+/** Keeps a byte order mark, so the text equals the one written. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The one memo that names a quote. */
@@ -21,8 +21,9 @@ export interface PaymentMemo {
 }
 
 /**
- * Finds the one memo of ours among the top-level instructions. Memos that other programs write on the payer's behalf do not count:
- * the payer may not have seen them. Foreign memos beside ours do no harm; two of ours would let one transfer pay two quotes.
+ * Finds our memo among the top-level instructions; inner ones do not count, since the payer may not have seen
+ * them.
+ * Foreign memos are ignored; two of ours are refused, since one transfer could pay two quotes.
  */
 export function paymentMemo(json: TransactionJson, keys: AccountKeys, prefix: string): PaymentMemo | Refusal {
   const written = memoTexts(json, keys);
@@ -32,7 +33,7 @@ export function paymentMemo(json: TransactionJson, keys: AccountKeys, prefix: st
   return others.length > 0 ? refusal.memoNotAlone() : { kind: "memo", text };
 }
 
-/** The top-level memos in their order; undefined for one that is not UTF-8, or longer than any of ours. */
+/** Top-level memos in order; undefined for one that is not UTF-8 or is longer than any of ours. */
 export function memoTexts(
   { transaction: { message } }: TransactionJson,
   keys: AccountKeys,

@@ -8,21 +8,21 @@ import { openTransaction } from "./transaction-opening.ts";
 import type { SolanaTreasuryOptions } from "./treasury-chain.ts";
 import { readMovement } from "./treasury-movement.ts";
 
-/** What `getSignatureStatuses` takes at once. */
+/** Maximum signatures of one `getSignatureStatuses` request. */
 const BATCH = 256;
-/** How many payments are looked at closely at the same time. */
+/** Payments that are checked in parallel. */
 const AT_ONCE = 8;
 /**
- * How far beyond a payment's slot an endpoint must be before its not knowing the payment counts. A transaction can land as long as its
- * blockhash lives, which is 150 blocks, and the payment's blockhash was already known in its slot. Slots without a block do not count:
- * 600 slots hold 150 blocks even where three of four are skipped, which mainnet has never done. A transaction with a durable nonce
- * can land later still; it is then found as a movement of its own.
+ * Slots past a payment before an endpoint's ignorance of it counts. A blockhash lives 150 blocks, and 600
+ * slots hold 150
+ * blocks even if three of four slots are skipped. A durable-nonce transaction that lands later is found as a
+ * new movement.
  */
 const SAFE_SLOTS = 600n;
 
 /**
- * Tells how payments stand that were accepted before they were finalized. A payment is taken back only by what all configured endpoints
- * say: where there are two, neither does it alone; where there is one, its word decides.
+ * Reads the finality status of payments accepted before they were finalized.
+ * A payment is reversed only if all configured endpoints agree.
  */
 export class PaymentStandings {
   readonly #options: SolanaTreasuryOptions;
@@ -31,7 +31,7 @@ export class PaymentStandings {
     this.#options = options;
   }
 
-  /** @throws ToolgateError UNAVAILABLE when no endpoint answers, the signal's reason when it aborts */
+  /** @throws ToolgateError UNAVAILABLE if no endpoint responds; the signal's reason on abort */
   async read(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]> {
     const standings: FinalityStatus[] = [];
     for (let at = 0; at < payments.length; at += BATCH) {
@@ -46,7 +46,7 @@ export class PaymentStandings {
     return standings;
   }
 
-  /** What those endpoints say that answer. */
+  /** Reports of the endpoints that respond. */
   async #hear(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<Testimony[]> {
     const { endpoints } = this.#options.rpc;
     const signatures = payments.map(({ txSignature }) => txSignature);
@@ -81,7 +81,10 @@ export class PaymentStandings {
     return denials.includes("failed") ? "failed" : "vanished";
   }
 
-  /** Compares what it paid with what was credited; where there is another endpoint, it and not the teller is asked first. */
+  /**
+   * Compares the paid amount with the credited one; asks another endpoint than the reporting one first, if
+   * there is one.
+   */
   async #confirm(
     payment: UnfinalizedPayment,
     teller: Endpoint,
@@ -110,7 +113,7 @@ export class PaymentStandings {
   }
 }
 
-/** Whether an endpoint shows that the payment cannot stand; undefined when it does not. */
+/** Returns an endpoint's proof that the payment does not stand; undefined without one. */
 async function deny(
   { slot }: UnfinalizedPayment,
   index: number,
@@ -121,7 +124,7 @@ async function deny(
   if (outcome === undefined) return undefined;
   if (outcome === null) {
     if (finalizedSlot <= slot + SAFE_SLOTS) return undefined;
-    // Statuses have been lost where the transaction was not.
+    // Nodes can lose a status but keep the transaction.
     const known = await tell(endpoint, { ...query, commitment: "confirmed" }, () => true);
     return known === null ? "vanished" : undefined;
   }
@@ -130,7 +133,7 @@ async function deny(
   return opened && opened.meta.err !== null ? "failed" : undefined;
 }
 
-/** Asks one endpoint for the transaction: null when it does not know it, undefined when it cannot tell. */
+/** Requests the transaction from one endpoint: null if unknown, undefined if the endpoint fails. */
 async function tell<Result>(
   endpoint: Endpoint,
   query: TransactionQuery,
@@ -144,7 +147,7 @@ async function tell<Result>(
   }
 }
 
-/** Lets pass what says nothing but that an endpoint cannot answer. */
+/** Returns an endpoint's failure; rethrows any other error. */
 function failureOf(error: unknown, signal: AbortSignal): Error {
   signal.throwIfAborted();
   if (error instanceof RpcFailure || error instanceof RpcError) return error;

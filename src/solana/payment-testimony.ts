@@ -2,22 +2,22 @@ import { z } from "zod";
 import type { Endpoint } from "./endpoint.ts";
 import { readOutcomes, type SignatureOutcome } from "./signature-status.ts";
 
-/** What one endpoint says of several payments. */
+/** One endpoint's report on several payments. */
 export interface Testimony {
   readonly endpoint: Endpoint;
-  /** How far the endpoint had certainly come when it was asked. */
+  /** Finalized slot that the endpoint had certainly reached. */
   readonly finalizedSlot: bigint;
-  /** In the order of the signatures; null: it does not know the signature. */
+  /** In the order of the signatures; null: unknown signature. */
   readonly outcomes: readonly SignatureOutcome[];
 }
 
-/** Asks an endpoint. @throws RpcFailure or RpcError when it cannot tell, the signal's reason when it aborts */
+/** Requests a report. @throws RpcFailure or RpcError if the endpoint fails; the signal's reason on abort */
 export async function hearEndpoint(
   endpoint: Endpoint,
   signatures: readonly string[],
   signal: AbortSignal,
 ): Promise<Testimony> {
-  // The slot comes first: by the time of the statuses the endpoint has come at least as far.
+  // Reads the slot first: the statuses are at least as recent.
   const reached = await endpoint.ask({
     method: "getSlot",
     params: [{ commitment: "finalized" }],
@@ -30,6 +30,6 @@ export async function hearEndpoint(
     read: (result) => readOutcomes(result, signatures.length),
     signal,
   });
-  // Behind one address there may be several nodes, of which one that lags gave the statuses.
+  // One address may hide several nodes, and a lagging one may have returned the statuses.
   return { endpoint, finalizedSlot: slot < reached ? slot : reached, outcomes };
 }

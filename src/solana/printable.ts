@@ -1,7 +1,7 @@
-/** What would change how a terminal or a page shows the text around it. */
+/** Characters that change how a terminal or page shows the text around them. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A stranger's text as it can be shown anywhere: each character that would steer what shows it is U+FFFD. */
+/** Makes untrusted text safe to display: replaces control characters with U+FFFD. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, "\u{fffd}");
 }

@@ -2,10 +2,10 @@ import type { Clock } from "../domain/core/clock.ts";
 import type { Refusal } from "./refusal.ts";
 
 const CAPACITY = 10_000;
-/** How long a refusal is believed, ms: a failed transaction may yet be forked away, and land well the second time. */
+/** Lifetime of a cached refusal, ms: a failed transaction may be dropped with its fork and then succeed. */
 const LIFETIME_MS = 30_000;
 
-/** Remembers refused transactions by signature for a while: a bad proof that is repeated costs no RPC call. */
+/** Caches refused transactions by signature: repeating a bad proof costs no RPC request. */
 export class RefusalCache {
   readonly #refusals = new Map<string, { refusal: Refusal; until: number }>();
   readonly #clock: Clock;
@@ -19,7 +19,7 @@ export class RefusalCache {
     return known && known.until > this.#clock.now() ? known.refusal : undefined;
   }
 
-  /** The oldest is forgotten when there is no more room. */
+  /** Evicts the oldest entry when full. */
   set(txSignature: string, refusal: Refusal): void {
     this.#refusals.delete(txSignature);
     this.#refusals.set(txSignature, { refusal, until: this.#clock.now() + LIFETIME_MS });

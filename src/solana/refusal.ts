@@ -2,7 +2,7 @@ import { memoFormats } from "../domain/payments/memo.ts";
 import { displayUsd, MAX_MICRO_USD } from "../domain/core/money.ts";
 import type { Treasury } from "./treasury.ts";
 
-/** Why a transaction that is on the chain is no payment to us. */
+/** Why a transaction on the chain is not a payment to the treasury. */
 export type RefusalCode =
   | "FAILED_TRANSACTION"
   | "NOT_THE_FIRST_SIGNATURE"
@@ -18,7 +18,7 @@ export type RefusalCode =
   | "MEMO_NOT_OURS"
   | "MEMO_NOT_ALONE";
 
-/** A verdict against a transaction: which check failed, and in words what that means and what to do. */
+/** Refusal of a transaction: the failed check, its meaning and what to do. */
 export interface Refusal {
   readonly kind: "refused";
   readonly code: RefusalCode;
@@ -27,7 +27,7 @@ export interface Refusal {
 
 const refused = (code: RefusalCode, reason: string): Refusal => ({ kind: "refused", code, reason });
 
-/** @param err TransactionError as the RPC tells it */
+/** @param err TransactionError as returned by the RPC */
 export function failedTransaction(err: unknown): Refusal {
   const error = JSON.stringify(err).slice(0, 200);
   return refused(

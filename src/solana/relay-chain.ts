@@ -20,11 +20,11 @@ const errorDataSchema = z.object({ err: z.unknown() });
 
 type Outcome = Awaited<ReturnType<RelayChain["outcome"]>>;
 
-/** What relaying asks of Solana. */
+/** Solana requests of the gasless relay. */
 export class SolanaRelayChain implements RelayChain {
   readonly #rpc: SolanaRpc;
 
-  /** @param rpc shared with the chain that verifies payments, so that each endpoint has one circuit breaker */
+  /** @param rpc shared with payment verification, so that each endpoint has one circuit breaker */
   constructor(rpc: SolanaRpc) {
     this.#rpc = rpc;
   }
@@ -33,7 +33,9 @@ export class SolanaRelayChain implements RelayChain {
     return (await this.#rpc.ask(latestRequest(signal))).result;
   }
 
-  /** An endpoint that lags may not know a blockhash that is good: it is not until all that answer say so. */
+  /**
+   * A lagging endpoint may not know a valid blockhash: it is invalid only if all responding endpoints say so.
+   */
   async blockhashStatus(
     blockhash: string,
     signal: AbortSignal,
@@ -41,7 +43,7 @@ export class SolanaRelayChain implements RelayChain {
     const heights: bigint[] = [];
     const failures = await this.#eachUntil(signal, async (endpoint) => {
       const valid = await endpoint.ask(validRequest(blockhash, signal));
-      // Of the one that knows it, and after that: its end is reckoned from there.
+      // Read from the same endpoint afterwards: the expiry is computed from this height.
       const height = await endpoint.ask(heightRequest("processed", signal));
       if (valid) heights.length = 0;
       heights.push(height);
@@ -54,8 +56,8 @@ export class SolanaRelayChain implements RelayChain {
   }
 
   /**
-   * What an endpoint does not know yet, the next may. A transaction that has landed meanwhile does not fail.
-   * @throws ToolgateError UNAVAILABLE also when it is the fee payer that cannot pay: that is no fault of the caller's
+   * Tries every endpoint, since one may lag. A transaction that landed meanwhile does not fail.
+   * @throws ToolgateError UNAVAILABLE also if the fee payer cannot pay, which is not the caller's fault
    */
   async simulate(signedTransaction: Uint8Array, signal: AbortSignal): Promise<string | undefined> {
     let err: unknown;
@@ -89,7 +91,7 @@ export class SolanaRelayChain implements RelayChain {
     }
   }
 
-  /** The first endpoint that tells an outcome is believed; without one, all of them have to say so. */
+  /** Trusts the first endpoint with an outcome; the absence of one needs all endpoints. */
   async outcome(query: {
     txSignature: string;
     lastValidBlockHeight: bigint;
@@ -119,7 +121,7 @@ export class SolanaRelayChain implements RelayChain {
     return (await this.#rpc.ask(lamportsRequest(address, signal))).result;
   }
 
-  /** @returns undefined once one was content; else why the others were not asked to the end */
+  /** @returns undefined once one succeeded, else the failures */
   async #eachUntil(
     signal: AbortSignal,
     content: (endpoint: Endpoint) => Promise<boolean>,
@@ -138,7 +140,7 @@ export class SolanaRelayChain implements RelayChain {
   }
 }
 
-/** A node that refuses to simulate says why the transaction is none. */
+/** A node that refuses to simulate reports why the transaction is invalid. */
 function refusalOf(error: unknown): unknown {
   if (error instanceof RpcError) return error.code === SIGNATURE_FAILURE ? "SignatureFailure" : error.message;
   throw error;

@@ -6,21 +6,24 @@ import { hasReached, readOutcomes } from "./signature-status.ts";
 import { transactionFailure } from "./transaction-failure.ts";
 
 /**
- * How far beyond a transaction's last block the finalized chain must be before its absence counts: whatever may still land has landed
- * by then, and the node has had time to index it.
+ * Blocks past a transaction's last valid block before its absence counts: it can no longer land, and nodes
+ * had time to index it.
  */
 const MARGIN_BLOCKS = 10n;
 
 type Query = Parameters<RelayChain["outcome"]>[0];
 type Outcome = Awaited<ReturnType<RelayChain["outcome"]>>;
 
-/** What one endpoint says of a transaction. @throws RpcFailure or RpcError when it cannot tell, the signal's reason when it aborts */
+/**
+ * One endpoint's report on a transaction. @throws RpcFailure or RpcError if it fails; the signal's reason on
+ * abort
+ */
 export async function outcomeAt(endpoint: Endpoint, query: Query): Promise<Outcome> {
   const told = await statusAt(endpoint, query);
   if (told !== "absent") return told;
   const height = await endpoint.ask(heightRequest("finalized", query.signal));
   if (height <= query.lastValidBlockHeight + MARGIN_BLOCKS) return { kind: "absent", expired: false };
-  // It may have landed between the two questions.
+  // It may have landed between the two requests.
   const again = await statusAt(endpoint, query);
   return again === "absent" ? { kind: "absent", expired: true } : again;
 }
@@ -34,7 +37,7 @@ async function statusAt(endpoint: Endpoint, { txSignature, signal }: Query): Pro
   });
   const [status] = outcomes;
   if (!status) return "absent";
-  // Seen, but it may be forked away yet.
+  // Seen, but its fork may still be dropped.
   if (!hasReached(status, "confirmed")) return { kind: "absent", expired: false };
   if (status.err === null) return { kind: "confirmed" };
   return { kind: "failed", reason: printable(transactionFailure(status.err).reason) };

@@ -12,7 +12,7 @@ const latestSchema = z.object({
 const validSchema = z.object({ value: z.boolean() });
 const simulationSchema = z.object({ value: z.object({ err: transactionErrorSchema }) });
 const balanceSchema = z.object({ value: z.int().nonnegative().transform(BigInt) });
-/** The newest blockhash, and how long it is good. */
+/** Requests the latest blockhash and its last valid block height. */
 export function latestRequest(signal: AbortSignal): RpcRequest<RecentBlockhash> {
   return {
     method: "getLatestBlockhash",
@@ -22,7 +22,7 @@ export function latestRequest(signal: AbortSignal): RpcRequest<RecentBlockhash> 
   };
 }
 
-/** What an address holds, lamports. */
+/** Requests the balance of an address, lamports. */
 export function lamportsRequest(address: string, signal: AbortSignal): RpcRequest<bigint> {
   return {
     method: "getBalance",
@@ -32,7 +32,7 @@ export function lamportsRequest(address: string, signal: AbortSignal): RpcReques
   };
 }
 
-/** Whether a blockhash can still be built on. */
+/** Requests whether a blockhash is still valid. */
 export function validRequest(blockhash: string, signal: AbortSignal): RpcRequest<boolean> {
   return {
     method: "isBlockhashValid",
@@ -42,7 +42,7 @@ export function validRequest(blockhash: string, signal: AbortSignal): RpcRequest
   };
 }
 
-/** How many blocks there are. */
+/** Requests the block height. */
 export function heightRequest(
   commitment: "processed" | "finalized",
   signal: AbortSignal,
@@ -55,7 +55,7 @@ export function heightRequest(
   };
 }
 
-/** Why a transaction would fail; null: it would not. */
+/** Simulates a transaction: why it would fail, or null. */
 export function simulationRequest(signedTransaction: Uint8Array, signal: AbortSignal): RpcRequest<unknown> {
   const options = { encoding: "base64", sigVerify: true, commitment: "processed" };
   return {
@@ -66,12 +66,12 @@ export function simulationRequest(signedTransaction: Uint8Array, signal: AbortSi
   };
 }
 
-/** Brings it to the network. Preflight would only repeat the simulation, and hold up what is sent again. */
+/** Submits a transaction. Skips preflight, which would repeat the simulation and delay retries. */
 export function sendRequest(signedTransaction: Uint8Array, signal: AbortSignal): RpcRequest<void> {
   return sendingRequest(signedTransaction, { skipPreflight: true }, signal);
 }
 
-/** Brings it to the network if it would succeed there. A refusal says that it was not sent, also not just before. */
+/** Submits a transaction after preflight. A refusal proves that it was not submitted. */
 export function preflightRequest(signedTransaction: Uint8Array, signal: AbortSignal): RpcRequest<void> {
   return { ...sendingRequest(signedTransaction, { preflightCommitment: "confirmed" }, signal), once: true };
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { printable } from "./printable.ts";
 
-/** What kept one endpoint from giving a usable answer. */
+/** Why an endpoint gave no usable response. */
 export type RpcFailureKind =
   | "network"
   | "timeout"
@@ -12,10 +12,10 @@ export type RpcFailureKind =
   | "malformed"
   | "circuit_open";
 
-/** One endpoint gave no usable answer; another may. Its text holds the endpoint's host and nothing else of its URL. */
+/** One endpoint gave no usable response; another may. The message holds only the host of its URL. */
 export class RpcFailure extends Error {
   readonly kind: RpcFailureKind;
-  /** How long the endpoint asked to be left alone, ms. */
+  /** Pause that the endpoint requested, ms. */
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: RpcFailureKind, host: string, problem: string, retryAfterMs?: number) {
@@ -26,7 +26,7 @@ export class RpcFailure extends Error {
   }
 }
 
-/** The endpoint's answer is an error that any other endpoint would give too (JSON-RPC 2.0 section 5.1). */
+/** A final error that any other endpoint would return too (JSON-RPC 2.0 section 5.1). */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -39,7 +39,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Thrown by readers of results: what came is not what the method answers, or contradicts itself. It proves nothing, so another endpoint is asked. */
+/** An invalid or contradictory result. It proves nothing, so the next endpoint is tried. */
 export class MalformedAnswer extends Error {
   constructor(problem: string) {
     super(problem);
@@ -47,7 +47,7 @@ export class MalformedAnswer extends Error {
   }
 }
 
-/** Says what is wrong with an answer in one line; undefined when the error is not about the answer. */
+/** Describes what is wrong with a response in one line; undefined for other errors. */
 export function malformation(error: unknown): string | undefined {
   if (error instanceof MalformedAnswer || error instanceof SyntaxError) return error.message.slice(0, 200);
   if (!(error instanceof z.ZodError)) return undefined;

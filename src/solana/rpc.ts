@@ -3,18 +3,18 @@ import { Endpoint, type EndpointOptions, type RpcRequest } from "./endpoint.ts";
 import { parseEndpointUrl } from "./endpoint-url.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";
 
-/** A result and the endpoint that gave it. */
+/** A result and its endpoint. */
 export interface Answer<Result> {
   readonly result: Result;
   readonly endpoint: Endpoint;
 }
 
-/** Solana's JSON-RPC over an ordered list of endpoints: the first that gives a usable answer counts. */
+/** Solana JSON-RPC over an ordered list of endpoints: the first usable response counts. */
 export class SolanaRpc {
   /** In the operator's order. */
   readonly endpoints: readonly Endpoint[];
 
-  /** @throws TypeError for a URL that cannot be read, or none at all */
+  /** @throws TypeError for an invalid URL or an empty list */
   constructor(urls: readonly string[], options: EndpointOptions) {
     if (urls.length === 0) throw new TypeError("SOLANA_RPC_URLS: names no endpoint");
     const isLastResort = (endpoint: Endpoint) => endpoint === this.#lastResort();
@@ -23,7 +23,7 @@ export class SolanaRpc {
     );
   }
 
-  /** The endpoint whose pause ends first, while all are left alone: what has asked for a long pause is often well sooner. */
+  /** The endpoint whose pause ends first, if all are paused: long pauses often end early. */
   #lastResort(): Endpoint | undefined {
     if (this.endpoints.some(({ waitMs }) => waitMs === 0)) return undefined;
     return this.endpoints
@@ -32,9 +32,9 @@ export class SolanaRpc {
   }
 
   /**
-   * Asks one endpoint after the other until one gives a usable answer.
-   * @param order which endpoints, in which order; all in the operator's order when left out
-   * @throws ToolgateError UNAVAILABLE when none does, RpcError when the answer is a final error, the signal's reason when it aborts
+   * Tries the endpoints in order until one gives a usable response.
+   * @param order default: all, in the operator's order
+   * @throws ToolgateError UNAVAILABLE if none does, RpcError for a final error, the signal's reason on abort
    */
   async ask<Result>(
     request: RpcRequest<Result>,
@@ -53,9 +53,9 @@ export class SolanaRpc {
   }
 
   /**
-   * Asks one endpoint after the other until one can tell. Unlike with {@link ask}, no error of one is final: the next may know better.
-   * @param tell resolves to undefined when the endpoint does not know
-   * @throws ToolgateError UNAVAILABLE when none can tell, the signal's reason when it aborts
+   * Tries the endpoints in order until one knows the result. Unlike {@link ask}, no error is final.
+   * @param read resolves to undefined if the endpoint does not know
+   * @throws ToolgateError UNAVAILABLE if none knows; the signal's reason on abort
    */
   async firstTold<Result>(
     order: readonly Endpoint[],
@@ -78,7 +78,7 @@ export class SolanaRpc {
   }
 }
 
-/** The outage that a caller is told of. @param failures why none of these endpoints gave an answer */
+/** Creates the UNAVAILABLE error for callers. @param failures why each endpoint gave no response */
 export function unavailable(failures: readonly Error[], order: readonly Endpoint[]): ToolgateError {
   const waitMs = Math.min(...order.map((endpoint) => endpoint.waitMs));
   const cause = new AggregateError(failures, failures.map((failure) => failure.message).join("; "));

@@ -5,20 +5,17 @@ import { PublicKey, TransactionInstruction, TransactionMessage, VersionedTransac
 import type { SignedText, SignInForms } from "../app/accounts/sign-in-forms.ts";
 import { COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM, MEMO_V2_PROGRAM } from "./addresses.ts";
 
-/**
- * Stands where a transaction names a recent block, and is the hash of none: nobody can bring the transaction to the chain, where it
- * would cost a fee and show everybody an answer to the challenge.
- */
+/** Used as the recent blockhash, and the hash of no block: the transaction can never be submitted. */
 const NO_BLOCK = base58.encode(
   createHash("sha256").update("toolgate: signed to sign in, never to be sent").digest(),
 );
 
-/** What wallets add on their own: what a transaction may compute and cost, and assertions against foreign changes. */
+/** Programs whose instructions wallets add: compute budget and assertions. */
 const HARMLESS: ReadonlySet<string> = new Set([COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM]);
 
 type Message = VersionedTransaction["message"];
 
-/** What wallets are given to sign when people sign in. */
+/** The two forms that wallets sign for a sign-in. */
 export const signInForms: SignInForms = {
   textOf: async (input, address) => createSignInMessageText({ ...input, address }),
 
@@ -48,7 +45,7 @@ export const signInForms: SignInForms = {
   },
 };
 
-/** A transaction in its one wire form; undefined for anything else. */
+/** Parses a transaction in its canonical wire format; undefined for anything else. */
 function opened(bytes: Uint8Array): VersionedTransaction | undefined {
   try {
     const transaction = VersionedTransaction.deserialize(bytes);
@@ -58,14 +55,14 @@ function opened(bytes: Uint8Array): VersionedTransaction | undefined {
   }
 }
 
-/** The text of the one memo; undefined when there are more or none, or instructions of programs that wallets have no business with. */
+/** Text of the only memo; undefined for none, several, or instructions of unexpected programs. */
 function memoOf({ compiledInstructions, staticAccountKeys }: Message): string | undefined {
   const programOf = (index: number) => staticAccountKeys[index]?.toBase58() ?? "";
   const [memo, ...more] = compiledInstructions.filter(
     ({ programIdIndex }) => !HARMLESS.has(programOf(programIdIndex)),
   );
   if (!memo || more.length > 0 || programOf(memo.programIdIndex) !== MEMO_V2_PROGRAM) return undefined;
-  // Whom a memo names has to sign it: the address, or nobody.
+  // An account named by the memo must be the signing address.
   if (memo.accountKeyIndexes.some((index) => index !== 0)) return undefined;
   return Buffer.from(memo.data).toString("utf8");
 }

@@ -5,20 +5,20 @@ import type { Endpoint } from "./endpoint.ts";
 import { MalformedAnswer, RpcFailure } from "./rpc-failure.ts";
 import { blockTimeSchema, transactionErrorSchema } from "./transaction-json.ts";
 
-/** The history down to its bound, oldest first. */
+/** A history down to its bound, oldest first. */
 export interface HistoryPart {
   readonly entries: HistoryEntry[];
-  /** The newest entry before the bound; undefined when the history begins within it. */
+  /** Newest entry before the bound; undefined if the history starts within the bound. */
   readonly before: HistoryEntry | undefined;
 }
 
-/** What `getSignaturesForAddress` gives at once. */
+/** Page size of `getSignaturesForAddress`. */
 const PAGE = 1_000;
-/** The first page: most looks find a few entries, and a full page is 280 KB. */
+/** First page size: most polls find a few entries, and a full page is 280 KB. */
 const FIRST_PAGE = 50;
 /**
- * The longest page, bytes. Each entry repeats its memo, which strangers write: 4 KB in the largest transactions, of characters that
- * JSON writes with six.
+ * Maximum page size, bytes. Each entry repeats its untrusted memo: up to 4 KB of characters that JSON escapes
+ * with six bytes.
  */
 const LONGEST_PAGE = 32 * 1024 * 1024;
 
@@ -32,9 +32,9 @@ const entrySchema = z.object({
 const pageSchema = z.array(entrySchema).max(PAGE);
 
 /**
- * Reads the finalized history of an account from one endpoint, newest first as nodes page it, until an entry lies before the bound.
- * Two nodes' pages never mix: one may have what the other leaves out.
- * @throws RpcFailure or RpcError when the endpoint cannot tell all of it, the signal's reason when it aborts
+ * Reads an account's finalized history from one endpoint, newest first, until an entry lies before the bound.
+ * Never mixes pages of two nodes: their histories may differ.
+ * @throws RpcFailure or RpcError if the endpoint cannot return all of it; the signal's reason on abort
  */
 export async function readHistory(
   endpoint: Endpoint,
@@ -46,14 +46,14 @@ export async function readHistory(
   for (;;) {
     const page = await readPage(endpoint, account, { entries, known }, query.signal);
     for (const entry of page) {
-      // Block times do not go back from slot to slot, so that whatever follows is before the bound too.
+      // Block times never decrease from slot to slot, so everything that follows is before the bound too.
       if (isBefore(entry, query)) return { entries: entries.toReversed(), before: entry };
       entries.push(entry);
       known.add(entry.txSignature);
     }
     if (page.length === 0) break;
   }
-  // There is an account, so that there is at least the transaction which opened it.
+  // The account exists, so at least the transaction that opened it must be listed.
   if (entries.length === 0)
     throw new RpcFailure("not_here", endpoint.host, "knows no transaction of the account");
   await demandBeginning(endpoint, query);
@@ -64,14 +64,14 @@ function isBefore({ slot, blockTime }: HistoryEntry, { fromSlot, fromTime }: His
   return slot < fromSlot || (blockTime !== undefined && blockTime < fromTime);
 }
 
-/** What was read so far. */
+/** Entries read so far. */
 interface SoFar {
   readonly entries: readonly HistoryEntry[];
   /** Their signatures. */
   readonly known: ReadonlySet<string>;
 }
 
-/** The entries that follow those known; none: the history ends. */
+/** Reads the entries that follow the known ones; none: the history ends. */
 function readPage(
   endpoint: Endpoint,
   account: string,
@@ -79,7 +79,8 @@ function readPage(
   signal: AbortSignal,
 ): Promise<HistoryEntry[]> {
   const { entries } = soFar;
-  // Each page begins with the last entry known: a node that has lost its place answers with an empty page, as if that were the end.
+  // Each page repeats the last known entry: a node that lost its position returns an empty page, as at the
+  // end.
   const [before, last] = entries.length > 1 ? [entries.at(-2), entries.at(-1)] : [entries[0], undefined];
   const limit = entries.length === 0 ? FIRST_PAGE : PAGE;
   const options = { limit, commitment: "finalized", ...(before && { before: before.txSignature }) };
@@ -97,7 +98,7 @@ function readPage(
   });
 }
 
-/** Drops what a page repeats. @throws MalformedAnswer when it repeats an earlier page, or is in disorder */
+/** Drops repeated entries. @throws MalformedAnswer if the page repeats an earlier one or is unordered */
 function continuation(page: readonly HistoryEntry[], { entries, known }: SoFar): HistoryEntry[] {
   const fresh = new Map<string, HistoryEntry>();
   let slot = entries.at(-1)?.slot;
@@ -120,7 +121,7 @@ function entryOf({ signature, slot, blockTime, err }: z.infer<typeof entrySchema
   };
 }
 
-/** A history that ends before its bound is whole only where the node keeps everything from the bound on. */
+/** A history that ends before its bound is complete only if the node keeps everything since the bound. */
 async function demandBeginning(
   endpoint: Endpoint,
   { fromSlot, fromTime, signal }: HistoryQuery,

@@ -28,11 +28,12 @@ const accountSchema = z
 const accountsSchema = z.object({ value: z.tuple([accountSchema, accountSchema]) });
 type AccountJson = z.infer<typeof accountSchema>;
 
-/** A signature that no transaction has: 64 zero bytes. */
+/** Signature of no transaction: 64 zero bytes. */
 const NO_SIGNATURE = "1".repeat(64);
 
 /**
- * Asks every endpoint whether it is mainnet, keeps transactions, and knows the treasury's token account as one that can receive USDC.
+ * Checks every endpoint: it is mainnet, keeps transactions, and the treasury's token account can receive
+ * USDC.
  * @returns all problems of all endpoints; empty: payments can be verified
  */
 export async function checkChain(
@@ -46,10 +47,10 @@ export async function checkChain(
   return problems.flat();
 }
 
-/** The hosts of a chain on this machine: a development setup. */
+/** Hosts of a local chain, as in development. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
 
-/** What is unwise about the endpoints, and what to do. */
+/** Returns advice about the endpoints. */
 export function adviseOnEndpoints({ endpoints: [first, ...others] }: SolanaRpc): string[] {
   if (!first || others.length > 0 || LOOPBACK.test(first.host)) return [];
   return [
@@ -92,7 +93,7 @@ async function checkCluster(endpoint: Endpoint, signal: AbortSignal): Promise<Ch
   return [{ endpoint: endpoint.host, code: "WRONG_CLUSTER", problem }];
 }
 
-/** Some nodes keep no transactions; others do not know version 1. Both show without a real transaction. */
+/** Detects nodes without transactions or without version 1; needs no real transaction. */
 async function checkHistory(endpoint: Endpoint, signal: AbortSignal): Promise<ChainProblem[]> {
   const params = [
     NO_SIGNATURE,
@@ -165,7 +166,7 @@ function accountProblems(account: AccountJson, treasury: Treasury): Problem[] {
   return state === "initialized" ? [] : unfit("is not initialized");
 }
 
-/** What should be 32 bytes in base58, and may be anything. */
+/** Untrusted text that should be 32 bytes in base58. */
 function told(text: string): string {
   return printable(text.slice(0, 44));
 }

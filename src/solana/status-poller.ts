@@ -4,13 +4,13 @@ import type { Log } from "./log.ts";
 import type { SolanaRpc } from "./rpc.ts";
 import { hasReached, readStatuses, type Commitment, type SignatureStatus } from "./signature-status.ts";
 
-/** What one waits for, and for how long. */
+/** A wait for one transaction. */
 export interface Wait {
   readonly txSignature: string;
   readonly commitment: Commitment;
-  /** The caller's: waiting ends with its reason. */
+  /** The caller's signal: waiting rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Aborts when the time to wait is over: waiting ends with undefined. */
+  /** Aborts at the end of the waiting time: waiting resolves to undefined. */
   readonly patience: AbortSignal;
 }
 
@@ -22,19 +22,19 @@ export interface Sighting {
 
 interface Waiter {
   readonly wait: Wait;
-  /** Endpoints that have been asked to look beyond their recent statuses. */
+  /** Endpoints that searched beyond their recent statuses. */
   readonly searched: Set<Endpoint>;
   readonly resolve: (sighting: Sighting | undefined) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 const TICK_MS = 400;
-/** What `getSignatureStatuses` takes at once. */
+/** Maximum signatures of one `getSignatureStatuses` request. */
 const BATCH = 256;
 
 /**
- * Waits for transactions on behalf of all calls at once: one `getSignatureStatuses` per tick for up to 256 of them, however
- * many calls wait. Ticks ask the endpoints in turn, so that one that lags or does not tell is made up for by the next.
+ * Polls transactions for all waiting calls: one `getSignatureStatuses` per tick for up to 256 of them.
+ * Ticks rotate through the endpoints, so the next one compensates for one that lags or fails.
  */
 export class StatusPoller {
   readonly #rpc: SolanaRpc;
@@ -50,8 +50,9 @@ export class StatusPoller {
   }
 
   /**
-   * Resolves when an endpoint has seen the transaction at that commitment; undefined when patience is over.
-   * @param searched gets the endpoints that have searched all they know for it
+   * Resolves when an endpoint has seen the transaction at the commitment; undefined when the waiting time
+   * ends.
+   * @param searched collects the endpoints that searched their whole history
    */
   async wait(wait: Wait, searched = new Set<Endpoint>()): Promise<Sighting | undefined> {
     wait.signal.throwIfAborted();
@@ -93,7 +94,7 @@ export class StatusPoller {
 
   async #tick(): Promise<void> {
     const { endpoints } = this.#rpc;
-    // The first endpoint was asked for the transaction just before, so the turn begins with the second.
+    // The first endpoint was just asked for the transaction, so rotation starts with the second.
     this.#turn = (this.#turn + 1) % endpoints.length;
     const order = [...endpoints.slice(this.#turn), ...endpoints.slice(0, this.#turn)];
     const waiters = [...this.#waiters];
@@ -125,7 +126,8 @@ export class StatusPoller {
         order,
       );
     } catch (error) {
-      // An outage may pass while there is time; whoever's time is up asks for the transaction once more and hears of it then.
+      // An outage may pass in time; a caller whose time is up requests the transaction again and gets the
+      // error then.
       if (!(error instanceof ToolgateError) && !this.#closing.signal.aborted)
         this.#log.error({ err: error }, "polling signature statuses failed");
       return;

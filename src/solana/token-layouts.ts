@@ -1,13 +1,13 @@
 import { base58 } from "@scure/base";
 import { MalformedAnswer } from "./rpc-failure.ts";
 
-/** A mint, as the SPL Token program writes it. */
+/** A mint in the SPL Token program's layout. */
 export interface Mint {
   readonly decimals: number;
   readonly isInitialized: boolean;
 }
 
-/** A token account, as the SPL Token program writes it. */
+/** A token account in the SPL Token program's layout. */
 export interface TokenAccount {
   /** base58 */
   readonly mint: string;
@@ -16,19 +16,19 @@ export interface TokenAccount {
   readonly state: "uninitialized" | "initialized" | "frozen" | "unknown";
 }
 
-/** Bytes of each. */
+/** Sizes in bytes. */
 const [MINT_SIZE, ACCOUNT_SIZE] = [82, 165];
 
-/** The states, by the number that stands for them. */
+/** Account states by their number. */
 const STATES = ["uninitialized", "initialized", "frozen"] as const;
 
-/** @throws MalformedAnswer for bytes that are no mint's */
+/** @throws MalformedAnswer for bytes that are not a mint */
 export function readMint(bytes: Buffer): Mint {
   demandSize(bytes, MINT_SIZE);
   return { decimals: bytes.readUInt8(44), isInitialized: bytes.readUInt8(45) === 1 };
 }
 
-/** @throws MalformedAnswer for bytes that are no token account's */
+/** @throws MalformedAnswer for bytes that are not a token account */
 export function readTokenAccount(bytes: Buffer): TokenAccount {
   demandSize(bytes, ACCOUNT_SIZE);
   return {

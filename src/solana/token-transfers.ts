@@ -4,7 +4,7 @@ import { TOKEN_PROGRAM } from "./addresses.ts";
 import { instructionData } from "./instruction-data.ts";
 import type { InstructionJson, TransactionJson, TransactionMeta } from "./transaction-json.ts";
 
-/** Tokens that moved from one account to another, by their numbers in the transaction. */
+/** A token transfer between two accounts, by their indexes in the transaction. */
 export interface TokenTransfer {
   readonly source: number;
   readonly destination: number;
@@ -18,12 +18,12 @@ const TRANSFER_CHECKED = 12;
 const BATCH = 255;
 
 /**
- * Longer data is read as no transfer, base58 characters: more than a transaction of 1232 bytes can hold. Programs can send the Token
- * program ten times as much, which it takes and which costs time to decode: nobody may stop others with it.
+ * Maximum base58 length of decoded instruction data, more than a transaction of 1232 bytes can hold.
+ * Inner instructions can hold ten times as much; decoding that would let a stranger stall others.
  */
 const LONGEST_DATA_BASE58 = 1_700;
 
-/** Every transfer into an account that the Token program made, at the top level and on behalf of other programs. */
+/** Lists every transfer into an account, in top-level and inner instructions. */
 export function transfersInto(
   account: number,
   json: TransactionJson,
@@ -34,15 +34,16 @@ export function transfersInto(
 }
 
 /**
- * Who sent the largest part. It is the owner before the transaction: after it the source account may be closed or have changed hands.
- * @returns base58; undefined where the chain does not show it
+ * Returns the sender of the largest part: the owner before the transaction, since the source may be closed or
+ * reassigned by it.
+ * @returns base58; undefined if unknown
  */
 export function payerOf(incoming: readonly TokenTransfer[], meta: TransactionMeta): string | undefined {
   const [first, ...rest] = incoming;
   if (!first) return undefined;
   const largest = rest.reduce((most, transfer) => (transfer.amount > most.amount ? transfer : most), first);
   const owner = meta.preTokenBalances?.find((balance) => balance.accountIndex === largest.source)?.owner;
-  // It is stored and shown to the operator, so that nothing else may come through.
+  // Stored and shown to operators, so anything but an address is dropped.
   return owner !== undefined && parseAddress(owner) ? owner : undefined;
 }
 
@@ -78,8 +79,8 @@ function transferOf(data: Buffer, accounts: readonly number[]): TokenTransfer | 
 }
 
 /**
- * Reads a Batch: one instruction that holds several, without leaving inner instructions behind. Each is
- * u8 number of accounts, u8 length of data, data; the accounts of all follow each other. Batches do not nest.
+ * Parses a Batch, which leaves no inner instructions. Each part: u8 accounts, u8 data length, data.
+ * Accounts are consecutive. Batches do not nest.
  */
 function batched(data: Buffer, accounts: readonly number[]): TokenTransfer[] {
   const transfers: TokenTransfer[] = [];

@@ -9,31 +9,32 @@ import { blockTimeOf, openTransaction } from "./transaction-opening.ts";
 import type { Treasury } from "./treasury.ts";
 import { treasuryGain } from "./treasury-gain.ts";
 
-/** What transactions are judged by. */
+/** Rules for verifying a transaction. */
 export interface EvidenceRules {
   readonly treasury: Treasury;
   /** MEMO_PREFIX. */
   readonly memoPrefix: string;
 }
 
-/** A payment to the treasury, as the chain shows it. */
+/** A payment to the treasury on the chain. */
 export interface Payment {
   readonly kind: "paid";
-  /** What the treasury gained, micro-USD. */
+  /** Amount the treasury received, micro-USD. */
   readonly amount: MicroUsd;
-  /** Text of the one memo of ours. */
+  /** Text of our memo. */
   readonly memo: string;
-  /** Owner of the token account that sent the largest part, base58; undefined where the chain does not show it. */
+  /** Owner of the token account that sent the largest part, base58; undefined if unknown. */
   readonly payer: string | undefined;
   readonly slot: bigint;
   readonly blockTime: Date;
 }
 
 /**
- * Judges a `getTransaction` result (`encoding: "json"`). The checks run in this order: it is the transaction asked for, it
- * succeeded, its accounts are all known, the treasury gained USDC, transfers explain the gain, exactly one memo is ours.
- * @param txSignature the signature that was asked for
- * @throws ZodError or MalformedAnswer when the answer is incomplete or contradicts itself: that is no verdict, ask another endpoint
+ * Verifies a `getTransaction` result (`encoding: "json"`), in this order: requested transaction, success,
+ * known accounts,
+ * USDC gained by the treasury, transfers that explain the gain, exactly one memo of ours.
+ * @param txSignature the requested signature
+ * @throws ZodError or MalformedAnswer for an incomplete or contradictory result: try another endpoint
  */
 export function judgeTransaction(
   txSignature: string,

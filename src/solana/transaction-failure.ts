@@ -1,11 +1,11 @@
-/** Why a transaction failed, in words. */
+/** Why a transaction failed, in prose. */
 export interface TransactionFailure {
   readonly reason: string;
-  /** Whether it is the fee payer's fault and nobody else's. */
+  /** Whether only the fee payer is at fault. */
   readonly feePayer: boolean;
 }
 
-/** Errors of SPL Token (its `TokenError`), as far as a transfer meets them. */
+/** SPL Token errors (`TokenError`) that a transfer can cause. */
 const TOKEN_ERRORS: Readonly<Record<number, string>> = {
   1: "the payer's token account holds too little USDC",
   3: "the token account is of another mint",
@@ -13,19 +13,19 @@ const TOKEN_ERRORS: Readonly<Record<number, string>> = {
   17: "the token account is frozen",
 };
 
-/** What a transfer fails with where there is no token account of the payer. */
+/** Errors of a transfer from a missing token account. */
 const NO_ACCOUNT = new Set(["InvalidAccountData", "IncorrectProgramId", "UninitializedAccount"]);
 
-/** Errors of transactions (the runtime's `TransactionError`). */
+/** Transaction errors (the runtime's `TransactionError`). */
 const ERRORS: Readonly<Record<string, string>> = {
   BlockhashNotFound: "its blockhash has expired, or is not known to the network",
   SignatureFailure: "a signature does not verify",
 };
 
-/** The fee payer is account 0: it is what these are about. */
+/** Errors about account 0, the fee payer. */
 const FEE_PAYER_ERRORS = new Set(["AccountNotFound", "InsufficientFundsForFee", "InvalidAccountForFee"]);
 
-/** @param err TransactionError as the RPC tells it, not null */
+/** @param err TransactionError as returned by the RPC, not null */
 export function transactionFailure(err: unknown): TransactionFailure {
   if (typeof err === "string") return { reason: ERRORS[err] ?? err, feePayer: FEE_PAYER_ERRORS.has(err) };
   const instruction = member(err, "InstructionError");

@@ -1,16 +1,16 @@
 import { z } from "zod";
 
-/** Names an account by its place among the transaction's keys. */
+/** Index of an account among the transaction's keys. */
 const accountIndex = z.int().nonnegative();
 /** A token amount in base units: u64 as a decimal string, since JSON numbers lose digits above 2^53. */
 const tokenAmount = z.string().regex(/^(?:0|[1-9]\d{0,19})$/);
 
-/** The end of the year 9999: what is later is no time that a database or a calendar can hold. */
+/** End of the year 9999, the last time that the database can store. */
 const LAST_SECOND = 253_402_300_799;
 
 /** Seconds since the Unix epoch. */
 export const blockTimeSchema = z.int().nonnegative().max(LAST_SECOND);
-/** Null says that the transaction succeeded, so it must be there and must be null: a missing member proves nothing. */
+/** Null means success, so it must be present: a missing member proves nothing. */
 export const transactionErrorSchema = z.union([z.null(), z.string(), z.record(z.string(), z.unknown())]);
 
 const instruction = z.object({
@@ -44,17 +44,20 @@ const meta = z.object({
   loadedAddresses: z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish(),
 });
 
-/** What `getTransaction` answers with `encoding: "json"`, as far as evidence is taken from it. Versions: legacy, 0 and 1. */
+/**
+ * The parts of a `getTransaction` result (`encoding: "json"`) that serve as evidence. Versions: legacy, 0 and
+ * 1.
+ */
 export const transactionSchema = z.object({
   slot: z.int().nonnegative(),
-  /** Null where the node does not know it. */
+  /** Null if the node does not know it. */
   blockTime: blockTimeSchema.nullable(),
   version: z.union([z.literal("legacy"), z.literal(0), z.literal(1)]).optional(),
   transaction: z.object({ signatures: z.array(z.string()).min(1), message }),
   meta: meta.nullable(),
 });
 
-/** A transaction as the RPC tells it. */
+/** A transaction as returned by the RPC. */
 export type TransactionJson = z.infer<typeof transactionSchema>;
 /** Its outcome. */
 export type TransactionMeta = z.infer<typeof meta>;

@@ -1,18 +1,18 @@
 import { MalformedAnswer } from "./rpc-failure.ts";
 import { transactionSchema, type TransactionJson, type TransactionMeta } from "./transaction-json.ts";
 
-/** A `getTransaction` result that is about the transaction asked for. */
+/** A `getTransaction` result for the requested transaction. */
 export interface OpenedTransaction {
   readonly json: TransactionJson;
   readonly meta: TransactionMeta;
 }
 
 /**
- * Opens a `getTransaction` result (`encoding: "json"`).
- * @param txSignature the signature that was asked for
- * @returns undefined when that is one of the transaction's signatures, but not the first: some indexers find a transaction by any of
- *   them, but only the first is its identity
- * @throws ZodError or MalformedAnswer when the answer is incomplete or about another transaction
+ * Parses a `getTransaction` result (`encoding: "json"`).
+ * @param txSignature the requested signature
+ * @returns undefined if it is not the first signature: only the first identifies a transaction, though some
+ * indexers find any
+ * @throws ZodError or MalformedAnswer for an incomplete result or another transaction
  */
 export function openTransaction(txSignature: string, result: unknown): OpenedTransaction | undefined {
   const json = transactionSchema.parse(result);
@@ -26,7 +26,7 @@ export function openTransaction(txSignature: string, result: unknown): OpenedTra
   return { json, meta };
 }
 
-/** When the transaction's block was made. @throws MalformedAnswer where the node does not know it */
+/** Returns the block time. @throws MalformedAnswer if the node does not know it */
 export function blockTimeOf({ blockTime }: TransactionJson): Date {
   if (blockTime === null) throw new MalformedAnswer("blockTime is not known");
   return new Date(blockTime * 1_000);

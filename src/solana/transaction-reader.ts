@@ -7,23 +7,25 @@ import type { SolanaRpc } from "./rpc.ts";
 import type { Commitment } from "./signature-status.ts";
 import { judgeTransaction, type EvidenceRules, type Payment } from "./transaction-evidence.ts";
 
-/** Which transaction, and how sure of it. */
+/** A transaction and the required commitment. */
 export interface TransactionQuery {
   readonly txSignature: string;
   readonly commitment: Commitment;
   readonly signal: AbortSignal;
 }
 
-/** A judged transaction. */
+/** A verified transaction. */
 export interface Finding {
   readonly evidence: Payment | Refusal;
-  /** Which told it; undefined for a transaction that no endpoint can tell. */
+  /** Its endpoint; undefined for a transaction that no endpoint returns. */
   readonly endpoint: Endpoint | undefined;
-  /** Whether it is known to be finalized. */
+  /** Whether it is finalized. */
   readonly finalized: boolean;
 }
 
-/** `getTransaction`. Version 1 must be asked for as a number: with a lower one the node refuses such transactions. */
+/**
+ * `getTransaction`. With a lower `maxSupportedTransactionVersion` the node refuses version 1 transactions.
+ */
 export function transactionRequest<Result>(
   { txSignature, commitment, signal }: TransactionQuery,
   read: (result: unknown) => Result,
@@ -32,7 +34,9 @@ export function transactionRequest<Result>(
   return { method: "getTransaction", params: [txSignature, options], read, signal };
 }
 
-/** Fetches transactions (`getTransaction`) and judges them as they are read, so that an answer that proves nothing counts as none. */
+/**
+ * Fetches and verifies transactions (`getTransaction`); a result that proves nothing counts as no response.
+ */
 export class TransactionReader {
   readonly #rpc: SolanaRpc;
   readonly #rules: EvidenceRules;
@@ -43,8 +47,8 @@ export class TransactionReader {
   }
 
   /**
-   * Asks the endpoints in that order until one answers, also with "not known".
-   * @throws ToolgateError UNAVAILABLE when none answers
+   * Tries the endpoints in order until one responds, even with "unknown". @throws ToolgateError UNAVAILABLE
+   * if none responds
    */
   async read(
     { txSignature, commitment, signal }: TransactionQuery,
@@ -63,8 +67,8 @@ export class TransactionReader {
   }
 
   /**
-   * Asks every endpoint. Only when all of them do not know the transaction is it unknown: one may lag, or lie.
-   * @throws ToolgateError UNAVAILABLE when none knows it and not all answer
+   * Asks every endpoint: a transaction is unknown only if none of them knows it, since one may lag or lie.
+   * @throws ToolgateError UNAVAILABLE if none knows it and not all respond
    */
   async readEverywhere(query: TransactionQuery): Promise<Finding | undefined> {
     const answers = await Promise.allSettled(

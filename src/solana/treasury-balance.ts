@@ -22,8 +22,8 @@ export function balanceRequest(
 }
 
 /**
- * What the treasury's token account holds, confirmed, in micro-USD.
- * @throws ToolgateError UNAVAILABLE when no endpoint answers; RpcError when there is no such account
+ * Returns the confirmed balance of the treasury's token account, micro-USD.
+ * @throws ToolgateError UNAVAILABLE if no endpoint responds; RpcError if there is no such account
  */
 export async function treasuryBalance(
   rpc: SolanaRpc,

@@ -17,16 +17,16 @@ import { transactionRequest } from "./transaction-reader.ts";
 import { balanceRequest } from "./treasury-balance.ts";
 import { readMovement } from "./treasury-movement.ts";
 
-/** What the treasury's account is watched with. */
+/** Options of SolanaTreasury. */
 export interface SolanaTreasuryOptions extends EvidenceRules {
-  /** Shared with the chain that verifies payments, so that each endpoint has one circuit breaker. */
+  /** Shared with payment verification, so that each endpoint has one circuit breaker. */
   readonly rpc: SolanaRpc;
-  /** FINALIZED_ABOVE_MICROUSD: from this amount on a payment is credited only when two endpoints tell it. */
+  /** FINALIZED_ABOVE_MICROUSD: payments of at least this amount need two endpoints to be credited. */
   readonly finalizedAbove: MicroUsd;
   readonly log: Log;
 }
 
-/** The treasury's token account on Solana, as far as it is finalized. */
+/** The finalized state of the treasury's token account on Solana. */
 export class SolanaTreasury implements TreasuryChain {
   readonly #options: SolanaTreasuryOptions;
   readonly #standings: PaymentStandings;
@@ -44,7 +44,7 @@ export class SolanaTreasury implements TreasuryChain {
     return this.#options.rpc.endpoints.length;
   }
 
-  /** @throws ToolgateError UNAVAILABLE when no endpoint can tell all of it, the signal's reason when it aborts */
+  /** @throws ToolgateError UNAVAILABLE if no endpoint returns all of it; the signal's reason on abort */
   history(query: HistoryQuery): Promise<{ entries: HistoryEntry[]; before: HistoryEntry | undefined }> {
     const { rpc } = this.#options;
     const turn = query.firstEndpoint % rpc.endpoints.length;
@@ -53,8 +53,8 @@ export class SolanaTreasury implements TreasuryChain {
   }
 
   /**
-   * @throws ToolgateError UNAVAILABLE while no endpoint has it finalized, or one alone has a large payment; the signal's reason when
-   *   it aborts
+   * @throws ToolgateError UNAVAILABLE while no endpoint has it finalized, or only one has a large payment;
+   * the signal's reason on abort
    */
   async movement(txSignature: string, signal: AbortSignal): Promise<Movement> {
     const { rpc, finalizedAbove, log } = this.#options;
@@ -66,19 +66,22 @@ export class SolanaTreasury implements TreasuryChain {
       return movement && { movement, teller, request };
     });
     const { memo, change } = told.movement;
-    // What names no quote of ours is credited to nobody.
+    // A movement without our memo credits no account.
     if (memo === undefined || change < finalizedAbove) return told.movement;
     return confirmMovement(told, rpc.endpoints, log);
   }
 
-  /** @throws ToolgateError UNAVAILABLE when no endpoint answers, or there is no such account; the signal's reason when it aborts */
+  /**
+   * @throws ToolgateError UNAVAILABLE if no endpoint responds or there is no such account; the signal's
+   * reason on abort
+   */
   balance(signal: AbortSignal): Promise<MicroUsd> {
     const { rpc, treasury } = this.#options;
     const request = balanceRequest(treasury, "finalized", signal);
     return rpc.firstTold(rpc.endpoints, signal, (endpoint) => endpoint.ask(request));
   }
 
-  /** @throws ToolgateError UNAVAILABLE when no endpoint answers, the signal's reason when it aborts */
+  /** @throws ToolgateError UNAVAILABLE if no endpoint responds; the signal's reason on abort */
   finalityStatuses(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]> {
     return this.#standings.read(payments, signal);
   }

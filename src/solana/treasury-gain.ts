@@ -7,10 +7,10 @@ import { MalformedAnswer } from "./rpc-failure.ts";
 import type { TokenBalanceJson, TransactionMeta } from "./transaction-json.ts";
 import type { Treasury } from "./treasury.ts";
 
-/** What the treasury's token account gained. */
+/** Increase of the treasury's token account. */
 export interface TreasuryGain {
   readonly kind: "gained";
-  /** The account's number in the transaction. */
+  /** Index of the account in the transaction. */
   readonly account: number;
   /** Micro-USD, more than 0. */
   readonly amount: MicroUsd;
@@ -19,9 +19,9 @@ export interface TreasuryGain {
 const LARGEST_U64 = 2n ** 64n - 1n;
 
 /**
- * Compares the treasury's balance before and after. This, and not the reading of instructions, is what says that money came:
- * whatever programs did, the runtime recorded the outcome.
- * @throws MalformedAnswer when the answer lacks balances or contradicts itself
+ * Compares the treasury's balances before and after. They, not the instructions, prove a payment: the runtime
+ * records them.
+ * @throws MalformedAnswer for missing or contradictory balances
  */
 export function treasuryGain(
   keys: AccountKeys,
@@ -47,15 +47,18 @@ export function treasuryGain(
 
 /** The treasury's token account in a transaction. */
 export interface TreasuryBalances {
-  /** The account's number in the transaction; undefined when the transaction does not name it. */
+  /** Index of the account in the transaction; undefined if the transaction does not name it. */
   readonly account: number | undefined;
-  /** Undefined: the account was not open before the transaction. */
+  /** Undefined: the account did not exist before the transaction. */
   readonly pre: TokenBalanceJson | undefined;
-  /** Undefined: the account is not open after it. */
+  /** Undefined: the account does not exist after it. */
   readonly post: TokenBalanceJson | undefined;
 }
 
-/** Finds the treasury's balance before and after. @throws MalformedAnswer when the answer lacks balances or contradicts itself */
+/**
+ * Finds the treasury's balances before and after. @throws MalformedAnswer for missing or contradictory
+ * balances
+ */
 export function treasuryBalances(
   keys: AccountKeys,
   meta: TransactionMeta,
@@ -74,14 +77,14 @@ function balanceOf(balances: readonly TokenBalanceJson[], account: number): Toke
   return own[0];
 }
 
-/** A balance in base units. @throws MalformedAnswer when it is above u64 */
+/** Returns a balance in base units. @throws MalformedAnswer beyond u64 */
 export function amountOf(balance: TokenBalanceJson): bigint {
   const amount = BigInt(balance.uiTokenAmount.amount);
   if (amount > LARGEST_U64) throw new MalformedAnswer("a token balance is above 2^64 - 1");
   return amount;
 }
 
-/** Tells what was paid instead, where the transaction shows it. */
+/** Describes where the payment went instead, if the transaction shows it. */
 function missedDestination(balances: readonly TokenBalanceJson[], treasury: Treasury): Refusal {
   const other = balances.find((balance) => balance.owner === treasury.owner);
   if (other?.programId !== undefined && other.programId !== TOKEN_PROGRAM) return refusal.wrongTokenProgram();

@@ -12,7 +12,7 @@ import { blockTimeOf, openTransaction } from "./transaction-opening.ts";
 import type { Treasury } from "./treasury.ts";
 import { amountOf, treasuryBalances } from "./treasury-gain.ts";
 
-/** A movement, and whether its transaction failed. */
+/** A movement and the outcome of its transaction. */
 export interface MovementReading {
   readonly movement: Movement;
   readonly failed: boolean;
@@ -21,11 +21,12 @@ export interface MovementReading {
 const LONGEST_MEMOS = 256;
 
 /**
- * Reads from a `getTransaction` result (`encoding: "json"`) what it did to the treasury's token account, also where it is no
- * payment. The balances before and after say it; what they do not show did not happen.
- * @param txSignature the signature that was asked for
- * @returns undefined when the transaction does not name the account or has another identity, or its time is not known
- * @throws ZodError or MalformedAnswer when the answer is incomplete or contradicts itself: ask another endpoint
+ * Reads the movement of the treasury's token account from a `getTransaction` result (`encoding: "json"`), by
+ * its balances.
+ * @param txSignature the requested signature
+ * @returns undefined if the transaction does not name the account, has another identity, or lacks a block
+ * time
+ * @throws ZodError or MalformedAnswer for an incomplete or contradictory result: try another endpoint
  */
 export function readMovement(
   txSignature: string,
@@ -33,7 +34,7 @@ export function readMovement(
   rules: EvidenceRules,
 ): MovementReading | undefined {
   const opened = openTransaction(txSignature, result);
-  // Nodes learn the time of a block a moment after the block: that is no fault of theirs, and passes.
+  // Nodes learn a block's time shortly after the block, which is not a fault.
   if (!opened || opened.json.blockTime === null) return undefined;
   const { json, meta } = opened;
   const keys = accountKeysOf(json, meta);
@@ -51,7 +52,7 @@ export function readMovement(
     blockTime: blockTimeOf(json),
     change,
     balanceAfter: after.amount,
-    // What reaches an account that was handed over is not the treasury's: nobody is credited with it.
+    // If the account changed its owner, the movement is not the treasury's and credits no account.
     memo: ours.length === 1 && before.own && after.own ? ours[0] : undefined,
     memos: texts.length === 0 ? undefined : readable(texts.join(" | ")),
     payer: change > 0n ? payerOf(transfersInto(account, json, meta, keys), meta) : undefined,
@@ -59,13 +60,13 @@ export function readMovement(
   return { movement, failed };
 }
 
-/** What the account held; nothing while it was not open. */
+/** Balance of the account; 0 while it did not exist. */
 function held(balance: TokenBalanceJson | undefined, treasury: Treasury): { amount: bigint; own: boolean } {
   if (!balance) return { amount: 0n, own: true };
   const { mint, owner, programId } = balance;
   if (owner === undefined || programId === undefined)
     throw new MalformedAnswer("a token balance lacks owner or programId");
-  // The address is derived from both, so that no other account can have it.
+  // The address is derived from both, so another value is a malformed result.
   if (programId !== TOKEN_PROGRAM || mint !== treasury.mint)
     throw new MalformedAnswer("the treasury's account has another mint or token program");
   return { amount: amountOf(balance), own: owner === treasury.owner };

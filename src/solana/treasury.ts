@@ -13,9 +13,9 @@ export interface Treasury {
 }
 
 /**
- * Derives the treasury's addresses from its owner. The owner may be off the curve, as the vaults of multisig programs are.
+ * Derives the treasury's addresses from its owner, which may be off the curve, such as a multisig vault.
  * @param owner TREASURY_OWNER, base58
- * @throws TypeError when it is not an address
+ * @throws TypeError for an invalid address
  */
 export function treasuryOf(owner: string): Treasury {
   if (!parseAddress(owner))

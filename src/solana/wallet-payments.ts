@@ -14,20 +14,20 @@ import { unavailable, type SolanaRpc } from "./rpc.ts";
 import { transactionFailure } from "./transaction-failure.ts";
 import type { Treasury } from "./treasury.ts";
 
-/** Plenty for a transfer with a memo, and with what wallets put in to guard their users. */
+/** Compute units: enough for a transfer, a memo and the instructions that wallets add. */
 const UNITS = 80_000;
-/** Micro-lamports per unit: with these units 800 lamports, so that a payment is not the last one to land in a busy hour. */
+/** Micro-lamports per unit: 800 lamports in all, so that payments land in busy hours. */
 const PRICE = 10_000;
-/** What the network takes: 5,000 lamports for the signature, and what is bid. */
+/** Network fee: 5,000 lamports per signature plus the priority fee. */
 const FEE_LAMPORTS = 5_000n + BigInt(UNITS * PRICE) / 1_000_000n;
-/** What an account without data must hold that holds anything (rent-exempt minimum), lamports. */
+/** Rent-exempt minimum of an account without data, lamports. */
 const SMALLEST_LAMPORTS = 890_880n;
 const LAMPORTS_PER_SOL = 1_000_000_000;
 
 const PREFLIGHT_FAILURE = -32002;
 const SIGNATURE_FAILURE = -32003;
 
-/** After these a node may have sent it all the same. */
+/** Failures after which a node may have submitted the transaction. */
 const UNSURE: ReadonlySet<RpcFailureKind> = new Set(["timeout", "network", "http", "malformed"]);
 
 const balanceSchema = z.object({ value: z.object({ amount: z.string().regex(/^\d{1,20}$/) }) });
@@ -38,7 +38,7 @@ export class SolanaWalletPayments implements WalletPayments {
   readonly #rpc: SolanaRpc;
   readonly #treasury: Treasury;
 
-  /** @param rpc shared with the chain that verifies payments, so that each endpoint has one circuit breaker */
+  /** @param rpc shared with payment verification, so that each endpoint has one circuit breaker */
   constructor(rpc: SolanaRpc, treasury: Treasury) {
     this.#rpc = rpc;
     this.#treasury = treasury;
@@ -70,7 +70,7 @@ export class SolanaWalletPayments implements WalletPayments {
     return new VersionedTransaction(message).serialize();
   }
 
-  /** What an endpoint does not know yet, the next may: only when none may have sent it is it refused. */
+  /** Tries every endpoint; refuses only if none can have submitted it. */
   async send(transaction: Uint8Array, signal: AbortSignal): Promise<void> {
     const failures: Error[] = [];
     let refusal: string | undefined;
@@ -87,7 +87,7 @@ export class SolanaWalletPayments implements WalletPayments {
         failures.push(error);
       }
     }
-    // Who is told that nothing was sent pays again.
+    // Possibly submitted: reporting a refusal could make the client pay twice.
     if (failures.some((failure) => failure instanceof RpcFailure && UNSURE.has(failure.kind)))
       throw unsure(refusal, failures);
     if (refusal === undefined) throw unavailable(failures, this.#rpc.endpoints);
@@ -103,7 +103,7 @@ export class SolanaWalletPayments implements WalletPayments {
       throw invalidField("payer", "must be your own wallet, not the treasury");
   }
 
-  /** Undefined: there is no token account. Nodes tell that as an error of the request. */
+  /** Undefined: there is no token account, which nodes report as a request error. */
   async #usdcOf(payer: string, signal: AbortSignal): Promise<MicroUsd | undefined> {
     const account = getAssociatedTokenAddressSync(new PublicKey(USDC_MINT), new PublicKey(payer));
     try {
@@ -131,7 +131,7 @@ function demandFunds(usdc: MicroUsd | undefined, amount: MicroUsd): void {
     throw invalidField("payer", `holds ${displayUsd(usdc)} of USDC, and ${displayUsd(amount)} is to be paid`);
 }
 
-/** An account may be emptied, but not be left with less than the network lets one hold. */
+/** The account must end empty or with at least the rent-exempt minimum. */
 function demandFee(lamports: bigint): void {
   const left = lamports - FEE_LAMPORTS;
   if (left === 0n || left >= SMALLEST_LAMPORTS) return;
@@ -156,7 +156,7 @@ function unsure(refusal: string | undefined, failures: readonly Error[]): Toolga
 
 const SENT_BEFORE = "it was sent before";
 
-/** Why a node refuses to send; undefined where that is no matter of the transaction. */
+/** Why a node refuses the transaction; undefined if the transaction is not at fault. */
 function reasonOf({ code, data, message }: RpcError): string | undefined {
   if (code === SIGNATURE_FAILURE) return "a signature does not verify";
   if (code !== PREFLIGHT_FAILURE) return undefined;
