@@ -43,9 +43,9 @@ export class SolanaStatus implements ChainMonitor {
     const signal = AbortSignal.timeout(LIMIT_MS);
     const since = performance.now();
     const slot = endpoint.ask(slotRequest(signal)).then(
-      (told): EndpointStatus => {
+      (slot): EndpointStatus => {
         const latencyMs = Math.round(performance.now() - since);
-        return { host: endpoint.host, slot: told, latencyMs, problem: undefined };
+        return { host: endpoint.host, slot, latencyMs, problem: undefined };
       },
       (error: unknown): EndpointStatus => {
         return {

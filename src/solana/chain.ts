@@ -85,7 +85,7 @@ export class SolanaChain implements PaymentVerifier {
       return { kind: "not_found" };
     }
     if (!this.#needsFinality(finding)) return this.#verdict(txSignature, finding);
-    return this.#demandFinality(finding, { ...query, commitment: "finalized", patience });
+    return this.#requireFinality(finding, { ...query, commitment: "finalized", patience });
   }
 
   /** Ends all waiting. */
@@ -124,7 +124,7 @@ export class SolanaChain implements PaymentVerifier {
    * Reads a large payment again once finalized, from a second endpoint if there is one: a single endpoint
    * could forge it.
    */
-  async #demandFinality(first: Finding, wait: Wait): Promise<PaymentVerdict> {
+  async #requireFinality(first: Finding, wait: Wait): Promise<PaymentVerdict> {
     const order = [...this.#others(first.endpoint), ...this.rpc.endpoints];
     for (;;) {
       const again = await this.#reader.read(wait, order);
@@ -152,7 +152,7 @@ export class SolanaChain implements PaymentVerifier {
     const endpoints = [first.endpoint?.host, again.endpoint?.host];
     this.#rules.log.error(
       { tx_signature: txSignature, endpoints },
-      "Solana RPC endpoints tell the same transaction differently",
+      "Solana RPC endpoints disagree on a transaction",
     );
     return new ToolgateError(
       "UNAVAILABLE",

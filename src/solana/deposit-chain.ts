@@ -39,7 +39,7 @@ export class SolanaDeposits implements DepositChain {
   }
 
   find(txSignature: string, signal: AbortSignal): Promise<Candidate | undefined> {
-    return this.#told(signal, async (endpoint) => {
+    return this.#firstKnown(signal, async (endpoint) => {
       const { outcomes } = await endpoint.ask({
         method: "getSignatureStatuses",
         params: [[txSignature], { searchTransactionHistory: true }],
@@ -63,18 +63,18 @@ export class SolanaDeposits implements DepositChain {
           ),
       signal,
     };
-    const told = await this.#told(signal, async (endpoint) => {
+    const result = await this.#firstKnown(signal, async (endpoint) => {
       const candidates = await endpoint.ask(request);
       return candidates.length > 0 ? candidates : undefined;
     });
-    return told ?? [];
+    return result ?? [];
   }
 
   effect(txSignature: string, signal: AbortSignal): Promise<TransactionEffect | undefined> {
     const read = (result: unknown) =>
       result === null ? undefined : readMovement(txSignature, result, this.#options)?.movement;
     const request = transactionRequest({ txSignature, commitment: "confirmed", signal }, read);
-    return this.#told(signal, (endpoint) => endpoint.ask(request));
+    return this.#firstKnown(signal, (endpoint) => endpoint.ask(request));
   }
 
   /**
@@ -82,16 +82,16 @@ export class SolanaDeposits implements DepositChain {
    * it.
    * @throws ToolgateError UNAVAILABLE if none knows it and one fails; the signal's reason on abort
    */
-  async #told<Result>(
+  async #firstKnown<Result>(
     signal: AbortSignal,
-    tell: (endpoint: Endpoint) => Promise<Result | undefined>,
+    read: (endpoint: Endpoint) => Promise<Result | undefined>,
   ): Promise<Result | undefined> {
     const { endpoints } = this.#options.rpc;
     const failures: Error[] = [];
     for (const endpoint of endpoints) {
       try {
-        const told = await tell(endpoint);
-        if (told !== undefined) return told;
+        const result = await read(endpoint);
+        if (result !== undefined) return result;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof RpcFailure) && !(error instanceof RpcError)) throw error;

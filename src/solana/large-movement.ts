@@ -6,9 +6,9 @@ import { RpcError, RpcFailure } from "./rpc-failure.ts";
 import { unavailable } from "./rpc.ts";
 
 /** A movement reported by one endpoint, and the request for confirming it. */
-export interface ToldMovement {
+export interface MovementReport {
   readonly movement: Movement;
-  readonly teller: Endpoint;
+  readonly reporter: Endpoint;
   /** Resolves to undefined if the endpoint does not know it. */
   readonly request: RpcRequest<Movement | undefined>;
 }
@@ -19,17 +19,17 @@ export interface ToldMovement {
  * @throws ToolgateError UNAVAILABLE to retry later; the signal's reason on abort
  */
 export async function confirmMovement(
-  { movement, teller, request }: ToldMovement,
+  { movement, reporter, request }: MovementReport,
   endpoints: readonly Endpoint[],
   log: Log,
 ): Promise<Movement> {
-  const others = endpoints.filter((endpoint) => endpoint !== teller);
+  const others = endpoints.filter((endpoint) => endpoint !== reporter);
   const unknown: Error[] = [];
   for (const endpoint of others) {
     const again = await askAgain(endpoint, request);
     if (again instanceof RpcFailure) unknown.push(again);
     else if (again && isSame(movement, again)) return movement;
-    else if (again) throw disagreement(movement, [teller.host, endpoint.host], log);
+    else if (again) throw disagreement(movement, [reporter.host, endpoint.host], log);
   }
   if (unknown.length > 0) throw unavailable(unknown, others);
   return movement;
@@ -57,7 +57,7 @@ function isSame(one: Movement, other: Movement): boolean {
 function disagreement({ txSignature }: Movement, endpoints: readonly string[], log: Log): ToolgateError {
   log.error(
     { tx_signature: txSignature, endpoints },
-    "Solana RPC endpoints tell the same transaction differently",
+    "Solana RPC endpoints disagree on a transaction",
   );
   return new ToolgateError("UNAVAILABLE", "the Solana network's answers contradict each other", {
     retryAfterSeconds: 5,

@@ -71,7 +71,7 @@ export function wrongDestination(treasury: Treasury): Refusal {
 export function treasuryAccountNotOpen(): Refusal {
   return refused(
     "TREASURY_ACCOUNT_NOT_OPEN",
-    "the treasury's token account was not open before and after the transaction, so what it received cannot be told; contact the operator",
+    "the treasury's token account was not open before and after the transaction, so what it received is unknown; contact the operator",
   );
 }
 

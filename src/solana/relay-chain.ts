@@ -61,13 +61,13 @@ export class SolanaRelayChain implements RelayChain {
    */
   async simulate(signedTransaction: Uint8Array, signal: AbortSignal): Promise<string | undefined> {
     let err: unknown;
-    let told = false;
+    let succeeded = false;
     const failures = await this.#eachUntil(signal, async (endpoint) => {
       err = await endpoint.ask(simulationRequest(signedTransaction, signal)).catch(refusalOf);
-      told = true;
+      succeeded = true;
       return err !== "BlockhashNotFound";
     });
-    if (!told) throw unavailable(failures ?? [], this.#rpc.endpoints);
+    if (!succeeded) throw unavailable(failures ?? [], this.#rpc.endpoints);
     if (err === null || err === "AlreadyProcessed") return undefined;
     const { reason, feePayer } = transactionFailure(err);
     if (feePayer) throw feePayerEmpty(reason);

@@ -19,8 +19,8 @@ type Outcome = Awaited<ReturnType<RelayChain["outcome"]>>;
  * abort
  */
 export async function outcomeAt(endpoint: Endpoint, query: Query): Promise<Outcome> {
-  const told = await statusAt(endpoint, query);
-  if (told !== "absent") return told;
+  const status = await statusAt(endpoint, query);
+  if (status !== "absent") return status;
   const height = await endpoint.ask(heightRequest("finalized", query.signal));
   if (height <= query.lastValidBlockHeight + MARGIN_BLOCKS) return { kind: "absent", expired: false };
   // It may have landed between the two requests.

@@ -57,16 +57,16 @@ export class SolanaRpc {
    * @param read resolves to undefined if the endpoint does not know
    * @throws ToolgateError UNAVAILABLE if none knows; the signal's reason on abort
    */
-  async firstTold<Result>(
+  async firstKnown<Result>(
     order: readonly Endpoint[],
     signal: AbortSignal,
-    tell: (endpoint: Endpoint) => Promise<Result | undefined>,
+    read: (endpoint: Endpoint) => Promise<Result | undefined>,
   ): Promise<Result> {
     const failures: Error[] = [];
     for (const endpoint of order) {
       try {
-        const told = await tell(endpoint);
-        if (told !== undefined) return told;
+        const result = await read(endpoint);
+        if (result !== undefined) return result;
         failures.push(new RpcFailure("not_here", endpoint.host, "does not know"));
       } catch (error) {
         signal.throwIfAborted();

@@ -56,7 +56,7 @@ export async function readHistory(
   // The account exists, so at least the transaction that opened it must be listed.
   if (entries.length === 0)
     throw new RpcFailure("not_here", endpoint.host, "knows no transaction of the account");
-  await demandBeginning(endpoint, query);
+  await requireBeginning(endpoint, query);
   return { entries: entries.toReversed(), before: undefined };
 }
 
@@ -122,7 +122,7 @@ function entryOf({ signature, slot, blockTime, err }: z.infer<typeof entrySchema
 }
 
 /** A history that ends before its bound is complete only if the node keeps everything since the bound. */
-async function demandBeginning(
+async function requireBeginning(
   endpoint: Endpoint,
   { fromSlot, fromTime, signal }: HistoryQuery,
 ): Promise<void> {

@@ -89,7 +89,7 @@ async function checkCluster(endpoint: Endpoint, signal: AbortSignal): Promise<Ch
     signal,
   });
   if (hash === MAINNET_GENESIS_HASH) return [];
-  const problem = `is not Solana mainnet (genesis hash ${told(hash)}); only mainnet is supported, use a mainnet RPC`;
+  const problem = `is not Solana mainnet (genesis hash ${untrusted(hash)}); only mainnet is supported, use a mainnet RPC`;
   return [{ endpoint: endpoint.host, code: "WRONG_CLUSTER", problem }];
 }
 
@@ -134,12 +134,12 @@ function mintProblems(mint: AccountJson, treasury: Treasury): Problem[] {
   const unfit = (why: string): Problem[] => [
     {
       code: "WRONG_MINT",
-      problem: `the mint ${treasury.mint} ${why}; use a mainnet RPC that tells accounts as they are`,
+      problem: `the mint ${treasury.mint} ${why}; use a mainnet RPC that returns accounts unchanged`,
     },
   ];
   if (!mint) return unfit("does not exist");
   if (mint.owner !== TOKEN_PROGRAM)
-    return unfit(`belongs to the program ${told(mint.owner)} instead of the SPL Token program`);
+    return unfit(`belongs to the program ${untrusted(mint.owner)} instead of the SPL Token program`);
   const { decimals, isInitialized } = readMint(Buffer.from(mint.data[0], "base64"));
   if (!isInitialized) return unfit("is not initialized");
   return decimals === USDC_DECIMALS ? [] : unfit(`has ${decimals} decimals instead of ${USDC_DECIMALS}`);
@@ -158,7 +158,7 @@ function accountProblems(account: AccountJson, treasury: Treasury): Problem[] {
     return [{ code: "NO_TREASURY_ACCOUNT", problem }];
   }
   if (account.owner !== TOKEN_PROGRAM)
-    return unfit(`belongs to the program ${told(account.owner)} instead of the SPL Token program`);
+    return unfit(`belongs to the program ${untrusted(account.owner)} instead of the SPL Token program`);
   const { mint, owner, state } = readTokenAccount(Buffer.from(account.data[0], "base64"));
   if (mint !== treasury.mint) return unfit(`holds the mint ${mint} instead of USDC`);
   if (owner !== treasury.owner) return unfit(`was handed over to ${owner}`);
@@ -167,6 +167,6 @@ function accountProblems(account: AccountJson, treasury: Treasury): Problem[] {
 }
 
 /** Untrusted text that should be 32 bytes in base58. */
-function told(text: string): string {
+function untrusted(text: string): string {
   return printable(text.slice(0, 44));
 }

@@ -24,13 +24,13 @@ const STATES = ["uninitialized", "initialized", "frozen"] as const;
 
 /** @throws MalformedAnswer for bytes that are not a mint */
 export function readMint(bytes: Buffer): Mint {
-  demandSize(bytes, MINT_SIZE);
+  requireSize(bytes, MINT_SIZE);
   return { decimals: bytes.readUInt8(44), isInitialized: bytes.readUInt8(45) === 1 };
 }
 
 /** @throws MalformedAnswer for bytes that are not a token account */
 export function readTokenAccount(bytes: Buffer): TokenAccount {
-  demandSize(bytes, ACCOUNT_SIZE);
+  requireSize(bytes, ACCOUNT_SIZE);
   return {
     mint: base58.encode(bytes.subarray(0, 32)),
     owner: base58.encode(bytes.subarray(32, 64)),
@@ -38,7 +38,7 @@ export function readTokenAccount(bytes: Buffer): TokenAccount {
   };
 }
 
-function demandSize(bytes: Buffer, size: number): void {
+function requireSize(bytes: Buffer, size: number): void {
   if (bytes.length !== size)
     throw new MalformedAnswer(`an account has ${bytes.length} bytes instead of ${size}`);
 }

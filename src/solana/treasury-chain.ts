@@ -9,7 +9,7 @@ import type {
 import type { MicroUsd } from "../domain/core/money.ts";
 import { confirmMovement } from "./large-movement.ts";
 import type { Log } from "./log.ts";
-import { PaymentStandings } from "./payment-standings.ts";
+import { FinalityStatuses } from "./finality-statuses.ts";
 import type { SolanaRpc } from "./rpc.ts";
 import { readHistory } from "./signature-history.ts";
 import type { EvidenceRules } from "./transaction-evidence.ts";
@@ -29,11 +29,11 @@ export interface SolanaTreasuryOptions extends EvidenceRules {
 /** The finalized state of the treasury's token account on Solana. */
 export class SolanaTreasury implements TreasuryChain {
   readonly #options: SolanaTreasuryOptions;
-  readonly #standings: PaymentStandings;
+  readonly #finality: FinalityStatuses;
 
   constructor(options: SolanaTreasuryOptions) {
     this.#options = options;
-    this.#standings = new PaymentStandings(options);
+    this.#finality = new FinalityStatuses(options);
   }
 
   get tokenAccount(): string {
@@ -49,7 +49,7 @@ export class SolanaTreasury implements TreasuryChain {
     const { rpc } = this.#options;
     const turn = query.firstEndpoint % rpc.endpoints.length;
     const order = [...rpc.endpoints.slice(turn), ...rpc.endpoints.slice(0, turn)];
-    return rpc.firstTold(order, query.signal, (endpoint) => readHistory(endpoint, this.tokenAccount, query));
+    return rpc.firstKnown(order, query.signal, (endpoint) => readHistory(endpoint, this.tokenAccount, query));
   }
 
   /**
@@ -61,14 +61,14 @@ export class SolanaTreasury implements TreasuryChain {
     const read = (result: unknown) =>
       result === null ? undefined : readMovement(txSignature, result, this.#options)?.movement;
     const request = transactionRequest({ txSignature, commitment: "finalized", signal }, read);
-    const told = await rpc.firstTold(rpc.endpoints, signal, async (teller) => {
-      const movement = await teller.ask(request);
-      return movement && { movement, teller, request };
+    const report = await rpc.firstKnown(rpc.endpoints, signal, async (endpoint) => {
+      const movement = await endpoint.ask(request);
+      return movement && { movement, reporter: endpoint, request };
     });
-    const { memo, change } = told.movement;
+    const { memo, change } = report.movement;
     // A movement without our memo credits no account.
-    if (memo === undefined || change < finalizedAbove) return told.movement;
-    return confirmMovement(told, rpc.endpoints, log);
+    if (memo === undefined || change < finalizedAbove) return report.movement;
+    return confirmMovement(report, rpc.endpoints, log);
   }
 
   /**
@@ -78,11 +78,11 @@ export class SolanaTreasury implements TreasuryChain {
   balance(signal: AbortSignal): Promise<MicroUsd> {
     const { rpc, treasury } = this.#options;
     const request = balanceRequest(treasury, "finalized", signal);
-    return rpc.firstTold(rpc.endpoints, signal, (endpoint) => endpoint.ask(request));
+    return rpc.firstKnown(rpc.endpoints, signal, (endpoint) => endpoint.ask(request));
   }
 
   /** @throws ToolgateError UNAVAILABLE if no endpoint responds; the signal's reason on abort */
   finalityStatuses(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]> {
-    return this.#standings.read(payments, signal);
+    return this.#finality.read(payments, signal);
   }
 }

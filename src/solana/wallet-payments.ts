@@ -45,14 +45,14 @@ export class SolanaWalletPayments implements WalletPayments {
   }
 
   async build({ payer, amount, memo, reference }: WalletPayment, signal: AbortSignal): Promise<Uint8Array> {
-    this.#demandWallet(payer);
+    this.#requireWallet(payer);
     const [usdc, lamports, { result: recent }] = await Promise.all([
       this.#usdcOf(payer, signal),
       this.#rpc.ask(lamportsRequest(payer, signal)),
       this.#rpc.ask(latestRequest(signal)),
     ]);
-    demandFunds(usdc, amount);
-    demandFee(lamports.result);
+    requireFunds(usdc, amount);
+    requireFee(lamports.result);
     const instructions = paymentInstructions({ payer, payTo: this.#treasury.tokenAccount, amount, memo });
     if (reference !== undefined)
       instructions
@@ -94,7 +94,7 @@ export class SolanaWalletPayments implements WalletPayments {
     throw invalidField("transaction", `the network refuses it: ${refusal}; nothing was sent`);
   }
 
-  #demandWallet(payer: string): void {
+  #requireWallet(payer: string): void {
     const address = parseAddress(payer);
     if (!address) throw invalidField("payer", "must be a Solana address (base58 of 32 bytes)");
     if (!PublicKey.isOnCurve(address))
@@ -121,7 +121,7 @@ export class SolanaWalletPayments implements WalletPayments {
   }
 }
 
-function demandFunds(usdc: MicroUsd | undefined, amount: MicroUsd): void {
+function requireFunds(usdc: MicroUsd | undefined, amount: MicroUsd): void {
   if (usdc === undefined)
     throw invalidField(
       "payer",
@@ -132,7 +132,7 @@ function demandFunds(usdc: MicroUsd | undefined, amount: MicroUsd): void {
 }
 
 /** The account must end empty or with at least the rent-exempt minimum. */
-function demandFee(lamports: bigint): void {
+function requireFee(lamports: bigint): void {
   const left = lamports - FEE_LAMPORTS;
   if (left === 0n || left >= SMALLEST_LAMPORTS) return;
   const needed = Number(FEE_LAMPORTS + SMALLEST_LAMPORTS) / LAMPORTS_PER_SOL;

@@ -1,10 +1,10 @@
 import type { Mutant } from "./mutant.ts";
 
-const STANDINGS = "src/solana/payment-standings.ts";
+const STANDINGS = "src/solana/finality-statuses.ts";
 const HISTORY = "src/solana/signature-history.ts";
 const MOVEMENT = "src/solana/treasury-movement.ts";
 const WATCH = "src/app/jobs/watch-treasury.ts";
-const STANDS = ["test/solana/payment-standings.test.ts"];
+const STANDS = ["test/solana/finality-statuses.test.ts"];
 const HISTORIES = ["test/solana/signature-history.test.ts"];
 const MOVES = ["test/solana/treasury-movement.test.ts"];
 const WATCHED = ["test/app/jobs/watch-treasury.test.ts"];

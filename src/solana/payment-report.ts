@@ -3,7 +3,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { readOutcomes, type SignatureOutcome } from "./signature-status.ts";
 
 /** One endpoint's report on several payments. */
-export interface Testimony {
+export interface PaymentReport {
   readonly endpoint: Endpoint;
   /** Finalized slot that the endpoint had certainly reached. */
   readonly finalizedSlot: bigint;
@@ -12,11 +12,11 @@ export interface Testimony {
 }
 
 /** Requests a report. @throws RpcFailure or RpcError if the endpoint fails; the signal's reason on abort */
-export async function hearEndpoint(
+export async function requestReport(
   endpoint: Endpoint,
   signatures: readonly string[],
   signal: AbortSignal,
-): Promise<Testimony> {
+): Promise<PaymentReport> {
   // Reads the slot first: the statuses are at least as recent.
   const reached = await endpoint.ask({
     method: "getSlot",

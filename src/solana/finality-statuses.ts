@@ -1,6 +1,6 @@
 import type { FinalityStatus, UnfinalizedPayment } from "../app/treasury/treasury-chain.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { hearEndpoint, type Testimony } from "./payment-testimony.ts";
+import { requestReport, type PaymentReport } from "./payment-report.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";
 import { unavailable } from "./rpc.ts";
 import { transactionRequest, type TransactionQuery } from "./transaction-reader.ts";
@@ -24,7 +24,7 @@ const SAFE_SLOTS = 600n;
  * Reads the finality status of payments accepted before they were finalized.
  * A payment is reversed only if all configured endpoints agree.
  */
-export class PaymentStandings {
+export class FinalityStatuses {
   readonly #options: SolanaTreasuryOptions;
 
   constructor(options: SolanaTreasuryOptions) {
@@ -33,52 +33,52 @@ export class PaymentStandings {
 
   /** @throws ToolgateError UNAVAILABLE if no endpoint responds; the signal's reason on abort */
   async read(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]> {
-    const standings: FinalityStatus[] = [];
+    const statuses: FinalityStatus[] = [];
     for (let at = 0; at < payments.length; at += BATCH) {
       const batch = payments.slice(at, at + BATCH);
-      const testimonies = await this.#hear(batch, signal);
+      const reports = await this.#reports(batch, signal);
       for (let first = 0; first < batch.length; first += AT_ONCE) {
         const some = batch.slice(first, first + AT_ONCE);
-        const judged = some.map((payment, index) => this.#judge(payment, first + index, testimonies, signal));
-        standings.push(...(await Promise.all(judged)));
+        const judged = some.map((payment, index) => this.#judge(payment, first + index, reports, signal));
+        statuses.push(...(await Promise.all(judged)));
       }
     }
-    return standings;
+    return statuses;
   }
 
   /** Reports of the endpoints that respond. */
-  async #hear(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<Testimony[]> {
+  async #reports(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<PaymentReport[]> {
     const { endpoints } = this.#options.rpc;
     const signatures = payments.map(({ txSignature }) => txSignature);
     const failures: Error[] = [];
-    const heard = await Promise.all(
+    const responses = await Promise.all(
       endpoints.map((endpoint) =>
-        hearEndpoint(endpoint, signatures, signal).catch((error: unknown) => {
+        requestReport(endpoint, signatures, signal).catch((error: unknown) => {
           failures.push(failureOf(error, signal));
           return undefined;
         }),
       ),
     );
-    const testimonies = heard.filter((testimony) => testimony !== undefined);
-    if (testimonies.length === 0) throw unavailable(failures, endpoints);
-    return testimonies;
+    const reports = responses.filter((report) => report !== undefined);
+    if (reports.length === 0) throw unavailable(failures, endpoints);
+    return reports;
   }
 
   async #judge(
     payment: UnfinalizedPayment,
     index: number,
-    testimonies: readonly Testimony[],
+    reports: readonly PaymentReport[],
     signal: AbortSignal,
   ): Promise<FinalityStatus> {
     const query = { txSignature: payment.txSignature, commitment: "finalized", signal } as const;
-    const teller = testimonies.find(
+    const reporter = reports.find(
       ({ outcomes }) => isFinalized(outcomes[index]) && outcomes[index]?.err === null,
     );
-    if (teller) return this.#confirm(payment, teller.endpoint, query);
-    if (testimonies.length < this.#options.rpc.endpoints.length) return "pending";
-    const denials = await Promise.all(testimonies.map((testimony) => deny(payment, index, testimony, query)));
-    if (denials.includes(undefined)) return "pending";
-    return denials.includes("failed") ? "failed" : "vanished";
+    if (reporter) return this.#confirm(payment, reporter.endpoint, query);
+    if (reports.length < this.#options.rpc.endpoints.length) return "pending";
+    const disproofs = await Promise.all(reports.map((report) => disproof(payment, index, report, query)));
+    if (disproofs.includes(undefined)) return "pending";
+    return disproofs.includes("failed") ? "failed" : "vanished";
   }
 
   /**
@@ -87,14 +87,14 @@ export class PaymentStandings {
    */
   async #confirm(
     payment: UnfinalizedPayment,
-    teller: Endpoint,
+    reporter: Endpoint,
     query: TransactionQuery,
   ): Promise<FinalityStatus> {
     const { rpc, log } = this.#options;
-    const order = [...rpc.endpoints.filter((endpoint) => endpoint !== teller), teller];
+    const order = [...rpc.endpoints.filter((endpoint) => endpoint !== reporter), reporter];
     let differs = false;
     for (const endpoint of order) {
-      const reading = await tell(endpoint, query, (result) =>
+      const reading = await request(endpoint, query, (result) =>
         readMovement(query.txSignature, result, this.#options),
       );
       if (!reading) continue;
@@ -103,7 +103,7 @@ export class PaymentStandings {
       if (asCredited || reading.failed) {
         log.error(
           { tx_signature: query.txSignature },
-          "Solana RPC endpoints tell the same payment differently",
+          "Solana RPC endpoints disagree on a payment",
         );
         return "pending";
       }
@@ -114,10 +114,10 @@ export class PaymentStandings {
 }
 
 /** Returns an endpoint's proof that the payment does not stand; undefined without one. */
-async function deny(
+async function disproof(
   { slot }: UnfinalizedPayment,
   index: number,
-  { endpoint, finalizedSlot, outcomes }: Testimony,
+  { endpoint, finalizedSlot, outcomes }: PaymentReport,
   query: TransactionQuery,
 ): Promise<"failed" | "vanished" | undefined> {
   const outcome = outcomes[index];
@@ -125,16 +125,16 @@ async function deny(
   if (outcome === null) {
     if (finalizedSlot <= slot + SAFE_SLOTS) return undefined;
     // Nodes can lose a status but keep the transaction.
-    const known = await tell(endpoint, { ...query, commitment: "confirmed" }, () => true);
+    const known = await request(endpoint, { ...query, commitment: "confirmed" }, () => true);
     return known === null ? "vanished" : undefined;
   }
   if (!isFinalized(outcome) || outcome.err === null) return undefined;
-  const opened = await tell(endpoint, query, (result) => openTransaction(query.txSignature, result));
+  const opened = await request(endpoint, query, (result) => openTransaction(query.txSignature, result));
   return opened && opened.meta.err !== null ? "failed" : undefined;
 }
 
 /** Requests the transaction from one endpoint: null if unknown, undefined if the endpoint fails. */
-async function tell<Result>(
+async function request<Result>(
   endpoint: Endpoint,
   query: TransactionQuery,
   read: (result: unknown) => Result | undefined,
@@ -154,6 +154,6 @@ function failureOf(error: unknown, signal: AbortSignal): Error {
   throw error;
 }
 
-function isFinalized(outcome: Testimony["outcomes"][number] | undefined): boolean {
+function isFinalized(outcome: PaymentReport["outcomes"][number] | undefined): boolean {
   return outcome?.confirmationStatus === "finalized";
 }
