@@ -101,10 +101,7 @@ export class FinalityStatuses {
       const asCredited = reading.movement.change === payment.amount;
       if (asCredited && !differs) return "finalized";
       if (asCredited || reading.failed) {
-        log.error(
-          { tx_signature: query.txSignature },
-          "Solana RPC endpoints disagree on a payment",
-        );
+        log.error({ tx_signature: query.txSignature }, "Solana RPC endpoints disagree on a payment");
         return "pending";
       }
       differs = true;

@@ -55,10 +55,7 @@ function isSame(one: Movement, other: Movement): boolean {
 }
 
 function disagreement({ txSignature }: Movement, endpoints: readonly string[], log: Log): ToolgateError {
-  log.error(
-    { tx_signature: txSignature, endpoints },
-    "Solana RPC endpoints disagree on a transaction",
-  );
+  log.error({ tx_signature: txSignature, endpoints }, "Solana RPC endpoints disagree on a transaction");
   return new ToolgateError("UNAVAILABLE", "the Solana network's answers contradict each other", {
     retryAfterSeconds: 5,
   });

@@ -74,7 +74,7 @@ describe("a large payment that nobody has proved", () => {
     ["outcome", () => json({ err: "AccountInUse", ...moved(0n) })],
   ])("waits for the operator when another endpoint tells another %s", async (_what, other) => {
     await expect(told(() => pays(LARGE), other)).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    expect(errors).toEqual(["Solana RPC endpoints tell the same transaction differently"]);
+    expect(errors).toEqual(["Solana RPC endpoints disagree on a transaction"]);
   });
 
   it("is believed when no other endpoint answers, or there is none, so that an outage keeps nobody from their money", async () => {
