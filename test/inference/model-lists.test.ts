@@ -7,7 +7,7 @@ import { COMPLETION, json, modelServer } from "./model-server.ts";
 import { settingsFor, SHOP, TERMS } from "./upstream-settings.ts";
 
 /** Returns the offers for a server with these responses, by path. */
-async function sold(answers: Record<string, unknown>, settings: Partial<UpstreamSettings>) {
+async function offersFor(answers: Record<string, unknown>, settings: Partial<UpstreamSettings>) {
   await using server = await modelServer((response, { url = "" }) =>
     json(response, answers[url] === undefined ? 404 : 200, answers[url] ?? {}),
   );
@@ -27,7 +27,7 @@ describe("list of an OpenAI-compatible or vLLM server", () => {
       null,
     ];
     for (const kind of ["openai", "vllm"] as const)
-      expect(await sold({ "/v1/models": { object: "list", data } }, { kind })).toEqual({
+      expect(await offersFor({ "/v1/models": { object: "list", data } }, { kind })).toEqual({
         models: [
           { id: "a", upstreamModel: "a", ...TERMS },
           { id: "b", upstreamModel: "b", ...TERMS, contextLength: 64, maxOutputTokens: 63 },
@@ -41,13 +41,16 @@ describe("list of an OpenAI-compatible or vLLM server", () => {
   it("skips model names with line breaks, invisible characters or lone surrogates", async () => {
     const good = ["org/Модель 7B:q4_K", "__proto__", "😀", '"><script>'];
     const bad = ["a\nb: context 9 tokens", "a\u2028b", "a\u0000", "\u202ea", "\u200b", "a\ud83d", "\u007f"];
-    const { models } = await sold({ "/v1/models": { data: [...bad, ...good].map((id) => ({ id })) } }, {});
+    const { models } = await offersFor(
+      { "/v1/models": { data: [...bad, ...good].map((id) => ({ id })) } },
+      {},
+    );
     expect(models.map(({ id }) => id)).toEqual(good);
   });
 
   it("skips model names that contain the operator's key", async () => {
     const apiKey = "sk-0123456789abcdef";
-    const { models } = await sold(
+    const { models } = await offersFor(
       { "/v1/models": { data: [{ id: `for ${apiKey}` }, { id: "a" }] } },
       { apiKey },
     );
@@ -55,7 +58,7 @@ describe("list of an OpenAI-compatible or vLLM server", () => {
   });
 
   it.each([{}, { data: {} }, [], "models"])("rejects the list %j", async (body) => {
-    await expect(sold({ "/v1/models": body }, {})).rejects.toMatchObject({
+    await expect(offersFor({ "/v1/models": body }, {})).rejects.toMatchObject({
       code: "TOOL_FAILED",
       message: expect.stringContaining("could not be read"),
     });
@@ -111,8 +114,8 @@ describe("list of OpenRouter", () => {
   const data = [
     model("cheap", "0.0000001", "0.0000006"),
     model("free", "0", "0", { top_provider: null }),
-    model("dear-prompt", "0.00000020000000001", "0.0000006"),
-    model("dear-answer", "0.0000002", "0.000015"),
+    model("costly-prompt", "0.00000020000000001", "0.0000006"),
+    model("costly-answer", "0.0000002", "0.000015"),
     model("by-router", "-1", "-1"),
     model("in-numbers", 0.1, 0.1),
     model("with-a-fee", "0.0000001", "0.0000001", {
@@ -122,7 +125,7 @@ describe("list of OpenRouter", () => {
   ];
 
   it("applies the provider's limits and never sells below cost", async () => {
-    const { models, belowCost } = await sold({ "/v1/models": { data } }, { kind: "openrouter" });
+    const { models, belowCost } = await offersFor({ "/v1/models": { data } }, { kind: "openrouter" });
     expect(models).toEqual([
       { id: "cheap", upstreamModel: "cheap", ...TERMS, contextLength: 500, maxOutputTokens: 64 },
       { id: "free", upstreamModel: "free", ...TERMS, contextLength: 32_768, maxOutputTokens: 100 },
@@ -131,25 +134,25 @@ describe("list of OpenRouter", () => {
   });
 
   it("skips models with absurd prices", async () => {
-    const dear = [
+    const costly = [
       model("usd-999-a-token", "999", "0"),
-      model("just-too-dear", "0", "1"),
+      model("just-too-costly", "0", "1"),
       model("dearest", "0", "0.9"),
     ];
-    const { models } = await sold(
-      { "/v1/models": { data: dear } },
+    const { models } = await offersFor(
+      { "/v1/models": { data: costly } },
       { kind: "openrouter", markupPercent: 10 },
     );
     expect(models.map(({ id }) => id)).toEqual(["dearest"]);
   });
 
   it("applies the configured markup to its prices, rounded up", async () => {
-    const { models } = await sold({ "/v1/models": { data } }, { kind: "openrouter", markupPercent: 10 });
+    const { models } = await offersFor({ "/v1/models": { data } }, { kind: "openrouter", markupPercent: 10 });
     expect(models.map(({ id, inputRate, outputRate }) => [id, inputRate, outputRate])).toEqual([
       ["cheap", 110_000_000n, 660_000_000n],
       ["free", 0n, 0n],
-      ["dear-prompt", 220_000_002n, 660_000_000n],
-      ["dear-answer", 220_000_000n, 16_500_000_000n],
+      ["costly-prompt", 220_000_002n, 660_000_000n],
+      ["costly-answer", 220_000_000n, 16_500_000_000n],
     ]);
   });
 });

@@ -41,9 +41,9 @@ async function shopOf(
   return UpstreamModels.open(settings, { ...SHOP, clock: { now: () => now } });
 }
 
-function buy(shop: UpstreamModels, accountId = "acct_1"): Promise<ChatCompletion> {
+function buy(chatModels: UpstreamModels, accountId = "acct_1"): Promise<ChatCompletion> {
   const request = { model: "sold", messages: [], maxTokens: 5, temperature: undefined };
-  return shop.complete(request, {
+  return chatModels.complete(request, {
     signal: new AbortController().signal,
     accountId,
     idempotencyKey: "claim_1",
@@ -81,22 +81,26 @@ describe("a model on several upstreams", () => {
   it("returns UNAVAILABLE with the shortest Retry-After if all upstreams are busy", async () => {
     await server.become(name("a"), "busy-long");
     await server.become(name("b"), "overloaded");
-    const shop = await shopOf(["a"], ["b"], ["c", { baseUrl: closed }]);
-    await expect(buy(shop)).rejects.toMatchObject({ code: "UNAVAILABLE", status: 503, retryAfterSeconds: 5 });
+    const chatModels = await shopOf(["a"], ["b"], ["c", { baseUrl: closed }]);
+    await expect(buy(chatModels)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      status: 503,
+      retryAfterSeconds: 5,
+    });
     now += 4_001;
-    await expect(buy(shop), "left alone meanwhile").rejects.toMatchObject({
+    await expect(buy(chatModels), "left alone meanwhile").rejects.toMatchObject({
       code: "UNAVAILABLE",
       retryAfterSeconds: 1,
     });
     expect([await server.asked(name("a")), await server.asked(name("b"))]).toEqual([1, 1]);
     await server.become(name("b"), "good");
     now += 999;
-    expect(await buy(shop)).toMatchObject(GOOD);
+    expect(await buy(chatModels)).toMatchObject(GOOD);
   });
 
   it("fails if no upstream is reachable", async () => {
-    const shop = await shopOf(["a", { baseUrl: closed }], ["b", { baseUrl: closed }]);
-    await expect(buy(shop)).rejects.toMatchObject({
+    const chatModels = await shopOf(["a", { baseUrl: closed }], ["b", { baseUrl: closed }]);
+    await expect(buy(chatModels)).rejects.toMatchObject({
       code: "TOOL_FAILED",
       message: "inference_chat: no server for the model can be reached; nothing was charged",
     });
@@ -104,54 +108,54 @@ describe("a model on several upstreams", () => {
 
   it("distributes calls by weight and uses weight 0 only as a fallback", async () => {
     for (const upstream of ["a", "b", "c"]) await server.become(name(upstream), "plain");
-    const shop = await shopOf(["a"], ["b", { weight: 2 }], ["c", { weight: 1 }]);
-    for (let bought = 0; bought < 6; bought++) await buy(shop);
+    const chatModels = await shopOf(["a"], ["b", { weight: 2 }], ["c", { weight: 1 }]);
+    for (let bought = 0; bought < 6; bought++) await buy(chatModels);
     const shares = () => Promise.all(["a", "b", "c"].map((upstream) => server.asked(name(upstream))));
     expect(await shares()).toEqual([0, 4, 2]);
     await server.become(name("b"), "busy-long");
     await server.become(name("c"), "busy-long");
-    expect(await buy(shop)).toMatchObject(GOOD);
+    expect(await buy(chatModels)).toMatchObject(GOOD);
     expect((await shares())[0]).toBe(1);
   });
 
   it("applies the lowest limits of all upstreams", async () => {
     const models = [{ id: "sold", upstreamModel: "x", ...TERMS, contextLength: 300, maxOutputTokens: 20 }];
-    const shop = await shopOf(["a"], ["b", { models }]);
-    expect(shop.models).toEqual([{ id: "sold", ...TERMS, contextLength: 300, maxOutputTokens: 20 }]);
+    const chatModels = await shopOf(["a"], ["b", { models }]);
+    expect(chatModels.models).toEqual([{ id: "sold", ...TERMS, contextLength: 300, maxOutputTokens: 20 }]);
   });
 });
 
 describe("circuit breaker of an upstream", () => {
   it("opens after five consecutive failures, retries after a second, and closes on success", async () => {
     await server.become(name("a"), "fails");
-    const shop = await shopOf(["a"]);
+    const chatModels = await shopOf(["a"]);
     for (let failed = 0; failed < 5; failed++)
-      await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
-    await expect(buy(shop)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
+      await expect(buy(chatModels)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect(buy(chatModels)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
     expect(await server.asked(name("a"))).toBe(5);
     now += 1_000;
-    await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
-    await expect(buy(shop)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 2 });
+    await expect(buy(chatModels)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect(buy(chatModels)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 2 });
     await server.become(name("a"), "good");
     now += 2_000;
-    expect(await buy(shop)).toMatchObject(GOOD);
-    expect(await buy(shop)).toMatchObject(GOOD);
+    expect(await buy(chatModels)).toMatchObject(GOOD);
+    expect(await buy(chatModels)).toMatchObject(GOOD);
   });
 
   it("lets others retry while the first trial streams a long answer", async () => {
     await server.become(name("a"), "fails");
-    const shop = await shopOf(["a", { timeoutMs: 60_000, stallTimeoutMs: 60_000 }]);
-    for (let failed = 0; failed < 5; failed++) await buy(shop).catch(() => undefined);
+    const chatModels = await shopOf(["a", { timeoutMs: 60_000, stallTimeoutMs: 60_000 }]);
+    for (let failed = 0; failed < 5; failed++) await buy(chatModels).catch(() => undefined);
     await server.become(name("a"), "stall");
     now += 1_000;
     const gone = new AbortController();
     const request = { model: "sold", messages: [], maxTokens: 5, temperature: undefined };
-    const first = shop
+    const first = chatModels
       .complete(request, { signal: gone.signal, accountId: "acct_1", idempotencyKey: undefined })
       .catch(() => "gone");
     await expect.poll(() => server.asked(name("a"))).toBe(6);
     await server.become(name("a"), "good");
-    await expect.poll(() => buy(shop).catch(() => undefined)).toMatchObject(GOOD);
+    await expect.poll(() => buy(chatModels).catch(() => undefined)).toMatchObject(GOOD);
     gone.abort();
     expect(await first).toBe("gone");
   });
@@ -160,11 +164,12 @@ describe("circuit breaker of an upstream", () => {
     "stays closed for other accounts when one account's calls fail: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);
-      const shop = await shopOf(["a"]);
-      for (let failed = 0; failed < 9; failed++) await expect(buy(shop, "acct_attacker")).rejects.toThrow();
-      await expect(buy(shop, "acct_attacker")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      const chatModels = await shopOf(["a"]);
+      for (let failed = 0; failed < 9; failed++)
+        await expect(buy(chatModels, "acct_attacker")).rejects.toThrow();
+      await expect(buy(chatModels, "acct_attacker")).rejects.toMatchObject({ code: "UNAVAILABLE" });
       await server.become(name("a"), "good");
-      expect(await buy(shop, "acct_other")).toMatchObject(GOOD);
+      expect(await buy(chatModels, "acct_other")).toMatchObject(GOOD);
     },
   );
 
@@ -172,36 +177,39 @@ describe("circuit breaker of an upstream", () => {
     "opens when the calls of three accounts fail in a row: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);
-      const shop = await shopOf(["a"]);
+      const chatModels = await shopOf(["a"]);
       for (const account of ["acct_1", "acct_2", "acct_3"])
-        await expect(buy(shop, account)).rejects.toThrow();
-      await expect(buy(shop, "acct_4")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+        await expect(buy(chatModels, account)).rejects.toThrow();
+      await expect(buy(chatModels, "acct_4")).rejects.toMatchObject({ code: "UNAVAILABLE" });
       expect(await server.asked(name("a"))).toBe(3);
     },
   );
 
   it("opens for all accounts after three failed connections", async () => {
-    const shop = await shopOf(["a", { baseUrl: closed }]);
+    const chatModels = await shopOf(["a", { baseUrl: closed }]);
     for (let failed = 0; failed < 3; failed++)
-      await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
-    await expect(buy(shop, "acct_2")).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
+      await expect(buy(chatModels)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect(buy(chatModels, "acct_2")).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryAfterSeconds: 1,
+    });
   });
 
   it("routes around the upstream if another serves the model", async () => {
     await server.become(name("a"), "fails");
     await server.become(name("b"), "good");
-    const shop = await shopOf(["a"], ["b"]);
-    for (let failed = 0; failed < 5; failed++) await buy(shop).catch(() => undefined);
-    expect(await buy(shop)).toMatchObject(GOOD);
+    const chatModels = await shopOf(["a"], ["b"]);
+    for (let failed = 0; failed < 5; failed++) await buy(chatModels).catch(() => undefined);
+    expect(await buy(chatModels)).toMatchObject(GOOD);
   });
 
   it.each(["too-much", "done-only", "flagged", "flagged-in-stream", "error-in-200"])(
     "ignores failures caused by the conversation: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);
-      const shop = await shopOf(["a"]);
+      const chatModels = await shopOf(["a"]);
       for (let failed = 0; failed < 7; failed++)
-        await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+        await expect(buy(chatModels)).rejects.toMatchObject({ code: "TOOL_FAILED" });
     },
   );
 });
@@ -213,19 +221,19 @@ describe("an upstream without a table", () => {
     await using lists = await modelServer((response) =>
       json(response, status, { data: ids.map((id) => ({ id })) }),
     );
-    const shop = await UpstreamModels.open(
+    const chatModels = await UpstreamModels.open(
       [settingsFor(lists.baseUrl, { models: undefined, refreshMs: 50 }), settingsFor(closed)],
       SHOP,
     );
     try {
-      const names = () => shop.models.map(({ id }) => id);
+      const names = () => chatModels.models.map(({ id }) => id);
       expect(names(), "the others' models are there").toEqual(["m1"]);
       status = 200;
       await expect.poll(names).toEqual(["a", "m1"]);
-      const { models } = shop;
+      const { models } = chatModels;
       const asked = lists.received.length;
       await expect.poll(() => lists.received.length).toBeGreaterThan(asked + 1);
-      expect(shop.models, "the same array as long as nothing changes").toBe(models);
+      expect(chatModels.models, "the same array as long as nothing changes").toBe(models);
       ids = ["a", "b"];
       await expect.poll(names).toEqual(["a", "b", "m1"]);
       for (const bad of [500, 200]) {
@@ -236,7 +244,7 @@ describe("an upstream without a table", () => {
         expect(names()).toEqual(["a", "b", "m1"]);
       }
     } finally {
-      await shop.close();
+      await chatModels.close();
     }
     const asked = lists.received.length;
     await new Promise((resolve) => setTimeout(resolve, 150));
@@ -248,9 +256,9 @@ describe("an upstream without a table", () => {
       json(response, 200, { data: [{ id: "sold", max_model_len: 50 }] }),
     );
     await server.become(name("b"), "good");
-    const shop = await shopOf(["a", { baseUrl: lists.baseUrl, models: undefined }], ["b"]);
-    expect(shop.models).toEqual([{ id: "sold", ...TERMS }]);
-    expect(await buy(shop)).toMatchObject(GOOD);
-    await shop.close();
+    const chatModels = await shopOf(["a", { baseUrl: lists.baseUrl, models: undefined }], ["b"]);
+    expect(chatModels.models).toEqual([{ id: "sold", ...TERMS }]);
+    expect(await buy(chatModels)).toMatchObject(GOOD);
+    await chatModels.close();
   });
 });

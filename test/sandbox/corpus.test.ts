@@ -60,7 +60,7 @@ describe.each(isolations())("corpus of attacks, isolation $isolation", ({ isolat
   });
 
   const run = async (one: Case): Promise<SandboxOutcome> => {
-    const code = await codeOf(one, host.told);
+    const code = await codeOf(one, host.values);
     return outcomeOf(engine, job(code, one.language, { timeoutMs: one.timeoutMs ?? DEFAULT_TIMEOUT_MS }));
   };
 
@@ -71,7 +71,7 @@ describe.each(isolations())("corpus of attacks, isolation $isolation", ({ isolat
   describe.each(partsOf(shared))("Python snippets in one interpreter, part $part", ({ snippets }) => {
     let outcome: SandboxOutcome;
     beforeAll(async () => {
-      const program = await programOf(snippets, host.told);
+      const program = await programOf(snippets, host.values);
       outcome = await outcomeOf(engine, job(program, "python", { timeoutMs: DEFAULT_TIMEOUT_MS }));
     }, 300_000);
 

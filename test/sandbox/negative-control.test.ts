@@ -17,14 +17,14 @@ describe("corpus without isolation", () => {
     async (one) => {
       // Open listeners and unanswered attempts keep the process alive.
       await expectEscapes([one], async (host) => {
-        const code = await codeOf(one, host.told);
+        const code = await codeOf(one, host.values);
         return `setTimeout(() => Deno.exit(0), 15_000);\n${code}\nsetTimeout(() => Deno.exit(0), 200);\n`;
       });
     },
   );
 
   it.concurrent("reports that Python attacks succeeded", { timeout: 90_000 }, async () => {
-    await expectEscapes(IN_PYTHON, (host) => programOf(IN_PYTHON, host.told));
+    await expectEscapes(IN_PYTHON, (host) => programOf(IN_PYTHON, host.values));
   });
 });
 
@@ -35,9 +35,9 @@ async function expectEscapes(
 ): Promise<void> {
   const host = await startCanaryHost();
   try {
-    const said = await runUnwalled(cases[0]!.language, await code(host), host.told.dir!);
+    const said = await runUnwalled(cases[0]!.language, await code(host), host.values.dir!);
     for (const bite of cases.flatMap(({ bites = [] }) => bites)) {
-      const line = `ESCAPED ${filled(bite, host.told)}`;
+      const line = `ESCAPED ${filled(bite, host.values)}`;
       expect(escapesIn(said)).toContainEqual(expect.stringContaining(line));
     }
   } finally {

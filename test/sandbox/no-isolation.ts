@@ -12,7 +12,7 @@ import { hasBubblewrap } from "./isolations.ts";
 const MAX_MS = 60_000;
 
 /** Protections in the workers' sources: file, text, replacement. */
-const WALLS = [
+const PROTECTIONS = [
   ["python.mjs", 'Deno.permissions.revokeSync({ name: "read" });', ""],
   ["python.mjs", "exit(70)", "void 0"],
   ["wire.mjs", "Module._extensions[extension] = refuse;", "void extension;"],
@@ -28,11 +28,12 @@ export async function runUnwalled(language: SandboxLanguage, code: string, folde
   const { deno, pyodide, guest } = findPrograms();
   const worker = path.join(folder, "guest");
   await cp(guest, worker, { recursive: true });
-  for (const [name, wall, instead] of WALLS) {
+  for (const [name, protection, instead] of PROTECTIONS) {
     const file = path.join(worker, name);
     const source = await readFile(file, "utf8");
-    if (!source.includes(wall)) throw new Error(`the wall to take away was not found in ${name}: ${wall}`);
-    await writeFile(file, source.replace(wall, instead));
+    if (!source.includes(protection))
+      throw new Error(`the protection to remove was not found in ${name}: ${protection}`);
+    await writeFile(file, source.replace(protection, instead));
   }
 
   const line = [

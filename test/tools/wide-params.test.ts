@@ -48,7 +48,7 @@ describe("parameters with 130,000 unknown members", () => {
     expect(least(refused) / cost).toBeLessThan(3);
   });
 
-  it("are refused by a registered tool at about the cost of parsing them", () => {
+  it("are refused by a custom tool at about the cost of parsing them", () => {
     const check = new ParameterCheck({ type: "object", properties, additionalProperties: false });
     const refused = () =>
       expect(() => check.check(params)).toThrow(/^params\.a0: is unknown|cannot be checked/);
@@ -56,7 +56,7 @@ describe("parameters with 130,000 unknown members", () => {
   });
 });
 
-it("a registered tool refuses 400,000 wrong items by the first, and a few wrong ones all together", () => {
+it("a custom tool reports the first of 400,000 wrong items, and all of a few", () => {
   const { params, cost } = parsed(ITEMS);
   const item = { type: "object", required: ["a"] };
   const list = { type: "array", items: item };

@@ -7,9 +7,9 @@ const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Maps a failure to an error for the caller. Details of the cluster stay in the cause.
- * @param begun whether the code was handed over and may have run
+ * @param started whether the code was handed over and may have run
  */
-export function toToolgateError(cause: unknown, begun: boolean): ToolgateError {
+export function toToolgateError(cause: unknown, started: boolean): ToolgateError {
   if (cause instanceof ToolgateError) return cause;
   if (cause instanceof JobExistsError) {
     return new ToolgateError(
@@ -20,7 +20,7 @@ export function toToolgateError(cause: unknown, begun: boolean): ToolgateError {
       },
     );
   }
-  if (begun)
+  if (started)
     return new ToolgateError("TOOL_FAILED", "The sandbox lost the execution before its result was known.", {
       cause,
     });

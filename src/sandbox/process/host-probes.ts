@@ -71,11 +71,11 @@ export async function diesWithParent(
   timeoutMs = PARENT_DEATH_TIMEOUT_MS,
 ): Promise<boolean> {
   const parent = new GuestProcess(["/bin/sh", "-c", 'exec 3<&0; "$@" <&3 & wait', "sh", ...line]);
-  let heard = "";
+  let output = "";
   const hasBegun = new Promise<void>((resolve) => {
     parent.onStdout = (bytes) => {
-      heard += bytes.toString("latin1");
-      if (heard.includes("begun")) resolve();
+      output += bytes.toString("latin1");
+      if (output.includes("begun")) resolve();
     };
   });
   parent.write(frameOf(WAITS));
@@ -84,7 +84,7 @@ export async function diesWithParent(
   // The output stays open as long as a process holds it.
   const ended = await Promise.race([parent.closed.then(() => true), after(timeoutMs)]);
   if (!ended) parent.killGroup();
-  return ended && heard.includes("begun");
+  return ended && output.includes("begun");
 }
 
 async function after(ms: number): Promise<false> {

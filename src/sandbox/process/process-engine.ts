@@ -151,8 +151,8 @@ export class ProcessEngine implements SandboxEngine {
     this.#closed = true;
     const pools = Object.values(this.#pools).map((pool) => pool.close());
     const runs: Promise<unknown>[] = [];
-    for (const { abort: giveUp, run } of this.#active.values()) {
-      giveUp.abort();
+    for (const { abort, run } of this.#active.values()) {
+      abort.abort();
       run?.abort();
       if (run !== undefined) runs.push(run.done);
     }

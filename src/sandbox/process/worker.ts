@@ -48,26 +48,26 @@ export class Worker {
    * Starts a worker.
    * @throws Error with its output if it exits early or is not ready in time
    */
-  static async start({ language, line, input, timeoutMs: mostMs, signal }: WorkerStart): Promise<Worker> {
+  static async start({ language, line, input, timeoutMs, signal }: WorkerStart): Promise<Worker> {
     const process = new GuestProcess(line);
-    const complaint = new BoundedText(MAX_STDERR_BYTES);
-    process.onStderr = (bytes) => void complaint.append(bytes);
-    const giveUp = () => process.kill();
-    const timer = setTimeout(giveUp, mostMs);
-    signal.addEventListener("abort", giveUp, { once: true });
-    if (signal.aborted) giveUp();
+    const stderr = new BoundedText(MAX_STDERR_BYTES);
+    process.onStderr = (bytes) => void stderr.append(bytes);
+    const kill = () => process.kill();
+    const timer = setTimeout(kill, timeoutMs);
+    signal.addEventListener("abort", kill, { once: true });
+    if (signal.aborted) kill();
     try {
       const isReady = readiness(process);
       for (const bytes of input) process.write(bytes);
       const exit = await Promise.race([isReady, process.closed]);
-      if (exit !== "ready") throw new Error(sentence(language, exit, complaint.text()));
+      if (exit !== "ready") throw new Error(exitMessage(language, exit, stderr.text()));
       return new Worker(language, process, leafOf(process.pid ?? 0));
     } catch (error) {
       process.kill();
       throw error;
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener("abort", giveUp);
+      signal.removeEventListener("abort", kill);
     }
   }
 
@@ -78,16 +78,16 @@ export class Worker {
 
 function readiness(process: GuestProcess): Promise<"ready"> {
   return new Promise((resolve) => {
-    let heard = "";
+    let output = "";
     process.onStdout = (bytes) => {
-      heard += bytes.toString("latin1");
-      if (heard === READY) resolve("ready");
+      output += bytes.toString("latin1");
+      if (output === READY) resolve("ready");
     };
   });
 }
 
-function sentence(language: SandboxLanguage, { code, signal }: Exit, complaint: string): string {
+function exitMessage(language: SandboxLanguage, { code, signal }: Exit, stderr: string): string {
   const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
-  const output = complaint.trim() === "" ? "without output" : `with the output: ${complaint.trim()}`;
+  const output = stderr.trim() === "" ? "without output" : `with the output: ${stderr.trim()}`;
   return `A worker for ${language} ${how} before it was ready, ${output}`;
 }

@@ -22,7 +22,7 @@ export interface OpenTools {
 
 /** Opens the custom tools. Reports every problem that can be found without contacting a server. */
 export async function openTools(
-  registered: readonly CustomToolSettings[],
+  settingsList: readonly CustomToolSettings[],
   makeBackend: MakeBackend,
   log: DescribeLog,
 ): Promise<OpenTools> {
@@ -43,7 +43,7 @@ export async function openTools(
     await orProblem(`${at}.${file}`, problems, () => tool.describe(AbortSignal.timeout(FILE_MS)));
     return [tool];
   };
-  const tools = (await Promise.all(registered.map(open))).flat();
+  const tools = (await Promise.all(settingsList.map(open))).flat();
   const asking: Promise<void>[] = [];
   return {
     tools,

@@ -24,10 +24,10 @@ const MAX_ATTEMPTS = 5;
 export function withinMs<Value>(ms: number, work: () => Value): Value {
   let spentMs = 0;
   for (let tries = 1; tries <= MAX_ATTEMPTS && spentMs < ms / 2; tries++) {
-    const begun = process.threadCpuUsage();
+    const before = process.threadCpuUsage();
     const done = attempt(ms, work);
     if (done) return done.value;
-    const { user, system } = process.threadCpuUsage(begun);
+    const { user, system } = process.threadCpuUsage(before);
     spentMs += (user + system) / 1_000;
   }
   throw new TimeLimitError(ms);

@@ -9,7 +9,7 @@ import { ROOT } from "../../tooling/command.ts";
 /** A host with bait (files, environment, listeners) that detects when it is reached. */
 export interface CanaryHost {
   /** Values for the snippets, by name. */
-  readonly told: Readonly<Record<string, string>>;
+  readonly values: Readonly<Record<string, string>>;
   readonly secret: string;
   /** Connections and changes detected; empty if no attack succeeded. */
   traces(): Promise<string[]>;
@@ -42,7 +42,7 @@ export async function startCanaryHost(): Promise<CanaryHost> {
   process.env.SANDBOX_TEST_SECRET = secret;
   const spawned = `98${String(Math.random()).slice(2, 9)}`;
   return {
-    told: { dir, file, secret, spawned, port: String(port), root: ROOT, hostname: os.hostname() },
+    values: { dir, file, secret, spawned, port: String(port), root: ROOT, hostname: os.hostname() },
     secret,
     async traces() {
       const changed = await changesOf(dir, files);

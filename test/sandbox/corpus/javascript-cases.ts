@@ -10,7 +10,7 @@ const BOMB = { ends: ["memory_limit", "failed", "cpu_limit", "timeout"], timeout
 export const JAVASCRIPT: readonly Row[] = [
   {
     name: "honest",
-    attacks: "nothing: what anybody may do works",
+    attacks: "nothing: permitted operations work",
     ...SUCCEEDS,
     sharp: true,
     says: "1.234,5",
@@ -273,7 +273,7 @@ export const JAVASCRIPT: readonly Row[] = [
     attacks: "whatever walks through the result",
     ends: ["succeeded", "failed", "output_limit"],
   },
-  { name: "result-that-throws", attacks: "the worker, by an error that cannot be told", ...FAILS },
+  { name: "result-that-throws", attacks: "the worker, by an error that cannot be reported", ...FAILS },
 
   // Resource limits
   { name: "memory-of-the-heap", attacks: "memory, by objects", ...BOMB },

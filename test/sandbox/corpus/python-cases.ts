@@ -14,7 +14,7 @@ export const PYTHON: readonly Row[] = [
   {
     name: "honest",
     always: true,
-    attacks: "nothing: what anybody may do works",
+    attacks: "nothing: permitted operations work",
     ends: ["succeeded"],
     sharp: true,
     says: "2",
@@ -139,11 +139,11 @@ export const PYTHON: readonly Row[] = [
   },
   {
     name: "result-that-holds-itself",
-    attacks: "the worker, by what JSON cannot tell",
+    attacks: "the worker, by values JSON cannot express",
     ends: ["succeeded"],
     result: null,
   },
-  { name: "result-that-throws", attacks: "the worker, by an error that cannot be told", ...FAILS },
+  { name: "result-that-throws", attacks: "the worker, by an error that cannot be reported", ...FAILS },
 
   // Resource limits
   { name: "memory-of-a-list", attacks: "memory, by lists", ...BOMB },

@@ -106,5 +106,5 @@ function contextProblems(context: V1SecurityContext): string[] {
     "runAsUser=0": context.runAsUser !== 0,
     seccompProfile: ["RuntimeDefault", "Localhost"].includes(context.seccompProfile?.type ?? ""),
   };
-  return Object.keys(held).filter((wall) => held[wall] !== true);
+  return Object.keys(held).filter((rule) => held[rule] !== true);
 }

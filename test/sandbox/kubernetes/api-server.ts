@@ -204,11 +204,11 @@ export class FakeApiServer {
       response.end();
       return;
     }
-    const tell = (change: { resource: string; type: string; object: KubeObject }) => {
+    const send = (change: { resource: string; type: string; object: KubeObject }) => {
       if (change.resource === resource && selects(url, change.object)) event(change.type, change.object);
     };
-    for (const change of from) tell(change);
-    const stop = this.store.hear(tell);
+    for (const change of from) send(change);
+    const stop = this.store.subscribe(send);
     const late = setTimeout(
       () => response.end(),
       Number(url.searchParams.get("timeoutSeconds") ?? 300) * 1_000,

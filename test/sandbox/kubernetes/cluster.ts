@@ -82,8 +82,8 @@ export class Cluster {
 
   /** Another gateway instance's engine, closed with the cluster. */
   async engine(more: Partial<KubernetesSection> = {}): Promise<SandboxEngine> {
-    const tell = (_: object, message: string) => void this.said.push(message);
-    const engine = await openKubernetesEngine(this.section(more), { info: tell, warn: tell });
+    const log = (_: object, message: string) => void this.said.push(message);
+    const engine = await openKubernetesEngine(this.section(more), { info: log, warn: log });
     this.#engines.push(engine);
     return engine;
   }

@@ -32,9 +32,9 @@ describe("log frames of a pod", () => {
   });
 
   it("rejects missing and repeated lines", () => {
-    const [begun = "", first = "", ...rest] = lines();
-    expect(() => read([begun, ...rest].join(""))).toThrow("line 1 of the result is missing");
-    expect(() => read([begun, first, first, ...rest].join(""))).toThrow("line 2 of the result is missing");
+    const [start = "", first = "", ...rest] = lines();
+    expect(() => read([start, ...rest].join(""))).toThrow("line 1 of the result is missing");
+    expect(() => read([start, first, first, ...rest].join(""))).toThrow("line 2 of the result is missing");
   });
 
   it("returns no result without its last line", () => {

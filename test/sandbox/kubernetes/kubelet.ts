@@ -42,9 +42,9 @@ export type Play = (pod: PlayedPod) => void | Promise<void>;
 
 interface Local {
   log: Buffer[];
-  begun: boolean;
+  started: boolean;
   over: boolean;
-  readonly hearers: Set<() => void>;
+  readonly listeners: Set<() => void>;
   child: ChildProcess | undefined;
   terminate: (() => void) | undefined;
   folder: string | undefined;
@@ -73,7 +73,7 @@ export class Kubelet {
   constructor(server: FakeApiServer) {
     this.#server = server;
     server.logs = { log: (pod) => this.#follow(pod) };
-    this.#stop = server.store.hear((change) => {
+    this.#stop = server.store.subscribe((change) => {
       const { resource, type, object } = change;
       if (resource === "jobs" && type === "ADDED") void this.#control(object);
       if (resource === "pods" && type === "ADDED") void this.#run(object.metadata.name);
@@ -139,9 +139,9 @@ export class Kubelet {
   async #run(name: string): Promise<void> {
     const local: Local = {
       log: [],
-      begun: false,
+      started: false,
       over: false,
-      hearers: new Set(),
+      listeners: new Set(),
       child: undefined,
       terminate: undefined,
       folder: undefined,
@@ -219,7 +219,7 @@ export class Kubelet {
   }
 
   #begin(name: string, local: Local): void {
-    local.begun = true;
+    local.started = true;
     this.#status(name, {
       phase: "Running",
       containerStatuses: [{ name: "sandbox", state: { running: {} } }],
@@ -228,12 +228,12 @@ export class Kubelet {
 
   #write(local: Local, bytes: Buffer): void {
     local.log.push(bytes);
-    for (const hear of local.hearers) hear();
+    for (const listener of local.listeners) listener();
   }
 
   #end(name: string, local: Local, exitCode: number, reason: string): void {
     local.over = true;
-    for (const hear of local.hearers) hear();
+    for (const listener of local.listeners) listener();
     const terminated = {
       exitCode,
       reason: reason === "" ? (exitCode === 0 ? "Completed" : "Error") : reason,
@@ -260,7 +260,7 @@ export class Kubelet {
     if (local === undefined) return;
     if (local.terminate === undefined || local.over) {
       local.over = true;
-      for (const hear of local.hearers) hear();
+      for (const listener of local.listeners) listener();
       this.#server.store.remove("pods", metadata.name);
       return;
     }
@@ -277,7 +277,7 @@ export class Kubelet {
 
   #follow(name: string): AsyncIterable<Buffer> | undefined {
     const local = this.#pods.get(name);
-    return local === undefined || !local.begun ? undefined : this.#chunks(local);
+    return local === undefined || !local.started ? undefined : this.#chunks(local);
   }
 
   async *#chunks(local: Local): AsyncGenerator<Buffer> {
@@ -298,11 +298,11 @@ export class Kubelet {
         return;
       } else {
         await new Promise<void>((resolve) => {
-          const hear = () => {
-            local.hearers.delete(hear);
+          const listener = () => {
+            local.listeners.delete(listener);
             resolve();
           };
-          local.hearers.add(hear);
+          local.listeners.add(listener);
         });
       }
     }

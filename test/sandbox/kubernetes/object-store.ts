@@ -38,9 +38,9 @@ export interface Change {
 export class ObjectStore {
   readonly #objects = new Map<string, KubeObject>();
   #history: Change[] = [];
-  readonly #hearers = new Set<(change: Change) => void>();
+  readonly #listeners = new Set<(change: Change) => void>();
   readonly #untold: Change[] = [];
-  #telling = false;
+  #notifying = false;
   #version = 1_000;
   /** Older versions return 410 Gone. */
   #oldest = 1_000;
@@ -93,9 +93,9 @@ export class ObjectStore {
     return this.#history.filter((change) => change.version > version);
   }
 
-  hear(hearer: (change: Change) => void): () => void {
-    this.#hearers.add(hearer);
-    return () => this.#hearers.delete(hearer);
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Compacts the history, as etcd does. */
@@ -106,13 +106,13 @@ export class ObjectStore {
   }
 
   /** Delivers in order, even if a listener causes another change. */
-  #tell(): void {
-    if (this.#telling) return;
-    this.#telling = true;
+  #notify(): void {
+    if (this.#notifying) return;
+    this.#notifying = true;
     for (let change = this.#untold.shift(); change !== undefined; change = this.#untold.shift()) {
-      for (const hearer of [...this.#hearers]) hearer(change);
+      for (const listener of [...this.#listeners]) listener(change);
     }
-    this.#telling = false;
+    this.#notifying = false;
   }
 
   #put(type: Change["type"], resource: string, key: string, object: KubeObject, keep = true): KubeObject {
@@ -122,7 +122,7 @@ export class ObjectStore {
     const change = { version: this.#version, resource, type, object: structuredClone(object) };
     this.#history.push(change);
     this.#untold.push(change);
-    this.#tell();
+    this.#notify();
     return object;
   }
 }

@@ -44,7 +44,7 @@ describe("a failing API server", () => {
   it.each([
     ["it answers 500", { status: 500 }],
     ["it answers 429 and says when to come back", { status: 429, headers: { "retry-after": "0" } }],
-    ["its answer is lost, though it has heard the request", "drop" as const],
+    ["its response is lost after the request arrived", "drop" as const],
   ])("runs an execution exactly once when %s", async (_, fault) => {
     cluster.server.fail(/^POST .*\/jobs/, fault);
     cluster.server.fail(/^POST .*\/secrets/, fault);
@@ -114,8 +114,8 @@ describe("watch of the pods", () => {
     cluster.server.requests.filter((line) => /^GET .*\/pods\?labelSelector/.test(line)).length;
 
   it.each([
-    ["is told so in the watch", []],
-    ["is told so before the watch", [{ status: 410 }]],
+    ["is notified in the watch", []],
+    ["is notified before the watch", [{ status: 410 }]],
   ])("lists the pods again when its version expires and it %s", async (_, faults) => {
     const before = lists();
     const ended = outcome(

@@ -33,7 +33,7 @@ export async function selfTestParts(
 }
 
 /** Runs the self-test with this launch line. */
-export async function tryWalls(
+export async function runSelfTest(
   { setup, limits }: { setup: Setup; limits: RunLimits },
   line: LaunchLine,
   probes: readonly Probe[],

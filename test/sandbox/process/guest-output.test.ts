@@ -15,8 +15,8 @@ function readAll(pieces: readonly Buffer[]) {
   const guest: Buffer[] = [];
   const reader = new FrameReader(NONCE, (bytes) => guest.push(Buffer.from(bytes)));
   for (const piece of pieces) reader.add(piece);
-  const told = reader.end();
-  return { told, guest: Buffer.concat(guest) };
+  const frameRead = reader.end();
+  return { frameRead, guest: Buffer.concat(guest) };
 }
 
 describe("output of a worker", () => {
@@ -28,8 +28,8 @@ describe("output of a worker", () => {
         const whole = Buffer.concat([before, Buffer.from("\0"), frame(ANSWER), after]);
         const at = [...new Set(cuts.map((cut) => cut % whole.length))].sort((one, other) => one - other);
         const parts = [0, ...at].map((start, index) => whole.subarray(start, at[index] ?? whole.length));
-        const { told, guest } = readAll(parts);
-        expect(told).toEqual(ANSWER);
+        const { frameRead, guest } = readAll(parts);
+        expect(frameRead).toEqual(ANSWER);
         expect(guest).toEqual(Buffer.concat([before, Buffer.from("\0"), after]));
       }),
     );
@@ -37,7 +37,7 @@ describe("output of a worker", () => {
 
   it("rejects a result longer than 256 KiB as serialised here", () => {
     const result = (count: number) =>
-      readAll([frame(`{"result":[${"1e20,".repeat(count)}1],"tooLarge":false,"error":null}`)]).told;
+      readAll([frame(`{"result":[${"1e20,".repeat(count)}1],"tooLarge":false,"error":null}`)]).frameRead;
     expect(result(11_000)?.tooLarge).toBe(false);
     expect(result(20_000)).toEqual({ result: null, tooLarge: true, error: null });
   });
@@ -45,8 +45,8 @@ describe("output of a worker", () => {
   it("copies a frame of single bytes once", () => {
     const text = "x".repeat(1_000_000);
     const whole = frame({ ...ANSWER, error: { name: "", value: "", traceback: text } });
-    const { told, guest } = readAll(Array.from(whole, (byte) => Buffer.from([byte])));
-    expect(told?.error?.traceback).toBe(text);
+    const { frameRead, guest } = readAll(Array.from(whole, (byte) => Buffer.from([byte])));
+    expect(frameRead?.error?.traceback).toBe(text);
     expect(guest).toHaveLength(0);
   });
 
@@ -55,24 +55,24 @@ describe("output of a worker", () => {
     ["that is longer than any", Buffer.from(`\0${NONCE}7fffffff{}`)],
     ["without a length", Buffer.from(`\0${NONCE}zzzzzzzz{}`)],
   ])("treats a frame %s as guest output", (_what, bytes) => {
-    const { told, guest } = readAll([bytes]);
-    expect(told).toBeUndefined();
+    const { frameRead, guest } = readAll([bytes]);
+    expect(frameRead).toBeUndefined();
     expect(guest.length).toBeGreaterThan(0);
   });
 
   it.each(["{", "[]", '{"result":1}', '{"result":1,"tooLarge":false,"error":{"name":1}}'])(
     "returns no result from %s",
     (body) => {
-      expect(readAll([frame(body)]).told).toBeUndefined();
+      expect(readAll([frame(body)]).frameRead).toBeUndefined();
     },
   );
 
   it("makes text well-formed, keeps odd names, and rejects deep nesting", () => {
     const odd = String.raw`{"result":{"\ud800":"\udfff","__proto__":[null,true,1.5]},"tooLarge":false,"error":null}`;
-    const { told } = readAll([frame(odd)]);
-    expect(JSON.stringify(told?.result)).toBe('{"\ufffd":"\ufffd","__proto__":[null,true,1.5]}');
+    const { frameRead } = readAll([frame(odd)]);
+    expect(JSON.stringify(frameRead?.result)).toBe('{"\ufffd":"\ufffd","__proto__":[null,true,1.5]}');
     const deep = `{"result":${"[".repeat(40_000)}${"]".repeat(40_000)},"tooLarge":false,"error":null}`;
-    expect(readAll([frame(deep)]).told).toEqual({ result: null, tooLarge: true, error: null });
+    expect(readAll([frame(deep)]).frameRead).toEqual({ result: null, tooLarge: true, error: null });
   });
 });
 

@@ -3,11 +3,11 @@ import type { LaunchLine } from "../../../src/sandbox/process/launch-line.ts";
 import { PROBES } from "../../../src/sandbox/process/probes.ts";
 import { Run } from "../../../src/sandbox/process/run.ts";
 import { hasBubblewrap } from "../isolations.ts";
-import { NEVER, selfTestParts, tryWalls } from "./bench.ts";
+import { NEVER, selfTestParts, runSelfTest } from "./bench.ts";
 
 type Parts = Awaited<ReturnType<typeof selfTestParts>>;
 
-const probesOf = (...walls: string[]) => PROBES.filter(({ name: wall }) => walls.includes(wall));
+const probesOf = (...names: string[]) => PROBES.filter(({ name: check }) => names.includes(check));
 const PERMISSIONS = "no permissions (JavaScript)";
 
 /** Replaces a part of the launch line, which must exist. */
@@ -34,35 +34,35 @@ describe("sandbox self-test without bubblewrap", { timeout: 180_000 }, () => {
     [/no permissions.*open a library/, "--deny-ffi", "--allow-ffi", [PERMISSIONS]],
     [/no new privileges/, "--no-new-privs", "", []],
     [/guests end with the gateway.*Install bubblewrap/, "--pdeathsig=KILL", "", []],
-  ] as const)("reports %s when %s is missing", async (sentence, part, instead, walls) => {
+  ] as const)("reports %s when %s is missing", async (sentence, part, instead, names) => {
     const found = typeof part === "string" ? part : (part.exec(parts.line.join("\n"))?.[0] ?? "nothing");
     const line = without(parts.line, found, instead);
-    await expect(tryWalls(parts, line, probesOf(...walls))).rejects.toThrow(sentence);
+    await expect(runSelfTest(parts, line, probesOf(...names))).rejects.toThrow(sentence);
   });
 
   it.each(["memory in use", "processor time", "output", "wall-clock time"])(
     "reports %s when the host does not watch it",
-    async (wall) => {
+    async (check) => {
       const watchNothing = {
         cpuMs: 60_000,
         outputBytes: 2 ** 22,
         memoryMb: { javascript: 4_096, python: 4_096 },
       };
       const limits = { ...parts.limits, ...watchNothing };
-      const tried = tryWalls(parts, parts.line, probesOf(wall), async (worker, job) => {
+      const tried = runSelfTest(parts, parts.line, probesOf(check), async (worker, job) => {
         const code =
-          wall === "output"
+          check === "output"
             ? 'console.log("x".repeat(100_000))'
             : "export default await new Promise((go) => setTimeout(go, 300))";
         return await new Run(worker, { ...job, code, timeoutMs: 20_000 }, limits, NEVER).done;
       });
-      await expect(tried).rejects.toThrow(`Isolation check “${wall}” failed`);
+      await expect(tried).rejects.toThrow(`Isolation check “${check}” failed`);
     },
   );
 
   it("passes with all protections", async () => {
     const javascript = PROBES.filter(({ language }) => language === "javascript");
-    await expect(tryWalls(parts, parts.line, javascript)).resolves.toBeUndefined();
+    await expect(runSelfTest(parts, parts.line, javascript)).resolves.toBeUndefined();
   });
 });
 
@@ -84,11 +84,11 @@ describe.runIf(bubblewrap)("sandbox self-test with bubblewrap", { timeout: 180_0
     // Either protection suffices.
     if (part === "--die-with-parent" && line.includes("--pdeathsig=KILL"))
       line = without(line, "--pdeathsig=KILL");
-    await expect(tryWalls(parts, line, [])).rejects.toThrow(sentence);
+    await expect(runSelfTest(parts, line, [])).rejects.toThrow(sentence);
   });
 
   it("passes with all protections", async () => {
     const javascript = PROBES.filter(({ language }) => language === "javascript");
-    await expect(tryWalls(parts, parts.line, javascript)).resolves.toBeUndefined();
+    await expect(runSelfTest(parts, parts.line, javascript)).resolves.toBeUndefined();
   });
 });

@@ -18,9 +18,9 @@ it("does not poll the process for every chunk of guest output", { timeout: 180_0
   const run = new Run(worker, jobOf("await new Promise((go) => setTimeout(go, 20_000));"), limits, NEVER);
   const piece = Buffer.from("x");
   const timeOf = (act: () => void) => {
-    const begun = performance.now();
+    const start = performance.now();
     for (let times = 0; times < PIECES; times += 1) act();
-    return performance.now() - begun;
+    return performance.now() - start;
   };
   const looking = timeOf(() => usageOf(worker.leaf));
   const hearing = timeOf(() => worker.process.onStdout(piece));

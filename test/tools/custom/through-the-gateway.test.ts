@@ -157,8 +157,8 @@ describe("custom tools", () => {
     });
   });
 
-  const sold = TRANSPORTS.filter(([name]) => name === "HTTP/JSON" || name === "gRPC, from grpc-js");
-  it.each([...sold, ["MCP", mcpClient] as const])(
+  const transports = TRANSPORTS.filter(([name]) => name === "HTTP/JSON" || name === "gRPC, from grpc-js");
+  it.each([...transports, ["MCP", mcpClient] as const])(
     "are charged over %s, with a receipt",
     async (_, openDoor) => {
       const door = openDoor(world.gateway);

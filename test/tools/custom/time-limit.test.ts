@@ -11,18 +11,18 @@ it("throws TimeLimitError when work takes too long", () => {
 
 it("retries when the process was not scheduled, but not for ever", () => {
   const never = new Int32Array(new SharedArrayBuffer(4));
-  let begun = 0;
+  let runs = 0;
   const idle = (times: number) => () => {
-    begun++;
-    if (begun <= times) Atomics.wait(never, 0, 0, 10_000);
-    return begun;
+    runs++;
+    if (runs <= times) Atomics.wait(never, 0, 0, 10_000);
+    return runs;
   };
   expect(withinMs(100, idle(2))).toBe(3);
-  begun = 0;
+  runs = 0;
   expect(() => withinMs(100, idle(100))).toThrow(TimeLimitError);
   // A busy machine may charge scheduling time to the work, which then fails earlier.
-  expect(begun).toBeGreaterThan(1);
-  expect(begun).toBeLessThanOrEqual(5);
+  expect(runs).toBeGreaterThan(1);
+  expect(runs).toBeLessThanOrEqual(5);
 });
 
 it("rethrows errors of the work", () => {

@@ -63,13 +63,13 @@ describe("inference_chat", () => {
   });
 
   it("passes on the conversation, limit, account, idempotency key and signal", async () => {
-    const shop = new Shop();
+    const chatModels = new Shop();
     const { signal } = new AbortController();
     const conversation = [{ role: "system", content: "Be brief." }, ...messages];
-    await inferenceChat(shop)
+    await inferenceChat(chatModels)
       .prepare({ model: "small", messages: conversation, max_tokens: 7, temperature: 0.3 })
       .run(toolContext(signal));
-    expect(shop.asked).toEqual([
+    expect(chatModels.asked).toEqual([
       [
         { model: "small", messages: conversation, maxTokens: 7, temperature: 0.3 },
         { signal, accountId: "acct_1", idempotencyKey: "claim_1", onChunk: undefined },
@@ -78,22 +78,22 @@ describe("inference_chat", () => {
   });
 
   it("calls no server before it runs", () => {
-    const shop = new Shop();
-    inferenceChat(shop).prepare({ model: "small", messages });
-    expect(shop.asked).toEqual([]);
+    const chatModels = new Shop();
+    inferenceChat(chatModels).prepare({ model: "small", messages });
+    expect(chatModels.asked).toEqual([]);
   });
 
   it("limits the answer to the paid tokens, by default the model's limit", async () => {
-    const shop = new Shop();
-    await call(inferenceChat(shop), JSON.stringify({ model: "large", messages }));
-    expect(shop.asked[0]?.[0].maxTokens).toBe(LARGE.maxOutputTokens);
+    const chatModels = new Shop();
+    await call(inferenceChat(chatModels), JSON.stringify({ model: "large", messages }));
+    expect(chatModels.asked[0]?.[0].maxTokens).toBe(LARGE.maxOutputTokens);
   });
 
   it("returns nulls if the server sends no usage or finish reason", async () => {
-    const shop = new Shop();
-    shop.answer = Promise.resolve({ content: "x", finishReason: null, usage: null });
+    const chatModels = new Shop();
+    chatModels.answer = Promise.resolve({ content: "x", finishReason: null, usage: null });
     await expect(
-      call(inferenceChat(shop), JSON.stringify({ model: "small", messages })),
+      call(inferenceChat(chatModels), JSON.stringify({ model: "small", messages })),
     ).resolves.toMatchObject({
       usage: null,
       finish_reason: null,
@@ -101,9 +101,9 @@ describe("inference_chat", () => {
   });
 
   it("rethrows a server's failure", async () => {
-    const shop = new Shop();
-    shop.answer = Promise.reject(new ToolgateError("UNAVAILABLE", "busy", { retryAfterSeconds: 9 }));
-    const answer = call(inferenceChat(shop), JSON.stringify({ model: "small", messages }));
+    const chatModels = new Shop();
+    chatModels.answer = Promise.reject(new ToolgateError("UNAVAILABLE", "busy", { retryAfterSeconds: 9 }));
+    const answer = call(inferenceChat(chatModels), JSON.stringify({ model: "small", messages }));
     await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 9 });
   });
 });
@@ -126,27 +126,27 @@ describe("models for sale", () => {
   });
 
   it("may change at run time; without any the tool is unavailable", () => {
-    const shop = new Shop();
-    shop.models = [];
-    const chat = inferenceChat(shop);
+    const chatModels = new Shop();
+    chatModels.models = [];
+    const chat = inferenceChat(chatModels);
     expect(chat).toMatchObject({ status: "coming_soon", inputSchema: { type: "object" } });
     expect(() => chat.prepare({ model: "small", messages })).toThrow(
       expect.objectContaining({ code: "TOOL_UNAVAILABLE", status: 404 }),
     );
-    shop.models = [LARGE];
+    chatModels.models = [LARGE];
     expect([chat.status, modelIn(chat).enum]).toEqual(["active", ["large"]]);
     expect(chat.prepare({ model: "large", messages }).price).toBeGreaterThan(0n);
-    expect(chat.inputSchema, "is not made anew for every look").toBe(chat.inputSchema);
-    shop.models = [];
+    expect(chat.inputSchema, "is cached").toBe(chat.inputSchema);
+    chatModels.models = [];
     expect(chat.status).toBe("coming_soon");
   });
 
   it("keep the terms a call was priced at", async () => {
-    const shop = new Shop();
-    const prepared = inferenceChat(shop).prepare({ model: "small", messages });
-    shop.models = [{ ...SMALL, maxOutputTokens: 1_500 }];
+    const chatModels = new Shop();
+    const prepared = inferenceChat(chatModels).prepare({ model: "small", messages });
+    chatModels.models = [{ ...SMALL, maxOutputTokens: 1_500 }];
     await prepared.run(toolContext(new AbortController().signal));
-    expect(shop.asked[0]?.[0].maxTokens).toBe(500);
+    expect(chatModels.asked[0]?.[0].maxTokens).toBe(500);
   });
 });
 
@@ -260,9 +260,12 @@ describe("invalid conversations", () => {
   });
 
   it("lists at most 50 models", () => {
-    const shop = new Shop();
+    const chatModels = new Shop();
     const models = Array.from({ length: 70 }, (_, index) => ({ ...SMALL, id: `model-${index}` }));
-    const wide = inferenceChat({ models, complete: (request, options) => shop.complete(request, options) });
+    const wide = inferenceChat({
+      models,
+      complete: (request, options) => chatModels.complete(request, options),
+    });
     expect(refusalOf(wide, `{"model":"Model_42",${one}}`)).toMatch(
       /is not offered; the closest are model-42, [^,]+, [^,]+, [^,]+, [^,;]+; GET \/mcp\/capabilities lists 65 more$/,
     );
@@ -278,16 +281,19 @@ describe("invalid conversations", () => {
 
 describe("withdrawn models", () => {
   const input = { model: "small", messages };
-  const shop = new Shop();
-  const changing = inferenceChat(shop);
+  const chatModels = new Shop();
+  const changing = inferenceChat(chatModels);
 
   it("are not quoted, but still serve a call paid before", async () => {
     changing.prepare(input);
-    shop.models = [LARGE];
+    chatModels.models = [LARGE];
     const prepared = changing.prepare(input);
     expect(() => prepared.price).toThrow("params.model: is not offered; there are large");
     await prepared.run(toolContext());
-    expect(shop.asked.at(-1)?.[0], "on its last terms").toMatchObject({ model: "small", maxTokens: 500 });
+    expect(chatModels.asked.at(-1)?.[0], "on its last terms").toMatchObject({
+      model: "small",
+      maxTokens: 500,
+    });
   });
 
   it("still have their parameters checked; unknown models are rejected", () => {
@@ -297,7 +303,7 @@ describe("withdrawn models", () => {
   });
 
   it("are offered again once they return", () => {
-    shop.models = [SMALL, LARGE];
+    chatModels.models = [SMALL, LARGE];
     expect(changing.prepare(input).price).toBe(tool.prepare(input).price);
   });
 });

@@ -83,7 +83,7 @@ const ask = (runId: string, account = accountId) =>
     signal: new AbortController().signal,
   });
 
-const begun = (count: number) => expect.poll(() => engine.jobs).toHaveLength(count);
+const started = (count: number) => expect.poll(() => engine.jobs).toHaveLength(count);
 
 describe("executions", () => {
   it("passes the code to the engine under its run id and returns the result under the caller's name", async () => {
@@ -93,10 +93,10 @@ describe("executions", () => {
       timeout_ms: 200,
       language: "javascript",
     });
-    await begun(1);
+    await started(1);
     expect(engine.jobs).toEqual([{ runId, language: "javascript", code: "1", stdin: "in", timeoutMs: 200 }]);
     const error = { name: "TypeError", value: "no", traceback: "at 1" };
-    const told = {
+    const result = {
       stdout: "o",
       stderr: "e",
       stdoutTruncated: true,
@@ -105,7 +105,7 @@ describe("executions", () => {
       exitCode: 1,
       error,
     };
-    engine.end(runId, { status: "failed", ...told });
+    engine.end(runId, { status: "failed", ...result });
     expect(await answer).toEqual({
       ...{
         run_id: "mine",
@@ -129,14 +129,14 @@ describe("executions", () => {
 
   it("uses the run id as name by default", async () => {
     const { runId, answer } = await begin();
-    await begun(1);
+    await started(1);
     engine.end(runId, { result: [1] });
     expect(await answer).toMatchObject({ run_id: runId, status: "succeeded", result: [1] });
   });
 
   it("fails when the engine loses the execution, and frees its name", async () => {
     const { runId, answer } = await begin({ run_id: "lost" });
-    await begun(1);
+    await started(1);
     engine.end(runId, new Error("the engine's secret"));
     await expect(answer).rejects.toThrow("the engine's secret");
     expect(await postgres.sandboxRuns.find(accountId, "lost")).toEqual({ runId, status: "failed" });
@@ -145,7 +145,7 @@ describe("executions", () => {
   it("stops in the engine when the caller aborts", async () => {
     const stopping = new AbortController();
     const { answer } = await begin({}, stopping.signal);
-    await begun(1);
+    await started(1);
     const reason = new ToolgateError("UNAVAILABLE", "stopping");
     stopping.abort(reason);
     await expect(answer).rejects.toBe(reason);
@@ -155,16 +155,16 @@ describe("executions", () => {
 describe("cancellation", () => {
   it("cancels by name and by run id, idempotently", async () => {
     const first = await begin({ run_id: "mine" });
-    await begun(1);
-    const told = { cancelled: true, status: "cancelled" };
-    expect(await ask("mine")).toEqual({ run_id: "mine", ...told });
-    expect(await ask("mine")).toEqual({ run_id: "mine", ...told });
-    expect(await ask(first.runId)).toEqual({ run_id: first.runId, ...told });
+    await started(1);
+    const result = { cancelled: true, status: "cancelled" };
+    expect(await ask("mine")).toEqual({ run_id: "mine", ...result });
+    expect(await ask("mine")).toEqual({ run_id: "mine", ...result });
+    expect(await ask(first.runId)).toEqual({ run_id: first.runId, ...result });
     expect(await first.answer).toMatchObject({ run_id: "mine", status: "cancelled", exit_code: null });
 
     const second = await begin();
-    await begun(2);
-    expect(await ask(second.runId)).toEqual({ run_id: second.runId, ...told });
+    await started(2);
+    expect(await ask(second.runId)).toEqual({ run_id: second.runId, ...result });
   });
 
   it("cancels a queued execution without a result", async () => {
@@ -204,7 +204,7 @@ describe("cancellation", () => {
 
   it("wins over a later result of the code", async () => {
     const { runId, answer } = await begin();
-    await begun(1);
+    await started(1);
     engine.cancel = async () => false;
     const asked = ask(runId);
     await expect.poll(() => postgres.sandboxRuns.requestCancel(runId)).toBe(true);
@@ -220,7 +220,7 @@ describe("cancellation", () => {
 
   it("returns how the execution ended if it ended first", async () => {
     const { runId, answer } = await begin();
-    await begun(1);
+    await started(1);
     engine.end(runId, { status: "timeout" });
     await answer;
     expect(await ask(runId)).toEqual({ run_id: runId, cancelled: false, status: "timeout" });
@@ -229,7 +229,7 @@ describe("cancellation", () => {
 
   it("answers within seconds even if the execution ends slowly", async () => {
     const { runId, answer } = await begin();
-    await begun(1);
+    await started(1);
     engine.cancel = async () => false;
     expect(await ask(runId)).toEqual({ run_id: runId, cancelled: true, status: "running" });
     engine.end(runId, {});
@@ -239,7 +239,7 @@ describe("cancellation", () => {
 
   it("works if the engine call fails, since the owning instance polls", async () => {
     const { runId, answer } = await begin();
-    await begun(1);
+    await started(1);
     const real = engine.cancel.bind(engine);
     let failures = 0;
     engine.cancel = async (asked) => {
@@ -252,7 +252,7 @@ describe("cancellation", () => {
 
   it("changes nothing after the engine lost the execution", async () => {
     const { call, runId, answer } = await begin();
-    await begun(1);
+    await started(1);
     engine.end(runId, new Error("lost"));
     await answer.catch(() => {});
     await postgres.ledger.finish(failed(call));
@@ -261,7 +261,7 @@ describe("cancellation", () => {
 
   it("rejects other accounts' and unknown executions with the same message", async () => {
     const { runId } = await begin({ run_id: "mine" });
-    await begun(1);
+    await started(1);
     const pool = openPool(database.url, { max: 1, applicationName: "test" });
     const stranger = await makeAccount(pool, 0n);
     await pool.end();

@@ -78,7 +78,7 @@ export class ScriptedEngine implements SandboxEngine {
   /** Ends an execution. */
   end(runId: string, outcome: Partial<SandboxOutcome> | Error): void {
     const end = this.#ends.get(runId);
-    if (!end) throw new Error(`${runId} has not begun`);
+    if (!end) throw new Error(`${runId} has not started`);
     this.#ends.delete(runId);
     if (outcome instanceof Error) end.reject(outcome);
     else end.resolve({ ...SUCCEEDED, ...outcome });

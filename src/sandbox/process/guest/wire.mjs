@@ -1,5 +1,5 @@
 // Protocol between worker and host. stdin: frames of eight hexadecimal digits of length and that many bytes,
-// then the guest's own input. stdout: guest output, and at the end one frame that starts with NUL and the nonce.
+// then the guest's own input. stdout: guest output, then one frame that starts with NUL and the nonce.
 // Binds every function used after the guest has started, since guest code may replace the originals.
 /* global Deno, process */
 /* oxlint-disable typescript/unbound-method -- taken from their prototypes on purpose, and bound by `uncurried` */

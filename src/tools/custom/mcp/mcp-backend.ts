@@ -137,8 +137,8 @@ export class McpBackend implements Backend {
     if (error instanceof ToolgateError) return error;
     if (signal.aborted)
       return failedAfterWork(tool, `the server did not answer within ${timeoutMs / 1000} s`, error);
-    const patience = causeOf(error, ServerBusyError);
-    if (patience) return unavailable(tool, "the server is not available", patience.retryAfterSeconds, error);
+    const busy = causeOf(error, ServerBusyError);
+    if (busy) return unavailable(tool, "the server is not available", busy.retryAfterSeconds, error);
     return callFailed(tool, "the server did not answer the call", error);
   }
 }

@@ -224,7 +224,7 @@ describe("gRPC backend", () => {
     });
 
     it("passes on the server's retry delay", async () => {
-      await expect(call(open("Perform"), { what: "patience" })).rejects.toMatchObject({
+      await expect(call(open("Perform"), { what: "busy" })).rejects.toMatchObject({
         code: "UNAVAILABLE",
         retryAfterSeconds: 7,
       });

@@ -94,7 +94,7 @@ function answer(method: DescMethod, types: OddTypes, request: Buffer, respond: s
       return;
     case "refuse":
       return respond({ code, details: "the reason why" });
-    case "patience":
+    case "busy":
       return respond({ code: status.RESOURCE_EXHAUSTED, details: "the reason why", metadata: retryInfo(7) });
     case "flood":
       return acted({ text: "x".repeat(200_000) });

@@ -42,7 +42,7 @@ beforeAll(async () => {
     { ...common, name: "add", price: { flat_microusd: 70 }, mcp: { url: mcp.url, tool: "add" } },
     { ...common, name: "fail", price: { flat_microusd: 70 }, mcp: { url: mcp.url, tool: "fail" } },
   ];
-  const config = path.join(await mkdtemp(path.join(tmpdir(), "sold-")), "toolgate.json");
+  const config = path.join(await mkdtemp(path.join(tmpdir(), "custom-tools-")), "toolgate.json");
   await writeFile(config, JSON.stringify({ tools }));
   world = await startWorld({ TOOLGATE_CONFIG: config, OTHER_KEY: KEY });
   await vi.waitFor(
@@ -125,7 +125,7 @@ describe("custom gRPC and MCP tools", () => {
 
   it.each([
     ["perform", { what: "refuse", code: status.NOT_FOUND }, 500, "TOOL_FAILED"],
-    ["perform", { what: "patience" }, 503, "UNAVAILABLE"],
+    ["perform", { what: "busy" }, 503, "UNAVAILABLE"],
     // The server echoes the operator's secret.
     ["perform", { what: KEY }, 500, "TOOL_FAILED"],
     ["fail", {}, 500, "TOOL_FAILED"],

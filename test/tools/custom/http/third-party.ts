@@ -74,7 +74,7 @@ export function operation(operationId: string, more: object = {}): object {
 
 /** A temporary folder, deleted on dispose. */
 export function documentFolder(): Disposable & { write(name: string, content: object | string): string } {
-  const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-registered-"));
+  const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-custom-tools-"));
   return {
     write(name, content) {
       const file = path.join(folder, name);

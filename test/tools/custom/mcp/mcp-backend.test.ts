@@ -291,7 +291,7 @@ describe("misbehaving MCP servers", () => {
   it.each([
     ["takes no object", { name: "odd", inputSchema: { type: "string" } }, /./],
     [
-      "gives what nobody can check",
+      "returns a result that is slow to validate",
       {
         name: "odd",
         inputSchema: { type: "object" },
