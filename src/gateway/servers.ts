@@ -22,7 +22,9 @@ import { GrpcServer } from "../transport/grpc/server.ts";
 import { OriginPolicy } from "../transport/http/origin-policy.ts";
 import { Cors } from "../transport/http/cors.ts";
 import { Facade } from "../transport/http/facade.ts";
+import { JsonRoutes } from "../transport/http/json-routes.ts";
 import { HttpServer } from "../transport/http/server.ts";
+import { McpEndpoint } from "../transport/mcp/mcp-endpoint.ts";
 import { McpHandler } from "../transport/mcp/mcp-handler.ts";
 import { Pipeline } from "../transport/pipeline.ts";
 import { healthService } from "../transport/services/health-service.ts";
@@ -108,7 +110,7 @@ export function createServers({
   const pipeline = new Pipeline(access, [...open, ...internal], postgres.withoutOutageErrors(log));
   const origins = config.CORS_ORIGINS ?? [];
   const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
-  const facade = new Facade({
+  const routes = new JsonRoutes({
     ...common,
     transcoder: createTranscoder([
       toolServiceRoutes,
@@ -118,11 +120,14 @@ export function createServers({
       healthServiceRoutes,
     ]),
     errorBindings: [...errorErrors, ...paymentErrors, ...healthErrors],
+  });
+  const mcp = new McpEndpoint({
+    routes,
     mcp: new McpHandler(pipeline, deps.catalogue),
     originPolicy: new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins }),
   });
   const subject = { catalogue: deps.catalogue, version: VERSION, baseUrl, gasless: deps.relay !== undefined };
-  const failed = (error: unknown, requestId: string) => facade.failed(pipeline.failure(error, requestId));
+  const failed = (error: unknown, requestId: string) => routes.failed(pipeline.failure(error, requestId));
   const documents = new DocumentHandler({
     documents: [openApiDocument(baseUrl, VERSION), llmsText(subject)],
     random: systemRandom,
@@ -143,7 +148,15 @@ export function createServers({
     devWallet,
   });
   return {
-    http: new HttpServer({ documents, console: console.handler, cors: new Cors(origins), connect, facade }),
+    http: new HttpServer({
+      documents,
+      console: console.handler,
+      cors: new Cors(origins),
+      connect,
+      mcp,
+      facade: new Facade(routes),
+      routes,
+    }),
     idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),
     grpc: new GrpcServer({ ...common, services, health: postgres.health }),
   };

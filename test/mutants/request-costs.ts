@@ -25,7 +25,7 @@ export const REQUEST_COSTS: readonly Mutant[] = [
   {
     name: "keyless-bodies-small",
     guard: "A method without a key accepts only a small body over HTTP/JSON.",
-    file: "src/transport/http/facade.ts",
+    file: "src/transport/http/json-routes.ts",
     find: "messageLimit(operation.endpoint, bodyLimit)",
     replace: 'messageLimit({ key: "required" }, bodyLimit)',
     tests: STRANGERS_TEST,

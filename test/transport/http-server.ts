@@ -8,7 +8,9 @@ import { OriginPolicy } from "../../src/transport/http/origin-policy.ts";
 import type { ConnectionLimits } from "../../src/transport/http/connection-limits.ts";
 import { Cors } from "../../src/transport/http/cors.ts";
 import { Facade } from "../../src/transport/http/facade.ts";
+import { JsonRoutes } from "../../src/transport/http/json-routes.ts";
 import { HttpServer } from "../../src/transport/http/server.ts";
+import { McpEndpoint } from "../../src/transport/mcp/mcp-endpoint.ts";
 import { McpHandler } from "../../src/transport/mcp/mcp-handler.ts";
 import { BODY_LIMIT, type Gateway } from "./gateway.ts";
 
@@ -22,15 +24,15 @@ export async function openHttpServer(
   { pipeline, catalogue, connect }: Gateway,
   limits: Partial<ConnectionLimits>,
 ) {
-  const facade = new Facade({
+  const routes = new JsonRoutes({
     pipeline,
     transcoder: createTranscoder([toolServiceRoutes, healthServiceRoutes]),
     errorBindings,
-    mcp: new McpHandler(pipeline, catalogue),
-    originPolicy: new OriginPolicy({ host: "127.0.0.1", publicUrl: undefined, origins: [] }),
     random,
     bodyLimit: BODY_LIMIT,
   });
+  const originPolicy = new OriginPolicy({ host: "127.0.0.1", publicUrl: undefined, origins: [] });
+  const mcp = new McpEndpoint({ routes, mcp: new McpHandler(pipeline, catalogue), originPolicy });
   const large = { path: "/large", mediaType: "text/plain", maxAgeSeconds: 0, text: () => "x".repeat(LARGE) };
   const failed = () => ({ status: 405 });
   const server = new HttpServer(
@@ -39,7 +41,9 @@ export async function openHttpServer(
       console: { prefixes: ["/console"], handle: (_, response) => void response.writeHead(404).end() },
       cors: new Cors([]),
       connect,
-      facade,
+      mcp,
+      facade: new Facade(routes),
+      routes,
     },
     limits,
   );

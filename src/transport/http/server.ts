@@ -9,10 +9,12 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { DocumentHandler } from "../documents/document-handler.ts";
+import { MCP_PATH, type McpEndpoint } from "../mcp/mcp-endpoint.ts";
 import { hasBody } from "./body.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
 import type { Cors } from "./cors.ts";
 import type { Facade } from "./facade.ts";
+import { splitTarget, type JsonRoutes } from "./json-routes.ts";
 import { OpenResponses } from "./open-responses.ts";
 import { isHostTooLong, originForm } from "./request-head.ts";
 import { HEAD_LIMIT, parseError } from "./parse-error.ts";
@@ -31,11 +33,14 @@ export interface HttpServerParts {
   readonly console: MountedHandler;
   readonly cors: Cors;
   readonly connect: MountedHandler;
+  readonly mcp: McpEndpoint;
   readonly facade: Facade;
+  /** Answers bytes that are not a request. */
+  readonly routes: Pick<JsonRoutes, "refusal">;
 }
 
 /**
- * The HTTP/1.1 server: documents by path; console, Connect and gRPC-Web by prefix; everything else HTTP/JSON.
+ * The HTTP/1.1 server: documents and MCP by path; console, Connect and gRPC-Web by prefix; otherwise HTTP/JSON.
  */
 export class HttpServer {
   readonly #server: Server;
@@ -44,7 +49,7 @@ export class HttpServer {
 
   /** @param limits overrides {@link CONNECTION_LIMITS} */
   constructor(parts: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
-    const { documents, console, cors, connect, facade } = parts;
+    const { documents, console, cors, connect, mcp, facade, routes } = parts;
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
     this.#responses = new OpenResponses(this.#limits);
     const handle = (request: IncomingMessage, response: ServerResponse) => {
@@ -65,7 +70,8 @@ export class HttpServer {
       if (documents.handle(request, response)) return;
       if (isFor(console, url)) return console.handle(request, response);
       if (cors.handle(request, response)) return;
-      if (isFor(connect, url)) connect.handle(request, response);
+      if (isFor(connect, url)) return connect.handle(request, response);
+      if (splitTarget(url).path === MCP_PATH) void mcp.handle(request, response, gone);
       else void facade.handle(request, response, gone);
     };
     this.#server = createServer(optionsOf(this.#limits), handle);
@@ -75,7 +81,7 @@ export class HttpServer {
     // Servers may ignore unknown expectations (RFC 9110 section 10.1.1).
     this.#server.on("checkExpectation", handle);
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-      this.#refuse(socket, error.code, (code) => facade.refusal(parseError(code)));
+      this.#refuse(socket, error.code, (code) => routes.refusal(parseError(code)));
     });
   }
 

@@ -1,0 +1,195 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  createErrorBody,
+  isJsonContentType,
+  JsonFieldError,
+  type ErrorBinding,
+  type Transcoder,
+} from "#httpjson/runtime/index.ts";
+import type { Caller } from "../../domain/accounts/caller.ts";
+import type { Random } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { Failure } from "../error-details.ts";
+import type { Header } from "../header.ts";
+import { messageLimit } from "../message-limits.ts";
+import type { Operation, Pipeline } from "../pipeline.ts";
+import { rateLimitHeaders } from "../rate-limit-headers.ts";
+import { RequestIds, type RequestContext } from "../request-context.ts";
+import { sharedEncoding } from "../shared-message.ts";
+import { bodyWithV1 } from "../x402/offers.ts";
+import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
+import { rawResponse } from "./parse-error.ts";
+import { credentialsOf, requireHost, requireIdentityCoding, singleHeader } from "./request-head.ts";
+import { send, type HttpResponse } from "./response.ts";
+
+type RouteMatch = Parameters<Transcoder["read"]>[0];
+
+/** Dependencies of the JSON routes. */
+export interface JsonRoutesDeps {
+  readonly pipeline: Pipeline;
+  readonly transcoder: Transcoder;
+  readonly errorBindings: readonly ErrorBinding[];
+  readonly random: Random;
+  readonly bodyLimit: number;
+}
+
+/** A request and its response so far. */
+export interface JsonExchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Aborts when the client disconnects before the response. */
+  readonly gone: AbortSignal;
+  readonly requestId: string;
+  /** Headers of the response. */
+  readonly headers: Header[];
+  readonly path: string;
+  readonly query: string;
+}
+
+/** A request that matched a route and passed authentication. */
+export interface JsonCall {
+  readonly match: RouteMatch;
+  readonly operation: Operation;
+  readonly caller: Caller | undefined;
+  readonly body: Buffer;
+}
+
+/** The generated routes over HTTP: reads requests, calls the pipeline and writes responses, for JSON and MCP. */
+export class JsonRoutes {
+  readonly #deps: JsonRoutesDeps;
+  readonly #requestIds: RequestIds;
+  readonly #errorBody: ReturnType<typeof createErrorBody>;
+
+  constructor(deps: JsonRoutesDeps) {
+    this.#deps = deps;
+    this.#requestIds = new RequestIds(deps.random);
+    this.#errorBody = createErrorBody(deps.errorBindings);
+  }
+
+  /** Sends what `respond` returns, or the response of its error. Never throws. */
+  async handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    gone: AbortSignal,
+    respond: (exchange: JsonExchange) => Promise<HttpResponse>,
+  ): Promise<void> {
+    const requestId = this.#requestIds.next();
+    const headers: Header[] = [["x-request-id", requestId]];
+    const target = splitTarget(request.url ?? "/");
+    const exchange = { request, response, gone, requestId, headers, ...target };
+    try {
+      requireHost(request);
+      send(response, headers, await respond(exchange));
+    } catch (error) {
+      send(response, headers, this.errorResponse(exchange, error));
+    }
+  }
+
+  /**
+   * Matches the route, authenticates and reads the body.
+   * @throws ToolgateError for an unknown route, bad credentials or an unacceptable body
+   */
+  async read({ request, headers, path }: JsonExchange): Promise<JsonCall> {
+    const { pipeline, transcoder, bodyLimit } = this.#deps;
+    const match = findRoute(transcoder, request.method ?? "GET", path);
+    const operation = pipeline.operation(match.route.method);
+    const limit = messageLimit(operation.endpoint, bodyLimit);
+    checkDeclaredLength(request, limit);
+    requireIdentityCoding(request);
+    if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
+      throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
+    }
+    const { caller, rate } = await pipeline.authenticate(operation, credentialsOf(request));
+    if (rate) headers.push(...rateLimitHeaders(rate));
+    const arriving = readBody(request, limit);
+    const body = arriving instanceof Promise ? await arriving : arriving;
+    return { match, operation, caller, body };
+  }
+
+  /** Returns the context of a call. @throws ToolgateError INVALID_REQUEST for a repeated header */
+  context(
+    { request, requestId, gone, headers, path }: JsonExchange,
+    { caller }: JsonCall,
+    memoForm: RequestContext["memoForm"],
+  ): RequestContext {
+    return {
+      caller,
+      requestId,
+      signal: gone,
+      xPayment: singleHeader(request, "x-payment"),
+      paymentSignature: singleHeader(request, "payment-signature"),
+      path,
+      idempotencyKey: singleHeader(request, "idempotency-key"),
+      onSettlement: ({ header }) => headers.push(header),
+      memoForm,
+    };
+  }
+
+  /** Calls the route's method. @throws ToolgateError, JsonFieldError and whatever the service throws */
+  async invoke(
+    { query }: JsonExchange,
+    { match, operation }: JsonCall,
+    body: unknown,
+    context: RequestContext,
+  ): Promise<HttpResponse> {
+    const { pipeline, transcoder } = this.#deps;
+    const message = await pipeline.invoke(operation, transcoder.read(match, query, body), context);
+    const shared = sharedEncoding(message, "json", () => JSON.stringify(match.route.write(message)));
+    return shared ? { status: 200, body: shared } : { status: 200, json: match.route.write(message) };
+  }
+
+  /** Returns the response to an error, and adds its headers to the exchange. */
+  errorResponse({ request, requestId, headers }: JsonExchange, error: unknown): HttpResponse {
+    if (error instanceof MethodNotAllowedError) headers.push(["allow", error.allow]);
+    if (!request.complete) headers.push(["connection", "close"]);
+    return this.failed(this.#deps.pipeline.failure(asToolgateError(error), requestId));
+  }
+
+  /** Returns the response to bytes that are not a request, for the socket. */
+  refusal(error: ToolgateError): string {
+    const requestId = this.#requestIds.next();
+    return rawResponse(
+      [["x-request-id", requestId]],
+      this.failed(this.#deps.pipeline.failure(error, requestId)),
+    );
+  }
+
+  /** Builds the response of a failed call: status and body from the generated error table. */
+  readonly failed = (failure: Failure): HttpResponse => {
+    const body = this.#errorBody([failure.detail.message]);
+    const json = bodyWithV1(body?.json, failure.offer);
+    return { status: body?.status ?? failure.error.status, json, headers: failure.headers };
+  };
+}
+
+function findRoute(transcoder: Transcoder, method: string, path: string): RouteMatch {
+  // HEAD is GET without the body (RFC 9110 section 9.3.2), which Node omits.
+  const match = transcoder.match(method === "HEAD" ? "GET" : method, path);
+  if ("route" in match) return match;
+  if (match.status === 404) throw new ToolgateError("NOT_FOUND", "no route matches this path");
+  throw new MethodNotAllowedError(
+    match.allow.flatMap((allowed) => (allowed === "GET" ? ["GET", "HEAD"] : [allowed])),
+  );
+}
+
+/** METHOD_NOT_ALLOWED with the Allow header (RFC 9110 section 15.5.6). */
+class MethodNotAllowedError extends ToolgateError {
+  readonly allow: string;
+
+  constructor(allow: readonly string[]) {
+    super("METHOD_NOT_ALLOWED", `this path supports ${allow.join(", ")}`);
+    this.allow = allow.join(", ");
+  }
+}
+
+function asToolgateError(error: unknown): unknown {
+  return error instanceof JsonFieldError ? new ToolgateError("INVALID_REQUEST", error.message) : error;
+}
+
+/** Splits a request target at its query. */
+export function splitTarget(target: string): { path: string; query: string } {
+  const mark = target.indexOf("?");
+  return mark < 0
+    ? { path: target, query: "" }
+    : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}
