@@ -31,7 +31,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
     find: 'hash("sha256", secret,',
     replace: 'hash("sha256", secret.slice(0, 20),',
     tests: MEMORY,
-    only: "begins like a good one|stands for its account",
+    only: "correctly signed but with another body|as its account",
   },
   {
     name: "key-signed",
@@ -40,7 +40,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
     find: "!key || !isSignedWith(parsed, key.secret)",
     replace: "!key",
     tests: MEMORY,
-    only: "forged or mistyped|stands for its account",
+    only: "forged or mistyped|as its account",
   },
   {
     name: "key-signature-whole",
@@ -57,7 +57,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
     find: "!this.#lookupRunning && this.#options.clock.now() - this.#reloadedAt > UNKNOWN_MS",
     replace: "true",
     tests: MEMORY,
-    only: "unknown versions|stands for its account",
+    only: "unknown versions|as its account",
   },
   {
     name: "key-refused-remembered",
@@ -66,7 +66,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
     find: "return age >= 0 && age < REJECTED_MS ? undefined : this.#lookUp(hash, now);",
     replace: "return this.#lookUp(hash, now);",
     tests: MEMORY,
-    only: "was revoked|stands for its account",
+    only: "looked up once in a few seconds|as its account",
   },
   {
     name: "rate-bucket",
@@ -101,7 +101,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
     find: "where open.account_id = account and open.ended_at is null",
     replace: "where open.key_id = key and open.ended_at is null",
     tests: ["test/postgres/sandbox-runs.test.ts"],
-    only: "the executions of one account|an execution",
+    only: "concurrent executions of an account|an execution name",
   },
   {
     name: "rate-refused",

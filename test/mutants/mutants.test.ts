@@ -34,13 +34,13 @@ describe("mutants", () => {
     }
   });
 
-  it("select tests by phrases that occur beside their test files", async () => {
+  it("select tests by phrases of their titles", async () => {
     const unknown = await Promise.all(
       MUTANTS.map(async ({ name, tests, only = "" }) => {
-        const folders = await Promise.all(tests.map((file) => sourceOf(path.dirname(file))));
+        const sources = await Promise.all(tests.map(titleSource));
         const missing = only
           .split(PATTERN_OPERATORS)
-          .filter((phrase) => !folders.some((source) => source.includes(phrase)));
+          .filter((phrase) => !sources.some((source) => source.includes(phrase)));
         return missing.map((phrase) => `${name}: ${phrase}`);
       }),
     );
@@ -48,17 +48,11 @@ describe("mutants", () => {
   });
 });
 
-const sources = new Map<string, Promise<string>>();
-
-/** Returns the text of all TypeScript files in a folder and below. */
-function sourceOf(folder: string): Promise<string> {
-  const known = sources.get(folder) ?? readAll(path.join(ROOT, folder));
-  sources.set(folder, known);
-  return known;
-}
-
-async function readAll(folder: string): Promise<string> {
+/** Returns the text of a test file and of the helpers below its folder, which may hold titles. */
+async function titleSource(test: string): Promise<string> {
+  const folder = path.join(ROOT, path.dirname(test));
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".ts"));
-  const files = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
-  return files.join("\n");
+  const helpers = names.filter((name) => !name.endsWith(".test.ts"));
+  const files = [path.join(ROOT, test), ...helpers.map((name) => path.join(folder, name))];
+  return (await Promise.all(files.map((file) => readFile(file, "utf8")))).join("\n");
 }

@@ -73,7 +73,7 @@ export const REQUEST_COSTS: readonly Mutant[] = [
     find: "const end = high < settled + 1n ? high : settled + 1n;",
     replace: "const end = high;",
     tests: ["test/postgres/slow-exports.test.ts"],
-    only: "at its beginning|goes on",
+    only: "as of its start|continues after",
   },
   {
     name: "export-pace",

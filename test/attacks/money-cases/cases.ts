@@ -15,9 +15,9 @@ const KEYS = `${CASES}/keys.test.ts`;
 const DISCONNECTS = `${CASES}/disconnects.test.ts`;
 const TAKEN_BACK = `${CASES}/taken-back.test.ts`;
 const REFUNDS = `${CASES}/refunds.test.ts`;
-const KEEPER = "app/keeper";
-const WATCH = `${KEEPER}/watch-treasury.test.ts`;
-const RESCAN = `${KEEPER}/rescan-history.test.ts`;
+const JOBS = "app/jobs";
+const WATCH = `${JOBS}/watch-treasury.test.ts`;
+const RESCAN = `${JOBS}/rescan-history.test.ts`;
 const DEPOSITS = "treasury/deposits.test.ts";
 const ENDPOINTS = "treasury/endpoints.test.ts";
 const VANISHED = "treasury/vanished.test.ts";
@@ -253,12 +253,12 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ],
     ["instances/leader.test.ts", "and another does when that one stalls"],
     ["instances/leader.test.ts", "and gives that up when it is told to stop, so that another need not wait"],
-    [`${KEEPER}/crashes.test.ts`, "comes to the same books as two others beside it"],
+    [`${JOBS}/crashes.test.ts`, "comes to the same books as two others beside it"],
   ],
   polling: [
     [WATCH, "records each movement once, oldest first, also those that join a slot that was seen"],
     [DEPOSITS, "finds what came while no instance ran, once"],
-    [`${KEEPER}/crashes.test.ts`, "and dies at any step leaves to the next one what comes to the same books"],
+    [`${JOBS}/crashes.test.ts`, "and dies at any step leaves to the next one what comes to the same books"],
   ],
   "opening balance": [
     [
@@ -300,7 +300,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [WATCH, "gives back a payment that had been taken back"],
   ],
   "finalized with another amount": [
-    [`${KEEPER}/finality.test.ts`, "of another amount are told once, and left as they are"],
+    [`${JOBS}/finality-tracker.test.ts`, "of another amount are told once, and left as they are"],
   ],
   "receipt of a reversed payment": [
     [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it, as do the lists"],
