@@ -9,7 +9,7 @@ const CLAIMS = "attacks/claims.test.ts";
 const REPLAYS = "attacks/replays.test.ts";
 const CHANGED = "attacks/x402-payments.test.ts";
 const X402 = "interop/x402-clients.test.ts";
-const UNSENT = "app/gasless.test.ts";
+const UNSENT = "app/payments/gasless-calls.test.ts";
 const FAILURES = `${CASES}/tool-failures.test.ts`;
 const KEYS = `${CASES}/keys.test.ts`;
 const DISCONNECTS = `${CASES}/disconnects.test.ts`;
@@ -26,24 +26,21 @@ const WALLETS = "deposits/wallet-payments.test.ts";
 const STANDINGS = "solana/payment-standings.test.ts";
 const ROLE = "security/serving-role.test.ts";
 const SANDBOX = "tools/sandbox/gateway.test.ts";
-const LOST = "instances/lost-answers.test.ts";
+const LOST = "instances/lost-responses.test.ts";
 
 /** Row of docs/reference/decisions.md ("Proof", "Money", "Treasury") to the tests that show it. */
 export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "X-Payment": [
     [CLAIMS, "is refused with anything around or beside the proof"],
     [REPLAYS, "is answered from the store however its header is written"],
-    ["domain/proof.test.ts", "is read in base64 and base64url"],
+    ["domain/payments/proof.test.ts", "is read in base64 and base64url"],
   ],
   "`created_at` of lists": [
-    [
-      "postgres/lists.test.ts",
-      "lists the times of runs and receipts in order, whatever the clocks of the instances",
-    ],
+    ["postgres/lists.test.ts", "order runs and receipts by time despite differing instance clocks"],
   ],
   "an instance that stalls": [
-    ["instances/stall.test.ts", "charges calls once that were under way while the event loop stood still"],
-    ["instances/stall.test.ts", "releases the runs of an instance that stands still for good"],
+    ["instances/stall.test.ts", "charges calls once that ran while the event loop stalled"],
+    ["instances/stall.test.ts", "releases the runs of a permanently stalled instance"],
   ],
   "malformed `quote_id`": [
     [BINDINGS, "is no quote identifier"],
@@ -63,11 +60,14 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   "x402 v1 payload in X-Payment": [
     [CLAIMS, "is refused with anything around or beside the proof"],
-    ["domain/proof.test.ts", "is told apart: a transaction of ours to send, or an x402 payload of version 1"],
+    [
+      "domain/payments/proof.test.ts",
+      "is told apart: a transaction of ours to send, or an x402 payload of version 1",
+    ],
     [X402, "in version 1, and is answered in version 1"],
   ],
   'PAYMENT-SIGNATURE, `_meta["x402/payment"]`': [
-    ["domain/proof.test.ts", "is the same proof or no proof at all after any change of its text"],
+    ["domain/payments/proof.test.ts", "is the same proof or no proof at all after any change of its text"],
     [CHANGED, "is refused: cut off anywhere"],
     [X402, "with a payload in _meta, as MCP clients of x402 send it"],
   ],
@@ -142,7 +142,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   "proofs that find nothing": [
     ["attacks/unknown-signatures.test.ts", "is limited, and payers are not"],
-    ["app/proof-limit.test.ts", "all strangers together have a budget"],
+    ["app/payments/chain-lookup-limit.test.ts", "all strangers together have a budget"],
     ["solana/chain-verify.test.ts", "asked again soon it only polls with the others"],
   ],
   "every endpoint rate-limits": [
@@ -158,8 +158,8 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [AMOUNTS, "buys the call at its price, and the rest stays"],
     [AMOUNTS, "is told QUOTE_EXPIRED without a look at the chain, and credited once by the watch"],
     [AMOUNTS, "is credited once and says so, and buys the next call from the balance"],
-    [LOST, "of an underpayment has credited it once"],
-    [LOST, "of a late payment has credited it once"],
+    [LOST, "has credited an underpayment once"],
+    [LOST, "has credited a late payment once"],
   ],
   "second payment under the key of a charged call": [
     [AMOUNTS, "under the key of the first is a repeat of it, and is credited at once, once"],
@@ -167,8 +167,8 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   "idempotency records": [
     [REPLAYS, "each key stands for the one answer"],
-    [LOST, "of a replay has bound the new key to the call that the proof bought"],
-    ["postgres/faults.test.ts", "expired keys"],
+    [LOST, "has bound the new key of a replay to the call that the proof bought"],
+    ["postgres/faults.test.ts", "expired claims"],
   ],
   "balance below zero": [
     [TAKEN_BACK, "is told what is missing and offered no quote, however often it asks"],
@@ -185,13 +185,13 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it"],
   ],
   "sealing key rotation": [
-    ["postgres/instance.test.ts", "rotate: a new one is known everywhere before it seals"],
+    ["postgres/instance.test.ts", "activates a new sealing key after every instance knows it"],
     [BINDINGS, "that was paid stays answered after its sealing key has gone"],
   ],
   "price of inference": [
     [
       "tools/inference-chat/inference-chat.test.ts",
-      "is the prompt's bytes, 8 tokens per message and 64 per conversation",
+      "charges prompt bytes, 8 tokens per message, 64 per conversation",
     ],
     ["contract/tool-call-sold.test.ts", "sells inference by tokens"],
   ],
@@ -215,9 +215,9 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [CONSOLE, "which names a deposit that nobody began, or two, lies in suspense"],
   ],
   "hold before execute": [
-    ["instances/death.test.ts", "leaves the call to its retry elsewhere"],
-    [LOST, "of a charged call leaves it to the retry elsewhere %s, at once"],
-    [LOST, "of a claim has credited and held the payment once"],
+    ["instances/crash.test.ts", "leaves the call to a retry elsewhere"],
+    [LOST, "has charged a call, and the retry elsewhere replays it at once"],
+    [LOST, "has credited and held a payment once"],
   ],
   "tool failed after payment": [
     [FAILURES, "leaves the money on the balance, a failed run and no receipt, and says so"],
@@ -244,15 +244,12 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   prices: [
     [BINDINGS, "at the price that was quoted, whatever an instance charges by now"],
-    ["tools/prices.test.ts", "has defaults for everything"],
+    ["tools/prices.test.ts", "has defaults for all settings"],
   ],
   "one leader": [
-    [
-      "instances/leader.test.ts",
-      "and another does when that one is killed; a deposit made meanwhile is credited once",
-    ],
-    ["instances/leader.test.ts", "and another does when that one stalls"],
-    ["instances/leader.test.ts", "and gives that up when it is told to stop, so that another need not wait"],
+    ["instances/leader.test.ts", "is replaced when killed; a deposit made meanwhile is credited once"],
+    ["instances/leader.test.ts", "is replaced when stalled"],
+    ["instances/leader.test.ts", "resigns on SIGTERM"],
     [`${JOBS}/crashes.test.ts`, "comes to the same books as two others beside it"],
   ],
   polling: [
@@ -265,7 +262,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
       WATCH,
       "takes what the account held before the installation for the operator's, and records everything since",
     ],
-    ["postgres/watch.test.ts", "begins once, with what the account held as the operator's"],
+    ["postgres/treasury-watch.test.ts", "starts once, and books the opening balance to the operator"],
   ],
   rescan: [
     [RESCAN, "records what the first endpoint left out, and says which endpoint had it"],
@@ -322,11 +319,8 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ],
   ],
   "guest code that fails in sandbox_execute": [
-    [SANDBOX, "whose code %s is a result, and paid for"],
-    [
-      SANDBOX,
-      "wait for theirs, can be cancelled there without a charge, and are refused without one when too many wait",
-    ],
-    ["instances/sandbox-cancel.test.ts", "ends with an instance that is killed"],
+    [SANDBOX, "returns a charged result for code that %s"],
+    [SANDBOX, "queue, can be cancelled there free of charge"],
+    ["instances/sandbox-cancel.test.ts", "ends code with its killed instance"],
   ],
 };
