@@ -63,3 +63,9 @@ it("test/README.md names every folder of test", () => {
   const unknown = Array.from(listed.matchAll(/`([\w/-]+)`/g), ([, name = ""]) => name);
   expect(unknown.filter((name) => !existsSync(path.join(ROOT, "test", name)))).toEqual([]);
 });
+
+it("docs/README.md links to every page of its folders", () => {
+  const index = read("docs/README.md");
+  const written = pages("docs").filter((page) => !/^docs\/(?:README|reference\/api\/|adr\/)/.test(page));
+  expect(written.filter((page) => !index.includes(`](${page.replace("docs/", "")})`))).toEqual([]);
+});
