@@ -43,7 +43,7 @@ export async function predictionLines(measured: readonly Measured[], url: string
       return {
         measure: `${titleOf(each.scenario)}: prediction`,
         gateway: `${real.toFixed(0)}/s`,
-        peer: `predicted ${predicted.toFixed(0)}/s, ${(stolen * 100).toFixed(0)} % taken by others${each === usual ? `: ${told}` : ""}`,
+        peer: `predicted ${predicted.toFixed(0)}/s, ${(stolen * 100).toFixed(0)} % stolen${each === usual ? `: ${told}` : ""}`,
         value: Math.abs(predicted / real - 1),
         bar: { atMost: ERROR },
       };

@@ -68,7 +68,7 @@ describe("the soak verdict", () => {
     ["connections that stay", { after: { ...sample, descriptors: 60 } }, "descriptors left open"],
     ["timers that stay", { after: { ...sample, resources: 60 } }, "resources left"],
     ["one wrong answer", { unexpected: 1 }, "answers that were not expected"],
-    ["callers who find no room", { turnedAway: 20_000 }, "callers not let in"],
+    ["callers who find no room", { turnedAway: 20_000 }, "callers not admitted"],
     ["books that are wrong", { violations: 1 }, "violations in the audit"],
     ["figures that are none", { during: hour(() => ({ heapMb: Number.NaN })) }, "heap"],
   ])("fails for %s", (_what, change, name) => {

@@ -67,7 +67,7 @@ export function verdict({
     },
     { name: "answers that were not expected", value: unexpected, atMost: 0, unit: "" },
     {
-      name: "callers not let in, as too many waited",
+      name: "callers not admitted, as too many waited",
       value: turnedAway,
       atMost: acts * TURNED_AWAY,
       unit: "",

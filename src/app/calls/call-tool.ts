@@ -54,9 +54,9 @@ export interface CallToolDeps extends SettleDeps, GaslessDeps {
 }
 
 /**
- * The one path of a tool call: find the tool, check the right to call it, prepare it; then claim -> hold -> run -> capture.
- * The order of the checks is the order in which their errors are told (docs/decisions.md, "order of checks").
- * @throws PaymentRequiredError with a quote; ToolgateError for everything else that can be told
+ * The one path of a tool call: resolve the tool, check permissions, prepare, then authorize, run and capture.
+ * Checks run in the order of docs/reference/decisions.md, "order of checks".
+ * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
  */
 export async function callTool(
   deps: CallToolDeps,
