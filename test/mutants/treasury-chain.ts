@@ -1,10 +1,10 @@
 import type { Mutant } from "./mutant.ts";
 
-const STANDINGS = "src/solana/finality-statuses.ts";
+const STATUSES = "src/solana/finality-statuses.ts";
 const HISTORY = "src/solana/signature-history.ts";
 const MOVEMENT = "src/solana/treasury-movement.ts";
 const WATCH = "src/app/jobs/watch-treasury.ts";
-const STANDS = ["test/solana/finality-statuses.test.ts"];
+const STATUS_TESTS = ["test/solana/finality-statuses.test.ts"];
 const HISTORIES = ["test/solana/signature-history.test.ts"];
 const MOVES = ["test/solana/treasury-movement.test.ts"];
 const WATCHED = ["test/app/jobs/watch-treasury.test.ts"];
@@ -14,64 +14,64 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   {
     name: "vanished-asked-everywhere",
     guard: "A payment has vanished only if every endpoint answers.",
-    file: STANDINGS,
-    find: "if (testimonies.length < this.#options.rpc.endpoints.length)",
+    file: STATUSES,
+    find: "if (reports.length < this.#options.rpc.endpoints.length)",
     replace: "if (false)",
-    tests: STANDS,
+    tests: STATUS_TESTS,
   },
   {
     name: "vanished-denied-everywhere",
     guard: "A payment has vanished only if every endpoint denies it.",
-    file: STANDINGS,
-    find: "if (denials.includes(undefined))",
-    replace: "if (denials.every((denial) => denial === undefined))",
-    tests: STANDS,
+    file: STATUSES,
+    find: "if (disproofs.includes(undefined))",
+    replace: "if (disproofs.every((disproof) => disproof === undefined))",
+    tests: STATUS_TESTS,
   },
   {
     name: "vanished-far-behind",
     guard: "A payment has vanished only when it can no longer land.",
-    file: STANDINGS,
+    file: STATUSES,
     find: "if (finalizedSlot <= slot + SAFE_SLOTS)",
     replace: "if (false)",
-    tests: STANDS,
+    tests: STATUS_TESTS,
   },
   {
     name: "vanished-without-a-trace",
     guard: "A payment without a status has not vanished while the transaction is known.",
-    file: STANDINGS,
+    file: STATUSES,
     find: 'known === null ? "vanished" : undefined',
     replace: 'known === undefined ? undefined : "vanished"',
-    tests: STANDS,
+    tests: STATUS_TESTS,
   },
   {
     name: "failed-by-transaction",
     guard: "A payment has failed only if the transaction itself says so.",
-    file: STANDINGS,
+    file: STATUSES,
     find: 'opened && opened.meta.err !== null ? "failed" : undefined',
     replace: '"failed"',
-    tests: STANDS,
+    tests: STATUS_TESTS,
   },
   {
     name: "finalized-by-transaction",
     guard: "A status alone does not finalize a payment.",
-    file: STANDINGS,
+    file: STATUSES,
     find: "if (!reading) continue;",
     replace: 'if (!reading) return "finalized";',
-    tests: STANDS,
+    tests: STATUS_TESTS,
   },
   {
     name: "finalized-as-credited",
     guard: "A payment is finalized with the credited amount.",
-    file: STANDINGS,
+    file: STATUSES,
     find: "reading.movement.change === payment.amount",
     replace: "reading.movement.change !== 0n",
-    tests: STANDS,
+    tests: STATUS_TESTS,
   },
   {
     name: "history-to-its-beginning",
     guard: "A node that prunes old history is not trusted about its beginning.",
     file: HISTORY,
-    find: "await demandBeginning(endpoint, query);",
+    find: "await requireBeginning(endpoint, query);",
     replace: "",
     tests: HISTORIES,
   },
