@@ -21,8 +21,8 @@ const PLACE = /(<!-- measured: ([^>]+) -->\n).*?(<!-- until here -->)/gs;
 const NOTHING = "Not measured yet.\n";
 
 /**
- * Returns the page with figures in their places: `overview`, `profiles`, the name of a part, and `others` for parts
- * without a place of their own.
+ * Returns the page with figures in their places: `overview`, `profiles`, the name of a part, and `others`
+ * for parts without a place of their own.
  * @throws Error for a place with an unknown name
  */
 export function renderPage(text: string, results: Results, parts: readonly Section[]): Page {

@@ -35,7 +35,7 @@ export function switchOff({ name, file, find, replace }: Mutant, source: string)
   return source.replace(text, () => replace);
 }
 
-/** Allows the line breaks and the trailing comma that the formatter adds within brackets and before members. */
+/** Allows the line breaks and trailing commas that the formatter adds. */
 function anyLayout(word: string): string {
   return word
     .replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")

@@ -32,8 +32,8 @@ const BROKEN =
   /syntax error at|(?:column|relation|function|operator|type|constraint) .+ does not exist|there is no unique or exclusion constraint|(?:Syntax|Reference)Error|Transform failed|is not a function/;
 
 /**
- * Returns the verdict of vitest's JSON report. A mutant is caught only if an expectation failed, another test of
- * the run passed (the schema exists and the program works), and no error shows a broken program.
+ * Returns the verdict of vitest's JSON report. A mutant is caught only if an expectation failed, another
+ * test of the run passed (the program works), and no error shows a broken program.
  */
 export function verdictOf(report: string | undefined): Verdict {
   const parsed = parse(report);
