@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { ChainLookupLimit } from "./app/payments/chain-lookup-limit.ts";
+import type { Metrics } from "./app/operations/metrics.ts";
 import type { CallToolDeps } from "./app/calls/call-tool.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/core/errors.ts";
 import { callToolDeps } from "./gateway/call-tool-deps.ts";
-import { createServers, type Addresses } from "./gateway/servers.ts";
+import { createServers, type Addresses, type Servers } from "./gateway/servers.ts";
 import { createWorker } from "./gateway/background-worker.ts";
 import { openSponsor } from "./gateway/fee-payer.ts";
 import { openMetrics } from "./gateway/metrics.ts";
@@ -12,8 +13,8 @@ import { hostInUrls, listenOnPort, type Listener, type PortSetting } from "./gat
 import { openRelay } from "./gateway/relay.ts";
 import { openToolParts } from "./gateway/tool-parts.ts";
 import type { Logger } from "./log.ts";
-import { openPostgres } from "./postgres/index.ts";
-import { openChain } from "./solana/index.ts";
+import { openPostgres, type Postgres } from "./postgres/index.ts";
+import { openChain, type SolanaChain } from "./solana/index.ts";
 import { systemClock, systemRandom } from "./system.ts";
 
 /** Time for aborted calls to end their runs and send responses, ms. */
@@ -57,49 +58,14 @@ export async function startGateway(
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
   const { metrics, server: metricsServer } = await openMetrics(config);
-  const postgres = await openPostgres({
-    url: config.DATABASE_URL,
-    instanceId: randomUUID(),
-    clock: systemClock,
-    random: systemRandom,
-    leaseMs: config.RUN_LEASE_MS,
-    poolSize: config.DATABASE_POOL,
-    onReleased: (runs) => metrics.count("toolgate_runs_released_total", runs),
-    log,
-  });
-  const chain = openChain({
-    urls: config.SOLANA_RPC_URLS,
-    treasuryOwner: config.TREASURY_OWNER,
-    memoPrefix: config.MEMO_PREFIX,
-    waitMs: config.PAYMENT_WAIT_MS,
-    finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
-    clock: systemClock,
-    log,
-  });
+  const postgres = await openDatabase(config, metrics, log);
+  const chain = openConfiguredChain(config, log);
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
-  const proofs = new ChainLookupLimit(systemClock, metrics, async (accountId) => {
-    const { items } = await postgres.receipts.list({
-      accountId,
-      limit: 1,
-      cursor: undefined,
-      status: undefined,
-    });
-    return items.length > 0;
-  });
-  const relay = openRelay({
-    config,
-    sponsor,
-    postgres,
-    chain,
-    proofs,
-    metrics,
-    log,
-    stopping: stopping.signal,
-  });
-  const deps = around(
-    callToolDeps(config, postgres, chain, parts, { relay: relay?.relay, proofs }, stopping.signal),
-  );
+  const { signal } = stopping;
+  const proofs = new ChainLookupLimit(systemClock, metrics, (accountId) => hasReceipts(postgres, accountId));
+  const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: signal });
+  const deps = around(callToolDeps(config, postgres, chain, parts, { relay: relay?.relay, proofs }, signal));
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
   const servers = createServers({
     config,
@@ -113,18 +79,7 @@ export async function startGateway(
   });
   const worker = createWorker({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
   const close = async () => {
-    const graceMs = config.SHUTDOWN_GRACE_MS;
-    const aborted = Promise.withResolvers<void>();
-    const overdue = setTimeout(() => stopping.abort(STOPPING), graceMs);
-    const cut = setTimeout(() => {
-      servers.http.destroy();
-      aborted.resolve();
-    }, graceMs + ABORTED_MS);
-    await Promise.all([servers.http.close(), servers.grpc.close(graceMs + ABORTED_MS)]);
-    // Calls whose callers disconnected may be paid for, so they finish too.
-    await Promise.race([servers.idle(), aborted.promise]);
-    clearTimeout(overdue);
-    clearTimeout(cut);
+    await closeServers(servers, config.SHUTDOWN_GRACE_MS, stopping);
     // Other instances finish relayed payments whose callers disconnected.
     stopping.abort(STOPPING);
     await relay?.relay.settled();
@@ -156,6 +111,51 @@ export async function startGateway(
     await close();
     throw error;
   }
+}
+
+function openDatabase(config: ServeConfig, metrics: Metrics, log: Logger): Promise<Postgres> {
+  return openPostgres({
+    url: config.DATABASE_URL,
+    instanceId: randomUUID(),
+    clock: systemClock,
+    random: systemRandom,
+    leaseMs: config.RUN_LEASE_MS,
+    poolSize: config.DATABASE_POOL,
+    onReleased: (runs) => metrics.count("toolgate_runs_released_total", runs),
+    log,
+  });
+}
+
+function openConfiguredChain(config: ServeConfig, log: Logger): SolanaChain {
+  return openChain({
+    urls: config.SOLANA_RPC_URLS,
+    treasuryOwner: config.TREASURY_OWNER,
+    memoPrefix: config.MEMO_PREFIX,
+    waitMs: config.PAYMENT_WAIT_MS,
+    finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
+    clock: systemClock,
+    log,
+  });
+}
+
+async function hasReceipts({ receipts }: Postgres, accountId: string): Promise<boolean> {
+  const query = { accountId, limit: 1, cursor: undefined, status: undefined };
+  return (await receipts.list(query)).items.length > 0;
+}
+
+/** Waits for running calls; aborts them after the grace period and cuts connections soon after. */
+async function closeServers(servers: Servers, graceMs: number, stopping: AbortController): Promise<void> {
+  const aborted = Promise.withResolvers<void>();
+  const overdue = setTimeout(() => stopping.abort(STOPPING), graceMs);
+  const cut = setTimeout(() => {
+    servers.http.destroy();
+    aborted.resolve();
+  }, graceMs + ABORTED_MS);
+  await Promise.all([servers.http.close(), servers.grpc.close(graceMs + ABORTED_MS)]);
+  // Calls whose callers disconnected may be paid for, so they finish too.
+  await Promise.race([servers.idle(), aborted.promise]);
+  clearTimeout(overdue);
+  clearTimeout(cut);
 }
 
 /** Returns the configured public addresses, or those the servers listen on (host:port). */

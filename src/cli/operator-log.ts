@@ -6,78 +6,29 @@ import type { JsonObject, JsonValue } from "../domain/core/json.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 
+type Accounts = Postgres["accounts"];
+type ApiKeys = Postgres["apiKeys"];
+
+/** Logs an action, then runs it. */
+type Act = <Result>(
+  name: ActionName,
+  target: string,
+  given: { details: object; idempotencyKey?: string },
+  work: () => Promise<Result>,
+) => Promise<Result>;
+
 /** Wraps the ports so that each change is written to the operator log before it is made. */
 export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
-  const { accounts, apiKeys, suspense, refunds, operatorActions: actions } = postgres;
+  const { suspense, refunds, operatorActions: actions } = postgres;
   const actor = { accountId: undefined, name: `cli:${userName()}` };
-  const act = <Result>(
-    name: ActionName,
-    target: string,
-    given: { details: object; idempotencyKey?: string },
-    work: () => Promise<Result>,
-  ): Promise<Result> => {
-    const action: NewAction = {
-      actor,
-      name,
-      target,
-      details: detailsOf(given.details),
-      idempotencyKey: given.idempotencyKey,
-    };
+  const act: Act = (name, target, { details, idempotencyKey }, work) => {
+    const action: NewAction = { actor, name, target, details: detailsOf(details), idempotencyKey };
     return recordedAction({ actions, log }, action, work);
   };
   return {
     ...postgres,
-    accounts: {
-      ...accounts,
-      create: (wallet) =>
-        act("account.create", wallet, { details: { wallet }, idempotencyKey: "" }, () =>
-          accounts.create(wallet),
-        ),
-      adjust: (adjustment) => {
-        const { accountId, amount, reason, idempotencyKey } = adjustment;
-        const details = {
-          account_id: accountId,
-          amount_usdc_microusd: amount,
-          reason,
-          idempotency_key: idempotencyKey,
-        };
-        const given = { details, idempotencyKey: `${amount} ${idempotencyKey}` };
-        return act("account.adjust", accountId, given, () => accounts.adjust(adjustment));
-      },
-      setTier: (accountId, tier) => {
-        const details = { account_id: accountId, ...tierDetails(tier) };
-        return act("account.tier", accountId, { details }, () => accounts.setTier(accountId, tier));
-      },
-      setOperator: (accountId, operator) => {
-        const details = { account_id: accountId, operator };
-        return act("account.operator", accountId, { details }, () =>
-          accounts.setOperator(accountId, operator),
-        );
-      },
-      setBlocked: (accountId, block) => {
-        const name = block.blocked ? "account.block" : "account.unblock";
-        const details = { account_id: accountId, ...block };
-        return act(name, accountId, { details }, () => accounts.setBlocked(accountId, block));
-      },
-    },
-    apiKeys: {
-      ...apiKeys,
-      create: (key) => {
-        const { accountId, ...more } = key;
-        const details = { account_id: accountId, ...more };
-        return act("key.create", accountId, { details }, () => apiKeys.create(key));
-      },
-      rotate: (key) => {
-        const details = { key_id: key.keyId, overlap_seconds: key.overlapSeconds };
-        return act("key.rotate", key.keyId, { details }, () => apiKeys.rotate(key));
-      },
-      revoke: (keyId, accountId) => {
-        const details = { key_id: keyId, account_id: accountId };
-        return act("key.revoke", keyId, { details, idempotencyKey: "" }, () =>
-          apiKeys.revoke(keyId, accountId),
-        );
-      },
-    },
+    accounts: loggedAccounts(postgres.accounts, act),
+    apiKeys: loggedKeys(postgres.apiKeys, act),
     suspense: {
       list: (query) => suspense.list(query),
       assign: (assignment) => {
@@ -98,6 +49,61 @@ export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
           refunds.refund(refund),
         );
       },
+    },
+  };
+}
+
+function loggedAccounts(accounts: Accounts, act: Act): Accounts {
+  return {
+    ...accounts,
+    create: (wallet) =>
+      act("account.create", wallet, { details: { wallet }, idempotencyKey: "" }, () =>
+        accounts.create(wallet),
+      ),
+    adjust: (adjustment) => {
+      const { accountId, amount, reason, idempotencyKey } = adjustment;
+      const details = {
+        account_id: accountId,
+        amount_usdc_microusd: amount,
+        reason,
+        idempotency_key: idempotencyKey,
+      };
+      const given = { details, idempotencyKey: `${amount} ${idempotencyKey}` };
+      return act("account.adjust", accountId, given, () => accounts.adjust(adjustment));
+    },
+    setTier: (accountId, tier) => {
+      const details = { account_id: accountId, ...tierDetails(tier) };
+      return act("account.tier", accountId, { details }, () => accounts.setTier(accountId, tier));
+    },
+    setOperator: (accountId, operator) => {
+      const details = { account_id: accountId, operator };
+      return act("account.operator", accountId, { details }, () => accounts.setOperator(accountId, operator));
+    },
+    setBlocked: (accountId, block) => {
+      const name = block.blocked ? "account.block" : "account.unblock";
+      const details = { account_id: accountId, ...block };
+      return act(name, accountId, { details }, () => accounts.setBlocked(accountId, block));
+    },
+  };
+}
+
+function loggedKeys(apiKeys: ApiKeys, act: Act): ApiKeys {
+  return {
+    ...apiKeys,
+    create: (key) => {
+      const { accountId, ...more } = key;
+      const details = { account_id: accountId, ...more };
+      return act("key.create", accountId, { details }, () => apiKeys.create(key));
+    },
+    rotate: (key) => {
+      const details = { key_id: key.keyId, overlap_seconds: key.overlapSeconds };
+      return act("key.rotate", key.keyId, { details }, () => apiKeys.rotate(key));
+    },
+    revoke: (keyId, accountId) => {
+      const details = { key_id: keyId, account_id: accountId };
+      return act("key.revoke", keyId, { details, idempotencyKey: "" }, () =>
+        apiKeys.revoke(keyId, accountId),
+      );
     },
   };
 }

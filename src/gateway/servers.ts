@@ -31,6 +31,7 @@ import { healthService } from "../transport/services/health-service.ts";
 import { paymentService } from "../transport/services/payment-service.ts";
 import { receiptService } from "../transport/services/receipt-service.ts";
 import { runService } from "../transport/services/run-service.ts";
+import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { toolService } from "../transport/services/tool-service.ts";
 import { VERSION } from "../version.ts";
 import { createConsole } from "./console.ts";
@@ -81,31 +82,17 @@ export function createServers({
   devWallet,
 }: ServersOptions): Servers {
   const baseUrl = () => addresses().baseUrl;
-  const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
-  const payment = {
-    payTo,
-    treasuryOwner,
-    usdcMint,
-    memoPrefix: config.MEMO_PREFIX,
-    feePayer: deps.relay?.feePayer,
-    gaslessMinimum: BigInt(config.GASLESS_MINIMUM_MICROUSD),
-  };
-  const open = [
-    toolService(deps, payment, { baseUrl, v1: config.X402_V1 === "on" }, VERSION),
-    paymentService(deps),
-    receiptService(postgres.receipts),
-    runService(postgres.runs),
-    healthService(postgres.health, VERSION),
-  ];
+  const { tokenAccount } = chain.treasury;
+  const open = publicServices({ config, postgres, deps, chain }, baseUrl);
   const keyRules = keyRulesOf(deps);
   const operations = createOperations({
     config,
     postgres,
     chain,
     quotes: deps.quotes,
-    feePayer: payment.feePayer,
+    feePayer: deps.relay?.feePayer,
   });
-  const internal = operatorServices({ postgres, keyRules, operations, tokenAccount: payTo, log });
+  const internal = operatorServices({ postgres, keyRules, operations, tokenAccount, log });
   const access = new KeyAuthenticator(postgres.authenticator, postgres.rateLimiter, metrics);
   const pipeline = new Pipeline(access, [...open, ...internal], postgres.withoutOutageErrors(log));
   const origins = config.CORS_ORIGINS ?? [];
@@ -160,4 +147,27 @@ export function createServers({
     idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),
     grpc: new GrpcServer({ ...common, services, health: postgres.health }),
   };
+}
+
+/** The services of the specification, for every API key. */
+function publicServices(
+  { config, postgres, deps, chain }: Pick<ServersOptions, "config" | "postgres" | "deps" | "chain">,
+  baseUrl: () => string,
+): ServiceBinding[] {
+  const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
+  const payment = {
+    payTo,
+    treasuryOwner,
+    usdcMint,
+    memoPrefix: config.MEMO_PREFIX,
+    feePayer: deps.relay?.feePayer,
+    gaslessMinimum: BigInt(config.GASLESS_MINIMUM_MICROUSD),
+  };
+  return [
+    toolService(deps, payment, { baseUrl, v1: config.X402_V1 === "on" }, VERSION),
+    paymentService(deps),
+    receiptService(postgres.receipts),
+    runService(postgres.runs),
+    healthService(postgres.health, VERSION),
+  ];
 }

@@ -157,23 +157,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         replayCache: new ReplayCache({ clock, notifications }),
       }),
       authenticator,
-      rateLimiter: new PostgresRateLimiter({ pool, clock }),
-      receipts: new PostgresReceipts(pool),
-      runs: new PostgresRuns(pool),
+      ...openStores({ pool, clock, random, instanceId }),
       accountQueries: account.reading,
       accounts: { ...operatorWork.accounts, list: (query) => search.list(query) },
       apiKeys: operatorWork.apiKeys,
-      operatorActions: new PostgresOperatorActions(pool, clock, random),
-      operations: new PostgresOperations(pool, clock),
-      treasuryLedger: new PostgresTreasuryLedger({ pool, instanceId }),
-      deposits: new PostgresDeposits(pool),
-      suspense: new PostgresSuspense(pool),
-      refunds: new PostgresRefunds(pool),
       sandboxRuns,
       unpaidWork: new PostgresUnpaidWork({ pool, clock, notifications, log }),
-      relays: new PostgresRelays(pool),
-      signInChallenges: new PostgresSignInChallenges(pool),
-      sessions: new PostgresSessions({ pool, clock, random }),
       sealingKeys,
       health,
       audit,
@@ -193,4 +182,26 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     await pool.end();
     throw error;
   }
+}
+
+type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId"> & {
+  readonly pool: ReturnType<typeof openPool>;
+};
+
+/** The ports that need the pool only and no background work. */
+function openStores({ pool, clock, random, instanceId }: StoreOptions) {
+  return {
+    rateLimiter: new PostgresRateLimiter({ pool, clock }),
+    receipts: new PostgresReceipts(pool),
+    runs: new PostgresRuns(pool),
+    operatorActions: new PostgresOperatorActions(pool, clock, random),
+    operations: new PostgresOperations(pool, clock),
+    treasuryLedger: new PostgresTreasuryLedger({ pool, instanceId }),
+    deposits: new PostgresDeposits(pool),
+    suspense: new PostgresSuspense(pool),
+    refunds: new PostgresRefunds(pool),
+    relays: new PostgresRelays(pool),
+    signInChallenges: new PostgresSignInChallenges(pool),
+    sessions: new PostgresSessions({ pool, clock, random }),
+  };
 }

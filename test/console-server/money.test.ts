@@ -153,10 +153,10 @@ describe("account holder", () => {
 
   it("cannot read receipts and runs of other accounts", async () => {
     await expect(history.getReceipt({ receiptId: otherAccounts.receiptId })).rejects.toThrow(
-      /not_found.*no receipt of yours/,
+      /not_found.*no receipt with this id/,
     );
     await expect(history.getRun({ runId: otherAccounts.runId })).rejects.toThrow(
-      /not_found.*no run of yours/,
+      /not_found.*no run with this id/,
     );
     await expect(history.getRun({ runId: "run_x" })).rejects.toThrow(/not_found/);
   });
@@ -171,7 +171,7 @@ describe("account holder", () => {
     [
       "a moment after all calendars",
       () => balance.getUsage({ from: { seconds: 10n ** 15n } }),
-      /from: must be a moment/,
+      /from: must be a timestamp/,
     ],
     [
       "a key that is none",

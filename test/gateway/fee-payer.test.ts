@@ -66,7 +66,7 @@ describe("the fee payer's key", () => {
     const { bytes } = funded(1_000_000_000n);
     const mixed = [...bytes.slice(0, 32), ...funded(0n).bytes.slice(32)];
     const cases: readonly [file: string, problem: RegExp][] = [
-      [path.join(folder, "none.json"), /none\.json cannot be read \(ENOENT\); name a key file/],
+      [path.join(folder, "none.json"), /none\.json cannot be read \(ENOENT\); set a key file/],
       [folder, /cannot be read \(EISDIR\)/],
       [keyFile(bytes.slice(0, 63)), /JSON array of 64 numbers/],
     ];

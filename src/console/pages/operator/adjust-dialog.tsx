@@ -73,17 +73,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
       ) : (
         <>
           <Choice label="Direction" options={DIRECTIONS} value={direction} onChange={setDirection} />
-          <Field label="Amount" error={submitted ? fieldErrors.amount : undefined} hint="US dollars">
-            {(control) => (
-              <Input
-                {...control}
-                unit="$"
-                inputMode="decimal"
-                value={text}
-                onChange={({ target }) => setText(target.value)}
-              />
-            )}
-          </Field>
+          <AmountField value={text} error={submitted ? fieldErrors.amount : undefined} onChange={setText} />
           <ReasonField
             hint="Visible to the account holder in the statement"
             value={reason}
@@ -94,6 +84,28 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
       )}
       <ErrorNote error={error} />
     </Dialog>
+  );
+}
+
+interface AmountFieldProps {
+  value: string;
+  error: string | undefined;
+  onChange: (value: string) => void;
+}
+
+function AmountField({ value, error, onChange }: AmountFieldProps) {
+  return (
+    <Field label="Amount" error={error} hint="US dollars">
+      {(control) => (
+        <Input
+          {...control}
+          unit="$"
+          inputMode="decimal"
+          value={value}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </Field>
   );
 }
 

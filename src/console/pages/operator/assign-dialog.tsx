@@ -72,20 +72,11 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       </p>
       <Choice label="Assign to" options={RECIPIENTS} value={recipient} onChange={setRecipient} />
       {recipient === "account" ? (
-        <Field
-          label="Account ID"
-          hint="The amount is added to its balance"
+        <AccountField
+          value={account}
           error={submitted ? fieldErrors.account : undefined}
-        >
-          {(control) => (
-            <Input
-              {...control}
-              placeholder="acct_…"
-              value={account}
-              onChange={({ target }) => setAccount(target.value)}
-            />
-          )}
-        </Field>
+          onChange={setAccount}
+        />
       ) : (
         <p>No account is credited: the transfer was the operator’s own money.</p>
       )}
@@ -97,5 +88,26 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       />
       <ErrorNote error={error} />
     </Dialog>
+  );
+}
+
+interface AccountFieldProps {
+  value: string;
+  error: string | undefined;
+  onChange: (value: string) => void;
+}
+
+function AccountField({ value, error, onChange }: AccountFieldProps) {
+  return (
+    <Field label="Account ID" hint="The amount is added to its balance" error={error}>
+      {(control) => (
+        <Input
+          {...control}
+          placeholder="acct_…"
+          value={value}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </Field>
   );
 }

@@ -107,13 +107,8 @@ export function usePlaygroundCall() {
           ? await signGasless(quote, wallet, from.key)
           : await payOnChain(quote, wallet, transport);
         if (signal.aborted) return;
-        const title = gasless
-          ? `Payment signed by ${wallet.wallet.name}`
-          : `Payment sent by ${wallet.wallet.name}`;
-        const text = gasless
-          ? "The gateway built the transaction and pays its fee. The call carries the signed transaction."
-          : `Transaction ${asText(payment.proof["tx"])}. The wallet paid the network fee.`;
-        const step = { title, text, ...(payment.exchange && { exchange: payment.exchange }) };
+        const texts = paymentTexts(gasless, wallet.wallet.name, payment.proof);
+        const step = { ...texts, ...(payment.exchange && { exchange: payment.exchange }) };
         await send({ ...from, payment, steps: [...from.steps, step] }, signal);
       } catch (error) {
         if (!signal.aborted) setRecord({ ...from, error, progress: undefined });
@@ -132,6 +127,18 @@ export function usePlaygroundCall() {
     [send],
   );
   return { record, history, run, pay, again, show: setRecord };
+}
+
+function paymentTexts(gasless: boolean, wallet: string, proof: JsonObject) {
+  return gasless
+    ? {
+        title: `Payment signed by ${wallet}`,
+        text: "The gateway built the transaction and pays its fee. The call carries the signed transaction.",
+      }
+    : {
+        title: `Payment sent by ${wallet}`,
+        text: `Transaction ${asText(proof["tx"])}. The wallet paid the network fee.`,
+      };
 }
 
 /** Whether the same request may get another response in a moment. */
