@@ -3,7 +3,7 @@ import { checkFeePayer } from "./gateway/fee-payer.ts";
 import { customToolProblems } from "./gateway/custom-tools.ts";
 import { checkSandbox } from "./gateway/sandbox-check.ts";
 import type { Logger } from "./log.ts";
-import { checkDatabase, type Findings } from "./postgres/start-checks.ts";
+import { checkDatabase, type Findings } from "./postgres/database/start-checks.ts";
 import { adviseOnEndpoints, checkChain, openChain } from "./solana/index.ts";
 import { systemClock } from "./system.ts";
 

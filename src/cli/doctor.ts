@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { ConfigError, readEnvironment, readServeConfig } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
 import { createLogger } from "../log.ts";
-import type { Findings } from "../postgres/start-checks.ts";
+import type { Findings } from "../postgres/database/start-checks.ts";
 import { outputFor } from "./output.ts";
 
 /** `doctor`: reports what prevents `serve` from starting and which features are off. */

@@ -37,7 +37,7 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
     throw new ConfigError(missing.map((name) => `${name}: is not set; audit --chain needs it`));
   }
   const [{ expectedTreasuryBalance }, { openChain }, { treasuryBalance }, { RpcError }] = await Promise.all([
-    import("../postgres/expected-treasury-balance.ts"),
+    import("../postgres/treasury/expected-treasury-balance.ts"),
     import("../solana/index.ts"),
     import("../solana/treasury-balance.ts"),
     import("../solana/rpc-failure.ts"),

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { ConfigError, type Config } from "../config/config.ts";
 import type { GaslessSponsor } from "../payments/gasless/index.ts";
-import type { Findings } from "../postgres/start-checks.ts";
+import type { Findings } from "../postgres/database/start-checks.ts";
 import { SolanaRelayChain } from "../solana/index.ts";
 import type { SolanaRpc } from "../solana/rpc.ts";
 

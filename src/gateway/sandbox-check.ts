@@ -1,7 +1,7 @@
 import type { ServeConfig } from "../config/config.ts";
 import type { SandboxEngine } from "../domain/tools/sandbox.ts";
 import type { Logger } from "../log.ts";
-import type { Findings } from "../postgres/start-checks.ts";
+import type { Findings } from "../postgres/database/start-checks.ts";
 import { openEngine } from "./sandbox-engine.ts";
 
 /** Time limit of the self-test, ms: Python starts slowly on a busy machine. */

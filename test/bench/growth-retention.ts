@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Pool } from "pg";
-import { openPool } from "../../src/postgres/pool.ts";
-import { Retention } from "../../src/postgres/retention.ts";
+import { openPool } from "../../src/postgres/database/pool.ts";
+import { Retention } from "../../src/postgres/ledger/retention.ts";
 import { query } from "../support/database-server.ts";
 import type { Bench } from "./bench.ts";
 import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";

@@ -8,7 +8,7 @@ import type { Line } from "./report.ts";
 
 /** How far off a prediction may be, of what was measured. */
 const ERROR = 0.25;
-/** Batches under way at an instance: two of beginnings, but of one account only one, and two of endings (src/postgres/ledger.ts). */
+/** Batches under way at an instance: two of beginnings, but of one account only one, and two of endings (src/postgres/ledger/ledger.ts). */
 const BATCHES = { many: 4, hot: 3, echo: 0 };
 /** Commits that are timed. */
 const COMMITS = 50;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { MAX_SESSIONS } from "../../src/postgres/sessions.ts";
+import { MAX_SESSIONS } from "../../src/postgres/accounts/sessions.ts";
 import { answerOf, pageClient, signIn, type SignedInPerson } from "../support/console.ts";
 import { query } from "../support/database-server.ts";
 import { startWorld, type World } from "../support/world.ts";

@@ -50,9 +50,14 @@ describe("fault points", () => {
 
   it("of the database proxy name statements that are sent", async () => {
     const sources = await Promise.all(
-      ["ledger", "leases", "sweeper", "rate-limiter", "treasury-books", "unpaid-work"].map((name) =>
-        read(`src/postgres/${name}.ts`),
-      ),
+      [
+        "ledger/ledger",
+        "ledger/leases",
+        "ledger/sweeper",
+        "ledger/unpaid-work",
+        "accounts/rate-limiter",
+        "treasury/treasury-ledger",
+      ].map((name) => read(`src/postgres/${name}.ts`)),
     );
     const names = new Set(LINE_POINTS.map((point) => point.slice(0, point.lastIndexOf(":"))));
     for (const name of names)

@@ -1,7 +1,7 @@
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { DatabaseUnavailableError } from "../../src/postgres/database-errors.ts";
-import { withRetry } from "../../src/postgres/retry.ts";
+import { DatabaseUnavailableError } from "../../src/postgres/database/database-errors.ts";
+import { withRetry } from "../../src/postgres/database/retry.ts";
 import { LoopTimer, loopTime } from "../../src/loop-time.ts";
 
 /** Blocks the event loop. */

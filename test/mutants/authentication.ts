@@ -1,16 +1,16 @@
 import { sqlFile, type Mutant } from "./mutant.ts";
 
-const MEMORY = ["test/postgres/key-cache.test.ts"];
-const RATE = ["test/postgres/rate-limiter.test.ts"];
+const MEMORY = ["test/postgres/accounts/key-cache.test.ts"];
+const RATE = ["test/postgres/accounts/rate-limiter.test.ts"];
 const ACCESS = ["test/transport/key-authenticator.test.ts"];
-const LISTS = ["test/postgres/lists.test.ts"];
+const LISTS = ["test/postgres/ledger/lists.test.ts"];
 
 /** Authentication, rate limits and ownership. */
 export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "key-revoked",
     guard: "A revoked API key is rejected.",
-    file: "src/postgres/authenticator.ts",
+    file: "src/postgres/accounts/authenticator.ts",
     find: "and key.revoked_at is null",
     replace: "",
     tests: ["test/contract/tool-call-refused.test.ts"],
@@ -22,12 +22,12 @@ export const AUTHENTICATION: readonly Mutant[] = [
     file: sqlFile("triggers/notify_key_change.sql"),
     find: "after insert or update on api_key",
     replace: "after insert on api_key",
-    tests: ["test/postgres/key-cache.test.ts"],
+    tests: ["test/postgres/accounts/key-cache.test.ts"],
   },
   {
     name: "key-whole",
     guard: "An API key is identified by the hash of all its characters.",
-    file: "src/postgres/key-hash.ts",
+    file: "src/postgres/accounts/key-hash.ts",
     find: 'hash("sha256", secret,',
     replace: 'hash("sha256", secret.slice(0, 20),',
     tests: MEMORY,
@@ -36,7 +36,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "key-signed",
     guard: "An API key without this deployment's signature is rejected without a query.",
-    file: "src/postgres/authenticator.ts",
+    file: "src/postgres/accounts/authenticator.ts",
     find: "!key || !isSignedWith(parsed, key.secret)",
     replace: "!key",
     tests: MEMORY,
@@ -53,7 +53,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "key-version-asked-once",
     guard: "Unknown secret versions are looked up at most once a second.",
-    file: "src/postgres/sealing-keys.ts",
+    file: "src/postgres/payments/sealing-keys.ts",
     find: "!this.#lookupRunning && this.#options.clock.now() - this.#reloadedAt > UNKNOWN_MS",
     replace: "true",
     tests: MEMORY,
@@ -62,7 +62,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "key-refused-remembered",
     guard: "A rejected key causes no query for some seconds.",
-    file: "src/postgres/authenticator.ts",
+    file: "src/postgres/accounts/authenticator.ts",
     find: "return age >= 0 && age < REJECTED_MS ? undefined : this.#lookUp(hash, now);",
     replace: "return this.#lookUp(hash, now);",
     tests: MEMORY,
@@ -100,7 +100,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
     file: sqlFile("functions/sandbox_begin.sql"),
     find: "where open.account_id = account and open.ended_at is null",
     replace: "where open.key_id = key and open.ended_at is null",
-    tests: ["test/postgres/sandbox-runs.test.ts"],
+    tests: ["test/postgres/ledger/sandbox-runs.test.ts"],
     only: "concurrent executions of an account|an execution name",
   },
   {
@@ -131,7 +131,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "receipt-own",
     guard: "A receipt is visible to its account only.",
-    file: "src/postgres/receipts.ts",
+    file: "src/postgres/ledger/receipts.ts",
     find: "where id = $1 and account_id = $2",
     replace: "where id = $1 and $2::uuid is not null",
     tests: LISTS,
@@ -139,7 +139,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "run-own",
     guard: "A run is visible to its account only.",
-    file: "src/postgres/runs.ts",
+    file: "src/postgres/ledger/runs.ts",
     find: "where run.id = $1 and run.account_id = $2",
     replace: "where run.id = $1 and $2::uuid is not null",
     tests: LISTS,

@@ -1,10 +1,10 @@
 import type { Mutant } from "./mutant.ts";
 
-const ANSWERS = "src/postgres/replay-cache.ts";
-const LEDGER = "src/postgres/ledger.ts";
-const TOKENS = "src/postgres/token-prefetch.ts";
-const REPEATS = ["test/postgres/replay-cache.test.ts"];
-const RATES = ["test/postgres/rate-limiter.test.ts"];
+const ANSWERS = "src/postgres/ledger/replay-cache.ts";
+const LEDGER = "src/postgres/ledger/ledger.ts";
+const TOKENS = "src/postgres/accounts/token-prefetch.ts";
+const REPEATS = ["test/postgres/ledger/replay-cache.test.ts"];
+const RATES = ["test/postgres/accounts/rate-limiter.test.ts"];
 
 /** The replay cache and prefetched rate-limit tokens. */
 export const CACHES: readonly Mutant[] = [

@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const DEPOSIT = "src/domain/deposits/deposit.ts";
 const ACCOUNT = "src/app/deposits/account-deposits.ts";
-const TABLE = "src/postgres/deposits.ts";
+const TABLE = "src/postgres/deposits/deposits.ts";
 const SIGNED = "src/payments/wallet/signed-payment.ts";
 const DOMAIN = ["test/domain/deposits/deposit.test.ts"];
 const STATUS = ["test/deposits/deposits.test.ts"];

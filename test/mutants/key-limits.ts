@@ -1,8 +1,8 @@
 import { sqlFile, type Mutant } from "./mutant.ts";
 
-const API_KEYS = "src/postgres/api-keys.ts";
-const DAY = ["test/postgres/day-limits.test.ts"];
-const KEYS = ["test/postgres/limited-keys.test.ts"];
+const API_KEYS = "src/postgres/accounts/api-keys.ts";
+const DAY = ["test/postgres/accounts/day-limits.test.ts"];
+const KEYS = ["test/postgres/accounts/limited-keys.test.ts"];
 const TOLD = ["test/contract/tool-call-refused.test.ts"];
 
 /** Limited, replaced and blocked keys. */
@@ -42,7 +42,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-short-account",
     guard: "Insufficient funds do not hide a key's daily limit.",
-    file: "src/postgres/ledger.ts",
+    file: "src/postgres/ledger/ledger.ts",
     find: "call.budget || ",
     replace: "",
     tests: DAY,
@@ -66,7 +66,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-proof",
     guard: "A call with a payment is not counted against the daily limit.",
-    file: "src/postgres/ledger-records.ts",
+    file: "src/postgres/ledger/records.ts",
     find: "call.budget && !payment && ",
     replace: "call.budget && ",
     tests: DAY,
@@ -101,7 +101,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-expired",
     guard: "An expired API key is rejected, also where it is cached.",
-    file: "src/postgres/authenticator.ts",
+    file: "src/postgres/accounts/authenticator.ts",
     find: "expiresAt.getTime() <= now",
     replace: "expiresAt.getTime() <= 0",
     tests: KEYS,
@@ -158,7 +158,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-use-forward",
     guard: "The last use of a key never moves back.",
-    file: "src/postgres/key-uses.ts",
+    file: "src/postgres/accounts/key-uses.ts",
     find: "where known.last_used_at < excluded.last_used_at",
     replace: "",
     tests: KEYS,

@@ -1,6 +1,6 @@
 import { sqlFile, type Mutant } from "./mutant.ts";
 
-const BACKSTOPS = ["test/postgres/constraints.test.ts"];
+const BACKSTOPS = ["test/postgres/database/constraints.test.ts"];
 
 /** Constraints and triggers of the tables. */
 export const LEDGER_TABLES: readonly Mutant[] = [
@@ -18,7 +18,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
     file: sqlFile("migrations/0001_baseline.sql"),
     find: "create unique index payment_settled_quote_unique",
     replace: "create index payment_settled_quote_unique",
-    tests: [...BACKSTOPS, "test/postgres/payments.test.ts"],
+    tests: [...BACKSTOPS, "test/postgres/ledger/payments.test.ts"],
   },
   {
     name: "transfer-once",
@@ -106,7 +106,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
     file: sqlFile("triggers/refuse_change.sql"),
     find: "before update or delete or truncate on transfer",
     replace: "before delete or truncate on transfer",
-    tests: ["test/postgres/schema.test.ts"],
+    tests: ["test/postgres/database/schema.test.ts"],
   },
   {
     name: "append-only-delete",
@@ -114,7 +114,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
     file: sqlFile("triggers/refuse_change.sql"),
     find: "before update or delete or truncate on transfer",
     replace: "before update or truncate on transfer",
-    tests: ["test/postgres/schema.test.ts"],
+    tests: ["test/postgres/database/schema.test.ts"],
   },
   {
     name: "append-only-truncate",
@@ -122,6 +122,6 @@ export const LEDGER_TABLES: readonly Mutant[] = [
     file: sqlFile("triggers/refuse_change.sql"),
     find: "before update or delete or truncate on transfer",
     replace: "before update or delete on transfer",
-    tests: ["test/postgres/schema.test.ts"],
+    tests: ["test/postgres/database/schema.test.ts"],
   },
 ];

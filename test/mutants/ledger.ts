@@ -1,13 +1,13 @@
 import { sqlFile, type Mutant } from "./mutant.ts";
 
-const CALLS = ["test/postgres/ledger.test.ts"];
-const PAID = ["test/postgres/payments.test.ts"];
-const LEFT = ["test/postgres/superseded-keys.test.ts"];
-const FAULTS = ["test/postgres/faults.test.ts"];
-const FENCE = ["test/postgres/fence.test.ts"];
-const LOCKS = ["test/postgres/locks.test.ts"];
-const ONCE = ["test/postgres/repeats.test.ts"];
-const STALL = ["test/postgres/stalled-instance.test.ts"];
+const CALLS = ["test/postgres/ledger/ledger.test.ts"];
+const PAID = ["test/postgres/ledger/payments.test.ts"];
+const LEFT = ["test/postgres/ledger/superseded-keys.test.ts"];
+const FAULTS = ["test/postgres/ledger/faults.test.ts"];
+const FENCE = ["test/postgres/ledger/fence.test.ts"];
+const LOCKS = ["test/postgres/ledger/locks.test.ts"];
+const ONCE = ["test/postgres/ledger/repeats.test.ts"];
+const STALL = ["test/postgres/ledger/stalled-instance.test.ts"];
 
 /** Functions of the ledger. */
 export const LEDGER: readonly Mutant[] = [
@@ -177,7 +177,7 @@ export const LEDGER: readonly Mutant[] = [
     file: sqlFile("functions/ledger_begin.sql"),
     find: "- case when kinds[call.n] = 'granted' then call.price else 0 end",
     replace: "- 0",
-    tests: [...CALLS, "test/postgres/constraints.test.ts"],
+    tests: [...CALLS, "test/postgres/database/constraints.test.ts"],
   },
   {
     name: "surplus-payment-credited",
@@ -266,7 +266,7 @@ export const LEDGER: readonly Mutant[] = [
     file: sqlFile("functions/ledger_adjust.sql"),
     find: "if change < 0 and available + change < 0 then",
     replace: "if false then",
-    tests: ["test/postgres/accounts.test.ts"],
+    tests: ["test/postgres/accounts/accounts.test.ts"],
   },
   {
     name: "adjustment-mismatch",
@@ -274,12 +274,12 @@ export const LEDGER: readonly Mutant[] = [
     file: sqlFile("functions/ledger_adjust.sql"),
     find: "earlier.amount = abs(change) and",
     replace: "",
-    tests: ["test/postgres/accounts.test.ts"],
+    tests: ["test/postgres/accounts/accounts.test.ts"],
   },
   {
     name: "keys-apart-from-payments",
     guard: "A caller's key can never equal the claim of a payment.",
-    file: "src/postgres/ledger-claims.ts",
+    file: "src/postgres/ledger/claims.ts",
     find: "return `key:${idempotencyKey}`",
     replace: "return idempotencyKey",
     tests: CALLS,
@@ -287,10 +287,10 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "batch-exclusive",
     guard: "Calls that share a key, payment or quote never enter one batch.",
-    file: "src/postgres/batcher.ts",
+    file: "src/postgres/database/batcher.ts",
     find: "!waiting.keys.some((key) => keys.has(key))",
     replace: "true",
-    tests: ["test/postgres/batcher.test.ts"],
+    tests: ["test/postgres/database/batcher.test.ts"],
   },
   {
     name: "leases-owned",
@@ -372,7 +372,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "stall-session",
     guard: "The database session of an instance holds its lock.",
-    file: "src/postgres/session-lock.ts",
+    file: "src/postgres/ledger/session-lock.ts",
     find: "select pg_advisory_lock_shared(hashtextextended($1::uuid::text, 0))",
     replace: "select hashtextextended($1::uuid::text, 0)",
     tests: STALL,
@@ -380,7 +380,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "stall-at-authorize",
     guard: "A run that is authorized during a stall is kept.",
-    file: "src/postgres/ledger.ts",
+    file: "src/postgres/ledger/ledger.ts",
     find: "leases.add(run);",
     replace: "",
     tests: STALL,
@@ -388,9 +388,9 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "outage-own-patience",
     guard: "Each call waits its full time in an outage, however late it arrives.",
-    file: "src/postgres/batcher.ts",
+    file: "src/postgres/database/batcher.ts",
     find: "const due = loopTime() + DEADLINE_SLACK_MS;",
     replace: "const due = Infinity;",
-    tests: ["test/postgres/batcher.test.ts"],
+    tests: ["test/postgres/database/batcher.test.ts"],
   },
 ];

@@ -69,10 +69,10 @@ export const REQUEST_COSTS: readonly Mutant[] = [
   {
     name: "statement-snapshot",
     guard: "A statement contains the entries that existed when it was requested.",
-    file: "src/postgres/statement-export.ts",
+    file: "src/postgres/accounts/statement-export.ts",
     find: "const end = high < settled + 1n ? high : settled + 1n;",
     replace: "const end = high;",
-    tests: ["test/postgres/slow-exports.test.ts"],
+    tests: ["test/postgres/accounts/slow-exports.test.ts"],
     only: "as of its start|continues after",
   },
   {

@@ -1,10 +1,10 @@
 import { sqlFile, type Mutant } from "./mutant.ts";
 
-const ONCE = ["test/postgres/repeats.test.ts"];
-const LOCKS = ["test/postgres/locks.test.ts"];
-const BOOKS = ["test/postgres/treasury-ledger.test.ts"];
-const WATCH = ["test/postgres/treasury-watch.test.ts"];
-const BACKSTOPS = ["test/postgres/constraints.test.ts"];
+const ONCE = ["test/postgres/ledger/repeats.test.ts"];
+const LOCKS = ["test/postgres/ledger/locks.test.ts"];
+const BOOKS = ["test/postgres/treasury/treasury-ledger.test.ts"];
+const WATCH = ["test/postgres/treasury/treasury-watch.test.ts"];
+const BACKSTOPS = ["test/postgres/database/constraints.test.ts"];
 
 /** Treasury movements, reversals and suspense in the ledger. */
 export const TREASURY: readonly Mutant[] = [
@@ -46,7 +46,7 @@ export const TREASURY: readonly Mutant[] = [
     file: sqlFile("functions/treasury_record.sql"),
     find: "where p.tx_signature = signature for update",
     replace: "where p.tx_signature = signature",
-    tests: ["test/postgres/movement-races.test.ts"],
+    tests: ["test/postgres/treasury/movement-races.test.ts"],
   },
   {
     name: "movement-known-owner",
@@ -94,7 +94,7 @@ export const TREASURY: readonly Mutant[] = [
     file: sqlFile("functions/ledger_judge.sql"),
     find: "when payment.reversed then 'reversed'\n        when payment.settled",
     replace: "when payment.settled",
-    tests: ["test/postgres/corrections.test.ts"],
+    tests: ["test/postgres/treasury/corrections.test.ts"],
   },
   {
     name: "reversed-not-adopted",
@@ -126,7 +126,7 @@ export const TREASURY: readonly Mutant[] = [
     file: sqlFile("functions/treasury_assign.sql"),
     find: "and p.account_id = suspense and not p.reversed",
     replace: "and not p.reversed",
-    tests: ["test/postgres/suspense.test.ts"],
+    tests: ["test/postgres/treasury/suspense.test.ts"],
   },
   {
     name: "opening-once",
@@ -166,6 +166,6 @@ export const TREASURY: readonly Mutant[] = [
     file: sqlFile("functions/ledger_credit.sql"),
     find: "set search_path = public, pg_temp",
     replace: "set search_path = pg_temp, public",
-    tests: ["test/postgres/rights.test.ts"],
+    tests: ["test/postgres/database/rights.test.ts"],
   },
 ];

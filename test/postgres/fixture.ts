@@ -5,11 +5,11 @@ import { expect } from "vitest";
 import type { CallAuthorization, CallPayment, VerifiedTransfer } from "../../src/app/calls/ledger.ts";
 import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { stepIdOf } from "../../src/domain/payments/quote.ts";
-import { audit } from "../../src/postgres/audit.ts";
-import { Leases } from "../../src/postgres/leases.ts";
-import { PostgresLedger } from "../../src/postgres/ledger.ts";
-import { openPool } from "../../src/postgres/pool.ts";
-import { Sweeper } from "../../src/postgres/sweeper.ts";
+import { audit } from "../../src/postgres/operations/audit.ts";
+import { Leases } from "../../src/postgres/ledger/leases.ts";
+import { PostgresLedger } from "../../src/postgres/ledger/ledger.ts";
+import { openPool } from "../../src/postgres/database/pool.ts";
+import { Sweeper } from "../../src/postgres/ledger/sweeper.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 
 export const PRICE = 10_000n;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Pool } from "pg";
 import type { Clock } from "../../src/domain/core/clock.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
-import { PostgresSealingKeys } from "../../src/postgres/sealing-keys.ts";
+import { PostgresSealingKeys } from "../../src/postgres/payments/sealing-keys.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 
 /** A full instance with background work. */

@@ -126,7 +126,7 @@ interface Attempt {
 }
 
 /** Layers whose files lie in folders by concept, one level deeper. */
-const BY_CONCEPT = ["domain", "app"];
+const BY_CONCEPT = ["domain", "app", "postgres"];
 
 const refusals: Attempt[] = [
   ...Object.entries(FORBIDDEN).flatMap(([floor, folders]) => {

@@ -89,8 +89,8 @@ describe("docs/explanation/scaling.md", () => {
 
   it("counts the connections of an instance", async () => {
     const count = /const CONNECTIONS = (\d+);/;
-    const console = Number(count.exec(await postgresFile("account-queries.ts"))?.[1]);
-    const operators = Number(count.exec(await postgresFile("lazy-operator-stores.ts"))?.[1]);
+    const console = Number(count.exec(await postgresFile("accounts/account-queries.ts"))?.[1]);
+    const operators = Number(count.exec(await postgresFile("accounts/lazy-operator-stores.ts"))?.[1]);
     const audit = Number(/max: (\d+), applicationName: "toolgate audit"/.exec(source)?.[1]);
     expect([console, operators, audit]).toEqual([5, 2, 2]);
     // One more each for health, notifications and the session lock.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Migration, Migrator } from "@mikro-orm/migrations";
 import { Client } from "pg";
-import { isBlocked } from "../database-errors.ts";
+import { isBlocked } from "./database-errors.ts";
 import { openOrm } from "./orm.ts";
 import { applyRepeatable } from "./repeatable.ts";
 import { schemaState } from "./schema-state.ts";

@@ -1,5 +1,5 @@
 import { MikroORM, type Options } from "@mikro-orm/postgresql";
-import { ENTITIES } from "../entities/index.ts";
+import { ENTITIES } from "./entities/index.ts";
 
 /**
  * MikroORM on that database, for migrations and for queries outside the money path.

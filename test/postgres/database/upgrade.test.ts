@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { grantServing } from "../../../src/postgres/database/grants.ts";
 import { migrate } from "../../../src/postgres/database/migrate.ts";
 import { readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
-import { idFromUuid } from "../../../src/postgres/row-mapping.ts";
+import { idFromUuid } from "../../../src/postgres/database/row-mapping.ts";
 import { databaseUrl, query } from "../../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { SERVING } from "../../support/template.ts";

@@ -7,7 +7,7 @@ import { DEFAULT_TIER } from "../../../src/domain/accounts/rate-limit.ts";
 import type { Tool } from "../../../src/domain/tools/tool.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 import type { Postgres } from "../../../src/postgres/index.ts";
-import { openPool } from "../../../src/postgres/pool.ts";
+import { openPool } from "../../../src/postgres/database/pool.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { pricesSchema } from "../../../src/tools/prices.ts";
 import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";

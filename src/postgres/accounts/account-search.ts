@@ -1,0 +1,125 @@
+import type { Pool, QueryConfig } from "pg";
+import type { Account, Accounts } from "../../app/accounts/accounts.ts";
+import type { Page } from "../../domain/core/page.ts";
+import { KEY_PREFIX, SHOWN_LENGTH } from "../../domain/accounts/api-key.ts";
+import { accountTierOf } from "../../domain/accounts/rate-limit.ts";
+import { cursorAfter, readCursor } from "../database/cursor.ts";
+import { queryWithRetry } from "../database/retry.ts";
+import { idFromUuid } from "../database/row-mapping.ts";
+
+interface AccountRow {
+  id: string;
+  wallet: string;
+  available: bigint;
+  rate_per_minute: number;
+  burst: number;
+  account_rate_per_minute: number | null;
+  account_burst: number | null;
+  operator: boolean;
+  blocked_reason: string | null;
+  created_at: Date;
+}
+
+/** Accounts before account $1, at most $2. */
+const SELECT = `
+  select id, wallet, available, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, blocked_reason, created_at
+  from account where id < $1`;
+const NEWEST_FIRST = "order by id desc limit $2";
+
+/** Sorts after every text with the given prefix, byte by byte: no character is greater. */
+const AFTER = "\u{10ffff}";
+
+const HEX = /^[0-9a-f]{0,32}$/;
+const BASE58 = /^[1-9A-HJ-NP-Za-km-z]+$/;
+
+/**
+ * Query for one page. Ranges instead of patterns: no character is special, and every search uses an index.
+ * @param after hex digits of the last account of the previous page
+ * @returns undefined when no identifier can have this prefix
+ */
+export function accountsPage(query: string, after: string, limit: number): QueryConfig | undefined {
+  const page = [after, limit];
+  if (query === "") return { text: `${SELECT} ${NEWEST_FIRST}`, values: page };
+  if (query.startsWith("acct_")) {
+    const range = uuidRange(query.slice("acct_".length));
+    return (
+      range && { text: `${SELECT} and id between $3 and $4 ${NEWEST_FIRST}`, values: [...page, ...range] }
+    );
+  }
+  if (query.startsWith("key_")) {
+    const range = uuidRange(query.slice("key_".length));
+    return (
+      range && {
+        text: `${SELECT} and exists (${KEYS} id between $3 and $4) ${NEWEST_FIRST}`,
+        values: [...page, ...range],
+      }
+    );
+  }
+  if (query.startsWith(KEY_PREFIX)) {
+    const range = textRange(query.slice(0, SHOWN_LENGTH));
+    return (
+      range && {
+        text: `${SELECT} and exists (${KEYS} prefix ~>=~ $3 and prefix ~<~ $4) ${NEWEST_FIRST}`,
+        values: [...page, ...range],
+      }
+    );
+  }
+  const range = textRange(query);
+  return (
+    range && {
+      text: `${SELECT} and wallet ~>=~ $3 and wallet ~<~ $4 ${NEWEST_FIRST}`,
+      values: [...page, ...range],
+    }
+  );
+}
+
+const KEYS = "select from api_key where account_id = account.id and";
+
+/** Searches accounts by prefix, newest first (identifiers are UUIDv7). */
+export class AccountSearch implements Pick<Accounts, "list"> {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async list({ query, limit, cursor }: Parameters<Accounts["list"]>[0]): Promise<Page<Account>> {
+    // Unnamed, so planned on each call: the prefix's frequency decides which index is better.
+    const page = accountsPage(query, readCursor("accounts", cursor), limit + 1);
+    const rows = page === undefined ? [] : await queryWithRetry<AccountRow>(this.#pool, page);
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(toAccount),
+      nextCursor: rows.length > limit && last ? cursorAfter("accounts", last.id) : undefined,
+    };
+  }
+}
+
+/** First and last UUID with these leading hex digits; undefined when the input is not hex. */
+function uuidRange(digits: string): [string, string] | undefined {
+  return HEX.test(digits) ? [digits.padEnd(32, "0"), digits.padEnd(32, "f")] : undefined;
+}
+
+/** Half-open text range of a prefix; undefined when the prefix is not valid base58. */
+function textRange(prefix: string): [string, string] | undefined {
+  const base58 = prefix.startsWith(KEY_PREFIX) ? prefix.slice(KEY_PREFIX.length) : prefix;
+  return base58 === "" || BASE58.test(base58) ? [prefix, prefix + AFTER] : undefined;
+}
+
+function toAccount(row: AccountRow): Account {
+  const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
+  return {
+    accountId: idFromUuid("acct", row.id),
+    wallet: row.wallet,
+    balance: row.available,
+    tier,
+    accountTier: accountTierOf(tier, {
+      ratePerMinute: row.account_rate_per_minute,
+      burst: row.account_burst,
+    }),
+    operator: row.operator,
+    blockedReason: row.blocked_reason ?? undefined,
+    createdAt: row.created_at,
+  };
+}

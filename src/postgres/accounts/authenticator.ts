@@ -1,0 +1,203 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Pool } from "pg";
+import type { Authenticator } from "../../app/accounts/authenticator.ts";
+import { isSignedWith, parseApiKey, type KeySecret, type ParsedKey } from "../../domain/accounts/api-key.ts";
+import type { Caller } from "../../domain/accounts/caller.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
+import { Lru } from "../../domain/core/lru.ts";
+import { accountTierOf } from "../../domain/accounts/rate-limit.ts";
+import { isScope } from "../../domain/accounts/scope.ts";
+import { Batcher } from "../database/batcher.ts";
+import { KEY_CHANNEL, keyChangeOf, type KeyChange } from "./key-changes.ts";
+import { hashOf } from "./key-hash.ts";
+import { limitsOf } from "./key-limits.ts";
+import type { KeyUses } from "./key-uses.ts";
+import type { Notifications } from "../database/notifications.ts";
+import { RETRY_MS, withRetry } from "../database/retry.ts";
+import { idFromUuid } from "../database/row-mapping.ts";
+
+export interface AuthenticatorOptions {
+  pool: Pool;
+  clock: Clock;
+  /** Reports key changes; started later. */
+  notifications: Notifications;
+  /** API key secrets by version. Returns a promise only for versions that are not loaded yet. */
+  secrets: { find(version: number): KeySecret | undefined | Promise<KeySecret | undefined> };
+  /** Records each use of a valid key. */
+  keyUses: Pick<KeyUses, "record">;
+}
+
+/** Maximum cached keys: valid ones, and rejected ones with a valid signature. */
+const [MAX_CACHED, MAX_REJECTED] = [10_000, 1_000];
+
+/** Maximum age of cache entries, ms: a second safeguard beside change notifications. */
+const [CACHE_MS, REJECTED_MS] = [30_000, 5_000];
+
+interface CacheEntry {
+  caller: Caller;
+  since: number;
+}
+
+interface KeyRow {
+  sha256: Buffer;
+  id: string;
+  account_id: string;
+  scopes: string[];
+  rate_per_minute: number;
+  burst: number;
+  account_rate_per_minute: number | null;
+  account_burst: number | null;
+  operator: boolean;
+  blocked_reason: string | null;
+  expires_at: Date | null;
+  call_limit: bigint | null;
+  day_limit: bigint | null;
+  tools: string[] | null;
+  budget_id: string | null;
+}
+
+/**
+ * Verifies API keys: the signature in memory first, then the SHA-256 in the database. Valid keys are cached
+ * while change notifications arrive. Rejections are cached for seconds in any case: a rejected key never
+ * becomes valid.
+ */
+export class PostgresAuthenticator implements Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #cache = new Lru<string, CacheEntry>(MAX_CACHED);
+  /** Timestamp of each rejection, by key hash. */
+  readonly #rejected = new Lru<string, number>(MAX_REJECTED);
+  readonly #lookups: Batcher<Buffer, { caller: Caller | undefined }>;
+  /** Incremented per notification: results requested before a change are not cached after it. */
+  #generation = 0;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+    this.#lookups = new Batcher({
+      max: 200,
+      retryMs: RETRY_MS,
+      run: (hashes, forMs) => this.#find(hashes, forMs),
+    });
+    options.notifications.subscribe({
+      channel: KEY_CHANNEL,
+      onMessage: (payload) => this.#invalidate(keyChangeOf(payload)),
+      onGap: () => this.#invalidateAll(),
+    });
+  }
+
+  authenticate(secret: string): Caller | undefined | Promise<Caller | undefined> {
+    const parsed = parseApiKey(secret);
+    if (!parsed) return undefined;
+    const hash = hashOf(secret);
+    const now = this.#options.clock.now();
+    const caller = this.#cached(hash, now);
+    if (caller) return this.#accept(caller, now);
+    const key = this.#options.secrets.find(parsed.version);
+    if (key instanceof Promise) return key.then((found) => this.#verify(parsed, found, hash, now));
+    return this.#verify(parsed, key, hash, now);
+  }
+
+  /** Queries the database only for keys with a valid signature. */
+  #verify(
+    parsed: ParsedKey,
+    key: KeySecret | undefined,
+    hash: string,
+    now: number,
+  ): undefined | Promise<Caller | undefined> {
+    if (!key || !isSignedWith(parsed, key.secret)) return undefined;
+    const age = now - (this.#rejected.get(hash) ?? Number.NEGATIVE_INFINITY);
+    return age >= 0 && age < REJECTED_MS ? undefined : this.#lookUp(hash, now);
+  }
+
+  async #lookUp(hash: string, since: number): Promise<Caller | undefined> {
+    const generation = this.#generation;
+    const { caller: found } = await this.#lookups.submit(Buffer.from(hash, "hex"));
+    const caller = found && this.#accept(found, this.#options.clock.now());
+    if (generation === this.#generation) {
+      if (!caller) this.#rejected.set(hash, since);
+      else if (this.#options.notifications.live) this.#cache.set(hash, { caller, since });
+    }
+    return caller;
+  }
+
+  /** Checks expiry here, also for cached keys: no notification reports it. */
+  #accept(caller: Caller, now: number): Caller | undefined {
+    const expiresAt = caller.limits?.expiresAt;
+    if (expiresAt && expiresAt.getTime() <= now) return undefined;
+    this.#options.keyUses.record(caller.keyId);
+    return caller;
+  }
+
+  #cached(hash: string, now: number): Caller | undefined {
+    if (!this.#options.notifications.live) return undefined;
+    const entry = this.#cache.get(hash);
+    if (!entry) return undefined;
+    const age = now - entry.since;
+    return age >= 0 && age < CACHE_MS ? entry.caller : undefined;
+  }
+
+  #invalidate(change: KeyChange | undefined): void {
+    if (!change) return;
+    this.#generation++;
+    if ("key" in change) {
+      this.#cache.delete(change.key);
+      this.#rejected.delete(change.key);
+    } else {
+      this.#cache.deleteWhere(({ caller }) => uuidOf("acct", caller.accountId) === change.account);
+    }
+  }
+
+  #invalidateAll(): void {
+    this.#generation++;
+    this.#cache.clear();
+    this.#rejected.clear();
+  }
+
+  async #find(hashes: readonly Buffer[], forMs: number): Promise<{ caller: Caller | undefined }[]> {
+    const { pool } = this.#options;
+    const { rows } = await withRetry(forMs, () =>
+      pool.query<KeyRow>({
+        name: "authenticator-find",
+        text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst,
+                      account.account_rate_per_minute, account.account_burst, account.operator,
+                      account.blocked_reason, key.expires_at, key.call_limit, key.day_limit, key.tools, key.budget_id
+               from api_key key join account on account.id = key.account_id
+               where key.sha256 = any ($1::bytea[]) and key.revoked_at is null`,
+        values: [hashes],
+      }),
+    );
+    const found = new Map(rows.map((row) => [row.sha256.toString("hex"), row]));
+    return hashes.map((hash) => {
+      const row = found.get(hash.toString("hex"));
+      return { caller: row && isSameHash(row.sha256, hash) ? toCaller(row) : undefined };
+    });
+  }
+}
+
+/** Compares the full hash in constant time. */
+function isSameHash(stored: Buffer, expected: Buffer): boolean {
+  return stored.length === expected.length && timingSafeEqual(stored, expected);
+}
+
+function toCaller(row: KeyRow): Caller {
+  const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
+  return {
+    keyId: idFromUuid("key", row.id),
+    accountId: idFromUuid("acct", row.account_id),
+    scopes: new Set(row.scopes.filter(isScope)),
+    tier,
+    accountTier: accountTierOf(tier, {
+      ratePerMinute: row.account_rate_per_minute,
+      burst: row.account_burst,
+    }),
+    operator: row.operator,
+    limits: limitsOf({
+      expiresAt: row.expires_at,
+      callLimit: row.call_limit,
+      dayLimit: row.day_limit,
+      tools: row.tools,
+    }),
+    budgetId: row.budget_id === null ? undefined : idFromUuid("key", row.budget_id),
+    blockedReason: row.blocked_reason ?? undefined,
+  };
+}

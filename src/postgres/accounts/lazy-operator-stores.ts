@@ -1,0 +1,67 @@
+import type { Accounts } from "../../app/accounts/accounts.ts";
+import type { ApiKeys } from "../../app/accounts/api-keys.ts";
+import type { Clock, Random } from "../../domain/core/clock.ts";
+import type { KeySecrets } from "./api-keys.ts";
+
+/** Stores for rare operator requests, on their own connections. */
+interface OperatorStores {
+  readonly accounts: Omit<Accounts, "list">;
+  readonly apiKeys: ApiKeys;
+  close(): Promise<void>;
+}
+
+interface OperatorStoresOptions {
+  url: string;
+  clock: Clock;
+  random: Random;
+  keySecrets: KeySecrets;
+}
+
+/** Maximum connections. */
+const CONNECTIONS = 2;
+
+/**
+ * Returns the operator stores. Imports MikroORM on first use: it takes half of the start-up time, and calls
+ * do not need it.
+ */
+export function lazyOperatorStores(options: OperatorStoresOptions): OperatorStores {
+  let opened: Promise<OperatorStores> | undefined;
+  const open = () => (opened ??= openOperatorStores(options));
+  return {
+    accounts: {
+      create: async (wallet) => (await open()).accounts.create(wallet),
+      get: async (accountId) => (await open()).accounts.get(accountId),
+      adjust: async (adjustment) => (await open()).accounts.adjust(adjustment),
+      setTier: async (accountId, tier) => (await open()).accounts.setTier(accountId, tier),
+      setOperator: async (accountId, operator) => (await open()).accounts.setOperator(accountId, operator),
+      setBlocked: async (accountId, block) => (await open()).accounts.setBlocked(accountId, block),
+    },
+    apiKeys: {
+      create: async (key) => (await open()).apiKeys.create(key),
+      list: async (accountId) => (await open()).apiKeys.list(accountId),
+      listWithUsage: async (accountId) => (await open()).apiKeys.listWithUsage(accountId),
+      rotate: async (rotation) => (await open()).apiKeys.rotate(rotation),
+      revoke: async (keyId, accountId) => (await open()).apiKeys.revoke(keyId, accountId),
+    },
+    close: async () => (await opened)?.close(),
+  };
+}
+
+async function openOperatorStores({
+  url,
+  clock,
+  random,
+  keySecrets,
+}: OperatorStoresOptions): Promise<OperatorStores> {
+  const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }] = await Promise.all([
+    import("../database/orm.ts"),
+    import("./accounts.ts"),
+    import("./api-keys.ts"),
+  ]);
+  const orm = await openOrm(url, CONNECTIONS);
+  return {
+    accounts: new PostgresAccounts(orm, clock, random),
+    apiKeys: new PostgresApiKeys(orm, clock, random, keySecrets),
+    close: () => orm.close(),
+  };
+}

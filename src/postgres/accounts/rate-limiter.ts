@@ -1,0 +1,203 @@
+import type { Pool } from "pg";
+import type { RatedCaller, RateLimiter } from "../../app/accounts/rate-limiter.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import type { RateDecision, RateTier } from "../../domain/accounts/rate-limit.ts";
+import { Batcher } from "../database/batcher.ts";
+import { RETRY_MS, withRetry } from "../database/retry.ts";
+import { uuidFromId } from "../database/row-mapping.ts";
+import { Grant, tokenIntervalUs, SECOND_US, TokenPrefetch } from "./token-prefetch.ts";
+
+export interface RateLimiterOptions {
+  pool: Pool;
+  clock: Clock;
+}
+
+/** Maximum cached denials. */
+const MAX_DENIALS = 10_000;
+
+interface TakeRequest {
+  readonly caller: RatedCaller;
+  /** A decision from prefetched tokens; kept when the rest of the batch is retried. */
+  prefetched?: RateDecision | undefined;
+}
+
+/** All requests of one key in a batch. */
+interface KeyRequest {
+  /** The latest caller, whose tiers apply. */
+  caller: RatedCaller;
+  wanted: number;
+  /** The tokens granted by the database. */
+  grant?: Grant;
+}
+
+interface TakenRow {
+  key_id: string;
+  granted: number;
+  tat: bigint;
+  account_tat: bigint;
+  account_refused: boolean;
+  now_us: bigint;
+}
+
+/** A denial: no token is due before `untilMs`. */
+interface Denial {
+  tier: RateTier;
+  sinceMs: number;
+  untilMs: number;
+  resetAt: number;
+}
+
+/**
+ * Token buckets in PostgreSQL, by its clock: one per key and one per account. One statement takes tokens from
+ * both for a batch of requests. Denials are cached until the next token is due. Busy keys prefetch a few
+ * tokens.
+ */
+export class PostgresRateLimiter implements RateLimiter {
+  readonly #options: RateLimiterOptions;
+  readonly #batcher: Batcher<TakeRequest, RateDecision>;
+  readonly #prefetch = new TokenPrefetch();
+  /** By key or account identifier. */
+  readonly #denials = new Map<string, Denial>();
+
+  constructor(options: RateLimiterOptions) {
+    this.#options = options;
+    this.#batcher = new Batcher({
+      max: 500,
+      retryMs: RETRY_MS,
+      run: (takes, forMs) => this.#takeAll(takes, forMs),
+    });
+  }
+
+  take(caller: RatedCaller): RateDecision | Promise<RateDecision> {
+    const { keyId, accountId, tier, accountTier } = caller;
+    const now = this.#options.clock.now();
+    return (
+      this.#prefetch.take(keyId, tier, now) ??
+      this.#cachedDenial(keyId, tier, now) ??
+      ofAccount(this.#cachedDenial(accountId, accountTier, now)) ??
+      this.#batcher.submit({ caller })
+    );
+  }
+
+  #cachedDenial(bucket: string, tier: RateTier, now: number): RateDecision | undefined {
+    const denial = this.#denials.get(bucket);
+    if (!denial) return undefined;
+    const holds =
+      denial.tier.ratePerMinute === tier.ratePerMinute &&
+      denial.tier.burst === tier.burst &&
+      now >= denial.sinceMs &&
+      now < denial.untilMs;
+    if (!holds) {
+      this.#denials.delete(bucket);
+      return undefined;
+    }
+    const retryAfterSeconds = Math.max(1, Math.ceil((denial.untilMs - now) / 1000));
+    return {
+      allowed: false,
+      limit: tier.ratePerMinute,
+      remaining: 0,
+      resetAt: denial.resetAt,
+      retryAfterSeconds,
+    };
+  }
+
+  async #takeAll(takes: readonly TakeRequest[], forMs: number): Promise<RateDecision[]> {
+    const sentAt = this.#options.clock.now();
+    // The previous batch may have prefetched tokens meanwhile.
+    for (const take of takes)
+      take.prefetched ??= this.#prefetch.spend(take.caller.keyId, take.caller.tier, sentAt);
+    const requests = new Map<string, KeyRequest>();
+    for (const { caller, prefetched } of takes) {
+      if (prefetched) continue;
+      const request = requests.get(caller.keyId);
+      if (!request) requests.set(caller.keyId, { caller, wanted: 1 });
+      else {
+        request.caller = caller;
+        request.wanted++;
+      }
+    }
+    if (requests.size > 0) await this.#takeFromBuckets(requests, forMs);
+    const decisions = takes.map(
+      ({ caller, prefetched }) => prefetched ?? this.#decide(requests.get(caller.keyId), sentAt),
+    );
+    const now = this.#options.clock.now();
+    for (const [keyId, { grant }] of requests) if (grant) this.#prefetch.store(keyId, grant, now);
+    return decisions;
+  }
+
+  /** Takes the requested tokens and the prefetch from the buckets. */
+  async #takeFromBuckets(requests: ReadonlyMap<string, KeyRequest>, forMs: number): Promise<void> {
+    const callers = Array.from(requests.values(), ({ caller }) => caller);
+    const { rows } = await withRetry(forMs, () =>
+      this.#options.pool.query<TakenRow>({
+        name: "rate-limiter-take",
+        text: `select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, account_tat, account_refused, now_us
+               from rate_take($1, $2, $3, $4, $5, $6, $7) taken`,
+        values: [
+          callers.map(({ keyId }) => uuidFromId("key", keyId)),
+          callers.map(({ accountId }) => uuidFromId("acct", accountId)),
+          Array.from(requests, ([keyId, { wanted }]) => wanted + this.#prefetch.prefetchSize(keyId)),
+          callers.map(({ tier }) => tokenIntervalUs(tier)),
+          callers.map(({ tier }) => tier.burst),
+          callers.map(({ accountTier }) => tokenIntervalUs(accountTier)),
+          callers.map(({ accountTier }) => accountTier.burst),
+        ],
+      }),
+    );
+    for (const row of rows) {
+      const request = requests.get(`key_${row.key_id}`);
+      if (!request) continue;
+      const nowUs = Number(row.now_us);
+      const account = {
+        tier: request.caller.accountTier,
+        tatUs: Number(row.account_tat),
+        refused: row.account_refused,
+      };
+      request.grant = new Grant(request.caller.tier, {
+        granted: row.granted,
+        tatUs: Number(row.tat),
+        nowUs,
+        account,
+      });
+    }
+  }
+
+  /** The next decision for a key: grants first, then denials. */
+  #decide(request: KeyRequest | undefined, sentAt: number): RateDecision {
+    if (!request?.grant) throw new Error("the database returned no result for a token bucket");
+    return request.grant.spend() ?? this.#deny(request.caller, request.grant, sentAt);
+  }
+
+  #deny({ keyId, accountId }: RatedCaller, { tier, bucket: given }: Grant, sentAt: number): RateDecision {
+    const { nowUs, tatUs, account } = given;
+    if (!account.refused) return this.#denyFrom(keyId, tier, tatUs, nowUs, sentAt);
+    return ofAccount(this.#denyFrom(accountId, account.tier, account.tatUs, nowUs, sentAt));
+  }
+
+  #denyFrom(bucket: string, tier: RateTier, tatUs: number, nowUs: number, sentAt: number): RateDecision {
+    const waitUs = tatUs - (tier.burst - 1) * tokenIntervalUs(tier) - nowUs;
+    const resetAt = Math.ceil(tatUs / SECOND_US);
+    this.#cacheDenial(bucket, {
+      tier,
+      sinceMs: sentAt,
+      untilMs: sentAt + Math.trunc(waitUs / 1000),
+      resetAt,
+    });
+    return {
+      allowed: false,
+      limit: tier.ratePerMinute,
+      remaining: 0,
+      resetAt,
+      retryAfterSeconds: Math.max(1, Math.ceil(waitUs / SECOND_US)),
+    };
+  }
+
+  #cacheDenial(bucket: string, denial: Denial): void {
+    if (this.#denials.size >= MAX_DENIALS) this.#denials.clear();
+    this.#denials.set(bucket, denial);
+  }
+}
+
+function ofAccount<Decision extends RateDecision | undefined>(decision: Decision): Decision {
+  return decision && { ...decision, ofAccount: true };
+}

@@ -1,0 +1,181 @@
+import { createHash } from "node:crypto";
+import type { Pool } from "pg";
+import type { Session, Sessions, SignedIn } from "../../app/accounts/sessions.ts";
+import type { Clock, Random } from "../../domain/core/clock.ts";
+import { newId, uuidOf } from "../../domain/core/ids.ts";
+import { accountTierOf } from "../../domain/accounts/rate-limit.ts";
+import { SCOPES } from "../../domain/accounts/scope.ts";
+import { SESSION_IDLE_MS, SESSION_MS } from "../../domain/accounts/sign-in.ts";
+import { queryWithRetry } from "../database/retry.ts";
+import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+
+export interface SessionsOptions {
+  pool: Pool;
+  clock: Clock;
+  random: Random;
+}
+
+/** Maximum sessions per account. */
+export const MAX_SESSIONS = 50;
+
+/** Minimum interval between updates of the last use, ms. */
+const USE_MS = 60_000;
+
+const TOKEN_BYTES = 32;
+
+interface SessionRow {
+  id: string;
+  account_id: string;
+  wallet: string;
+  operator: boolean;
+  rate_per_minute: number;
+  burst: number;
+  created_at: Date;
+  last_used_at: Date;
+  expires_at: Date;
+  address: string;
+  user_agent: string;
+}
+
+/** Blocked operators lose their operator rights. */
+const SELECT = `
+  select session.id, session.account_id, account.wallet, account.operator and account.blocked_reason is null as operator, account.rate_per_minute, account.burst,
+         session.created_at, session.last_used_at, session.expires_at, session.address, session.user_agent
+  from console_session session join account on account.id = session.account_id`;
+
+/** Console sessions on PostgreSQL. Not cached: requests are rare, and an ended session must fail at once. */
+export class PostgresSessions implements Sessions {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor({ pool, clock, random }: SessionsOptions) {
+    this.#pool = pool;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  async begin(start: {
+    accountId: string;
+    address: string;
+    userAgent: string;
+  }): Promise<{ session: Session; token: string }> {
+    const token = Buffer.from(this.#random.bytes(TOKEN_BYTES)).toString("base64url");
+    const id = uuidFromId("ses", newId("ses", this.#clock, this.#random));
+    const account = uuidFromId("acct", start.accountId);
+    const now = this.#clock.now();
+    await queryWithRetry(this.#pool, {
+      name: "sessions-begin",
+      text: `insert into console_session (id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at)
+             values ($1, $2, $3, $4, $5, $6, $6, $7) on conflict (id) do nothing`,
+      values: [
+        id,
+        account,
+        hashOf(token),
+        start.address,
+        start.userAgent,
+        new Date(now),
+        new Date(now + SESSION_MS),
+      ],
+    });
+    await queryWithRetry(this.#pool, {
+      name: "sessions-trim",
+      text: `delete from console_session where id in (
+               select id from console_session where account_id = $1 order by id desc offset $2)`,
+      values: [account, MAX_SESSIONS],
+    });
+    const rows = await queryWithRetry<SessionRow>(this.#pool, {
+      name: "sessions-begun",
+      text: `${SELECT} where session.id = $1`,
+      values: [id],
+    });
+    const [row] = rows;
+    if (!row) throw new Error("the new session was not found");
+    return { session: sessionOf(row), token };
+  }
+
+  async find(token: string): Promise<SignedIn | undefined> {
+    const now = this.#clock.now();
+    const [row] = await queryWithRetry<SessionRow>(this.#pool, {
+      name: "sessions-find",
+      text: `${SELECT} where session.sha256 = $1 and session.expires_at > $2 and session.last_used_at > $3`,
+      values: [hashOf(token), new Date(now), new Date(now - SESSION_IDLE_MS)],
+    });
+    if (!row) return undefined;
+    if (now - row.last_used_at.getTime() >= USE_MS) await this.#use(row.id, now);
+    return { session: sessionOf(row), caller: callerOf(row) };
+  }
+
+  async list(accountId: string): Promise<Session[]> {
+    const now = this.#clock.now();
+    const rows = await queryWithRetry<SessionRow>(this.#pool, {
+      name: "sessions-list",
+      text: `${SELECT} where session.account_id = $1 and session.expires_at > $2 and session.last_used_at > $3
+             order by session.id desc`,
+      values: [uuidFromId("acct", accountId), new Date(now), new Date(now - SESSION_IDLE_MS)],
+    });
+    return rows.map(sessionOf);
+  }
+
+  async end(accountId: string, sessionId: string): Promise<boolean> {
+    const id = uuidOf("ses", sessionId);
+    if (id === undefined) return false;
+    const rows = await queryWithRetry(this.#pool, {
+      name: "sessions-end",
+      text: "delete from console_session where id = $1 and account_id = $2 returning id",
+      values: [id, uuidFromId("acct", accountId)],
+    });
+    return rows.length > 0;
+  }
+
+  async endAll(accountId: string): Promise<number> {
+    const rows = await queryWithRetry(this.#pool, {
+      name: "sessions-end-all",
+      text: "delete from console_session where account_id = $1 returning id",
+      values: [uuidFromId("acct", accountId)],
+    });
+    return rows.length;
+  }
+
+  async #use(id: string, now: number): Promise<void> {
+    await queryWithRetry(this.#pool, {
+      name: "sessions-use",
+      text: "update console_session set last_used_at = $2 where id = $1 and last_used_at < $2",
+      values: [id, new Date(now)],
+    });
+  }
+}
+
+function hashOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+function sessionOf(row: SessionRow): Session {
+  return {
+    sessionId: idFromUuid("ses", row.id),
+    accountId: idFromUuid("acct", row.account_id),
+    wallet: row.wallet,
+    operator: row.operator,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+    address: row.address,
+    userAgent: row.user_agent,
+  };
+}
+
+function callerOf(row: SessionRow): SignedIn["caller"] {
+  const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
+  return {
+    keyId: idFromUuid("ses", row.id),
+    accountId: idFromUuid("acct", row.account_id),
+    scopes: new Set(SCOPES),
+    tier,
+    accountTier: accountTierOf(tier, {}),
+    operator: row.operator,
+    // Blocked accounts may read; the session services reject everything else.
+    limits: undefined,
+    budgetId: undefined,
+    blockedReason: undefined,
+  };
+}

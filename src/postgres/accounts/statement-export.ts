@@ -1,0 +1,112 @@
+import type { Pool, PoolClient } from "pg";
+import type { Span, StatementExport, StatementRow } from "../../app/accounts/statements.ts";
+import {
+  ENTRIES_SINCE,
+  ENTRIES_TOTAL,
+  EXPORT_NAMED,
+  EXPORT_PAGE,
+  EXPORT_UNSETTLED,
+  SETTLED_ENTRY,
+  statementRowOf,
+  type ExportRow,
+} from "./entries.ts";
+import { AFTER_ALL_TRANSFERS, transferRange, type TransferRange } from "../ledger/transfer-range.ts";
+import { withRetry, RETRY_MS } from "../database/retry.ts";
+import { inSnapshot } from "../database/snapshot.ts";
+import { AccountQueue } from "./account-queue.ts";
+
+/** Rows per page, buffered until the reader takes them. */
+const PAGE = 500;
+
+/** Query timeout for the opening balance and for a page, ms. */
+const QUERY_MS = 60_000;
+
+/** The entries of an export. */
+interface Bounds extends TransferRange {
+  readonly account: string;
+  readonly from: Date | "-infinity";
+  readonly to: Date | "infinity";
+  /** The newest entry that can get no more predecessors. */
+  readonly settled: bigint;
+  /** Later entries that existed at the start. */
+  readonly unsettled: readonly bigint[];
+}
+
+/**
+ * Exports whole statements as of the start of the export. Entries are immutable, so a list of their
+ * identifiers suffices; no transaction or connection waits for the reader.
+ */
+export class StatementExports {
+  readonly #pool: Pool;
+  /** Opening balances sum the whole history. */
+  readonly #queue = new AccountQueue();
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async export(account: string, span: Span): Promise<StatementExport> {
+    const { opening, bounds } = await this.#queue.run(account, () =>
+      inSnapshot(this.#pool, async (client) => {
+        await client.query(`set local statement_timeout = ${QUERY_MS}`);
+        return {
+          opening: await openingOf(client, account, span.from),
+          bounds: await boundsOf(client, account, span),
+        };
+      }),
+    );
+    return { opening, rows: rowsFrom(this.#pool, bounds, opening?.balance ?? 0n) };
+  }
+}
+
+/** The balance at the start of a span: the total minus all later entries. */
+async function openingOf(
+  client: PoolClient,
+  account: string,
+  from: Date | undefined,
+): Promise<StatementExport["opening"]> {
+  if (!from) return undefined;
+  const { low } = await transferRange(client, from, undefined);
+  const total = await client.query<{ available: bigint; held: bigint }>(ENTRIES_TOTAL, [account]);
+  const sum = { text: ENTRIES_SINCE, values: [account, from, low], query_timeout: QUERY_MS };
+  const since = await client.query<{ amount: bigint }>(sum);
+  const [now] = total.rows;
+  const balance = (now?.available ?? 0n) + (now?.held ?? 0n) - (since.rows[0]?.amount ?? 0n);
+  return { time: from.toISOString(), balance };
+}
+
+async function boundsOf(client: PoolClient, account: string, span: Span): Promise<Bounds> {
+  const [from, to] = [span.from ?? "-infinity", span.to ?? "infinity"] as const;
+  const { low, high } = await transferRange(client, span.from, span.to);
+  const newest = await client.query<{ id: bigint }>(SETTLED_ENTRY, [account, AFTER_ALL_TRANSFERS]);
+  const settled = newest.rows[0]?.id ?? 0n;
+  const { rows } = await client.query<{ id: bigint }>(EXPORT_UNSETTLED, [account, from, to, settled]);
+  return { account, from, to, low, high, settled, unsettled: rows.map(({ id }) => id) };
+}
+
+async function* rowsFrom(
+  pool: Pool,
+  bounds: Bounds,
+  opening: bigint,
+): AsyncGenerator<readonly StatementRow[]> {
+  let balance = opening;
+  for await (const rows of pagesOf(pool, bounds))
+    yield rows.map((row) => statementRowOf(row, (balance += row.amount)));
+}
+
+async function* pagesOf(pool: Pool, bounds: Bounds): AsyncGenerator<readonly ExportRow[]> {
+  const { account, from, to, low, high, settled, unsettled } = bounds;
+  const end = high < settled + 1n ? high : settled + 1n;
+  for (let after: bigint | undefined = low - 1n; after !== undefined;) {
+    const rows: ExportRow[] = await page(pool, EXPORT_PAGE, [account, from, to, after, end, PAGE]);
+    yield rows;
+    after = rows.length === PAGE ? rows.at(-1)?.id : undefined;
+  }
+  for (let next = 0; next < unsettled.length; next += PAGE)
+    yield await page(pool, EXPORT_NAMED, [account, unsettled.slice(next, next + PAGE)]);
+}
+
+/** Releases its connection before the reader gets the page. */
+function page(pool: Pool, text: string, values: unknown[]): Promise<ExportRow[]> {
+  return withRetry(RETRY_MS, async () => (await pool.query<ExportRow>({ text, values })).rows);
+}

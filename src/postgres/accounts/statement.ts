@@ -1,0 +1,198 @@
+import type { Pool, PoolClient } from "pg";
+import type { Page } from "../../domain/core/page.ts";
+import type {
+  AccountBalance,
+  Entry,
+  Span,
+  StatementExport,
+  Statements,
+} from "../../app/accounts/statements.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { SealingKeys } from "../../domain/payments/quote.ts";
+import { accountTierOf } from "../../domain/accounts/rate-limit.ts";
+import {
+  ENTRIES_PAGE,
+  ENTRIES_SUM,
+  ENTRIES_TOTAL,
+  entryOf,
+  SETTLED_ENTRY,
+  type EntryRow,
+} from "./entries.ts";
+import { AFTER_ALL_TRANSFERS, transferRange } from "../ledger/transfer-range.ts";
+import { queryWithRetry } from "../database/retry.ts";
+import { uuidFromId } from "../database/row-mapping.ts";
+import { inSnapshot } from "../database/snapshot.ts";
+import { openCursor, sealCursor, type StatementPosition } from "./statement-cursor.ts";
+import { StatementExports } from "./statement-export.ts";
+import { AccountQueue } from "./account-queue.ts";
+
+/** Sorts before every transfer. */
+const FIRST = 0n;
+
+/** Charges of account $1 among transfers from $2 on: since midnight UTC, and of 30 days. */
+const SPENT_TOTALS = /* sql */ `
+  select coalesce(sum(amount) filter (where created_at >= date_trunc('day', now(), 'UTC')), 0)::bigint as today,
+         coalesce(sum(amount), 0)::bigint as month
+  from transfer
+  where debit = $1 and kind in ('charge', 'reversal', 'adjustment') and kind = 'charge' and id >= $2
+    and created_at >= date_trunc('day', now(), 'UTC') - interval '29 days'`;
+
+interface TotalRow {
+  available: bigint;
+  held: bigint;
+  low_balance: bigint | null;
+  rate_per_minute: number;
+  burst: number;
+  account_rate_per_minute: number | null;
+  account_burst: number | null;
+}
+
+/** Statements on PostgreSQL. Every figure comes from ledger transfers; none is stored separately. */
+export class PostgresStatements implements Statements {
+  readonly #pool: Pool;
+  readonly #keys: SealingKeys;
+  readonly #exports: StatementExports;
+  readonly #queue = new AccountQueue();
+
+  constructor(pool: Pool, keys: SealingKeys) {
+    this.#pool = pool;
+    this.#keys = keys;
+    this.#exports = new StatementExports(pool);
+  }
+
+  balance(accountId: string): Promise<AccountBalance> {
+    return this.#queue.run(accountId, () => this.#balance(accountId));
+  }
+
+  async #balance(accountId: string): Promise<AccountBalance> {
+    const account = uuidFromId("acct", accountId);
+    return inSnapshot(this.#pool, async (client) => {
+      const total = await totalOf(client, account);
+      const spent = await spentOf(client, account);
+      const tier = { ratePerMinute: total.rate_per_minute, burst: total.burst };
+      return {
+        available: total.available,
+        held: total.held,
+        spentToday: spent.today,
+        spent30Days: spent.month,
+        lowBalance: total.low_balance ?? undefined,
+        tier,
+        accountTier: accountTierOf(tier, {
+          ratePerMinute: total.account_rate_per_minute,
+          burst: total.account_burst,
+        }),
+      };
+    });
+  }
+
+  async setLowBalance(accountId: string, amount: MicroUsd | undefined): Promise<void> {
+    await queryWithRetry(this.#pool, {
+      name: "statement-set-low-balance",
+      text: "update account set low_balance = $2 where id = $1",
+      values: [uuidFromId("acct", accountId), amount],
+    });
+  }
+
+  /**
+   * Transfers commit slightly out of order, so a lower number can still appear next to the newest ones.
+   * Balances therefore start from an anchor that can get no more predecessors, stored in the cursor:
+   * consecutive pages agree, and each reads only itself and about a minute of entries.
+   */
+  async entries(query: {
+    accountId: string;
+    limit: number;
+    cursor: string | undefined;
+  }): Promise<Page<Entry>> {
+    const account = uuidFromId("acct", query.accountId);
+    const position = query.cursor === undefined ? undefined : openCursor(this.#keys, account, query.cursor);
+    return inSnapshot(this.#pool, async (client) => {
+      const before = position?.before ?? AFTER_ALL_TRANSFERS;
+      let balance = await balanceBefore(client, account, position);
+      const rows = await rowsOf<EntryRow>(client, "entries-page", ENTRIES_PAGE, [
+        account,
+        before,
+        query.limit + 1,
+      ]);
+      const shown = rows.slice(0, query.limit);
+      const items: Entry[] = [];
+      for (const row of shown) {
+        items.push(entryOf(row, balance));
+        balance -= row.amount;
+      }
+      const [last, next] = [shown.at(-1), rows[query.limit]];
+      if (!last || !next) return { items, nextCursor: undefined };
+      const end = await positionAfter(client, account, { before: last.id, next, balance, position });
+      return { items, nextCursor: sealCursor(this.#keys, account, end) };
+    });
+  }
+
+  export(accountId: string, span: Span): Promise<StatementExport> {
+    return this.#exports.export(uuidFromId("acct", accountId), span);
+  }
+}
+
+/** Sum of all entries before a position; without one, of all entries. */
+async function balanceBefore(
+  client: PoolClient,
+  account: string,
+  position: StatementPosition | undefined,
+): Promise<MicroUsd> {
+  if (position) return position.balance + (await sumOf(client, account, position.anchor, position.before));
+  const { available, held } = await totalOf(client, account);
+  return available + held;
+}
+
+/** The position after a page. `balance` is the balance after `next`, the newest remaining entry. */
+async function positionAfter(
+  client: PoolClient,
+  account: string,
+  at: { before: bigint; next: EntryRow; balance: MicroUsd; position: StatementPosition | undefined },
+): Promise<StatementPosition> {
+  const { before, next, balance, position } = at;
+  if (next.settled || (position && next.id <= position.anchor)) return { before, anchor: next.id, balance };
+  if (position) return { ...position, before };
+  const [settled] = await rowsOf<{ id: bigint }>(client, "entries-settled", SETTLED_ENTRY, [account, before]);
+  const anchor = settled?.id ?? FIRST;
+  return { before, anchor, balance: balance - (await sumOf(client, account, anchor, before)) };
+}
+
+async function sumOf(client: PoolClient, account: string, after: bigint, before: bigint): Promise<MicroUsd> {
+  const [row] = await rowsOf<{ amount: bigint }>(client, "entries-sum", ENTRIES_SUM, [
+    account,
+    after,
+    before,
+  ]);
+  return row?.amount ?? 0n;
+}
+
+async function spentOf(client: PoolClient, account: string): Promise<{ today: bigint; month: bigint }> {
+  const [row] = await rowsOf<{ since: Date }>(
+    client,
+    "statement-month",
+    "select date_trunc('day', now(), 'UTC') - interval '29 days' as since",
+    [],
+  );
+  const { low } = await transferRange(client, row?.since, undefined);
+  const [spent] = await rowsOf<{ today: bigint; month: bigint }>(client, "statement-spent", SPENT_TOTALS, [
+    account,
+    low,
+  ]);
+  return spent ?? { today: 0n, month: 0n };
+}
+
+/** @throws ToolgateError NOT_FOUND */
+async function totalOf(client: PoolClient, account: string): Promise<TotalRow> {
+  const [row] = await rowsOf<TotalRow>(client, "entries-total", ENTRIES_TOTAL, [account]);
+  if (!row) throw new ToolgateError("NOT_FOUND", "there is no such account");
+  return row;
+}
+
+async function rowsOf<Row extends object>(
+  client: PoolClient,
+  name: string,
+  text: string,
+  values: unknown[],
+): Promise<Row[]> {
+  return (await client.query<Row>({ name, text, values })).rows;
+}

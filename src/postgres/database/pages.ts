@@ -1,0 +1,48 @@
+import type { HistoryFilter } from "../../app/calls/history.ts";
+import type { Page } from "../../domain/core/page.ts";
+import { cursorAfter, type ListName } from "./cursor.ts";
+import { uuidRange } from "../ledger/transfer-range.ts";
+import { uuidFromId } from "./row-mapping.ts";
+
+/** Maximum rows that a filtered page scans, so that rare matches do not make it slow. */
+export const SCAN_LIMIT = 2_000;
+
+/*
+ * Pages follow the index on (account_id, id), compared and ordered as a row: `(account_id, id) < ($1, $2) and
+ * account_id >= $1`. With `account_id = $1`, PostgreSQL would walk the primary key for accounts that own a
+ * large share of the rows, and read the rows of all others too.
+ */
+
+/** A row of a filtered page, or nulls on an empty page, with the last scanned row if more may follow. */
+export type FilteredRow<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
+
+/** Parameters after account, cursor and limit: tool, key, time span, identifier range. */
+export function filterValues({ tool, keyId, from, to }: HistoryFilter): unknown[] {
+  const { low, high } = uuidRange(from, to);
+  const key = keyId === undefined ? undefined : uuidFromId("key", keyId);
+  return [tool, key, from ?? "-infinity", to ?? "infinity", low, high];
+}
+
+/** A page of the first `limit` rows. The next one continues after them, or where the scan stopped. */
+export function pageOf<Row extends { id: string }, Item>(
+  list: ListName,
+  limit: number,
+  rows: readonly Row[],
+  itemOf: (row: Row) => Item,
+  stoppedAt?: string | null,
+): Page<Item> {
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1)?.id : stoppedAt;
+  return { items: shown.map(itemOf), nextCursor: last ? cursorAfter(list, last) : undefined };
+}
+
+/** {@link pageOf} for a filtered list. */
+export function filteredPageOf<Row extends { id: string }, Item>(
+  list: ListName,
+  limit: number,
+  rows: readonly FilteredRow<Row>[],
+  itemOf: (row: Row) => Item,
+): Page<Item> {
+  const found = rows.filter((row) => row.id !== null);
+  return pageOf(list, limit, found, itemOf, rows[0]?.stopped_at);
+}

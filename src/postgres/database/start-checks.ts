@@ -1,0 +1,56 @@
+import type { Pool } from "pg";
+import { schemaState } from "./schema-state.ts";
+import { readSqlSchema } from "./sql-files.ts";
+import { checkDurability, openPool } from "./pool.ts";
+
+/** Check results: problems prevent a start, warnings do not. Each includes advice. */
+export interface Findings {
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Checks that a gateway can use this database (reachable, durable, current schema) and has no more rights
+ * than it needs.
+ */
+export async function checkDatabase(url: string): Promise<Findings> {
+  const pool = openPool(url, { max: 1, applicationName: "toolgate start checks" });
+  try {
+    const problems = [...(await checkDurability(pool)), ...(await checkSchema(pool))];
+    return { problems, warnings: await checkRights(pool) };
+  } catch (error) {
+    const problem = `the database cannot be reached (${reasonOf(error)}); check the address, the password and the network`;
+    return { problems: [problem], warnings: [] };
+  } finally {
+    await pool.end();
+  }
+}
+
+async function checkRights(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ role: string; superuser: boolean; owner: boolean }>(
+    `select role.rolname as role, role.rolsuper as superuser, exists (
+       select from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and pg_has_role(role.oid, relowner, 'member')
+     ) as owner
+     from pg_roles role where role.rolname = current_user`,
+  );
+  const [found] = rows;
+  if (!found?.superuser && !found?.owner) return [];
+  const what = found.superuser ? "is a superuser" : "owns the tables";
+  return [
+    `its role ${found.role} ${what}, so that whoever takes this process over can change every balance; serve with a role of its own (migrate --grant-to)`,
+  ];
+}
+
+async function checkSchema(pool: Pool): Promise<string[]> {
+  const { conflict, pending, removed } = await schemaState(pool, readSqlSchema());
+  if (conflict !== undefined) return [conflict];
+  const behind = pending.length + removed.length;
+  return behind === 0 ? [] : [`the schema is ${behind} migrations behind; run: node src/main.ts migrate`];
+}
+
+/** The driver's code and message; never the address, which contains the password. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown reason";
+  const code = "code" in error && typeof error.code === "string" ? `${error.code} ` : "";
+  return `${code}${error.message.split("\n")[0] ?? ""}`.trim();
+}

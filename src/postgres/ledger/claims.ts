@@ -1,0 +1,30 @@
+import type { CallAuthorization } from "../../app/calls/ledger.ts";
+
+/**
+ * The claim of a call: its idempotency key, else its payment. A balance call without a key claims nothing.
+ */
+export function claimKey(call: CallAuthorization): string | undefined {
+  return claimOf(call.idempotencyKey, call.payment?.txSignature);
+}
+
+/** Prefixed, so that an idempotency key never equals another call's payment. */
+export function claimOf(
+  idempotencyKey: string | undefined,
+  txSignature: string | undefined,
+): string | undefined {
+  if (idempotencyKey !== undefined) return `key:${idempotencyKey}`;
+  return txSignature === undefined ? undefined : `pay:${txSignature}`;
+}
+
+/** The idempotency key of a claim, if it has one. */
+export function idempotencyKeyOf(claim: string | null): string | undefined {
+  return claim?.startsWith("key:") ? claim.slice("key:".length) : undefined;
+}
+
+/** What no two calls of a batch share: a claim, a payment, a quote (settled by one payment only). */
+export function exclusiveKeys(call: CallAuthorization): string[] {
+  const claim = claimKey(call);
+  const keys = claim === undefined ? [] : [`claim ${call.accountId} ${claim}`];
+  if (call.payment) keys.push(`payment ${call.payment.txSignature}`, `quote ${call.payment.quoteId}`);
+  return keys;
+}

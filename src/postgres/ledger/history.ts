@@ -1,0 +1,94 @@
+import { base58 } from "@scure/base";
+import type { Pool } from "pg";
+import type { Receipts, Runs, ChainPayment, History, RunDetails } from "../../app/calls/history.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import type { Receipt } from "../../domain/calls/receipt.ts";
+import { idempotencyKeyOf } from "./claims.ts";
+import { queryWithRetry } from "../database/retry.ts";
+import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+
+/**
+ * Key, claim and payment of run $1 of account $2. The result belongs to this run: its claim may belong to a
+ * later one.
+ */
+const RUN_CONTEXT = /* sql */ `
+  select run.key_id, api_key.name as key_name, run.claim_key, claim.result,
+         payment.tx_signature, payment.amount, payment.payer, payment.slot, payment.block_time, payment.finalized, payment.reversed
+  from run
+  left join api_key on api_key.id = run.key_id
+  left join idempotency claim
+    on claim.account_id = run.account_id and claim.key = run.claim_key and claim.run_id = run.id and claim.state = 'done'
+  left join payment on payment.tx_signature = run.tx_signature
+  where run.id = $1 and run.account_id = $2`;
+
+interface PaymentColumns {
+  tx_signature: Buffer;
+  amount: bigint;
+  payer: string | null;
+  slot: bigint;
+  block_time: Date;
+  finalized: boolean;
+  reversed: boolean;
+}
+
+type RunContextRow = (PaymentColumns | { tx_signature: null }) & {
+  key_id: string | null;
+  key_name: string | null;
+  claim_key: string | null;
+  result: JsonObject | null;
+};
+
+/** Details of a run or receipt, on PostgreSQL. */
+export class PostgresHistory implements History {
+  readonly #pool: Pool;
+  readonly #receipts: Receipts;
+  readonly #runs: Runs;
+
+  constructor({ pool, receipts, runs }: { pool: Pool; receipts: Receipts; runs: Runs }) {
+    this.#pool = pool;
+    this.#receipts = receipts;
+    this.#runs = runs;
+  }
+
+  async ofRun(accountId: string, runId: string): Promise<RunDetails | undefined> {
+    const run = await this.#runs.find(accountId, runId);
+    if (!run) return undefined;
+    const receipt =
+      run.receiptId === undefined ? undefined : await this.#receipts.find(accountId, run.receiptId);
+    const [row] = await queryWithRetry<RunContextRow>(this.#pool, {
+      name: "history-beside",
+      text: RUN_CONTEXT,
+      values: [uuidFromId("run", runId), uuidFromId("acct", accountId)],
+    });
+    return {
+      run,
+      receipt,
+      key: row?.key_id ? { keyId: idFromUuid("key", row.key_id), name: row.key_name ?? "" } : undefined,
+      idempotencyKey: row && idempotencyKeyOf(row.claim_key),
+      result: row?.result ?? undefined,
+      payment: row && paymentOf(row),
+    };
+  }
+
+  async ofReceipt(
+    accountId: string,
+    receiptId: string,
+  ): Promise<(RunDetails & { receipt: Receipt }) | undefined> {
+    const receipt = await this.#receipts.find(accountId, receiptId);
+    const details = receipt && (await this.ofRun(accountId, receipt.runId));
+    return details && { ...details, receipt };
+  }
+}
+
+function paymentOf(row: RunContextRow): ChainPayment | undefined {
+  if (row.tx_signature === null) return undefined;
+  return {
+    txSignature: base58.encode(row.tx_signature),
+    amount: row.amount,
+    payer: row.payer ?? undefined,
+    slot: row.slot,
+    blockTime: row.block_time,
+    finalized: row.finalized,
+    reversed: row.reversed,
+  };
+}

@@ -1,0 +1,283 @@
+import type { Pool } from "pg";
+import type {
+  AuthorizeResult,
+  CallAuthorization,
+  VerifiedTransfer,
+  RunEnd,
+  RunEndResult,
+  Ledger,
+  PriorOutcome,
+  PriorQuery,
+} from "../../app/calls/ledger.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { Lru } from "../../domain/core/lru.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import { Batcher, type RETRY } from "../database/batcher.ts";
+import type { Leases } from "./leases.ts";
+import { claimKey, exclusiveKeys } from "./claims.ts";
+import {
+  begunOf,
+  callRecord,
+  endingRecord,
+  finishedOf,
+  inOrder,
+  priorOf,
+  priorRecord,
+  resultText,
+  type BegunRow,
+  type FinishedRow,
+  type PriorRow,
+} from "./records.ts";
+import type { ReplayCache } from "./replay-cache.ts";
+import { RETRY_MS, queryWithRetry } from "../database/retry.ts";
+import { signatureFrom, uuidFromId } from "../database/row-mapping.ts";
+
+/** Options of the ledger. */
+export interface LedgerOptions {
+  pool: Pool;
+  /** A UUID unique to this process: the owner of its runs. */
+  instanceId: string;
+  /** Lease of a run without a heartbeat, ms. */
+  leaseMs: number;
+  leases: Leases;
+  /** Recent results; without it, every repeat queries the database. */
+  replayCache?: ReplayCache;
+}
+
+/** Maximum calls per transaction. */
+const BATCH = 200;
+
+/** Concurrent transactions of each kind, for different accounts. */
+const LANES = 2;
+
+/** The end of a run and its stored result, if any. */
+interface Ending {
+  readonly call: RunEnd;
+  readonly stored: string | undefined;
+}
+
+/**
+ * The ledger on PostgreSQL. The SQL functions `ledger_*` hold the rules; this class batches calls and retries
+ * after lost responses. Retries are safe: each call is identified by its run.
+ */
+export class PostgresLedger implements Ledger {
+  readonly #options: LedgerOptions;
+  readonly #priorBatcher: Batcher<PriorQuery, { prior: PriorOutcome }>;
+  readonly #authorizeBatcher: Batcher<CallAuthorization, AuthorizeResult>;
+  readonly #endBatcher: Batcher<Ending, RunEndResult>;
+  readonly #balanceBatcher: Batcher<string, MicroUsd>;
+  /** Accounts with insufficient funds at their last call. */
+  readonly #insufficient = new Lru<string, true>(10_000);
+  /** Authorized calls of this instance that still run. */
+  readonly #activeCalls = new Map<string, CallAuthorization>();
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+    const patienceMs = RETRY_MS;
+    this.#balanceBatcher = new Batcher({
+      max: 500,
+      retryMs: patienceMs,
+      run: (accounts, forMs) => this.#balancesOf(accounts, forMs),
+    });
+    this.#priorBatcher = new Batcher({
+      max: BATCH,
+      retryMs: patienceMs,
+      run: (queries, forMs) => this.#priorAll(queries, forMs),
+    });
+    this.#authorizeBatcher = new Batcher({
+      max: BATCH,
+      lanes: LANES,
+      keys: exclusiveKeys,
+      lane: ({ accountId }) => accountId,
+      retryMs: patienceMs,
+      run: (calls, forMs) => this.#beginAll(calls, forMs),
+    });
+    this.#endBatcher = new Batcher({
+      max: BATCH,
+      lanes: LANES,
+      keys: ({ call: { runId } }) => [runId],
+      lane: ({ call: { runId } }) => runId,
+      // Retries the end of a run for as long as its lease lasts.
+      retryMs: Math.max(RETRY_MS, options.leaseMs),
+      run: (endings, forMs) => this.#finishAll(endings, forMs),
+    });
+  }
+
+  async findPrior(query: PriorQuery): Promise<PriorOutcome> {
+    const { prior } = await this.#priorBatcher.submit(query);
+    return prior;
+  }
+
+  async authorize(call: CallAuthorization): Promise<AuthorizeResult> {
+    const cached = isKeyedCall(call) ? this.#options.replayCache?.find(call) : undefined;
+    if (cached) return cached;
+    const insufficient = await this.#insufficientFunds(call);
+    if (insufficient) return insufficient;
+    const begun = await this.#beginWithLease(call);
+    if (begun.kind === "insufficient") this.#insufficient.set(call.accountId, true);
+    // The same payment bought the result under another key: bind this key to that result too.
+    if (begun.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
+      await this.findPrior({ ...call, ...call.payment });
+    }
+    if (begun.kind === "started") this.#activeCalls.set(call.runId, call);
+    return begun;
+  }
+
+  /** Adds the lease first: the database may start the run while this process stalls. */
+  async #beginWithLease(call: CallAuthorization): Promise<AuthorizeResult> {
+    const { leases } = this.#options;
+    const run = uuidFromId("run", call.runId);
+    leases.add(run);
+    try {
+      const begun = await this.#authorizeBatcher.submit(call);
+      if (begun.kind !== "started") leases.remove(run);
+      return begun;
+    } catch (error) {
+      leases.remove(run);
+      throw error;
+    }
+  }
+
+  /**
+   * Fast path for accounts with insufficient funds: reads the balance (one row per account and batch) instead
+   * of authorizing. Only for calls without a claim or daily budget, whose outcome depends on the balance
+   * alone.
+   */
+  async #insufficientFunds(call: CallAuthorization): Promise<AuthorizeResult | undefined> {
+    if (
+      call.price === 0n ||
+      call.budget ||
+      claimKey(call) !== undefined ||
+      !this.#insufficient.get(call.accountId)
+    )
+      return undefined;
+    const balance = await this.#balanceBatcher.submit(uuidFromId("acct", call.accountId));
+    if (balance < call.price) return { kind: "insufficient", balance };
+    this.#insufficient.delete(call.accountId);
+    return undefined;
+  }
+
+  async #balancesOf(accounts: readonly string[], forMs: number): Promise<MicroUsd[]> {
+    const rows = await this.#query<{ id: string; available: bigint }>(
+      "ledger-balances",
+      "select id, available from account where id = any ($1::uuid[])",
+      [[...new Set(accounts)]],
+      forMs,
+    );
+    // PostgreSQL returns uuids with hyphens.
+    const balances = new Map(rows.map(({ id, available }) => [id.replaceAll("-", ""), available]));
+    return accounts.map((id) => balances.get(id.replaceAll("-", "")) ?? 0n);
+  }
+
+  async finish(call: RunEnd): Promise<RunEndResult> {
+    const begun = this.#activeCalls.get(call.runId);
+    // The result of a call without a claim cannot be requested again, so it is not stored.
+    const stored = begun && claimKey(begun) === undefined ? undefined : resultText(call);
+    const cacheResult = this.#cacheWriter(begun, stored);
+    try {
+      const finished = await this.#endBatcher.submit({ call, stored });
+      if (finished.kind === "captured") cacheResult?.(finished.receipt);
+      return finished;
+    } finally {
+      this.#options.leases.remove(uuidFromId("run", call.runId));
+      this.#activeCalls.delete(call.runId);
+    }
+  }
+
+  #cacheWriter(begun: CallAuthorization | undefined, stored: string | undefined) {
+    if (!begun || stored === undefined || !isKeyedCall(begun)) return undefined;
+    return this.#options.replayCache?.prepare(begun, stored);
+  }
+
+  async credit(
+    accountId: string,
+    deposit: VerifiedTransfer,
+  ): Promise<{ credited: boolean; balance: MicroUsd }> {
+    const rows = await this.#query<{ credited: boolean }>(
+      "ledger-credit",
+      "select ledger_credit($1, $2, $3, $4, $5, $6, $7, $8, $9) as credited",
+      [
+        uuidFromId("acct", accountId),
+        signatureFrom(deposit.txSignature),
+        deposit.amount,
+        deposit.quoteId,
+        deposit.payer,
+        deposit.slot,
+        deposit.blockTime,
+        deposit.finalized,
+        deposit.paidBy,
+      ],
+    );
+    return { credited: rows[0]?.credited === true, balance: await this.balance(accountId) };
+  }
+
+  async balance(accountId: string): Promise<MicroUsd> {
+    const rows = await this.#query<{ available: bigint }>(
+      "ledger-balance",
+      "select available from account where id = $1",
+      [uuidFromId("acct", accountId)],
+    );
+    if (!rows[0]) throw new ToolgateError("NOT_FOUND", "there is no such account");
+    return rows[0].available;
+  }
+
+  /** Sorted by claim, as it may insert claims: the same lock order as ledger_begin, so no deadlock. */
+  async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
+    const rows = await this.#query<PriorRow>(
+      "ledger-prior",
+      `select asked.n::integer as n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).*
+       from (
+         select * from json_array_elements($1) with ordinality asked (call, n)
+         order by (call ->> 'account_id')::uuid, call ->> 'claim_key' offset 0
+       ) asked cross join lateral ledger_prior(asked.call) prior`,
+      [JSON.stringify(queries.map(priorRecord))],
+      forMs,
+    );
+    return inOrder(rows, (row) => ({ prior: priorOf(row) }));
+  }
+
+  async #beginAll(
+    calls: readonly CallAuthorization[],
+    forMs: number,
+  ): Promise<(AuthorizeResult | typeof RETRY)[]> {
+    const rows = await this.#query<BegunRow>(
+      "ledger-begin",
+      `select begun.n, begun.kind, begun.balance, begun.result, (begun.receipt).*
+       from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, $3 * interval '1 millisecond') begun`,
+      [JSON.stringify(calls.map(callRecord)), this.#options.instanceId, this.#options.leaseMs],
+      forMs,
+    );
+    return inOrder(rows, begunOf);
+  }
+
+  async #finishAll(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
+    const rows = await this.#query<FinishedRow>(
+      "ledger-finish",
+      `select finished.n, finished.kind, (finished.receipt).*
+       from ledger_finish(array(select ending from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) finished`,
+      [
+        JSON.stringify(endings.map(({ call }, index) => endingRecord(call, index))),
+        endings.map(({ stored }) => stored),
+        this.#options.instanceId,
+      ],
+      forMs,
+    );
+    return inOrder(rows, finishedOf);
+  }
+
+  #query<Row extends object>(
+    name: string,
+    text: string,
+    values: unknown[],
+    patienceMs?: number,
+  ): Promise<Row[]> {
+    return queryWithRetry(this.#options.pool, { name, text, values }, patienceMs);
+  }
+}
+
+/**
+ * Whether only the idempotency key identifies the call. A payment can be reversed, which changes the receipt.
+ */
+function isKeyedCall({ idempotencyKey, payment }: CallAuthorization): boolean {
+  return idempotencyKey !== undefined && payment === undefined;
+}

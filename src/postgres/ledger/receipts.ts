@@ -1,0 +1,106 @@
+import type { Pool, QueryConfig } from "pg";
+import type { Page } from "../../domain/core/page.ts";
+import type { PageQuery, Receipts } from "../../app/calls/history.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
+import type { Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
+import { readCursor } from "../database/cursor.ts";
+import { filteredPageOf, filterValues, SCAN_LIMIT, pageOf, type FilteredRow } from "../database/pages.ts";
+import { queryWithRetry } from "../database/retry.ts";
+import { toReceipt, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
+
+/** Conditions per status. The rare statuses start from the transfer that caused them. */
+const PICKS: Record<ReceiptStatus, string> = {
+  final: "status = 'final'",
+  refunded: `status = 'refunded' and run_id = any (array(
+               select encode(ref, 'hex')::uuid from transfer where kind = 'refund' and credit = $1))`,
+  reversed: `status = 'reversed' and tx_signature = any (array(
+               select ref from transfer where kind = 'reversal' and debit = $1))`,
+};
+
+/** Conditions along the index (see pages.ts): before receipt $2; among identifiers from $8 to $9. */
+const BEFORE = "(account_id, id) < ($1, $2) and account_id >= $1";
+const AMONG =
+  "(account_id, id) <= ($1, least($2::uuid, $9::uuid)) and (account_id, id) >= ($1, $8) and id < $2";
+const NEWEST = "account_id desc, id desc";
+
+/** Condition on a scanned receipt. */
+const FINAL =
+  "and exists (select from issued_receipt issued where issued.id = looked_at.id and issued.status = 'final')";
+
+const LAST_LOOKED_AT = SCAN_LIMIT - 1;
+
+/** A page of account $1, before receipt $2, at most $3. Each status has its own statement and plan. */
+export function receiptsPage(status: ReceiptStatus | undefined): string {
+  const picked = status === undefined ? "" : `and ${PICKS[status]}`;
+  return `select * from issued_receipt where ${BEFORE} ${picked} order by ${NEWEST} limit $3`;
+}
+
+/**
+ * A filtered page of account $1: before receipt $2, at most $3, tool $4, key $5, created from $6 to $7, with
+ * identifiers from $8 to $9. Scans at most {@link SCAN_LIMIT} rows; the first row says where it stopped.
+ */
+export function filteredReceiptsPage(status: ReceiptStatus | undefined): string {
+  // Nearly all receipts are final, so that status is checked last, on matches only.
+  const picked = status === undefined || status === "final" ? "" : `and ${PICKS[status]}`;
+  const kept = status === "final" ? FINAL : "";
+  return /* sql */ `
+    with looked_at as materialized (
+      select id, run_id, tool, created_at from issued_receipt
+      where ${AMONG} ${picked}
+      order by ${NEWEST} limit ${SCAN_LIMIT}
+    ), found as materialized (
+      select looked_at.id from looked_at join run on run.id = looked_at.run_id
+      where ($4::text is null or looked_at.tool = $4) and ($5::uuid is null or run.key_id = $5)
+        and looked_at.created_at >= $6 and looked_at.created_at < $7 ${kept}
+      order by looked_at.id desc limit $3
+    )
+    select looked.stopped_at, receipt.*
+    from (
+      select (select id from looked_at order by id desc limit 1 offset ${LAST_LOOKED_AT}) as stopped_at
+    ) looked left join (
+      select issued_receipt.* from found join issued_receipt on issued_receipt.id = found.id
+    ) receipt on true
+    order by receipt.id desc nulls last`;
+}
+
+/** Lists receipts, newest first (identifiers are UUIDv7). */
+export class PostgresReceipts implements Receipts {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async list({ accountId, cursor, limit, status, filter }: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
+    const page = [uuidFromId("acct", accountId), readCursor("receipts", cursor), limit + 1];
+    if (filter !== undefined) {
+      const rows = await this.#read<FilteredRow<ReceiptRow>>({
+        name: `receipts-filter-${status ?? "all"}`,
+        text: filteredReceiptsPage(status),
+        values: [...page, ...filterValues(filter)],
+      });
+      return filteredPageOf<ReceiptRow, Receipt>("receipts", limit, rows, toReceipt);
+    }
+    const rows = await this.#read<ReceiptRow>({
+      name: `receipts-list-${status ?? "all"}`,
+      text: receiptsPage(status),
+      values: page,
+    });
+    return pageOf("receipts", limit, rows, toReceipt);
+  }
+
+  async find(accountId: string, receiptId: string): Promise<Receipt | undefined> {
+    const uuid = uuidOf("rcpt", receiptId);
+    if (uuid === undefined) return undefined;
+    const rows = await this.#read<ReceiptRow>({
+      name: "receipts-find",
+      text: "select * from issued_receipt where id = $1 and account_id = $2",
+      values: [uuid, uuidFromId("acct", accountId)],
+    });
+    return rows[0] && toReceipt(rows[0]);
+  }
+
+  #read<Row extends object>(query: QueryConfig): Promise<Row[]> {
+    return queryWithRetry(this.#pool, query);
+  }
+}

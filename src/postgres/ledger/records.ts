@@ -1,0 +1,162 @@
+import type {
+  AuthorizeResult,
+  CallAuthorization,
+  RunEnd,
+  RunEndResult,
+  KeyBudget,
+  PriorOutcome,
+  PriorQuery,
+} from "../../app/calls/ledger.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import { cacheJson } from "../../domain/core/json-cache.ts";
+import { RETRY } from "../database/batcher.ts";
+import { claimKey, claimOf, idempotencyKeyOf } from "./claims.ts";
+import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
+
+/** Result row of `ledger_begin`. */
+export interface BegunRow extends Nullable<ReceiptRow> {
+  n: number;
+  kind: AuthorizeResult["kind"] | "credited" | "again";
+  /** For "capped", the amount spent today; else the balance. Micro-USD. */
+  balance: bigint | null;
+  result: JsonObject | null;
+}
+
+/** Result row of `ledger_prior`. */
+export interface PriorRow extends BegunRow {
+  payment_claim: string | null;
+}
+
+/** Result row of `ledger_finish`. */
+export interface FinishedRow extends Nullable<ReceiptRow> {
+  n: number;
+  kind: RunEndResult["kind"];
+}
+
+type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
+
+/** Query for an earlier call, as JSON of the SQL type `ledger_call`. */
+export function priorRecord(query: PriorQuery): object {
+  return {
+    n: 1,
+    account_id: uuidFromId("acct", query.accountId),
+    fingerprint: bytes(query.fingerprint),
+    claim_key: claimOf(query.idempotencyKey, query.txSignature),
+    keyed: query.idempotencyKey !== undefined,
+    tx_signature: bytes(signatureFrom(query.txSignature)),
+    quote_id: query.quoteId,
+  };
+}
+
+/** A call, as JSON of the SQL type `ledger_call`. */
+export function callRecord(call: CallAuthorization, index: number): object {
+  const { payment } = call;
+  const deposit = payment?.transfer;
+  return {
+    n: index + 1,
+    account_id: uuidFromId("acct", call.accountId),
+    run_id: uuidFromId("run", call.runId),
+    tool: call.tool,
+    fingerprint: bytes(call.fingerprint),
+    price: call.price.toString(),
+    claim_key: claimKey(call),
+    keyed: call.idempotencyKey !== undefined,
+    key_id: uuidOf("key", call.keyId),
+    // Calls with a payment and free calls use no daily budget.
+    ...(call.budget && !payment && call.price > 0n && budgetRecord(call.budget)),
+    tx_signature: payment && bytes(signatureFrom(payment.txSignature)),
+    quote_id: payment?.quoteId,
+    step_id: payment?.stepId,
+    deposit: deposit?.amount.toString(),
+    payer: deposit?.payer,
+    slot: deposit?.slot.toString(),
+    block_time: deposit?.blockTime,
+    finalized: deposit?.finalized,
+    paid_by: deposit?.paidBy,
+  };
+}
+
+function budgetRecord({ id, perDay }: KeyBudget): object {
+  return { budget_id: uuidFromId("key", id), day_limit: perDay.toString() };
+}
+
+/** The end of a run, as JSON of the SQL type `ledger_ending`. */
+export function endingRecord(call: RunEnd, index: number): object {
+  const common = { n: index + 1, run_id: uuidFromId("run", call.runId), outcome: call.outcome };
+  if (call.outcome === "completed") return { ...common, receipt_id: uuidFromId("rcpt", call.receiptId) };
+  // PostgreSQL text excludes NUL and lone surrogates.
+  const message = call.error.message.replaceAll("\0", "").toWellFormed();
+  return { ...common, error_code: call.error.code, error_message: message };
+}
+
+/** The stored form of a call's result; undefined without one. */
+export function resultText(call: RunEnd): string | undefined {
+  return call.outcome === "completed" ? cacheJson(call.result) : undefined;
+}
+
+/** Bytes in PostgreSQL's hex format. */
+function bytes(buffer: Buffer): string {
+  return `\\x${buffer.toString("hex")}`;
+}
+
+/** Results in the order of their requests (`n` counts from 1). */
+export function inOrder<Row extends { n: number }, Answer>(
+  rows: readonly Row[],
+  answerOf: (row: Row) => Answer,
+): Answer[] {
+  const answers: Answer[] = [];
+  for (const row of rows) answers[row.n - 1] = answerOf(row);
+  return answers;
+}
+
+/** Undefined when the call is unknown. */
+export function priorOf(row: PriorRow): PriorOutcome {
+  switch (row.kind) {
+    case "replay":
+      return replayOf(row);
+    case "in_progress":
+    case "mismatch":
+    case "payment_used":
+    case "unassigned":
+    case "reversed":
+      return { kind: row.kind };
+    case "credited":
+      return { kind: row.kind, idempotencyKey: idempotencyKeyOf(row.payment_claim) };
+    default:
+      return undefined;
+  }
+}
+
+export function begunOf(row: BegunRow): AuthorizeResult | typeof RETRY {
+  switch (row.kind) {
+    case "again":
+      return RETRY;
+    case "replay":
+      return replayOf(row);
+    case "insufficient":
+      return { kind: row.kind, balance: row.balance ?? 0n };
+    case "capped":
+      return { kind: row.kind, spent: row.balance ?? 0n };
+    case "credited":
+      throw new Error("the ledger returned an inconsistent state for a call");
+    default:
+      return { kind: row.kind };
+  }
+}
+
+export function finishedOf(row: FinishedRow): RunEndResult {
+  return row.kind === "captured" ? { kind: row.kind, receipt: receiptIn(row) } : { kind: row.kind };
+}
+
+function replayOf(row: BegunRow): Extract<AuthorizeResult, { kind: "replay" }> {
+  return { kind: "replay", result: row.result ?? {}, receipt: receiptIn(row) };
+}
+
+function receiptIn(row: Nullable<ReceiptRow>) {
+  return isReceipt(row) ? toReceipt(row) : undefined;
+}
+
+function isReceipt(row: Nullable<ReceiptRow>): row is ReceiptRow {
+  return row.id !== null;
+}

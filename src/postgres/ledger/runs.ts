@@ -1,0 +1,155 @@
+import type { Pool, QueryConfig } from "pg";
+import type { Page } from "../../domain/core/page.ts";
+import type { PageQuery, Runs } from "../../app/calls/history.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
+import type { Run, RunStatus } from "../../domain/calls/run.ts";
+import { readCursor } from "../database/cursor.ts";
+import { errorCodeOf } from "./error-codes.ts";
+import { filteredPageOf, filterValues, SCAN_LIMIT, pageOf, type FilteredRow } from "../database/pages.ts";
+import { queryWithRetry } from "../database/retry.ts";
+import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+
+interface RunRow {
+  id: string;
+  tool: string;
+  status: RunStatus;
+  step_id: string | null;
+  price: bigint;
+  receipt_id: string | null;
+  error_code: string | null;
+  error_message: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  ended_at: Date | null;
+}
+
+const SELECT = `
+  select run.id, run.tool, run.status, run.step_id, run.price, receipt.id as receipt_id,
+         run.error_code, run.error_message, run.created_at, run.started_at, run.ended_at
+  from run left join receipt on receipt.run_id = run.id`;
+
+/** SQL literals, so that each status has its own statement and plan. */
+const STATUS: Record<RunStatus, string> = {
+  active: "'active'",
+  completed: "'completed'",
+  failed: "'failed'",
+  cancelled: "'cancelled'",
+};
+
+/**
+ * Conditions for paging along an index (see pages.ts): before run $2; among identifiers from $8 to $9; order.
+ */
+interface Along {
+  readonly before: string;
+  readonly among: string;
+  readonly newest: string;
+}
+
+const ALL: Along = {
+  before: "(run.account_id, run.id) < ($1, $2) and run.account_id >= $1",
+  among:
+    "(run.account_id, run.id) <= ($1, least($2::uuid, $9::uuid)) and (run.account_id, run.id) >= ($1, $8) and run.id < $2",
+  newest: "run.account_id desc, run.id desc",
+};
+
+function along(status: RunStatus | undefined): Along {
+  if (status === undefined) return ALL;
+  const its = STATUS[status];
+  return {
+    before: `(run.account_id, run.status, run.id) < ($1, ${its}, $2) and (run.account_id, run.status) >= ($1, ${its})`,
+    among: `(run.account_id, run.status, run.id) <= ($1, ${its}, least($2::uuid, $9::uuid))
+      and (run.account_id, run.status, run.id) >= ($1, ${its}, $8) and run.id < $2`,
+    newest: "run.account_id desc, run.status desc, run.id desc",
+  };
+}
+
+const LAST_LOOKED_AT = SCAN_LIMIT - 1;
+
+/** A page of account $1, before run $2, at most $3. */
+export function runsPage(status: RunStatus | undefined): string {
+  const { before, newest } = along(status);
+  return `${SELECT} where ${before} order by ${newest} limit $3`;
+}
+
+/**
+ * A filtered page of account $1: before run $2, at most $3, tool $4, key $5, created from $6 to $7, with
+ * identifiers from $8 to $9. Scans at most {@link SCAN_LIMIT} rows; the first row says where it stopped.
+ */
+export function filteredRunsPage(status: RunStatus | undefined): string {
+  const { among, newest } = along(status);
+  return /* sql */ `
+    with looked_at as materialized (
+      select run.id, run.tool, run.key_id, run.created_at from run
+      where ${among}
+      order by ${newest} limit ${SCAN_LIMIT}
+    ), found as materialized (
+      select id from looked_at
+      where ($4::text is null or tool = $4) and ($5::uuid is null or key_id = $5) and created_at >= $6 and created_at < $7
+      order by id desc limit $3
+    )
+    select looked.stopped_at, run.*
+    from (
+      select (select id from looked_at order by id desc limit 1 offset ${LAST_LOOKED_AT}) as stopped_at
+    ) looked left join (${SELECT} where run.id in (select id from found)) run on true
+    order by run.id desc nulls last`;
+}
+
+/** Lists runs, newest first (identifiers are UUIDv7). */
+export class PostgresRuns implements Runs {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async list({ accountId, cursor, limit, status, filter }: PageQuery<RunStatus>): Promise<Page<Run>> {
+    const page = [uuidFromId("acct", accountId), readCursor("runs", cursor), limit + 1];
+    if (filter !== undefined) {
+      const rows = await this.#read<FilteredRow<RunRow>>({
+        name: `runs-filter-${status ?? "all"}`,
+        text: filteredRunsPage(status),
+        values: [...page, ...filterValues(filter)],
+      });
+      return filteredPageOf<RunRow, Run>("runs", limit, rows, runOf);
+    }
+    const rows = await this.#read<RunRow>({
+      name: `runs-list-${status ?? "all"}`,
+      text: runsPage(status),
+      values: page,
+    });
+    return pageOf("runs", limit, rows, runOf);
+  }
+
+  async find(accountId: string, runId: string): Promise<Run | undefined> {
+    const uuid = uuidOf("run", runId);
+    if (uuid === undefined) return undefined;
+    const rows = await this.#read<RunRow>({
+      name: "runs-find",
+      text: `${SELECT} where run.id = $1 and run.account_id = $2`,
+      values: [uuid, uuidFromId("acct", accountId)],
+    });
+    return rows[0] && runOf(rows[0]);
+  }
+
+  #read<Row extends object>(query: QueryConfig): Promise<Row[]> {
+    return queryWithRetry(this.#pool, query);
+  }
+}
+
+function runOf(row: RunRow): Run {
+  return {
+    runId: idFromUuid("run", row.id),
+    tool: row.tool,
+    status: row.status,
+    stepId: row.step_id ?? undefined,
+    spent: row.status === "completed" ? row.price : 0n,
+    receiptId: row.receipt_id === null ? undefined : idFromUuid("rcpt", row.receipt_id),
+    error:
+      row.error_code === null
+        ? undefined
+        : { code: errorCodeOf(row.error_code), message: row.error_message ?? "" },
+    createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at ?? undefined,
+  };
+}

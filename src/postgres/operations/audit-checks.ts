@@ -1,0 +1,204 @@
+import { KEY_CHECKS } from "../accounts/key-checks.ts";
+import { RELAY_CHECKS } from "../payments/relay-checks.ts";
+import { SYSTEM_ACCOUNTS } from "../ledger/system-accounts.ts";
+import { TREASURY_CHECKS } from "../treasury/treasury-checks.ts";
+
+/**
+ * One invariant. `sql` returns one row per checked item, with a boolean column `wrong`. Checks join whole
+ * tables: row-by-row lookups would take hours on a large ledger.
+ */
+export interface AuditCheck {
+  name: string;
+  description: string;
+  sql: string;
+}
+
+const { treasury, revenue } = SYSTEM_ACCOUNTS;
+const SYSTEM = Object.values(SYSTEM_ACCOUNTS)
+  .map((id) => `'${id}'`)
+  .join(", ");
+
+/** All ledger invariants: first within a table, then between tables, then against the chain. */
+export const CHECKS: readonly AuditCheck[] = [
+  {
+    name: "balances",
+    description: "each balance is the sum of the account's entries less its open holds",
+    sql: /* sql */ `
+      select account.available is distinct from (coalesce(entry.amount, 0) - coalesce(open.amount, 0)) as wrong
+      from account
+      left join (
+        select account_id, sum(amount) as amount from (
+          select credit as account_id, amount from transfer union all select debit, -amount from transfer
+        ) side group by account_id
+      ) entry on entry.account_id = account.id
+      left join (
+        select account_id, sum(amount) as amount from hold where state = 'open' group by account_id
+      ) open on open.account_id = account.id`,
+  },
+  {
+    name: "transfer_amounts",
+    description: "each transfer moves more than nothing between two different accounts",
+    sql: /* sql */ `select amount <= 0 or debit = credit as wrong from transfer`,
+  },
+  {
+    name: "transfer_sides",
+    description: "both sides of each transfer exist",
+    sql: /* sql */ `
+      select account.id is null and side.id not in (${SYSTEM}) as wrong
+      from (select debit as id from transfer union all select credit from transfer) side left join account on account.id = side.id`,
+  },
+  {
+    name: "transfers_once",
+    description: "nothing is transferred twice for the same reason",
+    sql: /* sql */ `select count(*) > 1 as wrong from transfer group by kind, ref`,
+  },
+  {
+    name: "payments_credited",
+    description: "each payment was credited once: its amount, from the treasury, to its account",
+    sql: /* sql */ `
+      select count(transfer.id) <> 1
+          or not bool_and(transfer.amount = payment.amount and transfer.credit = payment.account_id and transfer.debit = '${treasury}') as wrong
+      from payment left join transfer on transfer.kind = 'deposit' and transfer.ref = payment.tx_signature
+      group by payment.tx_signature`,
+  },
+  {
+    name: "deposits_paid",
+    description: "each deposit has its payment",
+    sql: /* sql */ `
+      select payment.tx_signature is null as wrong
+      from transfer left join payment on payment.tx_signature = transfer.ref
+      where kind = 'deposit'`,
+  },
+  {
+    name: "signatures_once",
+    description: "each transaction is one payment",
+    sql: /* sql */ `select count(*) > 1 as wrong from payment group by tx_signature`,
+  },
+  {
+    name: "quotes_once",
+    description: "each quote was settled by one payment",
+    sql: /* sql */ `select count(*) > 1 as wrong from payment where settled group by quote_id`,
+  },
+  {
+    name: "payments_claimed",
+    description:
+      "each settled payment points to a claim that never expires, of a call with the same fingerprint",
+    sql: /* sql */ `
+      select claim.key is null as wrong
+      from payment left join idempotency claim
+        on claim.account_id = payment.account_id and claim.key = payment.claim_key and claim.fingerprint = payment.fingerprint
+          and claim.expires_at = 'infinity'
+      where settled`,
+  },
+  {
+    name: "payments_charged_once",
+    description: "no payment pays for two charged calls",
+    sql: /* sql */ `select count(*) > 1 as wrong from receipt where tx_signature is not null group by tx_signature`,
+  },
+  {
+    name: "open_holds",
+    description: "each open hold belongs to an active run",
+    sql: /* sql */ `
+      select not exists (select from run where run.id = hold.run_id and run.status = 'active' and run.account_id = hold.account_id) as wrong
+      from hold where state = 'open'`,
+  },
+  {
+    name: "active_runs",
+    description: "each active run with a price has an open hold of that price",
+    sql: /* sql */ `
+      select not exists (select from hold where hold.run_id = run.id and hold.state = 'open' and hold.amount = run.price) as wrong
+      from run where status = 'active' and price > 0`,
+  },
+  {
+    name: "captured_holds",
+    description: "each captured hold has its charge: its amount, from its account, to revenue",
+    sql: /* sql */ `
+      select transfer.id is null as wrong
+      from hold left join transfer
+        on transfer.kind = 'charge' and transfer.ref = uuid_send(hold.run_id)
+          and transfer.amount = hold.amount and transfer.debit = hold.account_id and transfer.credit = '${revenue}'
+      where state = 'captured'`,
+  },
+  {
+    name: "charges_held",
+    description: "each charge has its captured hold",
+    sql: /* sql */ `
+      select hold.run_id is null as wrong
+      from transfer left join hold on uuid_send(hold.run_id) = transfer.ref and hold.state = 'captured'
+      where kind = 'charge'`,
+  },
+  {
+    name: "charges_receipted",
+    description: "each charge has one receipt over the same amount",
+    sql: /* sql */ `
+      select count(receipt.id) <> 1 or not bool_and(receipt.debited = transfer.amount and receipt.account_id = transfer.debit) as wrong
+      from transfer left join receipt on receipt.transfer_id = transfer.id
+      where transfer.kind = 'charge'
+      group by transfer.id`,
+  },
+  {
+    name: "receipts_charged",
+    description: "each receipt has its charge, for the same run",
+    sql: /* sql */ `
+      select transfer.id is null as wrong
+      from receipt left join transfer
+        on transfer.id = receipt.transfer_id and transfer.kind = 'charge' and transfer.ref = uuid_send(receipt.run_id)`,
+  },
+  {
+    name: "runs_receipted",
+    description: "each completed run with a price has one receipt, and no other run has any",
+    sql: /* sql */ `
+      select count(receipt.id) <> case when run.status = 'completed' and run.price > 0 then 1 else 0 end as wrong
+      from run left join receipt on receipt.run_id = run.id
+      group by run.id`,
+  },
+  {
+    name: "keys_done",
+    description: "each key with a stored answer has a completed run of its account",
+    sql: /* sql */ `
+      select run.id is null as wrong
+      from idempotency claim left join run on run.id = claim.run_id and run.status = 'completed' and run.account_id = claim.account_id
+      where state = 'done'`,
+  },
+  {
+    name: "keys_running",
+    description: "each running key has an active run of its account",
+    sql: /* sql */ `
+      select not exists (
+        select from run where run.id = claim.run_id and run.status = 'active' and run.account_id = claim.account_id and run.claim_key = claim.key
+      ) as wrong
+      from idempotency claim where state = 'running'`,
+  },
+  {
+    name: "revenue",
+    description: "what was earned is what the receipts say, less refunds",
+    sql: /* sql */ `
+      select (select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0) from transfer where '${revenue}' in (credit, debit))
+        is distinct from (select coalesce(sum(debited - refunded), 0) from issued_receipt) as wrong`,
+  },
+  {
+    name: "revenue_counted",
+    description: "what operators are told was earned up to a transfer is what was earned up to it",
+    sql: /* sql */ `
+      select mark.amount <> (
+        select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0)
+        from transfer where '${revenue}' in (credit, debit) and id <= mark.counted_to
+      ) as wrong
+      from revenue_mark mark`,
+  },
+  {
+    name: "treasury",
+    description:
+      "what the treasury gave is what it held at first and what was paid and not reversed, less what was withdrawn",
+    sql: /* sql */ `
+      select (select coalesce(sum(case when debit = '${treasury}' then amount else -amount end), 0) from transfer where '${treasury}' in (credit, debit))
+        is distinct from (
+          (select coalesce(sum(amount), 0) from payment where not reversed)
+          + (select coalesce(sum(opening_amount), 0) from treasury_watch)
+          + (select coalesce(sum(change), 0) from treasury_movement where change < 0)
+        ) as wrong`,
+  },
+  ...TREASURY_CHECKS,
+  ...RELAY_CHECKS,
+  ...KEY_CHECKS,
+];

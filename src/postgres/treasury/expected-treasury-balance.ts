@@ -1,0 +1,18 @@
+import type { MicroUsd } from "../../domain/core/money.ts";
+import { openPool } from "../database/pool.ts";
+import { SYSTEM_ACCOUNTS } from "../ledger/system-accounts.ts";
+
+/** Returns what the treasury must hold by the ledger, micro-USD: received, not withdrawn and not reversed. */
+export async function expectedTreasuryBalance(databaseUrl: string): Promise<MicroUsd> {
+  const pool = openPool(databaseUrl, { max: 1, applicationName: "toolgate audit" });
+  try {
+    const { rows } = await pool.query<{ debt: string }>(
+      `select coalesce(sum(case when debit = $1 then amount else -amount end), 0)::text as debt
+       from transfer where $1 in (credit, debit)`,
+      [SYSTEM_ACCOUNTS.treasury],
+    );
+    return BigInt(rows[0]?.debt ?? "0");
+  } finally {
+    await pool.end();
+  }
+}

@@ -1,0 +1,138 @@
+import { base58 } from "@scure/base";
+import type { Pool } from "pg";
+import type { Page } from "../../domain/core/page.ts";
+import type {
+  Suspense,
+  SuspenseRecipient,
+  SuspenseStatus,
+  SuspendedTransfer,
+} from "../../app/treasury/suspense.ts";
+import { parseSignature } from "../../domain/core/base58.ts";
+import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
+import { cursorAfter, readCursor } from "../database/cursor.ts";
+import { queryWithRetry } from "../database/retry.ts";
+import { idFromUuid } from "../database/row-mapping.ts";
+import { SYSTEM_ACCOUNTS } from "../ledger/system-accounts.ts";
+
+interface SuspendedRow {
+  tx_signature: Buffer;
+  amount: bigint;
+  memos: string | null;
+  payer: string | null;
+  block_time: Date;
+  assigned_to: string | null;
+  reason: string | null;
+}
+
+const SELECT = `
+  select payment.tx_signature, payment.amount, payment.memos, payment.payer, payment.block_time, payment.assigned_to, assignment.note as reason
+  from payment left join transfer assignment on assignment.kind = 'assignment' and assignment.ref = payment.tx_signature
+  where payment.account_id = '${SYSTEM_ACCOUNTS.suspense}' and not payment.reversed`;
+
+const PICKS: Record<SuspenseStatus, string> = {
+  open: "and payment.assigned_to is null",
+  assigned: "and payment.assigned_to is not null",
+};
+
+/** A page before transfer $1, at most $2. */
+export function suspensePage(status: SuspenseStatus | undefined): string {
+  return `${SELECT} ${status === undefined ? "" : PICKS[status]}
+    and (payment.created_at, payment.tx_signature) < (coalesce((select created_at from payment where tx_signature = $1), 'infinity'), $1)
+    order by payment.created_at desc, payment.tx_signature desc limit $2`;
+}
+
+/**
+ * Suspense on PostgreSQL: transfers without an owner are payments of the suspense account, also after
+ * assignment.
+ */
+export class PostgresSuspense implements Suspense {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async list(query: {
+    limit: number;
+    cursor: string | undefined;
+    status: SuspenseStatus | undefined;
+  }): Promise<Page<SuspendedTransfer>> {
+    const after = Buffer.from(readCursor("suspense", query.cursor), "hex");
+    const name = `suspense-list-${query.status ?? "all"}`;
+    const rows = await this.#query<SuspendedRow>(name, suspensePage(query.status), [after, query.limit + 1]);
+    const shown = rows.slice(0, query.limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(transferOf),
+      nextCursor:
+        rows.length > query.limit && last
+          ? cursorAfter("suspense", last.tx_signature.toString("hex"))
+          : undefined,
+    };
+  }
+
+  async assign(assignment: {
+    txSignature: string;
+    to: SuspenseRecipient;
+    reason: string;
+  }): Promise<SuspendedTransfer> {
+    const { txSignature, to, reason } = assignment;
+    const signature = parseSignature(txSignature);
+    if (!signature) throw unknownTransfer();
+    const account = to === "operator" ? undefined : uuidOf("acct", to.accountId);
+    if (to !== "operator" && account === undefined) throw unknownAccount();
+    const text = "select treasury_assign($1, $2, $3) as outcome";
+    const [row] = await this.#query<{ outcome: string }>("suspense-assign", text, [
+      Buffer.from(signature),
+      account,
+      reason,
+    ]);
+    switch (row?.outcome) {
+      case "unknown":
+        throw unknownTransfer();
+      case "no_account":
+        throw unknownAccount();
+      case "other":
+        throw invalidField("tx_signature", "was assigned to another owner before");
+      default:
+        return this.#find(Buffer.from(signature));
+    }
+  }
+
+  async #find(signature: Buffer): Promise<SuspendedTransfer> {
+    const text = `${SELECT} and payment.tx_signature = $1`;
+    const [row] = await this.#query<SuspendedRow>("suspense-find", text, [signature]);
+    if (!row) throw unknownTransfer();
+    return transferOf(row);
+  }
+
+  #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    return queryWithRetry(this.#pool, { name, text, values });
+  }
+}
+
+function transferOf(row: SuspendedRow): SuspendedTransfer {
+  return {
+    txSignature: base58.encode(row.tx_signature),
+    amount: row.amount,
+    memos: row.memos ?? undefined,
+    payer: row.payer ?? undefined,
+    blockTime: row.block_time,
+    status: row.assigned_to === null ? "open" : "assigned",
+    assignedTo: row.assigned_to === null ? undefined : ownerOf(row.assigned_to),
+    reason: row.reason ?? undefined,
+  };
+}
+
+function ownerOf(uuid: string): SuspenseRecipient {
+  return uuid === SYSTEM_ACCOUNTS.operator ? "operator" : { accountId: idFromUuid("acct", uuid) };
+}
+
+function unknownTransfer(): ToolgateError {
+  return new ToolgateError("NOT_FOUND", "there is no such transfer in suspense");
+}
+
+function unknownAccount(): ToolgateError {
+  return new ToolgateError("NOT_FOUND", "there is no such account");
+}

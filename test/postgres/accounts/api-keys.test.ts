@@ -1,0 +1,213 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { KEY_PATTERN } from "../../../src/domain/accounts/api-key.ts";
+import { DEFAULT_SCOPES } from "../../../src/domain/accounts/scope.ts";
+import type { Authenticator } from "../../../src/app/accounts/authenticator.ts";
+import type { Caller } from "../../../src/domain/accounts/caller.ts";
+import { PostgresAuthenticator } from "../../../src/postgres/accounts/authenticator.ts";
+import type { Postgres } from "../../../src/postgres/index.ts";
+import { Notifications } from "../../../src/postgres/database/notifications.ts";
+import { openPool } from "../../../src/postgres/database/pool.ts";
+import { systemClock } from "../../../src/system.ts";
+import { query } from "../../support/database-server.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { openCuttingProxy } from "../database/cutting-proxy.ts";
+import { openKeySecrets, openStarted } from "../open-postgres.ts";
+
+let database: TestDatabase;
+let one: Postgres;
+let two: Postgres;
+let accountId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two] = await Promise.all([openStarted(database.url), openStarted(database.url)]);
+  ({ accountId } = await one.accounts.create(base58.encode(randomBytes(32))));
+});
+afterAll(async () => {
+  await Promise.all([one.close(), two.close()]);
+  await database.drop();
+});
+
+const create = () => one.apiKeys.create({ accountId, name: "test", scopes: DEFAULT_SCOPES });
+
+/** Time until the condition holds, ms. */
+async function settles(
+  authenticator: Authenticator,
+  secret: string,
+  done: (caller: Caller | undefined) => boolean,
+): Promise<number> {
+  const since = performance.now();
+  while (!done(await authenticator.authenticate(secret))) {
+    if (performance.now() - since > 5_000) throw new Error("never");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return performance.now() - since;
+}
+
+describe("API keys", () => {
+  it("shows a key once and stores its hash", async () => {
+    const { key, secret } = await create();
+    expect(secret).toMatch(KEY_PATTERN);
+    expect(key).toMatchObject({
+      accountId,
+      name: "test",
+      prefix: secret.slice(0, 14),
+      scopes: DEFAULT_SCOPES,
+      revokedAt: undefined,
+    });
+    const { rows } = await query(database.url, "select * from api_key");
+    expect(JSON.stringify(rows)).not.toContain(secret.slice(14));
+  });
+
+  it("authenticates a key as its account on every instance", async () => {
+    const { key, secret } = await create();
+    const caller = {
+      keyId: key.keyId,
+      accountId,
+      scopes: new Set(DEFAULT_SCOPES),
+      tier: { ratePerMinute: 60, burst: 10 },
+      accountTier: { ratePerMinute: 600, burst: 100 },
+      operator: false,
+      limits: undefined,
+      budgetId: undefined,
+      blockedReason: undefined,
+    };
+    for (const instance of [one, two, one, two])
+      expect(await instance.authenticator.authenticate(secret)).toEqual(caller);
+  });
+
+  it("rejects unknown, malformed and overlong keys", async () => {
+    const { secret } = await create();
+    for (const wrong of [
+      `${secret}1`,
+      secret.slice(0, -1),
+      secret.toLowerCase(),
+      secret.slice(9),
+      "",
+      "sk-agent-",
+      `sk-agent-${"1".repeat(10_000)}`,
+    ]) {
+      expect(await one.authenticator.authenticate(wrong), wrong.slice(0, 60)).toBeUndefined();
+    }
+  });
+
+  it("accepts a key that was rejected before it was created", async () => {
+    const { key, secret } = await create();
+    await query(database.url, `delete from api_key where id = '${key.keyId.slice(4)}'`);
+    expect(await two.authenticator.authenticate(secret)).toBeUndefined();
+    const sha = `sha256('${secret}'::bytea)`;
+    await query(
+      database.url,
+      `insert into api_key (id, account_id, sha256, prefix, name, scopes) values ('${key.keyId.slice(4)}', '${accountId.slice(5)}', ${sha}, '', '', '{}')`,
+    );
+    expect(await settles(two.authenticator, secret, (caller) => caller !== undefined)).toBeLessThan(1_000);
+  });
+
+  it("rejects a cached key within a second of its revocation", async () => {
+    const { key, secret } = await create();
+    await two.authenticator.authenticate(secret);
+    await two.authenticator.authenticate(secret);
+    const revoked = await one.apiKeys.revoke(key.keyId);
+    expect(revoked.revokedAt).toBeInstanceOf(Date);
+    expect(await settles(two.authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
+    expect(await one.apiKeys.revoke(key.keyId)).toEqual(revoked);
+  });
+
+  it("rejects a revoked key within a second when the notification connection is lost", async () => {
+    const { key, secret } = await create();
+    await two.authenticator.authenticate(secret);
+    await query(
+      database.url,
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'toolgate notifications'",
+    );
+    await one.apiKeys.revoke(key.keyId);
+    expect(await settles(two.authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
+  });
+
+  it("rejects a revoked key within a second when the notification connection is silent", async () => {
+    const { key, secret } = await create();
+    const proxy = await openCuttingProxy(database.url);
+    const pool = openPool(database.url, { max: 2, applicationName: "test" });
+    const notifications = new Notifications({ url: proxy.url, log: { warn: () => {}, error: () => {} } });
+    const authenticator = new PostgresAuthenticator({
+      pool,
+      clock: systemClock,
+      notifications,
+      secrets: await openKeySecrets(pool),
+      keyUses: { record: () => {} },
+    });
+    notifications.start();
+    try {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      for (let n = 0; n < 3; n++) expect(await authenticator.authenticate(secret)).toBeDefined();
+      proxy.freeze();
+      await one.apiKeys.revoke(key.keyId);
+      const second = await create();
+      expect(await settles(authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
+      for (let n = 0; n < 3; n++) expect(await authenticator.authenticate(second.secret)).toBeDefined();
+      await one.apiKeys.revoke(second.key.keyId);
+      expect(await settles(authenticator, second.secret, (caller) => caller === undefined)).toBeLessThan(
+        1_000,
+      );
+    } finally {
+      await notifications.stop();
+      await pool.end();
+      await proxy.close();
+    }
+  });
+
+  it("caches keys, so that most calls need no query", async () => {
+    const { secret } = await create();
+    await settles(two.authenticator, secret, (caller) => caller !== undefined);
+    const scans =
+      "select coalesce(sum(calls), 0) as n from (select pg_stat_force_next_flush()) f, lateral (select idx_scan + seq_scan as calls from pg_stat_user_tables where relname = 'api_key') s";
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const before = Number((await query(database.url, scans)).rows[0]?.n);
+    await Promise.all(Array.from({ length: 2_000 }, async () => two.authenticator.authenticate(secret)));
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(Number((await query(database.url, scans)).rows[0]?.n) - before).toBeLessThan(100);
+  });
+
+  it("applies a changed tier and role of the account on every instance", async () => {
+    const { secret } = await create();
+    await two.authenticator.authenticate(secret);
+    await one.accounts.setTier(accountId, { ratePerMinute: 600, burst: 50, accountBurst: 70 });
+    await one.accounts.setOperator(accountId, true);
+    expect(
+      await settles(
+        two.authenticator,
+        secret,
+        (caller) => caller !== undefined && caller.accountTier.burst === 70 && caller.operator,
+      ),
+    ).toBeLessThan(1_000);
+  });
+
+  it("lists keys newest first, including revoked ones", async () => {
+    const other = await one.accounts.create(base58.encode(randomBytes(32)));
+    const keys = [];
+    for (const name of ["a", "b", "c"])
+      keys.push((await one.apiKeys.create({ accountId: other.accountId, name, scopes: [] })).key);
+    await one.apiKeys.revoke(keys[1]!.keyId);
+    const list = await one.apiKeys.list(other.accountId);
+    expect(list.map(({ name, revokedAt }) => [name, revokedAt !== undefined])).toEqual([
+      ["c", false],
+      ["b", true],
+      ["a", false],
+    ]);
+    expect((await one.apiKeys.list(undefined)).length).toBeGreaterThan(3);
+    expect(await one.apiKeys.list("acct_nonsense")).toEqual([]);
+  });
+
+  it("requires an existing account to create and an existing key to revoke", async () => {
+    const ghost = "0".repeat(32);
+    await expect(
+      one.apiKeys.create({ accountId: `acct_${ghost}`, name: "", scopes: [] }),
+    ).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+    for (const keyId of [`key_${ghost}`, "nonsense"])
+      await expect(one.apiKeys.revoke(keyId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+});

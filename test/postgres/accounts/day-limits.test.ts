@@ -1,0 +1,295 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CallAuthorization, KeyBudget } from "../../../src/app/calls/ledger.ts";
+import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import { callRecord } from "../../../src/postgres/ledger/records.ts";
+import { idFromUuid } from "../../../src/postgres/database/row-mapping.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  expireLeases,
+  failed,
+  fingerprintOf,
+  makeAccount,
+  openInstance,
+  paymentOf,
+  PRICE,
+  untilWaiting,
+  type Instance,
+} from "../fixture.ts";
+
+let database: TestDatabase;
+let instances: Instance[];
+let one: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instances = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
+  one = instances[0]!;
+});
+afterAll(async () => {
+  await Promise.all(instances.map((instance) => instance.close()));
+  await database.drop();
+});
+
+/** Creates a key with a daily limit of that many calls. */
+function keyFor(calls: number): { keyId: string; budget: KeyBudget } {
+  const keyId = newId("key", systemClock, systemRandom);
+  return { keyId, budget: { id: keyId, perDay: BigInt(calls) * PRICE } };
+}
+
+async function spent({ id }: KeyBudget): Promise<bigint[]> {
+  const text = "select spent from key_budget where budget_id = $1 order by day";
+  return (await one.pool.query<{ spent: bigint }>(text, [uuidOf("key", id)])).rows.map((row) => row.spent);
+}
+
+async function begun(...calls: CallAuthorization[]): Promise<string[]> {
+  return (await Promise.all(calls.map((call) => one.ledger.authorize(call)))).map(({ kind }) => kind);
+}
+
+/** Moves the counted spend to yesterday. */
+async function letADayPass({ id }: KeyBudget): Promise<void> {
+  const key = [uuidOf("key", id)];
+  await one.pool.query("update key_budget set day = day - 1 where budget_id = $1", key);
+  await one.pool.query("update run set started_at = started_at - interval '1 day' where budget_id = $1", key);
+}
+
+describe("daily limits of API keys", () => {
+  it("fills a daily limit exactly under 200 concurrent calls on three instances", async () => {
+    const account = await makeAccount(one.pool, 1_000n * PRICE);
+    const key = keyFor(7);
+    const calls = Array.from({ length: 200 }, (_, n) =>
+      callOf(account, { ...key, ...(n % 3 === 0 && { idempotencyKey: `call ${n}` }) }),
+    );
+    const answers = await Promise.all(calls.map((call, n) => instances[n % 3]!.ledger.authorize(call)));
+    expect(answers.filter(({ kind }) => kind === "started")).toHaveLength(7);
+    for (const answer of answers.filter(({ kind }) => kind !== "started"))
+      expect(answer).toEqual({ kind: "capped", spent: 7n * PRICE });
+    expect(await spent(key.budget)).toEqual([7n * PRICE]);
+    expect(await one.ledger.balance(account)).toBe(993n * PRICE);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("allows a smaller call that still fits the daily limit", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(3);
+    const priced = (price: bigint) => callOf(account, { ...key, price });
+    expect(await begun(priced(2n * PRICE), priced(2n * PRICE), priced(PRICE), priced(1n))).toEqual([
+      "started",
+      "capped",
+      "started",
+      "capped",
+    ]);
+  });
+
+  it("counts the spend of concurrent calls that it waited for", async () => {
+    const [account, key] = [await makeAccount(one.pool, 100n * PRICE), keyFor(1)];
+    const two = instances[1]!;
+    const other = await two.pool.connect();
+    try {
+      await other.query("begin");
+      await other.query(
+        "select * from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, interval '1 minute')",
+        [JSON.stringify([callRecord(callOf(account, key), 0)]), two.instanceId],
+      );
+      const waiting = one.ledger.authorize(callOf(account, key));
+      await untilWaiting(two.pool, one);
+      await other.query("commit");
+      expect(await waiting).toEqual({ kind: "capped", spent: PRICE });
+    } finally {
+      await other.query("rollback");
+      other.release();
+    }
+  });
+
+  it("frees the daily limit of failed, cancelled and swept calls, and keeps that of completed and refunded ones", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(4);
+    const calls = [0, 1, 2, 3].map(() => callOf(account, key)) as [
+      CallAuthorization,
+      CallAuthorization,
+      CallAuthorization,
+      CallAuthorization,
+    ];
+    expect(await begun(...calls)).toEqual(Array(4).fill("started"));
+    expect(await begun(callOf(account, key))).toEqual(["capped"]);
+    await one.ledger.finish(completed(calls[0]));
+    await one.ledger.finish(failed(calls[1]));
+    await one.ledger.finish({ ...failed(calls[2]), outcome: "cancelled" });
+    expect(await spent(key.budget)).toEqual([2n * PRICE]);
+    await expireLeases(one.pool, calls[3]);
+    await instances[1]!.sweeper.sweep();
+    expect(await spent(key.budget)).toEqual([PRICE]);
+    // A repeated end frees nothing twice.
+    await one.ledger.finish(failed(calls[1]));
+    await one.pool.query("select ledger_refund(receipt.id, 'r') from receipt where run_id = $1", [
+      uuidOf("run", calls[0].runId),
+    ]);
+    expect(await spent(key.budget)).toEqual([PRICE]);
+    expect(await begun(...[0, 1, 2, 3].map(() => callOf(account, key)))).toEqual([
+      "started",
+      "started",
+      "started",
+      "capped",
+    ]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("resets daily limits at midnight UTC; calls of the day before free that day's budget", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(2);
+    const [late, done] = [callOf(account, key), callOf(account, key)];
+    expect(await begun(late, done, callOf(account, key))).toEqual(["started", "started", "capped"]);
+    await letADayPass(key.budget);
+    expect(await begun(callOf(account, key), callOf(account, key), callOf(account, key))).toEqual([
+      "started",
+      "started",
+      "capped",
+    ]);
+    await one.ledger.finish(completed(done));
+    await one.ledger.finish(failed(late));
+    expect(await spent(key.budget)).toEqual([PRICE, 2n * PRICE]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("shares a daily limit between a key and its replacements", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const { keyId, budget } = keyFor(5);
+    const keys = [keyId, newId("key", systemClock, systemRandom), newId("key", systemClock, systemRandom)];
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        instances[n % 2]!.ledger.authorize(callOf(account, { keyId: keys[n % 3]!, budget })),
+      ),
+    );
+    expect(answers.filter(({ kind }) => kind === "started")).toHaveLength(5);
+    expect(await spent(budget)).toEqual([5n * PRICE]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("does not count calls with their own payment, free calls and other keys", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(1);
+    expect(
+      await begun(
+        callOf(account, key),
+        callOf(account, { ...key, payment: paymentOf(depositOf()) }),
+        callOf(account, key),
+        callOf(account, { ...key, price: 0n, idempotencyKey: "free" }),
+        callOf(account),
+        callOf(account, keyFor(1)),
+      ),
+    ).toEqual(["started", "started", "capped", "started", "started", "started"]);
+    expect(await spent(key.budget)).toEqual([PRICE]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("refuses one call without affecting other calls of the batch", async () => {
+    const [account, other] = [await makeAccount(one.pool, 2n * PRICE), await makeAccount(one.pool, PRICE)];
+    const key = keyFor(1);
+    const first = one.ledger.authorize(callOf(await makeAccount(one.pool, PRICE)));
+    const batch = begun(
+      callOf(account, { ...key, price: 2n * PRICE, idempotencyKey: "too much" }),
+      callOf(other, keyFor(9)),
+      callOf(account, key),
+      callOf(account, { ...key, idempotencyKey: "one too many" }),
+      callOf(account),
+    );
+    await first;
+    expect(await batch).toEqual(["capped", "started", "started", "capped", "started"]);
+    // The refused call claimed nothing.
+    expect(await begun(callOf(account, { idempotencyKey: "too much", price: 0n }))).toEqual(["started"]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("replays stored results and reports running calls although the daily limit is reached", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(2);
+    const [done, running] = ["done", "running"].map((idempotencyKey) =>
+      callOf(account, { ...key, idempotencyKey }),
+    );
+    await begun(done!, running!);
+    await one.ledger.finish(completed(done!));
+    const again = (call: CallAuthorization) => ({ ...call, runId: callOf(account).runId });
+    expect(
+      await begun(again(done!), again(running!), { ...again(done!), fingerprint: fingerprintOf("other") }),
+    ).toEqual(["replay", "in_progress", "mismatch"]);
+  });
+
+  it("checks the daily limit before the balance, also after insufficient funds", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const key = keyFor(1);
+    expect(await begun(callOf(account, key))).toEqual(["started"]);
+    expect(await begun(callOf(account))).toEqual(["insufficient"]);
+    expect(await one.ledger.authorize(callOf(account, key))).toEqual({ kind: "capped", spent: PRICE });
+    expect(await one.ledger.authorize(callOf(account, keyFor(1)))).toEqual({
+      kind: "insufficient",
+      balance: 0n,
+    });
+  });
+
+  it("counts a retry by key alone after its paid call failed", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(1);
+    const paid = callOf(account, { ...key, idempotencyKey: "paid", payment: paymentOf(depositOf()) });
+    await begun(paid);
+    await one.ledger.finish(failed(paid));
+    expect(await spent(key.budget)).toEqual([]);
+    expect(await begun(callOf(account, { ...key, idempotencyKey: "paid" }), callOf(account, key))).toEqual([
+      "started",
+      "capped",
+    ]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("stores the key and its budget with the run", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const [key, plain] = [keyFor(1), callOf(account)];
+    const payment = paymentOf(depositOf());
+    const calls = [callOf(account, key), callOf(account, { ...key, payment }), plain];
+    await begun(...calls);
+    const { rows } = await one.pool.query<{ id: string; key_id: string; budget_id: string | null }>(
+      "select id, key_id, budget_id from run where account_id = $1",
+      [uuidOf("acct", account)],
+    );
+    const kept = calls.map(({ runId }) => rows.find(({ id }) => idFromUuid("run", id) === runId)!);
+    expect(kept.map((row) => idFromUuid("key", row.key_id))).toEqual([key.keyId, key.keyId, plain.keyId]);
+    expect(kept.map((row) => row.budget_id && idFromUuid("key", row.budget_id))).toEqual([
+      key.keyId,
+      null,
+      null,
+    ]);
+  });
+
+  it("blocks no call permanently when calls start, end and are swept concurrently", async () => {
+    const accounts = await Promise.all([0, 1, 2].map(() => makeAccount(one.pool, 40n * PRICE)));
+    const keys = accounts.map(() => [keyFor(9), keyFor(4), undefined]);
+    await Promise.all(
+      Array.from({ length: 240 }, async (_, n) => {
+        const { ledger, sweeper } = instances[n % 3]!;
+        const of = (n * 7) % 3;
+        const call = callOf(accounts[of]!, {
+          ...keys[of]![(n >> 1) % 3],
+          ...(n % 4 === 0 && { idempotencyKey: `k${n % 8}` }),
+        });
+        if ((await ledger.authorize(call)).kind !== "started") return;
+        if (n % 11 === 0) {
+          await expireLeases(one.pool, call);
+          await sweeper.sweep();
+        } else await ledger.finish(n % 2 === 0 ? failed(call) : completed(call));
+      }),
+    );
+    for (const key of keys.flat()) {
+      if (!key) continue;
+      const [taken = 0n] = await spent(key.budget);
+      expect(taken <= key.budget.perDay).toBe(true);
+    }
+    const { rows } = await one.pool.query<{ deadlocks: bigint }>(
+      "select deadlocks from pg_stat_database where datname = current_database()",
+    );
+    expect(rows[0]?.deadlocks).toBe(0n);
+    await expectCleanAudit(one.pool);
+  });
+});

@@ -1,0 +1,325 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAX_ACTIVE_KEYS } from "../../../src/app/accounts/api-keys.ts";
+import { type Ledger } from "../../../src/app/calls/ledger.ts";
+import type { KeyLimits } from "../../../src/domain/accounts/caller.ts";
+import { uuidOf } from "../../../src/domain/core/ids.ts";
+import { DEFAULT_SCOPES } from "../../../src/domain/accounts/scope.ts";
+import { PostgresAuthenticator } from "../../../src/postgres/accounts/authenticator.ts";
+import type { Postgres } from "../../../src/postgres/index.ts";
+import { KeyUses } from "../../../src/postgres/accounts/key-uses.ts";
+import { Notifications } from "../../../src/postgres/database/notifications.ts";
+import { openPool } from "../../../src/postgres/database/pool.ts";
+import { query } from "../../support/database-server.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { callOf, completed, PRICE } from "../fixture.ts";
+import { openKeySecrets, openStarted } from "../open-postgres.ts";
+
+const silent = { warn: () => {}, error: () => {} };
+const DAY_MS = 86_400_000;
+
+let database: TestDatabase;
+let one: Postgres;
+let two: Postgres;
+let pool: ReturnType<typeof openPool>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two] = await Promise.all([openStarted(database.url), openStarted(database.servingUrl)]);
+  pool = openPool(database.url, { max: 2, applicationName: "test" });
+});
+afterAll(async () => {
+  await Promise.all([one.close(), two.close(), pool.end()]);
+  await database.drop();
+});
+
+const NONE: KeyLimits = { expiresAt: undefined, perCall: undefined, perDay: undefined, tools: undefined };
+const TIGHT: KeyLimits = {
+  expiresAt: new Date(Date.now() + 30 * DAY_MS),
+  perCall: 5_000n,
+  perDay: 2n * PRICE,
+  tools: new Set(["echo", "vram_estimate"]),
+};
+
+async function newAccount(): Promise<string> {
+  return (await one.accounts.create(base58.encode(randomBytes(32)))).accountId;
+}
+
+async function newKey(limits?: KeyLimits, accountId?: string) {
+  const wanted = {
+    accountId: accountId ?? (await newAccount()),
+    name: "test",
+    scopes: DEFAULT_SCOPES,
+    limits,
+  };
+  return one.apiKeys.create(wanted);
+}
+
+const works = async (secret: string) => (await two.authenticator.authenticate(secret)) !== undefined;
+const stopsWorking = (secret: string) =>
+  expect.poll(() => works(secret), { timeout: 5_000, interval: 20 }).toBe(false);
+const refused = (problem: RegExp) => ({ code: "INVALID_REQUEST", message: expect.stringMatching(problem) });
+
+describe("a limited key", () => {
+  it("authenticates a caller with its limits", async () => {
+    const { key, secret } = await newKey(TIGHT);
+    expect(key.limits).toEqual(TIGHT);
+    expect(await two.authenticator.authenticate(secret)).toMatchObject({
+      limits: TIGHT,
+      budgetId: key.keyId,
+    });
+    expect((await one.apiKeys.list(key.accountId)).map(({ limits }) => limits)).toEqual([TIGHT]);
+  });
+
+  it("has no budget without a daily limit, and no limits when none are set", async () => {
+    const capped = await newKey({ ...NONE, perCall: 1n });
+    expect(await one.authenticator.authenticate(capped.secret)).toMatchObject({
+      limits: { perCall: 1n, perDay: undefined, tools: undefined },
+      budgetId: undefined,
+    });
+    const { key, secret } = await newKey(NONE);
+    expect(key.limits).toBeUndefined();
+    expect(await one.authenticator.authenticate(secret)).toMatchObject({
+      limits: undefined,
+      budgetId: undefined,
+    });
+  });
+
+  it("expires, also when cached", async () => {
+    const clock = { at: Date.now(), now: () => clock.at };
+    const notifications = new Notifications({ url: database.url, log: silent });
+    const authenticator = new PostgresAuthenticator({
+      pool,
+      clock,
+      notifications,
+      secrets: await openKeySecrets(pool),
+      keyUses: { record: () => {} },
+    });
+    notifications.start();
+    try {
+      await expect.poll(() => notifications.live).toBe(true);
+      const { secret } = await newKey({ ...NONE, expiresAt: new Date(clock.at + 1_000) });
+      clock.at += 999;
+      expect(await authenticator.authenticate(secret)).toBeDefined();
+      expect(await authenticator.authenticate(secret)).toBeDefined();
+      clock.at += 1;
+      expect(await authenticator.authenticate(secret)).toBeUndefined();
+    } finally {
+      await notifications.stop();
+    }
+  });
+});
+
+describe("accounts and their keys", () => {
+  it("reports a blocked account for cached keys until it is unblocked", async () => {
+    const { key, secret } = await newKey();
+    expect(await works(secret)).toBe(true);
+    const reason = () =>
+      expect.poll(async () => (await two.authenticator.authenticate(secret))?.blockedReason, {
+        timeout: 5_000,
+        interval: 20,
+      });
+    await one.accounts.setBlocked(key.accountId, { blocked: true, reason: "chargebacks" });
+    await reason().toBe("chargebacks");
+    await one.accounts.setBlocked(key.accountId, { blocked: false, reason: "paid" });
+    await reason().toBeUndefined();
+  });
+
+  it(`allows at most ${MAX_ACTIVE_KEYS} active keys under concurrency; inactive keys do not count`, async () => {
+    const accountId = await newAccount();
+    await query(
+      database.url,
+      `insert into api_key (id, account_id, sha256, prefix, name, scopes, revoked_at, expires_at)
+       select gen_random_uuid(), '${uuidOf("acct", accountId)}', sha256(uuid_send(gen_random_uuid())), '', '', '{}',
+              case when n = 1 then now() end, case when n = 2 then now() end from generate_series(1, ${MAX_ACTIVE_KEYS - 2}) n`,
+    );
+    const made = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, n) =>
+        (n % 2 === 0 ? one : two).apiKeys.create({ accountId, name: "", scopes: [] }),
+      ),
+    );
+    const problems = made.filter((result) => result.status === "rejected");
+    expect(problems).toHaveLength(6);
+    for (const { reason } of problems)
+      expect(reason).toMatchObject(refused(/has 100 keys that work.*revoke one/));
+    // A replacement needs the slot of its predecessor.
+    const [key] = await one.apiKeys.list(accountId);
+    const rotation = { keyId: key!.keyId, accountId };
+    await expect(one.apiKeys.rotate({ ...rotation, overlapSeconds: 60 })).rejects.toMatchObject(
+      refused(/has 100 keys/),
+    );
+    const { oldKey } = await one.apiKeys.rotate({ ...rotation, overlapSeconds: 0 });
+    expect(oldKey.revokedAt).toBeInstanceOf(Date);
+  });
+});
+
+describe("an account that creates and revokes keys in a loop", () => {
+  it("creates at most a thousand keys a day; lists return active and the newest inactive keys", async () => {
+    const accountId = await newAccount();
+    const made = (from: number, to: number, when: string) =>
+      query(
+        database.url,
+        `insert into api_key (id, account_id, sha256, prefix, name, scopes, created_at, revoked_at)
+         select lpad(to_hex(n), 32, '0')::uuid, '${uuidOf("acct", accountId)}', sha256(int4send(n)), '', n, '{}', ${when},
+                case when n > ${from} then now() end from generate_series(${from}, ${to}) n`,
+      );
+    await made(1, 2_000, "now() - interval '2 days'");
+    for (const keys of [await one.apiKeys.list(accountId), await one.apiKeys.listWithUsage(accountId)]) {
+      expect(keys.map(({ name }) => Number(name))).toEqual([
+        ...Array.from({ length: 500 }, (_, n) => 2_000 - n),
+        1,
+      ]);
+    }
+    const { key } = await one.apiKeys.create({ accountId, name: "", scopes: [] });
+    await made(3_001, 3_999, "now() - interval '23 hours'");
+    const refusal = refused(/created 1000 keys within a day/);
+    await expect(one.apiKeys.create({ accountId, name: "", scopes: [] })).rejects.toMatchObject(refusal);
+    await expect(
+      one.apiKeys.rotate({ keyId: key.keyId, accountId, overlapSeconds: 0 }),
+    ).rejects.toMatchObject(refusal);
+    expect((await one.apiKeys.revoke(key.keyId, accountId)).revokedAt).toBeInstanceOf(Date);
+  });
+});
+
+describe("key rotation", () => {
+  it("keeps the old key until the overlap ends; the new one has its limits and shares its daily budget", async () => {
+    const old = await newKey(TIGHT);
+    expect(await works(old.secret)).toBe(true);
+    const rotated = await two.apiKeys.rotate({
+      keyId: old.key.keyId,
+      accountId: undefined,
+      overlapSeconds: 3_600,
+    });
+    const { name, scopes, accountId } = old.key;
+    expect(rotated.key).toMatchObject({ name, scopes, accountId, limits: TIGHT, revokedAt: undefined });
+    const end = rotated.oldKey.limits?.expiresAt?.getTime() ?? 0;
+    expect(Math.abs(end - Date.now() - 3_600_000)).toBeLessThan(60_000);
+    expect(rotated.oldKey).toMatchObject({
+      keyId: old.key.keyId,
+      limits: { perDay: TIGHT.perDay },
+      revokedAt: undefined,
+    });
+    for (const secret of [old.secret, rotated.secret])
+      expect(await one.authenticator.authenticate(secret)).toMatchObject({ budgetId: old.key.keyId });
+  });
+
+  it("revokes the old key at once without overlap, and keeps an earlier expiry", async () => {
+    const { key, secret } = await newKey();
+    expect(await works(secret)).toBe(true);
+    const next = await one.apiKeys.rotate({ keyId: key.keyId, accountId: key.accountId, overlapSeconds: 0 });
+    await stopsWorking(secret);
+    expect(await works(next.secret)).toBe(true);
+    expect(next.key.limits).toBeUndefined();
+
+    const soon = new Date(Date.now() + 60_000);
+    const ending = await newKey({ ...NONE, expiresAt: soon });
+    const { oldKey } = await one.apiKeys.rotate({
+      keyId: ending.key.keyId,
+      accountId: undefined,
+      overlapSeconds: 3_600,
+    });
+    expect(oldKey.limits?.expiresAt).toEqual(soon);
+  });
+
+  it("rotates a key once under concurrency, and no inactive or foreign key", async () => {
+    const { key } = await newKey();
+    const { keyId, accountId } = key;
+    const attempts = await Promise.allSettled(
+      Array.from({ length: 6 }, (_, n) =>
+        (n % 2 === 0 ? one : two).apiKeys.rotate({ keyId, accountId, overlapSeconds: 60 }),
+      ),
+    );
+    expect(attempts.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const attempt of attempts)
+      if (attempt.status === "rejected")
+        expect(attempt.reason).toMatchObject(refused(/key_id: was replaced by key_/));
+    expect(await one.apiKeys.list(accountId)).toHaveLength(2);
+
+    const revoked = await newKey();
+    await one.apiKeys.revoke(revoked.key.keyId);
+    const expired = await newKey({ ...NONE, expiresAt: new Date(Date.now() - 1) });
+    for (const { key } of [revoked, expired])
+      await expect(
+        one.apiKeys.rotate({ keyId: key.keyId, accountId: undefined, overlapSeconds: 0 }),
+      ).rejects.toMatchObject(refused(/key_id: no longer works; create a new key/));
+    const foreign = await newKey();
+    const NOT_FOUND = { code: "NOT_FOUND", message: "there is no such API key" };
+    for (const unknown of [foreign.key.keyId, "key_nonsense", `key_${"0".repeat(32)}`]) {
+      await expect(
+        one.apiKeys.rotate({ keyId: unknown, accountId, overlapSeconds: 0 }),
+      ).rejects.toMatchObject(NOT_FOUND);
+      await expect(one.apiKeys.revoke(unknown, accountId)).rejects.toMatchObject(NOT_FOUND);
+    }
+    expect(await works(foreign.secret)).toBe(true);
+  });
+});
+
+describe("key usage", () => {
+  it("lists keys with their last use, daily spend and total cost", async () => {
+    const accountId = await newAccount();
+    await one.accounts.adjust({ accountId, amount: 10n * PRICE, reason: "test", idempotencyKey: "k" });
+    const [plain, limited] = [await newKey(undefined, accountId), await newKey(TIGHT, accountId)];
+    const budget = { id: limited.key.keyId, perDay: 2n * PRICE };
+    await pay(one.ledger, accountId, plain.key.keyId, undefined, 3);
+    await pay(one.ledger, accountId, limited.key.keyId, budget, 1);
+    await one.ledger.authorize(callOf(accountId, { keyId: limited.key.keyId, budget }));
+    const { secret } = plain;
+    const before = Date.now();
+    expect(await works(secret)).toBe(true);
+    await two.stop();
+    two.start();
+    const used = await one.apiKeys.listWithUsage(accountId);
+    expect(used).toMatchObject([
+      {
+        keyId: limited.key.keyId,
+        dayUsed: 2n * PRICE,
+        spent: PRICE,
+        chargedCalls: 1n,
+        lastUsedAt: undefined,
+      },
+      { keyId: plain.key.keyId, dayUsed: 0n, spent: 3n * PRICE, chargedCalls: 3n },
+    ]);
+    expect(used[1]?.lastUsedAt?.getTime()).toBeGreaterThanOrEqual(before - 1);
+    expect(await one.apiKeys.listWithUsage("acct_nonsense")).toEqual([]);
+  });
+
+  it("keeps the latest use, and pending uses while the database fails", async () => {
+    const { key } = await newKey();
+    const clock = { at: 2_000, now: () => clock.at };
+    const lastUsed = async () => (await one.apiKeys.list(key.accountId))[0]?.lastUsedAt?.getTime();
+    const uses = new KeyUses({ pool, clock, log: silent });
+    for (const [at, kept] of [
+      [2_000, 2_000],
+      [1_000, 2_000],
+      [3_000, 3_000],
+    ] as const) {
+      clock.at = at;
+      uses.record(key.keyId);
+      await uses.flush();
+      expect(await lastUsed()).toBe(kept);
+    }
+    await pool.query("alter table key_use rename to key_use_away");
+    clock.at = 4_000;
+    uses.record(key.keyId);
+    await uses.flush();
+    await pool.query("alter table key_use_away rename to key_use");
+    uses.record("ses_00000000000000000000000000000000");
+    await uses.stop();
+    expect(await lastUsed()).toBe(4_000);
+  });
+});
+
+async function pay(
+  ledger: Ledger,
+  accountId: string,
+  keyId: string,
+  budget: { id: string; perDay: bigint } | undefined,
+  calls: number,
+) {
+  for (let n = 0; n < calls; n++) {
+    const call = callOf(accountId, { keyId, budget });
+    await ledger.authorize(call);
+    await ledger.finish(completed(call));
+  }
+}

@@ -1,0 +1,268 @@
+import { randomUUID } from "node:crypto";
+import type { Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CallAuthorization, RunEnd } from "../../../src/app/calls/ledger.ts";
+import { newId } from "../../../src/domain/core/ids.ts";
+import { Leases } from "../../../src/postgres/ledger/leases.ts";
+import { PostgresLedger } from "../../../src/postgres/ledger/ledger.ts";
+import { openPool } from "../../../src/postgres/database/pool.ts";
+import { PostgresRateLimiter } from "../../../src/postgres/accounts/rate-limiter.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expireLeases,
+  failed,
+  makeAccount,
+  newRunId,
+  openInstance,
+  paymentOf,
+} from "../fixture.ts";
+import { fillLedger } from "../large-ledger.ts";
+
+const INSTANCE = randomUUID();
+
+let database: TestDatabase;
+/** The gateway's only connection, which logs its plans. */
+let pool: Pool;
+/** For the test's own statements. */
+let outside: Pool;
+let ledger: PostgresLedger;
+/** Columns of each unique index. */
+let keys: Map<string, string[]>;
+/** Plans of statements, including those in functions. */
+const plans: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  outside = openPool(database.url, { max: 1, applicationName: "outside" });
+  // Autovacuum would change the plans at random times.
+  await outside.query(
+    `do $$ declare name text; begin
+       for name in select tablename from pg_tables where schemaname = 'public' loop
+         execute format('alter table %I set (autovacuum_enabled = off)', name);
+       end loop;
+     end $$`,
+  );
+  const { rows } = await outside.query<{ name: string; columns: string[] }>(
+    `select indexrelid::regclass::text as name,
+            array(select attname::text from pg_attribute where attrelid = indexrelid order by attnum) as columns
+     from pg_index join pg_class on pg_class.oid = indrelid
+     where relnamespace = 'public'::regnamespace and indisunique`,
+  );
+  keys = new Map(rows.map(({ name, columns }) => [name, columns]));
+});
+afterAll(async () => {
+  await outside.end();
+  await database.drop();
+});
+
+/** Opens a new gateway instance. */
+async function open(): Promise<void> {
+  pool = openPool(database.url, { max: 1, applicationName: "cached plans" });
+  await pool.query(
+    `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+     set auto_explain.log_level = notice`,
+  );
+  const client = await pool.connect();
+  client.on("notice", ({ message }) => plans.push(message ?? ""));
+  client.release();
+  const leases = new Leases({
+    pool,
+    instanceId: INSTANCE,
+    leaseMs: 60_000,
+    log: { warn: () => {}, error: () => {} },
+  });
+  ledger = new PostgresLedger({ pool, instanceId: INSTANCE, leaseMs: 60_000, leases });
+}
+
+const newKey = () => newId("key", systemClock, systemRandom);
+const begin = async (calls: readonly CallAuthorization[]) =>
+  (await Promise.all(calls.map((call) => ledger.authorize(call)))).map(({ kind }) => kind);
+const finish = (endings: readonly RunEnd[]) => Promise.all(endings.map((ending) => ledger.finish(ending)));
+
+/** A separate statement, so the function does not cache its plan. */
+const ASIDE = /Query Text: select available from account/;
+
+const SCAN =
+  /\b(?:Seq|Index|Index Only|Bitmap Index) Scan\b(?: using (\w+))?[^\n]* on (\w+)[^\n]*\n?([^\n]*)/g;
+
+/** Scans that use no unique index, with their statement. */
+function otherReads(): string[] {
+  return plans
+    .filter((plan) => !ASIDE.test(plan))
+    .flatMap((plan) => Array.from(plan.matchAll(SCAN), (scan) => ({ scan, plan })))
+    .filter(({ scan: [, using, on = "", condition = ""] }) => !isByKey(using ?? on, condition))
+    .map(({ scan, plan }) => `${scan[0]} for ${plan.slice(0, 300)}`);
+}
+
+/** Whether the scan finds one row per value. Runs with an expired lease are few. */
+function isByKey(index: string, condition: string): boolean {
+  if (index === "run_lease_index") return condition.includes("Index Cond: (lease_until < ");
+  const columns = keys.get(index);
+  return (
+    columns !== undefined &&
+    condition.includes("Index Cond: ") &&
+    columns.every((column) => condition.includes(`(${column} = `))
+  );
+}
+
+/** Growing tables. */
+const GROWING =
+  "account, api_key, hold, idempotency, key_budget, payment, rate_bucket, receipt, relay, relay_budget, run, transfer";
+
+/** Truncates all tables, including the append-only ones. */
+async function empty(): Promise<void> {
+  await outside.query("set session_replication_role = replica");
+  await outside.query(`truncate ${GROWING} cascade`);
+  await outside.query("reset session_replication_role");
+}
+
+/** One of each kind of row. */
+async function begun(): Promise<void> {
+  const { ledger: first, ...instance } = openInstance(database.url);
+  const accountId = await makeAccount(outside, 1_000_000n);
+  const call = callOf(accountId, {
+    idempotencyKey: newRunId(),
+    budget: { id: newKey(), perDay: 1_000_000n },
+  });
+  for (const one of [call, callOf(accountId, { payment: paymentOf(depositOf()) })]) {
+    await first.authorize(one);
+    await first.finish(completed(one));
+  }
+  await instance.close();
+}
+
+/** Order matters: each state builds on the one before. */
+const STATES: readonly [string, () => Promise<unknown>][] = [
+  ["the tables were empty", () => outside.query("analyze")],
+  [
+    "each table had one row",
+    async () => {
+      await empty();
+      await begun();
+      await outside.query("analyze");
+    },
+  ],
+  [
+    "each table had a few rows",
+    async () => {
+      await empty();
+      const { ledger: first, ...instance } = openInstance(database.url);
+      const accountId = await makeAccount(outside, 1_000_000n);
+      const [active, ...others] = Array.from({ length: 6 }, () => callOf(accountId));
+      if (active) await first.authorize(active);
+      for (const call of others) {
+        await first.authorize(call);
+        await first.finish(completed(call));
+      }
+      await instance.close();
+      await outside.query("analyze");
+    },
+  ],
+  [
+    "the tables had no statistics",
+    async () => {
+      await empty();
+      await fillLedger(database.url, 20_000, 5000);
+      await outside.query("insert into rate_bucket (bucket_id, tat) select id, 0 from api_key");
+    },
+  ],
+  ["the statistics were current", () => outside.query("analyze")],
+  [
+    "the tables had been emptied",
+    async () => {
+      await empty();
+      await outside.query(`vacuum ${GROWING}`);
+    },
+  ],
+];
+
+const KINDS: readonly [string, (accountId: string) => CallAuthorization][] = [
+  ["from the balance", (accountId) => callOf(accountId)],
+  ["with a key", (accountId) => callOf(accountId, { idempotencyKey: newRunId() })],
+  ["by proof", (accountId) => callOf(accountId, { payment: paymentOf(depositOf()) })],
+  [
+    "by proof with a key",
+    (accountId) => callOf(accountId, { idempotencyKey: newRunId(), payment: paymentOf(depositOf()) }),
+  ],
+  [
+    "with a limit per day",
+    (accountId) => callOf(accountId, { budget: { id: newKey(), perDay: 1_000_000n } }),
+  ],
+];
+
+describe.each(STATES)("plans cached when %s", (_state, prepare) => {
+  beforeAll(async () => {
+    await prepare();
+    await open();
+  });
+  afterAll(() => pool.end());
+
+  it("renews leases by primary key", async () => {
+    plans.length = 0;
+    await pool.query("select ledger_beat($1, $2, interval '1 minute')", [[newRunId().slice(4)], INSTANCE]);
+    expect(plans.length).toBeGreaterThan(0);
+    expect(otherReads()).toEqual([]);
+  });
+
+  it.each(KINDS)("authorizes, ends and replays a call %s by unique keys only", async (_kind, make) => {
+    const accountId = await makeAccount(outside, 1_000_000_000n);
+    plans.length = 0;
+    for (const end of [completed, failed]) {
+      const calls = Array.from({ length: 3 }, () => make(accountId));
+      expect(await begin(calls)).toEqual(calls.map(() => "started"));
+      await finish(calls.map((call) => end(call)));
+      const again = calls.map((call) => ({ ...call, runId: newRunId() }));
+      await begin(again);
+      await finish(again.map((call) => failed(call)));
+      for (const call of calls) {
+        const { txSignature, quoteId } = call.payment ?? depositOf();
+        await ledger.findPrior({ ...call, idempotencyKey: newRunId(), txSignature, quoteId });
+      }
+    }
+    expect(plans.length).toBeGreaterThan(40);
+    expect(otherReads()).toEqual([]);
+  });
+
+  it("reads refused calls, credited payments and swept runs by unique keys only", async () => {
+    const poor = await makeAccount(outside, 0n);
+    const accountId = await makeAccount(outside, 1_000_000_000n);
+    plans.length = 0;
+    const short = depositOf({ amount: 1n });
+    expect(
+      await begin([
+        callOf(poor, { idempotencyKey: newRunId() }),
+        callOf(poor, { payment: paymentOf(short) }),
+      ]),
+    ).toEqual(["insufficient", "insufficient"]);
+    const credited = depositOf();
+    await ledger.credit(accountId, credited);
+    const call = callOf(accountId, { payment: paymentOf(credited), idempotencyKey: newRunId() });
+    const swept = callOf(accountId, {
+      idempotencyKey: newRunId(),
+      budget: { id: newKey(), perDay: 1_000_000n },
+    });
+    expect(await begin([call, swept])).toEqual(["started", "started"]);
+    await expireLeases(outside, call, swept);
+    await pool.query("select ledger_sweep(100)");
+    expect(otherReads()).toEqual([]);
+  });
+
+  it("reads rate limit buckets by primary key only", async () => {
+    plans.length = 0;
+    const rates = new PostgresRateLimiter({ pool, clock: systemClock });
+    const [accountId, tier] = [newId("acct", systemClock, systemRandom), { ratePerMinute: 60, burst: 10 }];
+    for (let turn = 0; turn < 2; turn++) {
+      await Promise.all(
+        [newKey(), newKey(), newKey()].map(async (keyId) =>
+          rates.take({ keyId, accountId, tier, accountTier: tier }),
+        ),
+      );
+    }
+    expect(plans.length).toBeGreaterThan(3);
+    expect(otherReads()).toEqual([]);
+  });
+});

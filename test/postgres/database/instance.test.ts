@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Quotes } from "../../../src/domain/payments/quote.ts";
+import type { Postgres } from "../../../src/postgres/index.ts";
+import { PostgresSealingKeys } from "../../../src/postgres/payments/sealing-keys.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { callOf, fingerprintOf, makeAccount, openInstance, PRICE } from "../fixture.ts";
+import { openStarted } from "../open-postgres.ts";
+
+const LEASE_MS = 900;
+
+let database: TestDatabase;
+let instances: Postgres[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instances = await Promise.all(Array.from({ length: 4 }, () => openStarted(database.url, LEASE_MS)));
+});
+afterAll(async () => {
+  await Promise.all(instances.map((instance) => instance.close()));
+  await database.drop();
+});
+
+describe("sealing keys", () => {
+  it("shares one sealing key between instances that start on an empty database at once", () => {
+    const keys = instances.map(({ sealingKeys }) => sealingKeys.current());
+    for (const key of keys) expect(key).toMatchObject({ version: 1, secret: keys[0]?.secret });
+  });
+
+  it("activates a new sealing key after every instance knows it, and old quotes still open", async () => {
+    const [one, two] = [instances[0]!, instances[1]!];
+    const issue = (postgres: Postgres, atMs = 0) =>
+      new Quotes(postgres.sealingKeys, { now: () => Date.now() + atMs }, systemRandom, 300);
+    const accountId = `acct_${"0".repeat(31)}1`;
+    const old = issue(one).issue(accountId, 1n, fingerprintOf("q"));
+    expect(await one.sealingKeys.rotate()).toBe(2);
+    expect(one.sealingKeys.current().version).toBe(1);
+    expect(two.sealingKeys.version(3)).toBeUndefined();
+    await expect.poll(() => two.sealingKeys.version(2), { interval: 100 }).toMatchObject({ version: 2 });
+    expect(issue(two).open(old.quoteId)).toMatchObject({ accountId, price: 1n });
+
+    const { pool, close } = openInstance(database.url);
+    const later = await PostgresSealingKeys.open({
+      pool,
+      random: systemRandom,
+      clock: systemClock,
+      log: { warn: () => {}, error: () => {} },
+    });
+    expect(later.current().version).toBe(1);
+    await pool.query("update sealing_key set active_from = now() where version = 2");
+    await later.reload();
+    expect(later.current().version).toBe(2);
+    await close();
+  });
+});
+
+describe("an instance", () => {
+  it("reports healthy while the database responds, without waiting forever", async () => {
+    expect(await instances[0]!.health.check(AbortSignal.timeout(5_000))).toBe(true);
+    expect(await instances[0]!.health.check(AbortSignal.abort())).toBe(false);
+  });
+
+  it("renews leases of running calls, and releases the calls of a stopped instance", async () => {
+    const { pool, close } = openInstance(database.url);
+    const account = await makeAccount(pool, 2n * PRICE);
+    const call = callOf(account);
+    await instances[0]!.ledger.authorize(call);
+    await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
+    expect(await instances[1]!.runs.find(account, call.runId)).toMatchObject({ status: "active" });
+    await instances[0]!.stop();
+    await expect
+      .poll(() => instances[1]!.runs.find(account, call.runId))
+      .toMatchObject({
+        status: "failed",
+        error: { code: "UNAVAILABLE", message: expect.stringContaining("instance") },
+      });
+    expect(await instances[1]!.ledger.balance(account)).toBe(2n * PRICE);
+    await close();
+  });
+});

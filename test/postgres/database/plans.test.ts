@@ -1,0 +1,383 @@
+import pg, { type PoolClient } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { transferRange } from "../../../src/postgres/ledger/transfer-range.ts";
+import { readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
+import { BEGIN_DEPOSIT, DEPOSIT, DEPOSITS_PAGE } from "../../../src/postgres/deposits/deposits.ts";
+import {
+  ENTRIES_PAGE,
+  ENTRIES_SUM,
+  ENTRIES_TOTAL,
+  SETTLED_ENTRY,
+} from "../../../src/postgres/accounts/entries.ts";
+import { filteredReceiptsPage, receiptsPage } from "../../../src/postgres/ledger/receipts.ts";
+import { filteredRunsPage, runsPage } from "../../../src/postgres/ledger/runs.ts";
+import { suspensePage } from "../../../src/postgres/treasury/suspense.ts";
+import { SYSTEM_ACCOUNTS } from "../../../src/postgres/ledger/system-accounts.ts";
+import { SUSPENDED, UNFINALIZED, UNRECORDED } from "../../../src/postgres/treasury/treasury-ledger.ts";
+import { CHARGES } from "../../../src/postgres/accounts/usage.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { makeAccount, openInstance, type Instance } from "../fixture.ts";
+
+const ROWS = 100_000;
+/** The statement of claims_forget, with numbered parameters. */
+const FORGET_CLAIMS = bodyOf("functions/claims_forget")
+  .replace("since", "$1")
+  .replace("limit most", "limit $2");
+/**
+ * Lists pass their limit as a parameter. A generic plan then looks expensive, and PostgreSQL does not cache
+ * it.
+ */
+const CUSTOM = "force_custom_plan";
+/** A token account, in SQL. */
+const TOKEN = "decode(repeat('01', 32), 'hex')";
+
+let database: TestDatabase;
+let instance: Instance;
+let accountId: string;
+/** No statement timeout: filling large tables takes long on a busy machine. */
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = new pg.Pool({ connectionString: database.url, max: 1 });
+  instance = openInstance(database.url);
+  accountId = await makeAccount(instance.pool, 0n);
+});
+afterAll(async () => {
+  await Promise.all([instance.close(), pool.end()]);
+  await database.drop();
+});
+
+function bodyOf(file: string): string {
+  const text = readSqlSchema().repeatable.find(({ path }) => path === file)?.text;
+  return text?.split("$$")[1] ?? "";
+}
+
+/** The generic or custom plan of a statement, with all plan types enabled. */
+async function planOf(
+  client: PoolClient,
+  statement: string,
+  values: readonly string[],
+  how = "",
+  mode = "force_generic_plan",
+): Promise<string> {
+  await client.query(`set plan_cache_mode = ${mode}`);
+  await client.query(`prepare planned as ${statement}`);
+  const { rows } = await client.query<{ "QUERY PLAN": string }>(
+    `explain (costs off${how}) execute planned ${values.length === 0 ? "" : `(${values.join(", ")})`}`,
+  );
+  await client.query("deallocate planned; reset plan_cache_mode");
+  return rows.map((row) => row["QUERY PLAN"]).join("\n");
+}
+
+/** Rows returned by a statement, and 8 kB pages read. */
+async function readBy(client: PoolClient, statement: string, values: readonly string[], mode?: string) {
+  const plan = await planOf(client, statement, values, ", analyze, buffers, timing off, summary off", mode);
+  const sum = (pattern: RegExp) => Number(pattern.exec(plan)?.[1] ?? 0);
+  return { rows: sum(/rows=(\d+)/), read: sum(/shared hit=(\d+)/) + sum(/read=(\d+)/) };
+}
+
+describe("a database with a hundred thousand rows", () => {
+  it("deletes expired claims along their index, whether few or all have expired", async () => {
+    const client = await pool.connect();
+    try {
+      for (const expiring of [0, 1_000, ROWS]) {
+        await client.query("truncate idempotency");
+        await client.query(
+          `insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
+           select $1, 'key:' || n, decode(repeat('00', 32), 'hex'), 'retryable', gen_random_uuid(),
+                  case when n <= $2 then now() - interval '1 day' + n * interval '1 millisecond' else 'infinity' end
+           from generate_series(1, ${ROWS}) n`,
+          [accountId.slice(5), expiring],
+        );
+        await client.query("analyze idempotency");
+        const plan = await planOf(client, FORGET_CLAIMS, ["'-infinity'", "100"]);
+        expect(plan).toContain("idempotency_expires_at_index");
+        expect(plan).not.toContain("Seq Scan");
+      }
+      // Deleted rows stay in the index while an open snapshot can see them.
+      const reader = await instance.pool.connect();
+      try {
+        await reader.query("begin isolation level repeatable read");
+        await reader.query("select from account");
+        const { rows } = await client.query<{ max: Date }>(
+          FORGET_CLAIMS.replace("$1", "'-infinity'").replace("$2", String(ROWS / 2)),
+        );
+        const from = `'${rows[0]?.max.toISOString()}'`;
+        const next = await readBy(client, FORGET_CLAIMS, [from, "100"]);
+        const again = await readBy(client, FORGET_CLAIMS, ["'-infinity'", "100"]);
+        expect(next.read).toBeLessThan(1_000);
+        expect(again.read).toBeGreaterThan(2 * next.read);
+      } finally {
+        await reader.query("rollback");
+        reader.release();
+      }
+    } finally {
+      client.release();
+    }
+  });
+
+  it("lists rare rows without reading more than it returns", async () => {
+    const client = await pool.connect();
+    const account = accountId.slice(5);
+    try {
+      await client.query(
+        `insert into run (id, account_id, tool, status, lease_until, price, paid_by)
+         select lpad(to_hex(n), 32, '0')::uuid, $1, case when n % 50 = 0 then 'rare' else 't' end, case when n % 10000 = 0 then 'failed' else 'completed' end, now(), 5, 'balance'
+         from generate_series(1, ${ROWS}) n`,
+        [account],
+      );
+      await client.query(
+        `insert into receipt (id, run_id, transfer_id, account_id, tool, tx_signature, quoted, debited, paid_by)
+         select id, id, row_number() over (), account_id, tool, decode(repeat(md5(id::text), 4), 'hex'), price, price, 'transfer' from run`,
+      );
+      await client.query(
+        `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, slot, block_time, finalized, reversed, paid_by)
+         select tx_signature, account_id, 'qt_' || transfer_id, 5, true, decode(repeat('00', 32), 'hex'), 'key', 1, now(), transfer_id % 20000 <> 1,
+                transfer_id % 20000 = 1, 'transfer'
+         from receipt`,
+      );
+      await client.query(
+        `insert into transfer (debit, credit, amount, kind, ref, created_at)
+         select account_id, gen_random_uuid(), 5, 'charge', uuid_send(run_id), now() - interval '30 days' + transfer_id * interval '20 seconds' from receipt
+         union all
+         select gen_random_uuid(), account_id, 5, 'refund', uuid_send(run_id), now() from receipt where transfer_id % 20000 = 0
+         union all
+         select account_id, gen_random_uuid(), 5, 'reversal', tx_signature, now() from receipt where transfer_id % 20000 = 1`,
+      );
+      await client.query("analyze run, receipt, transfer, payment");
+      const lists = [
+        [receiptsPage("refunded"), 5],
+        [receiptsPage("reversed"), 5],
+        [receiptsPage("final"), 20],
+        [receiptsPage(undefined), 20],
+        [runsPage("failed"), 10],
+        [runsPage("cancelled"), 0],
+        [runsPage(undefined), 20],
+      ] as const;
+      for (const [statement, shown] of lists) {
+        const values = [`'${account}'`, "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "20"];
+        const { rows, read } = await readBy(client, statement, values);
+        expect(rows, statement).toBe(shown);
+        expect(read, statement).toBeLessThan(1_000);
+      }
+    } finally {
+      client.release();
+    }
+  });
+
+  it("lists an inactive account without reading the rows of others", async () => {
+    const client = await pool.connect();
+    try {
+      await client.query("begin");
+      await client.query(
+        `insert into run (id, account_id, tool, status, lease_until, price, paid_by, key_id)
+         select lpad(to_hex(${ROWS} + n), 32, '0')::uuid, gen_random_uuid(), 'rare', case when n % 1000 = 0 then 'failed' else 'completed' end, now(), 5, 'balance', null
+         from generate_series(1, ${ROWS}) n`,
+      );
+      await client.query(
+        `insert into receipt (id, run_id, transfer_id, account_id, tool, quoted, debited, paid_by)
+         select id, id, ${ROWS} + row_number() over (), account_id, tool, price, price, 'balance' from run where id > lpad(to_hex(${ROWS}), 32, '0')::uuid`,
+      );
+      await client.query(
+        `insert into transfer (debit, credit, amount, kind, ref, created_at)
+         select account_id, '${SYSTEM_ACCOUNTS.revenue}', 5, 'charge', uuid_send(run_id), now() - interval '1 day'
+         from receipt where id > lpad(to_hex(${ROWS}), 32, '0')::uuid`,
+      );
+      await client.query("analyze run, receipt, transfer");
+      const page = [`'${accountId.slice(5)}'`, "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "20"];
+      const all = [
+        "'rare'",
+        "null",
+        "'-infinity'",
+        "'infinity'",
+        `'${"0".repeat(32)}'`,
+        `'${"f".repeat(32)}'`,
+      ];
+      const statements = [
+        ...[receiptsPage(undefined), runsPage(undefined), runsPage("completed")].map(
+          (one) => [one, page, 300] as const,
+        ),
+        ...[filteredReceiptsPage(undefined), filteredRunsPage("completed")].map(
+          (one) => [one, [...page, ...all], 20_000] as const,
+        ),
+        [ENTRIES_PAGE, [`'${accountId.slice(5)}'`, String(2n ** 62n), "20"], 300] as const,
+      ];
+      for (const [statement, values, most] of statements) {
+        const { rows, read } = await readBy(client, statement, values, CUSTOM);
+        expect(rows, statement).toBe(20);
+        expect(read, statement).toBeLessThan(most);
+      }
+      const settled = await readBy(
+        client,
+        SETTLED_ENTRY,
+        [`'${accountId.slice(5)}'`, String(2n ** 62n)],
+        CUSTOM,
+      );
+      expect(settled).toMatchObject({ rows: 1 });
+      expect(settled.read).toBeLessThan(300);
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  });
+
+  it("reads as many pages for every statement page as for the first", async () => {
+    const client = await pool.connect();
+    const account = `'${accountId.slice(5)}'`;
+    try {
+      // Rows rolled back by the previous test would count as read.
+      await client.query("vacuum run, hold, account, transfer");
+      const { rows } = await client.query<{ last: string }>("select max(id) as last from transfer");
+      const last = BigInt(rows[0]?.last ?? 0);
+      const pages = [last + 1n, last - 10_000n, last - 99_900n];
+      const reads: number[] = [];
+      for (const before of pages) {
+        const page = await readBy(client, ENTRIES_PAGE, [account, String(before), "101"]);
+        expect(page.rows).toBe(101);
+        // Balances start from the anchor in the cursor, which is the next entry.
+        const sum = await readBy(client, ENTRIES_SUM, [account, String(before - 1n), String(before)]);
+        const settled = await readBy(client, SETTLED_ENTRY, [account, String(before)]);
+        reads.push(page.read + sum.read + settled.read);
+      }
+      expect(Math.max(...reads), String(reads)).toBeLessThan(1_000);
+      expect(Math.max(...reads), String(reads)).toBeLessThan(2 * Math.min(...reads));
+      expect((await readBy(client, ENTRIES_TOTAL, [account])).read).toBeLessThan(50);
+    } finally {
+      client.release();
+    }
+  });
+
+  it("reads about as many rows for a day's usage as the day has", async () => {
+    const client = await pool.connect();
+    const usage = async (from: Date, to: Date) => {
+      const { low, high } = await transferRange(client, from, to);
+      const moments = [from, to].map((moment) => `'${moment.toISOString()}'`);
+      return readBy(client, CHARGES, [
+        ...[`'${accountId.slice(5)}'`, ...moments, "'hour'", "null", "null"],
+        ...[String(low), String(high)],
+      ]);
+    };
+    try {
+      const { rows } = await client.query<{ day: Date }>(
+        "select date_trunc('day', min(created_at), 'UTC') + interval '10 days' as day from transfer where kind = 'charge'",
+      );
+      const [day = new Date()] = rows.map((row) => row.day);
+      const one = await usage(day, new Date(day.getTime() + 86_400_000));
+      const all = await usage(new Date(0), new Date());
+      expect(one.rows).toBeGreaterThanOrEqual(24);
+      expect(one.read, String([one.read, all.read])).toBeLessThan(all.read / 10);
+      expect(one.read).toBeLessThan(30_000);
+    } finally {
+      client.release();
+    }
+  });
+
+  it("reads as many pages for every filtered page as for the first, and returns fewer rows rather than scanning on", async () => {
+    const client = await pool.connect();
+    const all = ["'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`];
+    const statements = [
+      [filteredReceiptsPage(undefined), "'rare'", "null", 20],
+      [filteredReceiptsPage("final"), "'rare'", "null", 20],
+      [filteredReceiptsPage(undefined), "'none'", "null", 1],
+      [filteredReceiptsPage(undefined), "null", `'${"0".repeat(32)}'`, 1],
+      [filteredRunsPage(undefined), "'rare'", "null", 20],
+      [filteredRunsPage("completed"), "'none'", "null", 1],
+    ] as const;
+    try {
+      for (const [statement, tool, key, shown] of statements) {
+        const reads: number[] = [];
+        for (const n of [ROWS, ROWS - 10_000, 2_000]) {
+          const before = `'${n.toString(16).padStart(32, "0")}'`;
+          const values = [`'${accountId.slice(5)}'`, before, "20", tool, key, ...all];
+          const { rows, read } = await readBy(client, statement, values, CUSTOM);
+          expect(rows, statement).toBe(shown);
+          reads.push(read);
+        }
+        // Scans two thousand rows, whatever matches.
+        expect(Math.max(...reads), `${statement} ${String(reads)}`).toBeLessThan(20_000);
+        expect(Math.max(...reads), `${statement} ${String(reads)}`).toBeLessThan(2 * Math.min(...reads));
+      }
+    } finally {
+      client.release();
+    }
+  });
+
+  it("reads only pending rows for the treasury jobs", async () => {
+    const client = await pool.connect();
+    try {
+      // All but 30 finalized; every hundredth in suspense, 10 of those without an owner; all with movements
+      // except the last thousand.
+      await client.query("truncate payment");
+      await client.query(
+        `insert into payment (tx_signature, account_id, quote_id, amount, settled, slot, block_time, finalized, paid_by, assigned_to, created_at)
+         select sha512(int8send(n)), case when n % 100 = 0 then '${SYSTEM_ACCOUNTS.suspense}'::uuid else $1 end, case when n % 100 <> 0 then 'qt' end, 5,
+                false, n, now(), n % 100 = 0 or n % 3333 <> 1, 'transfer', case when n % 100 = 0 and n % 10000 <> 0 then $1 end, now() - interval '1 day' + n * interval '1 millisecond'
+         from generate_series(1, ${ROWS}) n`,
+        [accountId.slice(5)],
+      );
+      await client.query(
+        `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
+         select ${TOKEN}, tx_signature, slot, block_time, amount from payment where slot <= ${ROWS} - 1000`,
+      );
+      await client.query("vacuum analyze payment, treasury_movement");
+      const asked = `array[${Array.from({ length: 50 }, (_, n) => `sha512(int8send(${ROWS - 1_024 + n}))`).join(", ")}]`;
+      const newest = `decode(repeat('ff', 64), 'hex')`;
+      const statements = [
+        [UNFINALIZED, ["60000", "20"], 20],
+        [SUSPENDED, [], 1],
+        [suspensePage(undefined), [newest, "20"], 20],
+        [suspensePage("open"), [newest, "20"], 10],
+        [suspensePage("assigned"), [newest, "20"], 20],
+        [suspensePage("open"), ["sha512(int8send(50000))", "20"], 4],
+        [UNRECORDED, [TOKEN, asked], 25],
+      ] as const;
+      for (const [statement, values, shown] of statements) {
+        const { rows, read } = await readBy(client, statement, values);
+        expect(rows, statement).toBe(shown);
+        expect(read, statement).toBeLessThan(1_000);
+      }
+      // Every instance polls this every few seconds, so it must not read any table row.
+      await client.query("update payment set assigned_to = null where assigned_to is not null");
+      await client.query("vacuum analyze payment");
+      expect(await planOf(client, SUSPENDED, [])).toContain("Index Only Scan using payment_open_index");
+      expect((await readBy(client, SUSPENDED, [])).read).toBeLessThan(50);
+    } finally {
+      client.release();
+    }
+  });
+
+  it("finds deposits by their payments", async () => {
+    const client = await pool.connect();
+    const account = `'${accountId.slice(5)}'`;
+    try {
+      await client.query(
+        `insert into deposit (id, account_id, amount, reference, created_at)
+         select lpad(to_hex(n), 32, '0')::uuid, ${account}, 5, sha256(int8send(n)), now() - interval '1 month' + n * interval '1 minute'
+         from generate_series(1, ${ROWS / 5}) n`,
+      );
+      await client.query(
+        `update payment set quote_id = 'dep_' || lpad(to_hex(slot), 32, '0')
+         where quote_id is not null and slot < ${ROWS / 5}`,
+      );
+      await client.query("vacuum analyze deposit, payment");
+      const id = (n: number) => `'${n.toString(16).padStart(32, "0")}'`;
+      const statements = [
+        [DEPOSIT, [account, id(10_001)], 1],
+        [DEPOSITS_PAGE, [account, id(10_000), "101"], 101],
+        [
+          BEGIN_DEPOSIT,
+          [id(ROWS), account, "5", "sha256('')", "now()", "100", "now() - interval '1 day'"],
+          0,
+        ],
+      ] as const;
+      for (const [statement, values, shown] of statements) {
+        const { rows, read } = await readBy(client, statement, values);
+        expect(rows, statement).toBe(shown);
+        expect(read, statement).toBeLessThan(3_000);
+      }
+    } finally {
+      client.release();
+    }
+  });
+});

@@ -1,0 +1,151 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
+import { openPool } from "../../../src/postgres/database/pool.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  callOf,
+  chargeOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  makeAccount,
+  newRunId,
+  paymentOf,
+  PRICE,
+} from "../fixture.ts";
+import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
+
+/** The functions that a serving role may execute, from the file of its grants. */
+const EXECUTED = (
+  /grant execute on function([^;]*)\sto :role/
+    .exec(readSqlSchema().repeatable.find(({ folder }) => folder === "grants")?.text ?? "")?.[1]
+    ?.match(/\w+/g) ?? []
+).toSorted();
+
+/** Every ledger function with its security attributes. */
+const FUNCTIONS = `
+  select proname as name, prosecdef as definer, coalesce(array_to_string(proconfig, ';'), '') as config,
+         has_function_privilege('public', oid, 'execute') as public
+  from pg_proc where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype order by proname`;
+
+let database: TestDatabase;
+let owner: Treasurer;
+let serving: Treasurer;
+const role = `serving_${randomBytes(6).toString("hex")}`;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  owner = openTreasurer(database.url);
+  const password = randomBytes(12).toString("hex");
+  await owner.pool.query(`create role ${role} login password '${password}'`);
+  await owner.pool.query(`grant usage on schema public to ${role}`);
+  await owner.pool.query(`grant select on all tables in schema public to ${role}`);
+  for (const name of EXECUTED) await owner.pool.query(`grant execute on function ${name} to ${role}`);
+  const url = new URL(database.url);
+  [url.username, url.password] = [role, password];
+  serving = openTreasurer(url.href);
+});
+afterAll(async () => {
+  await serving.close();
+  await owner.pool.query(`drop owned by ${role}; drop role ${role}`);
+  await owner.close();
+  await database.drop();
+});
+
+describe("functions that write", () => {
+  it("run as their owner with a fixed search path and no public grant", async () => {
+    const { rows } = await owner.pool.query<{
+      name: string;
+      definer: boolean;
+      config: string;
+      public: boolean;
+    }>(FUNCTIONS);
+    expect(rows.filter(({ definer }) => definer).map(({ name }) => name)).toEqual(EXECUTED);
+    expect(rows.filter((row) => row.public)).toEqual([]);
+    for (const { name, definer, config } of rows)
+      if (definer) expect(config, name).toContain("search_path=public, pg_temp");
+  });
+});
+
+describe("a role that may only read and execute", () => {
+  it("serves calls and the treasury jobs", async () => {
+    const account = await makeAccount(owner.pool, 5n * PRICE);
+    const paid = callOf(account, { payment: paymentOf(depositOf({ slot: 2n })), idempotencyKey: "k" });
+    expect(await serving.ledger.authorize(paid)).toEqual({ kind: "started" });
+    await serving.leases.renew();
+    const end = completed(paid);
+    const receiptId = await chargeOf(serving.ledger, end);
+    expect(await serving.ledger.authorize({ ...paid, runId: newRunId(), idempotencyKey: "l" })).toMatchObject(
+      {
+        kind: "replay",
+      },
+    );
+    expect(await serving.sweeper.sweep()).toBe(0);
+    expect(await serving.sweeper.deleteExpiredClaims()).toBe(0);
+    const vanished = depositOf();
+    expect(await serving.ledger.credit(account, vanished)).toMatchObject({ credited: true });
+
+    expect(await serving.books.acquireLeadership(1_000)).toBe(true);
+    const token = await watchedAccount(serving, 9n);
+    const lost = movementOf();
+    expect(await serving.books.record(token, lost)).toBe("suspended");
+    expect(await serving.books.record(token, movementOf({ change: -1n }))).toBe("withdrawn");
+    await serving.books.advanceWatch(token, 1n);
+    await serving.books.postpone([vanished.txSignature]);
+    expect(await serving.books.reverse(vanished.txSignature)).toMatchObject({ accountId: account });
+    expect(await serving.books.finalize([paid.payment!.txSignature])).toBe(1);
+    await serving.suspense.assign({
+      txSignature: lost.txSignature,
+      to: { accountId: account },
+      reason: "his",
+    });
+    expect(await serving.refunds.refund({ receiptId, reason: "r" })).toMatchObject({ refunded: true });
+    await serving.books.releaseLeadership();
+    await expectCleanAudit(serving.pool);
+  });
+
+  it("cannot change any table directly", async () => {
+    const { rows } = await owner.pool.query<{ name: string }>(
+      "select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and relname <> 'migration'",
+    );
+    expect(rows.length).toBeGreaterThan(10);
+    for (const { name } of rows) {
+      for (const change of [
+        `delete from ${name}`,
+        `insert into ${name} default values`,
+        `truncate ${name}`,
+      ]) {
+        await expect(serving.pool.query(change), change).rejects.toMatchObject({ code: "42501" });
+      }
+    }
+    for (const change of [
+      "update account set available = 1",
+      "update payment set reversed = false",
+      "update transfer set amount = 1",
+      "select ledger_release('{}')",
+    ]) {
+      await expect(serving.pool.query(change), change).rejects.toMatchObject({ code: "42501" });
+    }
+  });
+
+  it("cannot redirect a function to its own tables of the same names", async () => {
+    const account = await makeAccount(owner.pool, 0n);
+    const pool = openPool(serving.pool.options.connectionString ?? "", { max: 1, applicationName: "shadow" });
+    try {
+      await owner.pool.query(
+        `grant temporary on database ${new URL(database.url).pathname.slice(1)} to ${role}`,
+      );
+      await pool.query("create temporary table account (like public.account)");
+      await pool.query("create temporary table transfer (like public.transfer)");
+      await pool.query("create temporary table payment (like public.payment)");
+      await pool.query("select ledger_credit($1, $2, 5, 'qt_x', null, 1, now(), false, 'transfer')", [
+        account.slice(5),
+        randomBytes(64),
+      ]);
+      expect(await owner.ledger.balance(account)).toBe(5n);
+    } finally {
+      await pool.end();
+    }
+  });
+});

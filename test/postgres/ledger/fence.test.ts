@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  expireLeases,
+  failed,
+  makeAccount,
+  openInstance,
+  PRICE,
+  type Instance,
+} from "../fixture.ts";
+
+let database: TestDatabase;
+let one: Instance;
+let two: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two] = [openInstance(database.url), openInstance(database.url)];
+});
+afterAll(async () => {
+  await Promise.all([one.close(), two.close()]);
+  await database.drop();
+});
+
+/** A run of the first instance that spends the whole balance. */
+async function begin() {
+  const account = await makeAccount(one.pool, PRICE);
+  const call = callOf(account, { idempotencyKey: "k" });
+  expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
+  return { account, call };
+}
+
+describe("an ended run", () => {
+  it("stays released whatever its instance reports later", async () => {
+    const { account, call } = await begin();
+    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
+    await expect(one.ledger.finish(completed(call))).resolves.toEqual({ kind: "lost" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
+  it("stays charged whatever its instance reports later", async () => {
+    const { account, call } = await begin();
+    expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+    await expect(one.ledger.finish(failed(call))).resolves.toEqual({ kind: "lost" });
+    expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "k" }))).toMatchObject({
+      kind: "replay",
+    });
+    expect(await one.ledger.balance(account)).toBe(0n);
+  });
+});
+
+describe("a run of another instance", () => {
+  it("cannot be ended by this instance", async () => {
+    const { account, call } = await begin();
+    for (const ending of [failed(call), completed(call, { answer: 1 })]) {
+      expect(await two.ledger.finish(ending)).toEqual({ kind: "lost" });
+      const { rows } = await two.pool.query("select status from run where id = $1", [
+        uuidFromId("run", call.runId),
+      ]);
+      expect(rows).toEqual([{ status: "active" }]);
+    }
+    expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+    expect(await one.ledger.balance(account)).toBe(0n);
+  });
+
+  it("is not renewed by this instance's heartbeat", async () => {
+    const { account, call } = await begin();
+    two.leases.add(uuidFromId("run", call.runId));
+    await expireLeases(one.pool, call);
+    await two.leases.renew();
+    two.leases.remove(uuidFromId("run", call.runId));
+    expect(await two.sweeper.sweep()).toBe(1);
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+});

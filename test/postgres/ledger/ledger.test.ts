@@ -1,0 +1,290 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  failed,
+  fingerprintOf,
+  makeAccount,
+  newRunId,
+  openInstance,
+  paymentOf,
+  PRICE,
+  type Instance,
+  untilWaiting,
+} from "../fixture.ts";
+
+let database: TestDatabase;
+let one: Instance;
+let two: Instance;
+let three: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two, three] = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
+});
+afterAll(async () => {
+  await Promise.all([one, two, three].map((instance) => instance.close()));
+  await database.drop();
+});
+
+afterEach(() => expectCleanAudit(one.pool));
+
+describe("a call from the balance", () => {
+  it("holds its price and captures it on completion", async () => {
+    const account = await makeAccount(one.pool, 25_000n);
+    const call = callOf(account);
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(15_000n);
+    const finished = await one.ledger.finish(completed(call));
+    expect(finished).toMatchObject({
+      kind: "captured",
+      receipt: {
+        runId: call.runId,
+        tool: "vram_estimate",
+        quoted: PRICE,
+        debited: PRICE,
+        refunded: 0n,
+        paidBy: "balance",
+        status: "final",
+        txSignature: undefined,
+      },
+    });
+    expect(await one.ledger.balance(account)).toBe(15_000n);
+  });
+
+  it("returns the balance and stores nothing when funds are insufficient", async () => {
+    const account = await makeAccount(one.pool, 9_999n);
+    const call = callOf(account, { idempotencyKey: "k" });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "insufficient", balance: 9_999n });
+    expect(
+      (await one.pool.query("select from idempotency where run_id = $1", [call.runId.slice(4)])).rowCount,
+    ).toBe(0);
+    expect(
+      await one.ledger.authorize(
+        callOf(account, { idempotencyKey: "k", fingerprint: fingerprintOf("other"), price: 9_999n }),
+      ),
+    ).toEqual({ kind: "started" });
+  });
+
+  it("starts as soon as the balance covers it, also after insufficient funds", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "insufficient", balance: 0n });
+    await two.ledger.credit(account, depositOf());
+    expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "started" });
+  });
+
+  it("releases its hold when it fails", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const call = callOf(account);
+    await one.ledger.authorize(call);
+    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
+  it("ends with any characters in its error message, also next to other calls", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const [odd, plain] = [callOf(account), callOf(account)];
+    await Promise.all([odd, plain].map((call) => one.ledger.authorize(call)));
+    const error = { code: "TOOL_FAILED", message: "a\0b \ud800 c" } as const;
+    const ended = await Promise.all([
+      one.ledger.finish({ runId: odd.runId, outcome: "failed", error }),
+      one.ledger.finish(failed(plain)),
+    ]);
+    expect(ended).toEqual([{ kind: "released" }, { kind: "released" }]);
+    const { rows } = await one.pool.query("select error_message from run where id = $1", [
+      odd.runId.slice(4),
+    ]);
+    expect(rows).toEqual([{ error_message: "ab \ufffd c" }]);
+  });
+
+  it("starts exactly 7 of 200 concurrent calls on a balance for 7", async () => {
+    const account = await makeAccount(one.pool, 7n * PRICE + 9_999n);
+    const begun = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => [one, two, three][n % 3]!.ledger.authorize(callOf(account))),
+    );
+    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(7);
+    expect(await one.ledger.balance(account)).toBe(9_999n);
+  });
+
+  it("within a batch, authorizes a smaller call where a larger one did not fit, in order of arrival", async () => {
+    const account = await makeAccount(one.pool, 10n);
+    const prices = [6n, 5n, 3n, 2n, 1n];
+    const begun = await Promise.all(prices.map((price) => one.ledger.authorize(callOf(account, { price }))));
+    expect(begun.map(({ kind }) => kind)).toEqual([
+      "started",
+      "insufficient",
+      "started",
+      "insufficient",
+      "started",
+    ]);
+  });
+});
+
+describe("an idempotency key", () => {
+  it("replays a completed call with its result and receipt, charged once", async () => {
+    const account = await makeAccount(one.pool, 3n * PRICE);
+    const call = callOf(account, { idempotencyKey: "a" });
+    await one.ledger.authorize(call);
+    const finished = await one.ledger.finish(completed(call, { answer: 7 }));
+    const again = await two.ledger.authorize(callOf(account, { idempotencyKey: "a" }));
+    expect(again).toEqual({
+      kind: "replay",
+      result: { answer: 7 },
+      receipt: finished.kind === "captured" ? finished.receipt : undefined,
+    });
+    expect(await one.ledger.balance(account)).toBe(2n * PRICE);
+  });
+
+  it("preserves every character of a stored result", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const call = callOf(account, { idempotencyKey: "odd" });
+    const result = {
+      text: 'NUL \0, lone surrogate \ud800, {"a":1}, \\x00',
+      big: 1e300,
+      "": [null, {}],
+      __proto__x: 1,
+    };
+    await one.ledger.authorize(call);
+    await one.ledger.finish({ ...completed(call), result });
+    expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "odd" }))).toMatchObject({
+      kind: "replay",
+      result,
+    });
+  });
+
+  it("reports a running call as in progress on every instance", async () => {
+    const account = await makeAccount(one.pool, 3n * PRICE);
+    await one.ledger.authorize(callOf(account, { idempotencyKey: "b" }));
+    expect(await two.ledger.authorize(callOf(account, { idempotencyKey: "b" }))).toEqual({
+      kind: "in_progress",
+    });
+    expect(await one.ledger.balance(account)).toBe(2n * PRICE);
+  });
+
+  it("rejects another call as a mismatch, and belongs to one account", async () => {
+    const account = await makeAccount(one.pool, 3n * PRICE);
+    const other = await makeAccount(one.pool, PRICE);
+    await one.ledger.authorize(callOf(account, { idempotencyKey: "c" }));
+    expect(
+      await one.ledger.authorize(
+        callOf(account, { idempotencyKey: "c", fingerprint: fingerprintOf("other") }),
+      ),
+    ).toEqual({ kind: "mismatch" });
+    expect(await one.ledger.authorize(callOf(other, { idempotencyKey: "c" }))).toEqual({ kind: "started" });
+  });
+
+  it("runs again after a failure and is charged once", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const first = callOf(account, { idempotencyKey: "d" });
+    await one.ledger.authorize(first);
+    await one.ledger.finish(failed(first));
+    const second = callOf(account, { idempotencyKey: "d" });
+    expect(await two.ledger.authorize(second)).toEqual({ kind: "started" });
+    expect(await two.ledger.finish(completed(second))).toMatchObject({ kind: "captured" });
+    expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "d" }))).toMatchObject({
+      kind: "replay",
+    });
+    expect(await one.ledger.balance(account)).toBe(0n);
+  });
+
+  it("may look like the claim of a payment", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const deposit = depositOf();
+    await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
+    const call = callOf(account, {
+      idempotencyKey: `pay:${deposit.txSignature}`,
+      fingerprint: fingerprintOf("other"),
+    });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
+    await one.ledger.finish(completed(call));
+    const { txSignature } = depositOf();
+    expect(await one.ledger.findPrior({ ...call, txSignature, quoteId: "qt_other" })).toMatchObject({
+      kind: "replay",
+    });
+  });
+
+  it("starts one of 60 concurrent calls on three instances", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const begun = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        [one, two, three][n % 3]!.ledger.authorize(callOf(account, { idempotencyKey: "race" })),
+      ),
+    );
+    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    expect(begun.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
+    expect(await one.ledger.balance(account)).toBe(99n * PRICE);
+  });
+
+  it("starts one of 60 retries of a failed call on three instances", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    for (let round = 0; round < 6; round++) {
+      const first = callOf(account, { idempotencyKey: `retry ${round}` });
+      await one.ledger.authorize(first);
+      await one.ledger.finish(failed(first));
+      const begun = await Promise.all(
+        Array.from({ length: 60 }, (_, n) =>
+          [one, two, three][n % 3]!.ledger.authorize(callOf(account, { idempotencyKey: `retry ${round}` })),
+        ),
+      );
+      expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    }
+    expect(await one.ledger.balance(account)).toBe(94n * PRICE);
+  });
+
+  it("starts a free call on a negative balance", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    await one.pool.query("update account set available = -5 where id = $1", [account.slice(5)]);
+    try {
+      expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "insufficient", balance: -5n });
+      for (const idempotencyKey of ["free", undefined]) {
+        expect(await one.ledger.authorize(callOf(account, { idempotencyKey, price: 0n }))).toEqual({
+          kind: "started",
+        });
+      }
+    } finally {
+      await one.pool.query("update account set available = 0 where id = $1", [account.slice(5)]);
+    }
+  });
+
+  it("stores the result of a free call, without hold or receipt", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const call = callOf(account, { idempotencyKey: "free", price: 0n, tool: "echo" });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.finish(completed(call))).toEqual({ kind: "captured", receipt: undefined });
+    expect(await one.ledger.authorize({ ...call, runId: newRunId() })).toEqual({
+      kind: "replay",
+      result: { answer: 42 },
+      receipt: undefined,
+    });
+  });
+});
+
+describe("runs that end together", () => {
+  it("lock their claims in one order, whether completed or failed", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const [first, last] = [
+      callOf(account, { idempotencyKey: "a" }),
+      callOf(account, { idempotencyKey: "b" }),
+    ];
+    await Promise.all([first, last].map((call) => one.ledger.authorize(call)));
+    const holder = await three.pool.connect();
+    const lock = "select from idempotency where account_id = $1 and key = $2 for update nowait";
+    try {
+      await holder.query("begin");
+      await holder.query(lock, [account.slice(5), "key:a"]);
+      const ended = Promise.all([one.ledger.finish(failed(first)), one.ledger.finish(completed(last))]);
+      await untilWaiting(two.pool, one);
+      // Waiting for the first claim, it does not hold the last one yet.
+      await holder.query(lock, [account.slice(5), "key:b"]);
+      await holder.query("commit");
+      expect((await ended).map(({ kind }) => kind)).toEqual(["released", "captured"]);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+  });
+});

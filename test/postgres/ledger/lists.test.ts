@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PostgresReceipts } from "../../../src/postgres/ledger/receipts.ts";
+import { PostgresRuns } from "../../../src/postgres/ledger/runs.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import type { HistoryFilter } from "../../../src/app/calls/history.ts";
+import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import type { RunStatus } from "../../../src/domain/calls/run.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import {
+  callOf,
+  chargeOf,
+  completed,
+  failed,
+  makeAccount,
+  newRunId,
+  openInstance,
+  PRICE,
+  type Instance,
+} from "../fixture.ts";
+
+let database: TestDatabase;
+let instance: Instance;
+let receipts: PostgresReceipts;
+let runs: PostgresRuns;
+let accountId: string;
+let otherId: string;
+/** In time order. */
+const runIds: string[] = [];
+const receiptIds: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openInstance(database.url);
+  receipts = new PostgresReceipts(instance.pool);
+  runs = new PostgresRuns(instance.pool);
+  accountId = await makeAccount(instance.pool, 100n * PRICE);
+  otherId = await makeAccount(instance.pool, 100n * PRICE);
+  for (let n = 0; n < 12; n++) {
+    for (const owner of [accountId, otherId]) {
+      const call = callOf(owner);
+      await instance.ledger.authorize(call);
+      const finished = await instance.ledger.finish(n % 4 === 3 ? failed(call) : completed(call));
+      if (owner === accountId) {
+        runIds.push(call.runId);
+        if (finished.kind === "captured" && finished.receipt) receiptIds.push(finished.receipt.receiptId);
+      }
+      // Identifiers of the same millisecond have no defined order.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+  const running = callOf(accountId);
+  await instance.ledger.authorize(running);
+  runIds.push(running.runId);
+});
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+const page = { accountId: "", limit: 5, cursor: undefined, status: undefined };
+
+async function all<Item>(
+  list: (cursor: string | undefined) => Promise<{ items: Item[]; nextCursor: string | undefined }>,
+): Promise<Item[][]> {
+  const pages: Item[][] = [];
+  for (let cursor: string | undefined; ;) {
+    const { items, nextCursor } = await list(cursor);
+    pages.push(items);
+    if (nextCursor === undefined) return pages;
+    cursor = nextCursor;
+  }
+}
+
+describe("lists", () => {
+  it("page through receipts newest first, each once", async () => {
+    const pages = await all((cursor) => receipts.list({ ...page, accountId, limit: 4, cursor }));
+    expect(pages.map((items) => items.length)).toEqual([4, 4, 1]);
+    expect(pages.flat().map(({ receiptId }) => receiptId)).toEqual(receiptIds.toReversed());
+  });
+
+  it("page through runs newest first, each once", async () => {
+    const pages = await all((cursor) => runs.list({ ...page, accountId, cursor }));
+    expect(pages.flat().map(({ runId }) => runId)).toEqual(runIds.toReversed());
+    expect(pages[0]?.[0]).toMatchObject({
+      status: "active",
+      spent: 0n,
+      receiptId: undefined,
+      error: undefined,
+      endedAt: undefined,
+    });
+    expect(pages[0]?.[1]).toMatchObject({
+      status: "failed",
+      spent: 0n,
+      receiptId: undefined,
+      error: { code: "TOOL_FAILED", message: "the tool failed" },
+    });
+    expect(pages[0]?.[2]).toMatchObject({ status: "completed", spent: PRICE, receiptId: receiptIds.at(-1) });
+  });
+
+  it("end after a full last page", async () => {
+    expect(await receipts.list({ ...page, accountId, limit: 9 })).toMatchObject({ nextCursor: undefined });
+    expect(await receipts.list({ ...page, accountId: await makeAccount(instance.pool, 0n) })).toEqual({
+      items: [],
+      nextCursor: undefined,
+    });
+  });
+
+  it("filter by status", async () => {
+    const failures = await all((cursor) =>
+      runs.list({ ...page, accountId, limit: 2, cursor, status: "failed" }),
+    );
+    expect(failures.map((items) => items.map(({ status }) => status))).toEqual([
+      ["failed", "failed"],
+      ["failed"],
+    ]);
+    expect((await receipts.list({ ...page, accountId, status: "refunded" })).items).toEqual([]);
+    expect((await receipts.list({ ...page, accountId, status: "final" })).items).toHaveLength(5);
+  });
+
+  it("filter by tool, key and half-open time span", async () => {
+    const keyId = newId("key", systemClock, systemRandom);
+    const [first, second, third] = [runIds[0]!, runIds[1]!, runIds[2]!];
+    await instance.pool.query("update run set key_id = $1, tool = 'other' where id = any ($2::uuid[])", [
+      uuidOf("key", keyId),
+      [first, second, third].map((runId) => uuidOf("run", runId)),
+    ]);
+    const found = async (filter: HistoryFilter, status?: RunStatus) => {
+      const pages = await all((cursor) =>
+        runs.list({ ...page, accountId, limit: 2, cursor, status, filter }),
+      );
+      return pages.flat().map(({ runId }) => runId);
+    };
+    expect(await found({ keyId })).toEqual([third, second, first]);
+    expect(await found({ tool: "other" })).toEqual([third, second, first]);
+    expect(await found({ tool: "other", keyId }, "failed")).toEqual([]);
+    expect(await found({ tool: "vram_estimate", keyId })).toEqual([]);
+    const at = async (runId: string) => (await runs.find(accountId, runId))!.createdAt;
+    await instance.pool.query("update run set created_at = date_trunc('milliseconds', created_at)");
+    expect(await found({ from: await at(second), to: await at(third) })).toEqual([second]);
+    expect(await found({ to: await at(second) })).toEqual([first]);
+    expect(await found({ from: await at(runIds.at(-1)!) })).toEqual([runIds.at(-1)]);
+    expect(await found({ from: new Date(0), to: new Date(1) })).toEqual([]);
+    // Receipts by the key and tool of their runs.
+    const narrowed = await receipts.list({ ...page, accountId, filter: { keyId } });
+    expect(narrowed.items.map(({ runId }) => runId)).toEqual([third, second, first]);
+    expect((await receipts.list({ ...page, accountId, status: "final", filter: { keyId } })).items).toEqual(
+      narrowed.items,
+    );
+    expect(
+      (await receipts.list({ ...page, accountId, status: "refunded", filter: { keyId } })).items,
+    ).toEqual([]);
+    expect((await receipts.list({ ...page, accountId: otherId, filter: { keyId } })).items).toEqual([]);
+    const [newest] = narrowed.items;
+    expect(
+      await receipts.list({ ...page, accountId, limit: 1, filter: { to: newest!.createdAt, keyId } }),
+    ).toMatchObject({
+      items: [{ runId: second }],
+      nextCursor: expect.any(String),
+    });
+  });
+
+  it("continue after the last scanned row when a filter matches nothing", async () => {
+    const account = await makeAccount(instance.pool, 0n);
+    await instance.pool.query(
+      `insert into run (id, account_id, tool, status, lease_until, price, paid_by)
+       select overlay(encode(uuid_send($2::uuid), 'hex') placing lpad(to_hex(n), 4, '0') from 29 for 4)::uuid, $1,
+              case n when 5 then 'rare' else 'many' end, 'completed', now(), 0, 'balance'
+       from generate_series(1, 4100) n`,
+      [uuidOf("acct", account), uuidOf("run", newRunId())],
+    );
+    const pages = await all((cursor) =>
+      runs.list({ ...page, accountId: account, cursor, filter: { tool: "rare" } }),
+    );
+    expect(pages.map((items) => items.length)).toEqual([0, 0, 1]);
+    const many = await all((cursor) =>
+      runs.list({ ...page, accountId: account, limit: 100, cursor, filter: { tool: "many" } }),
+    );
+    expect(new Set(many.flat().map(({ runId }) => runId)).size).toBe(4_099);
+  });
+
+  it("show a receipt as refunded once a transfer refunds it, with the receipt row unchanged", async () => {
+    const call = callOf(accountId);
+    await instance.ledger.authorize(call);
+    const receiptId = await chargeOf(instance.ledger, completed(call));
+    await instance.pool.query(
+      `insert into transfer (debit, credit, amount, kind, ref)
+       select credit, debit, amount, 'refund', ref from transfer where kind = 'charge' and ref = decode($1, 'hex')`,
+      [call.runId.slice(4)],
+    );
+    expect(await receipts.find(accountId, receiptId)).toMatchObject({
+      status: "refunded",
+      refunded: PRICE,
+      debited: PRICE,
+    });
+    expect((await receipts.list({ ...page, accountId, status: "refunded" })).items).toHaveLength(1);
+  });
+
+  it("reject a cursor of another list and name the field", async () => {
+    const { nextCursor = "" } = await receipts.list({ ...page, accountId });
+    for (const cursor of [
+      "",
+      "x",
+      `${nextCursor}=`,
+      `${nextCursor} `,
+      `${nextCursor}A`,
+      nextCursor.toUpperCase(),
+      Buffer.from("runs:1").toString("base64url"),
+    ]) {
+      await expect(receipts.list({ ...page, accountId, cursor }), cursor).rejects.toMatchObject({
+        code: "INVALID_REQUEST",
+        message: expect.stringMatching(/^cursor/),
+      });
+    }
+    await expect(runs.list({ ...page, accountId, cursor: nextCursor })).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+    });
+  });
+});
+
+it("order runs and receipts by time despite differing instance clocks", async () => {
+  const account = await makeAccount(instance.pool, 100n * PRICE);
+  const made = (skewMs: number) => newId("run", { now: () => Date.now() + skewMs }, systemRandom);
+  const calls = [0, -600_000, 600_000, -7, 7, 0].map((skewMs) => callOf(account, { runId: made(skewMs) }));
+  for (const call of calls) await instance.ledger.authorize(call);
+  // Receipt identifiers by clocks that differ.
+  for (const [n, call] of calls.entries()) {
+    const receiptId = newId(
+      "rcpt",
+      { now: () => Date.now() + (n % 2 === 0 ? 600_000 : -600_000) },
+      systemRandom,
+    );
+    await instance.ledger.finish({ ...completed(call), receiptId });
+  }
+  for (const list of [runs, receipts]) {
+    const pages = await all<{ createdAt: Date }>((cursor) =>
+      list.list({ ...page, accountId: account, limit: 4, cursor }),
+    );
+    const times = pages.flat().map(({ createdAt }) => createdAt.getTime());
+    expect(times).toHaveLength(calls.length);
+    expect(times).toEqual(times.toSorted((one, other) => other - one));
+  }
+  const [run] = (await runs.list({ ...page, accountId: account, limit: 1 })).items;
+  expect(run?.createdAt).toEqual(new Date(Number.parseInt(run?.runId.slice(4, 16) ?? "", 16)));
+});
+
+describe("a receipt or run", () => {
+  it("is found by its account only", async () => {
+    expect(await receipts.find(accountId, receiptIds[0]!)).toMatchObject({
+      receiptId: receiptIds[0],
+      runId: runIds[0],
+    });
+    expect(await runs.find(accountId, runIds[0]!)).toMatchObject({
+      runId: runIds[0],
+      receiptId: receiptIds[0],
+    });
+    expect(await receipts.find(otherId, receiptIds[0]!)).toBeUndefined();
+    expect(await runs.find(otherId, runIds[0]!)).toBeUndefined();
+    expect(await receipts.find(accountId, "rcpt_nonsense")).toBeUndefined();
+    expect(await runs.find(accountId, runIds[0]!.replace("run_", "rcpt_"))).toBeUndefined();
+  });
+});

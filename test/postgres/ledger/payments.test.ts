@@ -1,0 +1,418 @@
+import { kindOf } from "./reference-ledger.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { signatureFrom } from "../../../src/postgres/database/row-mapping.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  failed,
+  fingerprintOf,
+  makeAccount,
+  newRunId,
+  openInstance,
+  paymentOf,
+  PRICE,
+  type Instance,
+  untilWaiting,
+} from "../fixture.ts";
+
+let database: TestDatabase;
+let one: Instance;
+let two: Instance;
+let three: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two, three] = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
+});
+afterAll(async () => {
+  await Promise.all([one, two, three].map((instance) => instance.close()));
+  await database.drop();
+});
+
+afterEach(() => expectCleanAudit(one.pool));
+
+describe("a payment", () => {
+  it("is credited, held for its call and named by the receipt", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf({ amount: PRICE + 5n, paidBy: "gasless" });
+    const call = callOf(account, { payment: paymentOf(deposit) });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(5n);
+    expect(await one.ledger.finish(completed(call))).toMatchObject({
+      kind: "captured",
+      receipt: {
+        txSignature: deposit.txSignature,
+        quoteId: deposit.quoteId,
+        stepId: call.payment?.stepId,
+        paidBy: "gasless",
+        debited: PRICE,
+      },
+    });
+  });
+
+  it("replays its call under any key, and then binds that key", async () => {
+    const account = await makeAccount(one.pool, 5n * PRICE);
+    const deposit = depositOf();
+    const call = callOf(account, { idempotencyKey: "first", payment: paymentOf(deposit) });
+    await one.ledger.authorize(call);
+    await one.ledger.finish(completed(call));
+    for (const idempotencyKey of [undefined, "first", "second"]) {
+      const query = {
+        accountId: account,
+        fingerprint: call.fingerprint,
+        idempotencyKey,
+        txSignature: deposit.txSignature,
+        quoteId: deposit.quoteId,
+      };
+      expect(
+        await two.ledger.authorize(callOf(account, { idempotencyKey, payment: paymentOf(deposit) })),
+      ).toMatchObject({
+        kind: "replay",
+        receipt: { runId: call.runId },
+      });
+      expect(await two.ledger.findPrior(query)).toMatchObject({
+        kind: "replay",
+        result: { answer: 42 },
+        receipt: { runId: call.runId },
+      });
+    }
+    expect(await two.ledger.authorize(callOf(account, { idempotencyKey: "second" }))).toMatchObject({
+      kind: "replay",
+    });
+    expect(await one.ledger.balance(account)).toBe(5n * PRICE);
+  });
+
+  it("replays its call under a second key that was never looked up, and then binds that key", async () => {
+    const account = await makeAccount(one.pool, 5n * PRICE);
+    const payment = paymentOf(depositOf());
+    const call = callOf(account, { idempotencyKey: "first", payment });
+    await one.ledger.authorize(call);
+    await one.ledger.finish(completed(call));
+    for (const repeat of [{ payment }, {}]) {
+      const begun = await two.ledger.authorize(callOf(account, { idempotencyKey: "second", ...repeat }));
+      expect(kindOf(begun)).toEqual({ kind: "replay", run: call.runId });
+    }
+    expect(await one.ledger.balance(account)).toBe(5n * PRICE);
+  });
+
+  it("is rejected as used by another account, quote or call", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const other = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    const call = callOf(account, { payment: paymentOf(deposit) });
+    await one.ledger.authorize(call);
+    const calls = [
+      callOf(other, { payment: paymentOf(deposit) }),
+      callOf(account, { payment: paymentOf({ ...deposit, quoteId: "qt_other" }) }),
+      callOf(account, {
+        payment: paymentOf(deposit),
+        fingerprint: fingerprintOf("other"),
+        idempotencyKey: "new",
+      }),
+      callOf(account, { payment: { ...paymentOf(depositOf()), transfer: undefined } }),
+    ];
+    for (const used of calls) expect(await one.ledger.authorize(used)).toEqual({ kind: "payment_used" });
+    expect(await one.ledger.balance(account)).toBe(0n);
+    expect(await one.ledger.balance(other)).toBe(0n);
+  });
+
+  it("is rejected as used when unseen, also if its quote was paid by another payment", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const deposit = depositOf();
+    await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
+    const unseen = { ...paymentOf(depositOf({ quoteId: deposit.quoteId })), transfer: undefined };
+    expect(await one.ledger.authorize(callOf(account, { payment: unseen }))).toEqual({
+      kind: "payment_used",
+    });
+  });
+
+  it("is credited although its quote was paid by another transaction", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
+    const second = depositOf({ quoteId: deposit.quoteId });
+    const call = callOf(account, { idempotencyKey: "q", payment: paymentOf(second) });
+    expect(await two.ledger.authorize(call)).toEqual({ kind: "quote_paid" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await two.ledger.authorize({ ...call, runId: newRunId() })).toEqual({ kind: "quote_paid" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
+  it("starts one call for two concurrent transactions of one quote and credits the other", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    for (let round = 0; round < 10; round++) {
+      const first = depositOf();
+      const second = depositOf({ quoteId: first.quoteId });
+      const begun = await Promise.all([
+        one.ledger.authorize(callOf(account, { payment: paymentOf(first) })),
+        (round % 2 === 0 ? one : two).ledger.authorize(callOf(account, { payment: paymentOf(second) })),
+      ]);
+      expect(begun.map(({ kind }) => kind).toSorted()).toEqual(["quote_paid", "started"]);
+    }
+    expect(await one.ledger.balance(account)).toBe(10n * PRICE);
+  });
+
+  it("starts one call for 60 concurrent proofs on three instances, with and without keys", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const deposit = depositOf();
+    const begun = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        [one, two, three][n % 3]!.ledger.authorize(
+          callOf(account, {
+            idempotencyKey: n % 4 === 0 ? undefined : `key ${n % 4}`,
+            payment: paymentOf(deposit),
+          }),
+        ),
+      ),
+    );
+    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    expect(begun.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
+    expect(await one.ledger.balance(account)).toBe(100n * PRICE);
+  });
+
+  it("pays for a retry of its failed call under any key, one at a time", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const deposit = depositOf();
+    const first = callOf(account, { idempotencyKey: "x", payment: paymentOf(deposit) });
+    await one.ledger.authorize(first);
+    await one.ledger.finish(failed(first));
+    const query = {
+      accountId: account,
+      fingerprint: first.fingerprint,
+      idempotencyKey: undefined,
+      txSignature: deposit.txSignature,
+      quoteId: deposit.quoteId,
+    };
+    expect(await two.ledger.findPrior(query)).toEqual({ kind: "credited", idempotencyKey: "x" });
+    const payment = { ...paymentOf(deposit), transfer: undefined };
+    const keys = ["x", "y", "z", undefined];
+    const calls = Array.from({ length: 24 }, (_, n) =>
+      callOf(account, { idempotencyKey: keys[n % 4], payment }),
+    );
+    const begun = await Promise.all(calls.map((call, n) => [one, two, three][n % 3]!.ledger.authorize(call)));
+    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    const winner = begun.findIndex(({ kind }) => kind === "started");
+    expect(await [one, two, three][winner % 3]!.ledger.finish(completed(calls[winner]!))).toMatchObject({
+      kind: "captured",
+      receipt: { txSignature: deposit.txSignature, paidBy: "transfer" },
+    });
+    for (const idempotencyKey of keys) {
+      expect(await one.ledger.authorize(callOf(account, { idempotencyKey, payment }))).toMatchObject({
+        kind: "replay",
+        receipt: { runId: calls[winner]!.runId },
+      });
+    }
+    expect(await one.ledger.balance(account)).toBe(100n * PRICE);
+  });
+
+  it("does not pay under a new key while its own key runs again without it, even within one batch", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const deposit = depositOf();
+    const first = callOf(account, { idempotencyKey: "own", payment: paymentOf(deposit) });
+    await one.ledger.authorize(first);
+    await one.ledger.finish(failed(first));
+    const begun = await Promise.all([
+      one.ledger.authorize(callOf(account, { idempotencyKey: "own" })),
+      one.ledger.authorize(callOf(account, { idempotencyKey: "new", payment: paymentOf(deposit) })),
+    ]);
+    expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
+  });
+
+  it("buys one call for two payments that come with each other's key in one batch", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const [first, second] = [depositOf(), depositOf()];
+    for (const [idempotencyKey, deposit] of [
+      ["1", first],
+      ["2", second],
+    ] as const) {
+      const call = callOf(account, { idempotencyKey, payment: paymentOf(deposit) });
+      await one.ledger.authorize(call);
+      await one.ledger.finish(failed(call));
+    }
+    const begun = await Promise.all([
+      one.ledger.authorize(
+        callOf(account, { idempotencyKey: "2", payment: { ...paymentOf(first), transfer: undefined } }),
+      ),
+      one.ledger.authorize(
+        callOf(account, { idempotencyKey: "1", payment: { ...paymentOf(second), transfer: undefined } }),
+      ),
+    ]);
+    expect(begun.map(({ kind }) => kind)).toEqual(["started", "in_progress"]);
+  });
+
+  it("is judged again when it moves to another claim while its call waits", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const deposit = depositOf();
+    const payment = paymentOf(deposit);
+    for (const idempotencyKey of ["old", "new"]) {
+      const call = callOf(account, {
+        idempotencyKey,
+        payment: idempotencyKey === "old" ? payment : undefined,
+      });
+      await one.ledger.authorize(call);
+      await one.ledger.finish(failed(call));
+    }
+    // Two other transactions: one moves the payment to the new claim, the other runs the new claim.
+    const [mover, runner] = [await three.pool.connect(), await three.pool.connect()];
+    const lock = "select from idempotency where account_id = $1 and key = $2 for update";
+    try {
+      await mover.query("begin");
+      await runner.query("begin");
+      await mover.query(lock, [account.slice(5), "key:old"]);
+      await runner.query(lock, [account.slice(5), "key:new"]);
+      const begun = one.ledger.authorize(callOf(account, { idempotencyKey: "third", payment }));
+      await untilWaiting(two.pool, one);
+      await mover.query("update payment set claim_key = 'key:new' where tx_signature = $1", [
+        signatureFrom(deposit.txSignature),
+      ]);
+      await mover.query("commit");
+      await untilWaiting(two.pool, one);
+      const run = callOf(account, { idempotencyKey: "new", payment });
+      await runner.query("rollback");
+      const both = await Promise.all([begun, two.ledger.authorize(run)]);
+      expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in_progress", "started"]);
+    } finally {
+      await mover.query("rollback");
+      await runner.query("rollback");
+      mover.release();
+      runner.release();
+    }
+  });
+
+  it("is looked up before the chain query: unknown, running or used", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    const call = callOf(account, { payment: paymentOf(deposit) });
+    const query = {
+      accountId: account,
+      fingerprint: call.fingerprint,
+      idempotencyKey: undefined,
+      txSignature: deposit.txSignature,
+      quoteId: deposit.quoteId,
+    };
+    expect(await one.ledger.findPrior(query)).toBeUndefined();
+    await one.ledger.authorize(call);
+    expect(await two.ledger.findPrior(query)).toEqual({ kind: "in_progress" });
+    for (const idempotencyKey of [undefined, "other"]) {
+      expect(
+        await two.ledger.findPrior({ ...query, fingerprint: fingerprintOf("other"), idempotencyKey }),
+      ).toEqual({
+        kind: "payment_used",
+      });
+      expect(await two.ledger.findPrior({ ...query, quoteId: "qt_other", idempotencyKey })).toEqual({
+        kind: "payment_used",
+      });
+    }
+    expect(await two.ledger.findPrior({ ...query, txSignature: depositOf().txSignature })).toBeUndefined();
+  });
+
+  it("is looked up correctly in a batch", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const calls = Array.from({ length: 12 }, () => callOf(account, { payment: paymentOf(depositOf()) }));
+    const begun = calls.filter((_, index) => index % 3 === 0);
+    await Promise.all(begun.map((call) => one.ledger.authorize(call)));
+    const told = await Promise.all(
+      calls.map(({ fingerprint, payment }) => {
+        if (!payment) throw new Error("each has a payment");
+        const { txSignature, quoteId } = payment;
+        return two.ledger.findPrior({
+          accountId: account,
+          fingerprint,
+          idempotencyKey: undefined,
+          txSignature,
+          quoteId,
+        });
+      }),
+    );
+    expect(told).toEqual(calls.map((call) => (begun.includes(call) ? { kind: "in_progress" } : undefined)));
+  });
+
+  it("is credited once without a call", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf({ amount: 3n });
+    const credits = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => [one, two, three][n % 3]!.ledger.credit(account, deposit)),
+    );
+    expect(credits.filter(({ credited }) => credited)).toHaveLength(1);
+    expect(await one.ledger.credit(account, deposit)).toEqual({ credited: false, balance: 3n });
+  });
+
+  it("buys the call of its quote once, although another instance credited it first", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    await one.ledger.credit(account, deposit);
+    const call = callOf(account, { payment: paymentOf(deposit) });
+    expect(
+      await two.ledger.findPrior({
+        ...deposit,
+        accountId: account,
+        fingerprint: call.fingerprint,
+        idempotencyKey: undefined,
+      }),
+    ).toBeUndefined();
+    expect(await two.ledger.authorize(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(0n);
+    await two.ledger.finish(completed(call));
+    const repeat = await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
+    expect(kindOf(repeat)).toEqual({ kind: "replay", run: call.runId });
+    expect(await one.ledger.balance(account)).toBe(0n);
+  });
+
+  it("buys one call for two credited payments of one quote, without blocking other calls", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const other = await makeAccount(one.pool, 0n);
+    const first = depositOf();
+    const second = depositOf({ quoteId: first.quoteId });
+    const neighbour = depositOf();
+    await Promise.all([first, second].map((deposit) => one.ledger.credit(account, deposit)));
+    await one.ledger.credit(other, neighbour);
+    const begun = await Promise.all([
+      one.ledger.authorize(callOf(account, { payment: paymentOf(first) })),
+      one.ledger.authorize(callOf(account, { payment: paymentOf(second) })),
+      one.ledger.authorize(callOf(other, { payment: paymentOf(neighbour) })),
+    ]);
+    expect(begun.map(({ kind }) => kind)).toEqual(["started", "quote_paid", "started"]);
+  });
+
+  it("counts once and buys one call when credited and claimed at once", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    for (let round = 0; round < 20; round++) {
+      const deposit = depositOf();
+      const begun = [one, two, three].map(({ ledger }) =>
+        ledger.authorize(callOf(account, { payment: paymentOf(deposit) })),
+      );
+      const credits = [three, one].map(({ ledger }) => ledger.credit(account, deposit));
+      const kinds = (await Promise.all(begun)).map(({ kind }) => kind).toSorted();
+      await Promise.all(credits);
+      expect(kinds).toEqual(["in_progress", "in_progress", "started"]);
+      expect(await one.ledger.balance(account)).toBe(0n);
+    }
+  });
+
+  it("needs funds when its credit was spent, and buys the call once there are some", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    await one.ledger.credit(account, deposit);
+    const spent = callOf(account);
+    await one.ledger.authorize(spent);
+    const paid = () => callOf(account, { payment: paymentOf(deposit) });
+    expect(await one.ledger.authorize(paid())).toEqual({ kind: "insufficient", balance: 0n });
+    await one.ledger.finish(failed(spent));
+    expect(await one.ledger.authorize(paid())).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(0n);
+  });
+
+  it("of an unknown account is rejected, and its batch continues", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const ghost = `acct_${"0".repeat(31)}9`;
+    const [bad, good] = await Promise.allSettled([
+      one.ledger.authorize(callOf(ghost, { payment: paymentOf(depositOf()) })),
+      one.ledger.authorize(callOf(account)),
+    ]);
+    expect(bad.status).toBe("rejected");
+    expect(good).toMatchObject({ status: "fulfilled", value: { kind: "started" } });
+  });
+});

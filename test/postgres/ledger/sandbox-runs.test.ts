@@ -1,0 +1,276 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import type { SandboxRunStart } from "../../../src/app/calls/sandbox-runs.ts";
+import { Notifications } from "../../../src/postgres/database/notifications.ts";
+import { PostgresSandboxRuns } from "../../../src/postgres/ledger/sandbox-runs.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { createTestDatabase, servingUrl, type TestDatabase } from "../../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  expectCleanAudit,
+  expireLeases,
+  failed,
+  makeAccount,
+  openInstance,
+  PRICE,
+  type Instance,
+} from "../fixture.ts";
+
+/** Sandbox executions on two instances, with production grants. */
+const silent = { warn: () => {}, error: () => {} };
+let database: TestDatabase;
+let owner: Instance;
+let one: Hearing;
+let two: Hearing;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  owner = openInstance(database.url);
+  [one, two] = [open(), open()];
+});
+afterAll(async () => {
+  await expectCleanAudit(owner.pool);
+  await Promise.all([one.close(), two.close(), owner.close()]);
+  await database.drop();
+});
+
+/** An instance, its notifications and its executions. */
+interface Hearing {
+  instance: Instance;
+  runs: PostgresSandboxRuns;
+  heard: string[];
+  close(): Promise<void>;
+}
+
+/** @param looks whether it polls for cancel requests besides notifications */
+function open(looks = true): Hearing {
+  const url = servingUrl(database.url);
+  const instance = openInstance(url);
+  const notifications = new Notifications({ url, log: silent });
+  const runs = new PostgresSandboxRuns({ pool: instance.pool, notifications, log: silent });
+  const heard: string[] = [];
+  runs.onCancel((runId) => heard.push(runId));
+  if (looks) runs.start();
+  notifications.start();
+  const close = async () => {
+    await Promise.all([runs.stop(), notifications.stop()]);
+    await instance.close();
+  };
+  return { instance, runs, heard, close };
+}
+
+const newKey = () => newId("key", systemClock, systemRandom);
+
+/** A ledger run with a hold, and the start of an execution in it. */
+async function started(at: Hearing, more: Partial<SandboxRunStart> = {}) {
+  const accountId = more.accountId ?? (await makeAccount(owner.pool, 20n * PRICE));
+  const call = callOf(accountId, { tool: "sandbox_execute" });
+  expect(await at.instance.ledger.authorize(call)).toEqual({ kind: "started" });
+  const start = {
+    runId: call.runId,
+    accountId,
+    keyId: newKey(),
+    name: undefined,
+    mostPerAccount: 2,
+    ...more,
+  };
+  return { call, start, accountId };
+}
+
+/** The outcome of a start: "begun" or the error code. */
+async function begin(at: Hearing, start: SandboxRunStart): Promise<string> {
+  return at.runs.begin(start).then(
+    () => "begun",
+    (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error)),
+  );
+}
+
+describe("a sandbox execution", () => {
+  it("is found by run and by name, by its account only", async () => {
+    const { start, accountId } = await started(one, { name: "mine" });
+    await one.runs.begin(start);
+    const known = { runId: start.runId, status: "running" };
+    expect(await two.runs.find(accountId, start.runId)).toEqual(known);
+    expect(await two.runs.find(accountId, "mine")).toEqual(known);
+    const stranger = await makeAccount(owner.pool, 0n);
+    expect(await two.runs.find(stranger, start.runId)).toBeUndefined();
+    expect(await two.runs.find(stranger, "mine")).toBeUndefined();
+    expect(await two.runs.find(accountId, "another")).toBeUndefined();
+  });
+
+  it("starts once, also when retried after a lost response", async () => {
+    const { start } = await started(one, { name: "again", mostPerAccount: 1 });
+    expect([await begin(one, start), await begin(one, start)]).toEqual(["begun", "begun"]);
+  });
+
+  it("keeps the status of its end", async () => {
+    const { call, start, accountId } = await started(one);
+    await one.runs.begin(start);
+    expect(await one.runs.end(start.runId, "timeout")).toBe("timeout");
+    expect(await one.runs.end(start.runId, "succeeded")).toBe("timeout");
+    expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "timeout" });
+    await one.instance.ledger.finish(completed(call));
+    expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "timeout" });
+  });
+
+  it("has failed when its run ended without a status: its instance died or the engine lost it", async () => {
+    const { call, start, accountId } = await started(one, { name: "lost" });
+    await one.runs.begin(start);
+    await expireLeases(owner.pool, call);
+    expect(await two.instance.sweeper.sweep()).toBe(1);
+    expect(await two.runs.find(accountId, "lost")).toMatchObject({ status: "failed" });
+    expect(await two.runs.requestCancel(start.runId)).toBe(false);
+    const next = await started(two, { ...start, runId: undefined as never, accountId });
+    await expect(begin(two, { ...next.start, runId: next.call.runId, mostPerAccount: 1 })).resolves.toBe(
+      "begun",
+    );
+  });
+});
+
+describe("concurrent executions of an account", () => {
+  it.each([1, 2, 3])("are limited to %i over all keys and instances", async (mostPerAccount) => {
+    const accountId = await makeAccount(owner.pool, 20n * PRICE);
+    const all = [];
+    for (let n = 0; n < 10; n++) {
+      const at = n % 2 === 0 ? one : two;
+      all.push({ at, ...(await started(at, { accountId, mostPerAccount })) });
+    }
+    const outcomes = await Promise.all(all.map(({ at, start }) => begin(at, start)));
+    expect(outcomes.filter((outcome) => outcome === "begun")).toHaveLength(mostPerAccount);
+    expect(outcomes.filter((outcome) => outcome === "RATE_LIMITED")).toHaveLength(10 - mostPerAccount);
+
+    const first = all[outcomes.indexOf("begun")];
+    const refused = all[outcomes.indexOf("RATE_LIMITED")];
+    if (!first || !refused) throw new Error("there is one of each");
+    await expect(refused.at.runs.begin(refused.start)).rejects.toMatchObject({
+      retryAfterSeconds: 1,
+      message: expect.stringMatching(
+        new RegExp(`^${mostPerAccount} executions of this account.*sandbox_cancel.*nothing was charged`),
+      ),
+    });
+    expect(await begin(two, (await started(two)).start), "another account").toBe("begun");
+    await first.at.runs.end(first.start.runId, "succeeded");
+    expect(await begin(refused.at, refused.start)).toBe("begun");
+  });
+});
+
+describe("an execution name", () => {
+  it("belongs to one active execution of the account, over all keys", async () => {
+    const { call, start, accountId } = await started(one, { name: "taken" });
+    await one.runs.begin(start);
+    const second = await started(two, { name: "taken", accountId });
+    expect(await begin(two, second.start)).toBe("REQUEST_IN_PROGRESS");
+    await expect(two.runs.begin(second.start)).rejects.toThrow(/^params\.run_id: "taken" is running; /);
+    expect(await begin(two, (await started(two, { name: "taken" })).start), "another account").toBe("begun");
+
+    await one.runs.end(start.runId, "succeeded");
+    await one.instance.ledger.finish(completed(call));
+    expect(await begin(two, second.start)).toBe("begun");
+    expect(await one.runs.find(accountId, "taken")).toEqual({ runId: second.start.runId, status: "running" });
+  });
+});
+
+describe("a cancel request", () => {
+  it("reaches the instance with the execution only", async () => {
+    const { start } = await started(one);
+    await one.runs.begin(start);
+    expect(await two.runs.requestCancel(start.runId)).toBe(true);
+    await expect.poll(() => one.heard).toContain(start.runId);
+    expect(two.heard).not.toContain(start.runId);
+    await one.runs.end(start.runId, "cancelled");
+  });
+
+  it("arrives by notification, not only by polling", async () => {
+    const told = open(false);
+    try {
+      const { start } = await started(told);
+      await told.runs.begin(start);
+      // It may not listen yet.
+      const heard = async () => (await two.runs.requestCancel(start.runId)) && told.heard;
+      await expect.poll(heard).toContain(start.runId);
+      await told.runs.end(start.runId, "cancelled");
+    } finally {
+      await told.close();
+    }
+  });
+
+  it("is repeated until the execution ends, also without notifications", async () => {
+    const { start } = await started(one);
+    await one.runs.begin(start);
+    await owner.pool.query("update sandbox_run set cancel_requested_at = now() where run_id = $1", [
+      uuidOf("run", start.runId),
+    ]);
+    const times = () => one.heard.filter((runId) => runId === start.runId).length;
+    await expect.poll(times).toBeGreaterThan(1);
+    await one.runs.end(start.runId, "succeeded");
+    const before = times();
+    await sleep(1_200);
+    expect(times()).toBe(before);
+  });
+
+  it("cancels the execution when it comes before the end, and is accepted repeatedly", async () => {
+    const { start, accountId } = await started(one);
+    await one.runs.begin(start);
+    expect([await two.runs.requestCancel(start.runId), await one.runs.requestCancel(start.runId)]).toEqual([
+      true,
+      true,
+    ]);
+    expect(await one.runs.end(start.runId, "succeeded")).toBe("cancelled");
+    expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "cancelled" });
+    expect(await two.runs.requestCancel(start.runId)).toBe(false);
+  });
+
+  it("changes nothing after the end", async () => {
+    const { call, start, accountId } = await started(one);
+    await one.runs.begin(start);
+    await one.runs.end(start.runId, "succeeded");
+    expect(await two.runs.requestCancel(start.runId)).toBe(false);
+    await one.instance.ledger.finish(completed(call));
+    expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "succeeded" });
+  });
+
+  it("and a concurrent end never both count", async () => {
+    const accountId = await makeAccount(owner.pool, 20n * PRICE);
+    for (let n = 0; n < 15; n++) {
+      const { start } = await started(one, { accountId });
+      await one.runs.begin(start);
+      const [accepted, end] = await Promise.all([
+        two.runs.requestCancel(start.runId),
+        one.runs.end(start.runId, "succeeded"),
+      ]);
+      expect(end).toBe(accepted ? "cancelled" : "succeeded");
+    }
+  });
+
+  it("counts although the engine fails afterwards", async () => {
+    const { call, start, accountId } = await started(one);
+    await one.runs.begin(start);
+    await two.runs.requestCancel(start.runId);
+    await one.instance.ledger.finish(failed(call));
+    expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "cancelled" });
+  });
+});
+
+describe("executions that ended two days ago", () => {
+  it("are deleted in batches, but no active or newer ones", async () => {
+    const accountId = await makeAccount(owner.pool, 20n * PRICE);
+    const over = await started(one, { accountId });
+    await one.runs.begin(over.start);
+    await one.instance.ledger.finish(completed(over.call));
+    const active = await started(one, { accountId });
+    await one.runs.begin(active.start);
+    const age = (hours: number) =>
+      owner.pool.query(
+        "update sandbox_run set created_at = now() - $2 * interval '1 hour' where account_id = $1",
+        [uuidOf("acct", accountId), hours],
+      );
+    await age(47);
+    expect(await one.instance.sweeper.deleteExpiredExecutions()).toBe(0);
+    await age(49);
+    expect(await one.instance.sweeper.deleteExpiredExecutions()).toBe(1);
+    expect(await one.runs.find(accountId, over.start.runId)).toBeUndefined();
+    expect(await one.runs.find(accountId, active.start.runId)).toMatchObject({ status: "running" });
+  });
+});

@@ -1,0 +1,230 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { base58 } from "@scure/base";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
+import { audit } from "../../../src/postgres/operations/audit.ts";
+import { CHECKS } from "../../../src/postgres/operations/audit-checks.ts";
+import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import { PostgresDeposits } from "../../../src/postgres/deposits/deposits.ts";
+import { PostgresRelays } from "../../../src/postgres/payments/relays.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { callOf, chargeOf, completed, depositOf, failed, makeAccount, paymentOf, PRICE } from "../fixture.ts";
+import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
+
+/** For each check, a violation that only a superuser can create. */
+const PLANTS: Record<string, string> = {
+  balances: "update account set available = available + 1 where id = (select id from account limit 1)",
+  transfer_amounts:
+    "insert into transfer (debit, credit, amount, kind, ref) select id, id, 5, 'refund', '\\x01' from account limit 1",
+  transfer_sides: `insert into transfer (debit, credit, amount, kind, ref) select id, '${randomUUID()}', 5, 'refund', '\\x02' from account limit 1`,
+  transfers_once:
+    "insert into transfer (debit, credit, amount, kind, ref) select debit, credit, amount, kind, ref from transfer where kind = 'charge' limit 1",
+  payments_credited:
+    "delete from transfer where kind = 'deposit' and ref = (select tx_signature from payment limit 1)",
+  deposits_paid: "delete from payment where tx_signature = (select tx_signature from payment limit 1)",
+  signatures_once: "insert into payment select * from payment limit 1",
+  quotes_once: `insert into payment select '\\x${randomBytes(64).toString("hex")}'::bytea, account_id, quote_id, amount, settled, fingerprint, claim_key,
+    payer, slot, block_time, finalized, paid_by from payment where settled limit 1`,
+  payments_claimed:
+    "delete from idempotency where key = (select claim_key from payment where settled limit 1)",
+  payments_charged_once: `insert into receipt select '${randomUUID()}', '${randomUUID()}', transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted,
+    debited, paid_by from receipt where tx_signature is not null limit 1`,
+  open_holds: `insert into hold select '${randomUUID()}', id, 5, 'open' from account limit 1`,
+  active_runs: "delete from hold where state = 'open'",
+  captured_holds: "update hold set amount = amount + 1 where state = 'captured'",
+  charges_held: "update hold set state = 'released' where state = 'captured'",
+  charges_receipted: "delete from receipt where id = (select id from receipt limit 1)",
+  receipts_charged: "delete from transfer where kind = 'charge'",
+  runs_receipted: "update run set status = 'completed' where status = 'failed'",
+  keys_done: "update run set status = 'failed' where status = 'completed'",
+  keys_running: "update run set status = 'failed' where status = 'active'",
+  revenue: "update transfer set amount = amount + 1 where kind = 'charge'",
+  revenue_counted: "update revenue_mark set amount = amount + 1",
+  treasury: "update transfer set amount = amount + 1 where kind = 'deposit'",
+  watches: "update treasury_watch set expected = expected + 1",
+  openings: "update treasury_watch set opening_amount = opening_amount + 1, expected = expected + 1",
+  movements_credited: `insert into treasury_movement select token_account, '\\x${randomBytes(64).toString("hex")}', slot, block_time, 5 from treasury_movement limit 1`,
+  payments_moved:
+    "delete from treasury_movement where tx_signature = (select tx_signature from payment where finalized and slot < 2 limit 1)",
+  deposits_owned: "delete from deposit",
+  movements_withdrawn: "delete from treasury_movement where change < 0",
+  suspense: "update payment set amount = amount + 1 where quote_id is null and assigned_to is null",
+  assignments: "update payment set assigned_to = account_id where assigned_to is not null",
+  reversals: "update payment set reversed = false where reversed",
+  reversed_open: "update payment set finalized = true where reversed",
+  refunds: "update transfer set amount = amount + 1 where kind = 'refund'",
+  relays_once: `insert into relay select sha256('\\x01'), quote_id, account_id, key_id, sha512('\\x01'), signed_transaction, 0,
+    last_valid_block_height, state, reason, claimed_at, moved_at from relay`,
+  relays_paid: "update payment set paid_by = 'transfer' where paid_by = 'gasless'",
+  relay_budget: "update relay_budget set lamports = lamports - 1",
+  key_budgets: "update key_budget set spent = spent + 1",
+  runs_keyed: "update run set budget_id = null where budget_id is not null",
+  append_only: "alter table receipt disable trigger append_only",
+};
+
+let database: TestDatabase;
+let instance: Treasurer;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openTreasurer(database.url);
+  const account = await makeAccount(instance.pool, 10n * PRICE);
+  const calls = [
+    callOf(account, { payment: paymentOf(depositOf()) }),
+    callOf(account, { payment: paymentOf(depositOf()), idempotencyKey: "paid" }),
+    callOf(account, { idempotencyKey: "key" }),
+    callOf(account),
+  ];
+  calls.push(callOf(account, await limitedKey(instance, account)));
+  const receiptIds: string[] = [];
+  for (const call of calls) {
+    await instance.ledger.authorize(call);
+    receiptIds.push(await chargeOf(instance.ledger, completed(call)));
+  }
+  const lost = callOf(account, { idempotencyKey: "lost" });
+  await instance.ledger.authorize(lost);
+  await instance.ledger.finish(failed(lost));
+  await instance.ledger.authorize(callOf(account, { idempotencyKey: "running" }));
+  const vanished = depositOf();
+  for (const deposit of [vanished, depositOf()]) await instance.ledger.credit(account, deposit);
+  await instance.books.reverse(vanished.txSignature);
+  const token = await watchedAccount(instance, 3n);
+  const nobodys = [movementOf(), movementOf(), movementOf({ change: -5n })];
+  for (const movement of nobodys) await instance.books.record(token, movement);
+  const quoteId = await begunDeposit(instance, account);
+  await instance.books.record(token, movementOf({ attribution: { accountId: account, quoteId } }));
+  // The watch stands in a partly reported slot: a payment of that slot has no movement yet.
+  await instance.books.advanceWatch(token, 2n);
+  await instance.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
+  await payRelayed(instance, account);
+  await instance.suspense.assign({
+    txSignature: nobodys[0]!.txSignature,
+    to: { accountId: account },
+    reason: "his",
+  });
+  await instance.refunds.refund({ receiptId: receiptIds[0]!, reason: "wrong" });
+});
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+/** A key whose daily limit is the price of one call. */
+async function limitedKey(
+  { pool }: Treasurer,
+  accountId: string,
+): Promise<Pick<CallAuthorization, "keyId" | "budget">> {
+  const keyId = newId("key", systemClock, systemRandom);
+  await pool.query(
+    `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
+     values ($1, $2, $3, '', '', '{}', $4, $1)`,
+    [uuidOf("key", keyId), uuidOf("acct", accountId), randomBytes(32), PRICE],
+  );
+  return { keyId, budget: { id: keyId, perDay: PRICE } };
+}
+
+/** A pending deposit. */
+async function begunDeposit({ pool }: Treasurer, accountId: string): Promise<string> {
+  const [depositId, createdAt] = [newId("dep", systemClock, systemRandom), new Date()];
+  const deposit = {
+    depositId,
+    accountId,
+    amount: PRICE,
+    reference: base58.encode(randomBytes(32)),
+    createdAt,
+  };
+  await new PostgresDeposits(pool).create(deposit, { waiting: 1, since: createdAt });
+  return depositId;
+}
+
+/** A relayed payment. */
+async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promise<void> {
+  const relayed = depositOf({ slot: 2n });
+  const claim = {
+    messageHash: randomBytes(32),
+    quoteId: relayed.quoteId,
+    accountId,
+    keyId: newId("key", systemClock, systemRandom),
+    txSignature: relayed.txSignature,
+    signedTransaction: randomBytes(100),
+    feeLamports: 10_000n,
+    lastValidBlockHeight: 1n,
+  };
+  await new PostgresRelays(pool).claim(claim, {
+    dailyLamports: 10_000n,
+    perAccountHourly: 1,
+    failuresHourly: 1,
+  });
+  await ledger.credit(accountId, relayed);
+}
+
+describe("ledger audit", () => {
+  it("finds no violation in a ledger written by the ledger functions, and examines rows in every check", async () => {
+    for (const line of await audit(instance.pool)) {
+      expect(line, line.name).toMatchObject({ violations: 0n });
+      expect(line.checked, line.name).toBeGreaterThan(0n);
+    }
+  });
+
+  it("has a planted violation for every check", () => {
+    expect(Object.keys(PLANTS).toSorted()).toEqual(CHECKS.map(({ name }) => name).toSorted());
+  });
+});
+
+describe("append-only tables", () => {
+  it("reports an append-only table whose trigger is missing, changed or disabled", async () => {
+    const { sql = "" } = CHECKS.find(({ name }) => name === "append_only") ?? {};
+    for (const change of [
+      "alter table receipt disable trigger append_only",
+      "drop trigger append_only on treasury_movement",
+      "drop trigger append_only on operator_action",
+      "drop trigger append_only on transfer; create trigger append_only before delete on transfer for each statement execute function refuse_change()",
+    ]) {
+      const client = await instance.pool.connect();
+      try {
+        await client.query("begin");
+        await client.query(change);
+        const { rows } = await client.query<{ wrong: boolean }>(sql);
+        expect(
+          rows.filter(({ wrong }) => wrong),
+          change,
+        ).toHaveLength(1);
+      } finally {
+        await client.query("rollback");
+        client.release();
+      }
+    }
+  });
+});
+
+describe("the audit finds a planted violation of", () => {
+  for (const { name, sql } of CHECKS) {
+    it(name, async () => {
+      const client = await instance.pool.connect();
+      try {
+        await client.query("begin");
+        // Constraints are dropped, so that the check is tested alone.
+        await client.query(UNGUARD);
+        await client.query(PLANTS[name] ?? "");
+        const { rows } = await client.query<{ violations: bigint }>(
+          `select count(*) filter (where wrong) as violations from (${sql}) looked`,
+        );
+        expect(rows[0]?.violations).toBeGreaterThan(0n);
+      } finally {
+        await client.query("rollback");
+        client.release();
+      }
+    });
+  }
+});
+
+const UNGUARD = `
+  drop index relay_quote_unique;
+  alter table transfer disable trigger all;
+  alter table receipt disable trigger all;
+  alter table treasury_movement disable trigger all;
+  alter table transfer drop constraint transfer_sides_check, drop constraint transfer_kind_ref_unique;
+  alter table receipt drop constraint receipt_run_id_unique, drop constraint receipt_transfer_id_unique;
+  alter table payment drop constraint payment_pkey, drop constraint payment_reversed_check;
+  drop index payment_settled_quote_unique;`;

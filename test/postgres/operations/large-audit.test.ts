@@ -1,0 +1,59 @@
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { audit, auditDatabase } from "../../../src/postgres/operations/audit.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { openInstance, type Instance } from "../fixture.ts";
+import { fillLedger } from "../large-ledger.ts";
+
+let database: TestDatabase;
+let instance: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openInstance(database.url);
+  await fillLedger(database.url, 40_000);
+}, 60_000);
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+describe("audit of a large ledger without statistics", () => {
+  it("checks the whole ledger and ends", async () => {
+    const lines = await audit(instance.pool);
+    for (const line of lines) {
+      expect(line, line.name).toMatchObject({ violations: 0n });
+      expect(line.checked, line.name).toBeGreaterThan(0n);
+    }
+    expect(lines.find(({ name }) => name === "transfer_amounts")?.checked).toBeGreaterThanOrEqual(40_000n);
+  });
+
+  it("stops in the database when cancelled, and waits only briefly for a lock", async () => {
+    // No timeout of its own, so that nothing else ends it.
+    const pool = new pg.Pool({ connectionString: database.url, application_name: "cancelled" });
+    const locker = new pg.Client({ connectionString: database.url });
+    await locker.connect();
+    await locker.query("begin; lock table hold in access exclusive mode");
+    const underWay = async () => {
+      const text =
+        "select from pg_stat_activity where application_name = 'called off' and wait_event_type = 'Lock'";
+      return (await instance.pool.query(text)).rowCount;
+    };
+    const reason = new Error("caller gone");
+    const caller = new AbortController();
+    const called = audit(pool, caller.signal).catch((error: unknown) => error);
+    await expect.poll(underWay).toBe(1);
+    caller.abort(reason);
+    await expect.poll(underWay).toBe(0);
+    expect(await called).toBe(reason);
+    expect(await auditDatabase(database.url).catch((error: unknown) => error)).toMatchObject({
+      code: "UNAVAILABLE",
+    });
+    await locker.end();
+    await pool.end();
+
+    expect(await audit(instance.pool, AbortSignal.abort(reason)).catch((error: unknown) => error)).toBe(
+      reason,
+    );
+  });
+});

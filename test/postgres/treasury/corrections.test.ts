@@ -1,0 +1,295 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { PostgresReceipts } from "../../../src/postgres/ledger/receipts.ts";
+import { signatureFrom } from "../../../src/postgres/database/row-mapping.ts";
+import { SYSTEM_ACCOUNTS } from "../../../src/postgres/ledger/system-accounts.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  callOf,
+  chargeOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  failed,
+  fingerprintOf,
+  makeAccount,
+  paymentOf,
+  PRICE,
+} from "../fixture.ts";
+import {
+  movementOf,
+  movementOfDeposit,
+  openTreasurer,
+  watchedAccount,
+  type Treasurer,
+} from "./treasury-fixture.ts";
+
+let database: TestDatabase;
+let one: Treasurer;
+let two: Treasurer;
+let three: Treasurer;
+let token: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two, three] = [openTreasurer(database.url), openTreasurer(database.url), openTreasurer(database.url)];
+  token = await watchedAccount(one);
+});
+afterAll(async () => {
+  await Promise.all([one, two, three].map((instance) => instance.close()));
+  await database.drop();
+});
+afterEach(() => expectCleanAudit(one.pool));
+
+/** A paid and charged call with its receipt. */
+async function paidCall(account: string, change: Parameters<typeof callOf>[1] = {}) {
+  const deposit = depositOf();
+  const call = callOf(account, { payment: paymentOf(deposit), ...change });
+  await one.ledger.authorize(call);
+  return { deposit, call, receiptId: await chargeOf(one.ledger, completed(call)) };
+}
+
+/** Sum of the transfers of a kind. */
+async function sumOf(kind: string, accounts: readonly string[]) {
+  const { rows } = await one.pool.query<{ count: bigint; amount: bigint }>(
+    `select count(*) as count, coalesce(sum(amount), 0)::bigint as amount from transfer
+     where kind = $1 and (debit = any ($2::uuid[]) or credit = any ($2::uuid[]))`,
+    [kind, accounts.map((account) => account.slice(5))],
+  );
+  return rows[0];
+}
+
+describe("refunds", () => {
+  it("refunds a receipt once: the debit returns to its account", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const { receiptId } = await paidCall(account);
+    expect(await one.refunds.refund({ receiptId, reason: "wrong answer" })).toMatchObject({
+      refunded: true,
+      receipt: { receiptId, status: "refunded", refunded: PRICE, debited: PRICE },
+    });
+    expect(await two.refunds.refund({ receiptId, reason: "again" })).toMatchObject({
+      refunded: false,
+      receipt: { receiptId, status: "refunded", refunded: PRICE },
+    });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
+  it("rejects the refund of an unknown receipt", async () => {
+    for (const receiptId of ["rcpt_nonsense", `rcpt_${"0".repeat(32)}`, `run_${"0".repeat(32)}`]) {
+      await expect(one.refunds.refund({ receiptId, reason: "r" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+    }
+  });
+
+  it("refunds each of 500 receipts once under two concurrent requests each", async () => {
+    const accounts = await Promise.all(Array.from({ length: 20 }, () => makeAccount(one.pool, 25n * PRICE)));
+    const calls = Array.from({ length: 500 }, (_, n) => callOf(accounts[n % 20]!));
+    await Promise.all(calls.map((call) => one.ledger.authorize(call)));
+    const receiptIds = await Promise.all(calls.map((call) => chargeOf(one.ledger, completed(call))));
+    for (const account of accounts) expect(await one.ledger.balance(account)).toBe(0n);
+    const refunds = await Promise.all(
+      receiptIds.flatMap((receiptId, n) =>
+        [n, n + 1].map((at) =>
+          [one, two, three][at % 3]!.refunds.refund({ receiptId, reason: "all of them" }),
+        ),
+      ),
+    );
+    expect(refunds.filter(({ refunded }) => refunded)).toHaveLength(500);
+    expect(refunds.filter(({ refunded }) => !refunded)).toHaveLength(500);
+    for (const account of accounts) expect(await one.ledger.balance(account)).toBe(25n * PRICE);
+    expect(await sumOf("refund", accounts)).toEqual({ count: 500n, amount: 500n * PRICE });
+  });
+});
+
+describe("reversals", () => {
+  it("reverses a payment once, below zero if spent, and blocks calls until the balance is covered", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const { deposit, receiptId } = await paidCall(account);
+    expect(await one.books.reverse(deposit.txSignature)).toEqual({
+      accountId: account,
+      amount: PRICE,
+      balance: -PRICE,
+    });
+    expect(await two.books.reverse(deposit.txSignature)).toBeUndefined();
+    expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "insufficient", balance: -PRICE });
+    const next = callOf(account, { payment: paymentOf(depositOf()) });
+    expect(await one.ledger.authorize(next)).toEqual({ kind: "insufficient", balance: 0n });
+    const receipts = new PostgresReceipts(one.pool);
+    expect(await receipts.find(account, receiptId)).toMatchObject({ status: "reversed", debited: PRICE });
+    const query = { accountId: account, limit: 5, cursor: undefined };
+    expect((await receipts.list({ ...query, status: "reversed" })).items).toHaveLength(1);
+    expect((await receipts.list({ ...query, status: "final" })).items).toEqual([]);
+  });
+
+  it("reverses no unknown and no finalized payment", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const [finalized, marked] = [depositOf({ finalized: true }), depositOf()];
+    for (const deposit of [finalized, marked]) await one.ledger.credit(account, deposit);
+    expect(
+      await one.books.finalize([finalized, marked, depositOf()].map(({ txSignature }) => txSignature)),
+    ).toBe(1);
+    for (const { txSignature } of [finalized, marked, depositOf()])
+      expect(await one.books.reverse(txSignature)).toBeUndefined();
+    expect(await one.ledger.balance(account)).toBe(2n * PRICE);
+  });
+
+  it("replays the call of a reversed payment, which buys nothing else", async () => {
+    const account = await makeAccount(one.pool, 10n * PRICE);
+    const { deposit, call } = await paidCall(account, { idempotencyKey: "k" });
+    await one.books.reverse(deposit.txSignature);
+    const payment = paymentOf(deposit);
+    for (const idempotencyKey of ["k", "l", undefined]) {
+      expect(await two.ledger.authorize(callOf(account, { idempotencyKey, payment }))).toMatchObject({
+        kind: "replay",
+        receipt: { runId: call.runId, status: "reversed" },
+      });
+    }
+    const other = await makeAccount(one.pool, 10n * PRICE);
+    for (const stranger of [
+      callOf(account, { payment, fingerprint: fingerprintOf("other") }),
+      callOf(account, { payment, fingerprint: fingerprintOf("other"), idempotencyKey: "m" }),
+      callOf(other, { payment }),
+    ]) {
+      expect(await two.ledger.authorize(stranger)).toEqual({ kind: "reversed" });
+    }
+    expect(await one.ledger.balance(account)).toBe(9n * PRICE);
+    expect(await one.ledger.balance(other)).toBe(10n * PRICE);
+  });
+
+  it("rejects a reversed payment whether it was only credited or its call had failed", async () => {
+    const account = await makeAccount(one.pool, 10n * PRICE);
+    const credited = depositOf();
+    await one.ledger.credit(account, credited);
+    const tried = depositOf();
+    const call = callOf(account, { payment: paymentOf(tried) });
+    await one.ledger.authorize(call);
+    await one.ledger.finish(failed(call));
+    for (const deposit of [credited, tried]) {
+      await one.books.reverse(deposit.txSignature);
+      const query = {
+        ...deposit,
+        accountId: account,
+        fingerprint: call.fingerprint,
+        idempotencyKey: undefined,
+      };
+      expect(await two.ledger.findPrior(query)).toEqual({ kind: "reversed" });
+      for (const payment of [paymentOf(deposit), { ...paymentOf(deposit), transfer: undefined }]) {
+        expect(await two.ledger.authorize(callOf(account, { payment }))).toEqual({ kind: "reversed" });
+        expect(await two.ledger.authorize(callOf(account, { payment, idempotencyKey: "k" }))).toEqual({
+          kind: "reversed",
+        });
+      }
+      expect(await two.ledger.credit(account, deposit)).toMatchObject({ credited: false });
+    }
+    expect(await one.ledger.balance(account)).toBe(10n * PRICE);
+  });
+
+  it("reinstates a payment that reappears once, and its receipt becomes final again", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const { deposit, call, receiptId } = await paidCall(account);
+    await one.books.reverse(deposit.txSignature);
+    const movement = movementOfDeposit(deposit, account);
+    const outcomes = await Promise.all(
+      Array.from({ length: 9 }, (_, n) => [one, two, three][n % 3]!.books.record(token, movement)),
+    );
+    expect(outcomes.filter((outcome) => outcome === "reinstated")).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === "known")).toHaveLength(8);
+    expect(await one.ledger.balance(account)).toBe(0n);
+    expect(await new PostgresReceipts(one.pool).find(account, receiptId)).toMatchObject({ status: "final" });
+    expect(await two.books.reverse(deposit.txSignature)).toBeUndefined();
+    expect(await two.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }))).toMatchObject({
+      kind: "replay",
+      receipt: { runId: call.runId, status: "final" },
+    });
+  });
+
+  it("lets a reinstated payment buy its call again", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    await one.ledger.credit(account, deposit);
+    await one.books.reverse(deposit.txSignature);
+    await two.books.record(token, movementOfDeposit(deposit, account));
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await two.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }))).toEqual({
+      kind: "started",
+    });
+  });
+
+  it("reverses each of 500 payments once under two concurrent requests each", async () => {
+    const accounts = await Promise.all(Array.from({ length: 20 }, () => makeAccount(one.pool, 0n)));
+    const deposits = Array.from({ length: 500 }, () => depositOf());
+    await Promise.all(deposits.map((deposit, n) => one.ledger.credit(accounts[n % 20]!, deposit)));
+    const taken = await Promise.all(
+      deposits.flatMap(({ txSignature }, n) =>
+        [n, n + 1].map((at) => [one, two, three][at % 3]!.books.reverse(txSignature)),
+      ),
+    );
+    expect(taken.filter((reversal) => reversal)).toHaveLength(500);
+    expect(taken.filter((reversal) => !reversal)).toHaveLength(500);
+    for (const account of accounts) expect(await one.ledger.balance(account)).toBe(0n);
+    expect(await sumOf("reversal", accounts)).toEqual({ count: 500n, amount: 500n * PRICE });
+    expect(await sumOf("deposit", accounts)).toEqual(await sumOf("reversal", accounts));
+  });
+
+  it("books a payment consistently when its call and its reversal race", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const kinds = new Set<string>();
+    for (let round = 0; round < 300 && (round < 30 || kinds.size < 2); round++) {
+      const deposit = depositOf();
+      const payment = paymentOf(deposit);
+      const before = await one.ledger.balance(account);
+      await one.ledger.credit(account, deposit);
+      if (round % 2 === 0) {
+        const tried = callOf(account, { payment });
+        if ((await one.ledger.authorize(tried)).kind === "started") await one.ledger.finish(failed(tried));
+      }
+      // With a key of its own, so that the payment is claimed again.
+      const call = callOf(account, { payment, idempotencyKey: `key ${round}` });
+      // Each side gets a head start in turn, so that both can win.
+      const [begun, reversal] = await Promise.all([
+        sleep(round % 2 === 0 ? (round % 8) / 2 : 0).then(() => one.ledger.authorize(call)),
+        sleep(round % 2 === 1 ? (round % 8) / 2 : 0).then(() => two.books.reverse(deposit.txSignature)),
+      ]);
+      expect(["started", "reversed"]).toContain(begun.kind);
+      expect(reversal).toMatchObject({ accountId: account, amount: PRICE });
+      const spent = begun.kind === "started" ? PRICE : 0n;
+      expect(await one.ledger.balance(account)).toBe(before - spent);
+      kinds.add(begun.kind);
+      if (begun.kind !== "started") continue;
+      await one.ledger.finish(completed(call));
+      const ref = signatureFrom(deposit.txSignature).subarray(0, 32);
+      await one.pool.query("select ledger_adjust($1, $2, $3, 'made good')", [account.slice(5), PRICE, ref]);
+    }
+    expect(kinds.size).toBe(2);
+  });
+
+  it("reverses an assigned payment from the account that holds it now", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const [lying, given, operators] = [movementOf(), movementOf(), movementOf()];
+    for (const movement of [lying, given, operators]) await one.books.record(token, movement);
+    await one.suspense.assign({ txSignature: given.txSignature, to: { accountId: account }, reason: "his" });
+    await one.suspense.assign({ txSignature: operators.txSignature, to: "operator", reason: "ours" });
+    const { amount } = await one.books.suspended();
+    const client = await one.pool.connect();
+    try {
+      // As if accepted before finality, which the watch never does.
+      await client.query("begin");
+      await client.query("update payment set finalized = false where account_id = $1", [
+        SYSTEM_ACCOUNTS.suspense,
+      ]);
+      const reverse = async (txSignature: string) =>
+        (await client.query("select * from treasury_reverse($1)", [signatureFrom(txSignature)])).rows;
+      expect(await reverse(lying.txSignature)).toEqual([
+        { account_id: SYSTEM_ACCOUNTS.suspense, amount: PRICE, balance: amount - PRICE },
+      ]);
+      expect(await reverse(given.txSignature)).toMatchObject([{ amount: PRICE, balance: 0n }]);
+      expect(await reverse(operators.txSignature)).toMatchObject([{ account_id: SYSTEM_ACCOUNTS.operator }]);
+      const { rows } = await client.query("select available from account where id = $1", [account.slice(5)]);
+      expect(rows).toEqual([{ available: 0n }]);
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  });
+});

@@ -1,0 +1,200 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import {
+  callOf,
+  depositOf,
+  expectCleanAudit,
+  fingerprintOf,
+  makeAccount,
+  paymentOf,
+  PRICE,
+} from "../fixture.ts";
+import {
+  movementOf,
+  openTreasurer,
+  unknownAccountId,
+  watchedAccount,
+  type Treasurer,
+} from "./treasury-fixture.ts";
+
+let database: TestDatabase;
+let one: Treasurer;
+let two: Treasurer;
+let three: Treasurer;
+let token: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two, three] = [openTreasurer(database.url), openTreasurer(database.url), openTreasurer(database.url)];
+  token = await watchedAccount(one);
+});
+afterAll(async () => {
+  await Promise.all([one, two, three].map((instance) => instance.close()));
+  await database.drop();
+});
+afterEach(() => expectCleanAudit(one.pool));
+
+/** A transfer in suspense. */
+async function suspend(change: Parameters<typeof movementOf>[0] = {}): Promise<string> {
+  const movement = movementOf(change);
+  expect(await one.books.record(token, movement)).toBe("suspended");
+  return movement.txSignature;
+}
+
+const page = { limit: 3, cursor: undefined, status: undefined };
+
+describe("a transfer in suspense", () => {
+  it("shows the data an operator needs to find its owner", async () => {
+    const txSignature = await suspend({ memos: "invoice 7", payer: "payer" });
+    expect((await one.suspense.list(page)).items[0]).toEqual({
+      txSignature,
+      amount: PRICE,
+      memos: "invoice 7",
+      payer: "payer",
+      blockTime: new Date("2026-01-01T00:00:00Z"),
+      status: "open",
+      assignedTo: undefined,
+      reason: undefined,
+    });
+  });
+
+  it("is assigned to an account once: a repeat changes nothing, another owner is rejected", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const other = await makeAccount(one.pool, 0n);
+    const txSignature = await suspend();
+    const { count } = await one.books.suspended();
+    const given = { txSignature, to: { accountId: account }, reason: "reported by email" };
+    const expected = {
+      txSignature,
+      status: "assigned",
+      assignedTo: { accountId: account },
+      reason: "reported by email",
+    };
+    expect(await one.suspense.assign(given)).toMatchObject(expected);
+    expect(await two.suspense.assign({ ...given, reason: "again" })).toMatchObject(expected);
+    for (const to of [{ accountId: other }, "operator" as const]) {
+      await expect(two.suspense.assign({ ...given, to })).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+    }
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await one.ledger.balance(other)).toBe(0n);
+    expect((await one.books.suspended()).count).toBe(count - 1);
+  });
+
+  it("can be assigned to the operator", async () => {
+    const txSignature = await suspend();
+    const given = { txSignature, to: "operator", reason: "our own transfer" } as const;
+    for (const treasurer of [one, two])
+      expect(await treasurer.suspense.assign(given)).toMatchObject({
+        status: "assigned",
+        assignedTo: "operator",
+      });
+  });
+
+  it("is not assigned to an unknown account, nor an unknown transfer to anyone", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const txSignature = await suspend();
+    const known = depositOf();
+    await one.ledger.credit(account, known);
+    const bad = [
+      { txSignature, to: { accountId: unknownAccountId() } },
+      { txSignature, to: { accountId: "acct_nonsense" } },
+      { txSignature, to: { accountId: `acct_${"0".repeat(31)}5` } },
+      { txSignature: "nonsense", to: "operator" as const },
+      { txSignature: depositOf().txSignature, to: "operator" as const },
+      { txSignature: known.txSignature, to: "operator" as const },
+    ];
+    for (const assignment of bad) {
+      await expect(one.suspense.assign({ ...assignment, reason: "r" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+    }
+  });
+
+  it("of 12 assigned to two owners by three instances at once goes to one of them each", async () => {
+    const owners = await Promise.all([makeAccount(one.pool, 0n), makeAccount(one.pool, 0n)]);
+    const lying = await Promise.all(Array.from({ length: 12 }, () => suspend()));
+    const assigned = await Promise.allSettled(
+      lying.flatMap((txSignature) =>
+        [one, two, three].map(({ suspense }, n) =>
+          suspense.assign({ txSignature, to: { accountId: owners[n % 2]! }, reason: "r" }),
+        ),
+      ),
+    );
+    for (const outcome of assigned)
+      if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ code: "INVALID_REQUEST" });
+    const balances = await Promise.all(owners.map((owner) => one.ledger.balance(owner)));
+    expect(balances[0]! + balances[1]!).toBe(12n * PRICE);
+  });
+
+  it("buys no call by its proof, before or after its assignment", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const txSignature = await suspend();
+    const proof = depositOf({ txSignature });
+    const call = callOf(account, { payment: paymentOf(proof) });
+    const query = { ...proof, accountId: account, fingerprint: call.fingerprint };
+    for (const round of ["open", "assigned"]) {
+      if (round === "assigned")
+        await one.suspense.assign({ txSignature, to: { accountId: account }, reason: "after all" });
+      const before = await one.ledger.balance(account);
+      for (const idempotencyKey of [undefined, "k"]) {
+        expect(await two.ledger.findPrior({ ...query, idempotencyKey }), round).toEqual({
+          kind: "unassigned",
+        });
+        for (const payment of [call.payment, { ...paymentOf(proof), transfer: undefined }])
+          expect(await two.ledger.authorize(callOf(account, { idempotencyKey, payment })), round).toEqual({
+            kind: "unassigned",
+          });
+      }
+      expect(await two.ledger.credit(account, proof)).toMatchObject({ credited: false, balance: before });
+    }
+    expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "started" });
+  });
+
+  it("is checked after the claim of the call's key", async () => {
+    const account = await makeAccount(one.pool, 5n * PRICE);
+    await one.ledger.authorize(callOf(account, { idempotencyKey: "k" }));
+    const payment = paymentOf(depositOf({ txSignature: await suspend() }));
+    const mine = callOf(account, { idempotencyKey: "k", payment });
+    expect(await two.ledger.authorize(mine)).toEqual({ kind: "in_progress" });
+    expect(await two.ledger.authorize({ ...mine, fingerprint: fingerprintOf("other") })).toEqual({
+      kind: "mismatch",
+    });
+  });
+});
+
+describe("the suspense list", () => {
+  it("pages newest first by status, each transfer once", async () => {
+    const made: string[] = [];
+    for (let n = 0; n < 8; n++) made.push(await suspend());
+    for (const txSignature of made.slice(0, 4)) {
+      await one.suspense.assign({ txSignature, to: "operator", reason: "r" });
+    }
+    const all = async (status: "open" | "assigned" | undefined) => {
+      const seen: string[] = [];
+      for (let cursor: string | undefined; ;) {
+        const { items, nextCursor } = await two.suspense.list({ limit: 3, cursor, status });
+        seen.push(...items.map(({ txSignature }) => txSignature));
+        if (nextCursor === undefined) return seen;
+        cursor = nextCursor;
+      }
+    };
+    const newest = made.toReversed();
+    expect((await all(undefined)).slice(0, 8)).toEqual(newest);
+    expect((await all("open")).slice(0, 4)).toEqual(newest.slice(0, 4));
+    expect((await all("assigned")).slice(0, 4)).toEqual(newest.slice(4));
+    const { count } = await one.books.suspended();
+    expect(await all("open")).toHaveLength(count);
+  });
+
+  it("rejects a cursor of another list", async () => {
+    const { nextCursor = "" } = await one.suspense.list({ ...page, limit: 1 });
+    expect(await one.suspense.list({ ...page, cursor: nextCursor })).toMatchObject({ items: [{}, {}, {}] });
+    const runs = Buffer.from(`runs:${"0".repeat(32)}`).toString("base64url");
+    const short = Buffer.from(`suspense:${"0".repeat(32)}`).toString("base64url");
+    for (const cursor of ["", "x", `${nextCursor}=`, nextCursor.toLowerCase(), runs, short]) {
+      await expect(one.suspense.list({ ...page, cursor }), cursor).rejects.toMatchObject({
+        code: "INVALID_REQUEST",
+      });
+    }
+  });
+});

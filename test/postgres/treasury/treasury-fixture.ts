@@ -1,0 +1,62 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { base58 } from "@scure/base";
+import type { AttributedMovement } from "../../../src/app/treasury/treasury-ledger.ts";
+import { PostgresRefunds } from "../../../src/postgres/treasury/refunds.ts";
+import { PostgresSuspense } from "../../../src/postgres/treasury/suspense.ts";
+import { PostgresTreasuryLedger } from "../../../src/postgres/treasury/treasury-ledger.ts";
+import type { VerifiedTransfer } from "../../../src/app/calls/ledger.ts";
+import { openInstance, PRICE, type Instance } from "../fixture.ts";
+
+/** An instance with the treasury ledger. */
+export interface Treasurer extends Instance {
+  books: PostgresTreasuryLedger;
+  suspense: PostgresSuspense;
+  refunds: PostgresRefunds;
+}
+
+export function openTreasurer(url: string): Treasurer {
+  const instance = openInstance(url);
+  const { pool, instanceId } = instance;
+  return {
+    ...instance,
+    books: new PostgresTreasuryLedger({ pool, instanceId }),
+    suspense: new PostgresSuspense(pool),
+    refunds: new PostgresRefunds(pool),
+  };
+}
+
+/** A treasury token account with a started watch. */
+export async function watchedAccount({ books }: Treasurer, amount = 0n): Promise<string> {
+  const tokenAccount = base58.encode(randomBytes(32));
+  await books.startWatch(tokenAccount, { amount, slot: 0n });
+  return tokenAccount;
+}
+
+/** A transfer of PRICE without an owner. */
+export function movementOf(change: Partial<AttributedMovement> = {}): AttributedMovement {
+  return {
+    txSignature: base58.encode(randomBytes(64)),
+    slot: 1n,
+    blockTime: new Date("2026-01-01T00:00:00Z"),
+    change: PRICE,
+    memo: undefined,
+    memos: undefined,
+    payer: undefined,
+    attribution: undefined,
+    ...change,
+  };
+}
+
+/** The movement of a finalized deposit; `accountId` is the one its memo names. */
+export function movementOfDeposit(deposit: VerifiedTransfer, accountId: string): AttributedMovement {
+  return movementOf({
+    txSignature: deposit.txSignature,
+    change: deposit.amount,
+    attribution: { accountId, quoteId: deposit.quoteId },
+  });
+}
+
+/** An account identifier that does not exist. */
+export function unknownAccountId(): string {
+  return `acct_${randomUUID().replaceAll("-", "")}`;
+}
