@@ -17,7 +17,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   {
     name: "unpaid-work-counted",
     guard: "A call that fails after a server worked for it is counted.",
-    file: "src/app/calls/call-tool.ts",
+    file: "src/app/calls/run-and-capture.ts",
     find: "failure.worked && tool.billable ?",
     replace: "false ?",
     tests: LIMIT,
@@ -25,8 +25,8 @@ export const UNPAID_WORK: readonly Mutant[] = [
   {
     name: "unpaid-work-unquoted",
     guard: "A call that would be refused gets no quote.",
-    file: "src/app/calls/call-tool.ts",
-    find: "if (!payment) requireAllowance(deps, priced.tool, accountId);",
+    file: "src/app/calls/authorize-call.ts",
+    find: "if (!payment) requireAllowance(deps.unpaidWork, tool, accountId);",
     replace: "",
     tests: LIMIT,
   },

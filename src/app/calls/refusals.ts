@@ -12,7 +12,7 @@ export type PriorRefusal = Exclude<
 
 /** What a caller is told of a call that cannot run because of what was before: what happened, and what to do. */
 export async function priorCallError(
-  ledger: Ledger,
+  ledger: Pick<Ledger, "balance">,
   accountId: string,
   { kind }: PriorRefusal,
 ): Promise<ToolgateError> {

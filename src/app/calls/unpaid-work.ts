@@ -1,3 +1,4 @@
+import type { Tool } from "../../domain/tools/tool.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import type { Metrics } from "../operations/metrics.ts";
@@ -63,4 +64,13 @@ export class UnpaidWork {
     this.#charged.delete(pair);
     await this.#store.add(accountId, tool, charged);
   }
+}
+
+/** @throws ToolgateError RATE_LIMITED when too many calls of a paid tool failed uncharged for the account */
+export function requireAllowance(
+  unpaidWork: Pick<UnpaidWork, "requireAllowance">,
+  { name, billable }: Pick<Tool, "name" | "billable">,
+  accountId: string,
+): void {
+  if (billable) unpaidWork.requireAllowance(accountId, name);
 }

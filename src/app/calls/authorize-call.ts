@@ -1,0 +1,49 @@
+import type { Quotes } from "../../domain/payments/quote.ts";
+import type { Tool } from "../../domain/tools/tool.ts";
+import { dailyLimitReached } from "./key-limits.ts";
+import type { AuthorizeResult, CallAuthorization, Ledger } from "./ledger.ts";
+import { insufficientFunds, priorCallError } from "./refusals.ts";
+import { requireAllowance, type UnpaidWork } from "./unpaid-work.ts";
+
+export interface AuthorizeDeps {
+  readonly ledger: Ledger;
+  readonly quotes: Pick<Quotes, "issue">;
+  readonly unpaidWork: Pick<UnpaidWork, "requireAllowance">;
+}
+
+/** Started: run, claim and hold are stored. Replay: the same call was charged before. */
+export type Authorized = Extract<AuthorizeResult, { kind: "started" | "replay" }>;
+
+/**
+ * Claims the call and holds its price.
+ * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
+ */
+export async function authorizeCall(
+  deps: AuthorizeDeps,
+  tool: Tool,
+  call: CallAuthorization,
+): Promise<Authorized> {
+  const { accountId, price, payment, fingerprint } = call;
+  // With a claim the ledger may know the result, so it is asked first.
+  if (call.idempotencyKey === undefined && !payment) requireAllowance(deps.unpaidWork, tool, accountId);
+  const answer = await deps.ledger.authorize(call);
+  switch (answer.kind) {
+    case "started":
+      return answer;
+    case "replay":
+      // The call was charged while this payment was verified: it is credited to the balance.
+      if (payment?.transfer && answer.receipt?.txSignature !== payment.txSignature)
+        await deps.ledger.credit(accountId, payment.transfer);
+      return answer;
+    case "insufficient": {
+      // A call that would be refused gets no quote.
+      if (!payment) requireAllowance(deps.unpaidWork, tool, accountId);
+      const short = { tool: tool.name, price, balance: answer.balance, proved: payment !== undefined };
+      throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, fingerprint));
+    }
+    case "capped":
+      throw dailyLimitReached(tool.name, price, answer.spent, call.budget?.perDay ?? 0n);
+    default:
+      throw await priorCallError(deps.ledger, accountId, answer);
+  }
+}

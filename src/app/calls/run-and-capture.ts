@@ -1,0 +1,118 @@
+import type { Clock, Random } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { newId } from "../../domain/core/ids.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import type { Receipt } from "../../domain/calls/receipt.ts";
+import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
+import type { CallContext } from "./call-context.ts";
+import { claimDigest } from "./claim-digest.ts";
+import type { CallAuthorization, Ledger, RunEnd } from "./ledger.ts";
+import { PaymentCreditedError } from "./payment-credited-error.ts";
+import { requireAllowance, type UnpaidWork } from "./unpaid-work.ts";
+
+export interface RunDeps {
+  readonly unpaidWork: Pick<UnpaidWork, "requireAllowance" | "charged" | "failed">;
+  readonly ledger: Pick<Ledger, "finish">;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborts at the end of a shutdown's grace period. */
+  readonly stopping: AbortSignal;
+}
+
+interface AuthorizedCall {
+  readonly tool: Tool;
+  readonly prepared: PreparedCall;
+  readonly authorization: CallAuthorization;
+}
+
+/** Runs the tool under its stored hold and captures it. A disconnect no longer matters: the result is stored. */
+export async function runAndCapture(
+  deps: RunDeps,
+  { tool, prepared, authorization }: AuthorizedCall,
+  context: CallContext,
+): Promise<{ result: JsonObject; receipt: Receipt | undefined }> {
+  const { accountId, runId, payment } = authorization;
+  const digest = claimDigest({ ...authorization, txSignature: payment?.txSignature });
+  const run = { runId, idempotencyKey: digest ?? runId, signal: deps.stopping };
+  if (context.signal.aborted) {
+    const message = "the caller disconnected before the tool started";
+    await deps.ledger.finish({ runId, outcome: "cancelled", error: { code: "CANCELLED", message } });
+    context.signal.throwIfAborted();
+  }
+  let result: JsonObject;
+  try {
+    requireAllowance(deps.unpaidWork, tool, accountId);
+    result = await runTool(prepared, run, context);
+  } catch (error) {
+    const failure = await release(deps, tool, authorization, error);
+    throw payment ? new PaymentCreditedError(failure, payment.txSignature) : failure;
+  }
+  const receiptId = newId("rcpt", deps.clock, deps.random);
+  const finished = await deps.ledger.finish({ runId, outcome: "completed", receiptId, result });
+  if (finished.kind === "captured") {
+    if (finished.receipt) deps.unpaidWork.charged(accountId, tool.name);
+    return { result, receipt: finished.receipt };
+  }
+  throw new ToolgateError(
+    "UNAVAILABLE",
+    "the run outlived its lease and was released; nothing was charged, repeat the call with the same " +
+      "idempotency key or proof",
+    { retryAfterSeconds: 1 },
+  );
+}
+
+/** Returns a copy of the tool's result: its JSON is cached by object, and a tool may reuse and change its own. */
+export async function runTool(
+  prepared: PreparedCall,
+  run: Pick<ToolContext, "runId" | "idempotencyKey" | "signal">,
+  { caller, progress }: CallContext,
+): Promise<JsonObject> {
+  return { ...(await prepared.run({ ...run, caller, progress })) };
+}
+
+/** Releases the hold of a failed run. @returns the error for the caller. @throws ToolgateError UNAVAILABLE */
+async function release(
+  { ledger, unpaidWork }: RunDeps,
+  tool: Tool,
+  { accountId, runId }: CallAuthorization,
+  error: unknown,
+): Promise<ToolgateError> {
+  const failure = asToolFailure(error);
+  const counted = failure.worked && tool.billable ? unpaidWork.failed(accountId, tool.name) : undefined;
+  try {
+    await ledger.finish(endOf(runId, failure));
+  } catch (problem) {
+    throw notStored(failure, problem);
+  } finally {
+    await counted;
+  }
+  return failure;
+}
+
+function asToolFailure(error: unknown): ToolgateError {
+  if (error instanceof ToolgateError) return error;
+  return new ToolgateError(
+    "TOOL_FAILED",
+    "the tool failed; nothing was charged, repeat the call with the same idempotency key or proof",
+    { cause: error },
+  );
+}
+
+/** The run ends with its lease. The log gets both errors. */
+function notStored(failure: ToolgateError, problem: unknown): ToolgateError {
+  return new ToolgateError(
+    "UNAVAILABLE",
+    "the tool failed, and the end of its run could not be stored; nothing was charged, repeat the call " +
+      "with the same idempotency key or proof",
+    {
+      retryAfterSeconds: 2,
+      cause: new Error(`the end of the run could not be stored: ${String(problem)}`, { cause: failure }),
+    },
+  );
+}
+
+/** A run cancelled before it started is not a failure. */
+function endOf(runId: string, { code, message }: ToolgateError): RunEnd {
+  const error = { code, message };
+  return code === "CANCELLED" ? { runId, outcome: "cancelled", error } : { runId, outcome: "failed", error };
+}
