@@ -130,7 +130,7 @@ export type GgufMix = keyof typeof MIXES;
 /** The file types, by family, smallest first. */
 export const GGUF_MIXES = Object.keys(MIXES).filter((name): name is GgufMix => name in MIXES);
 
-export function mixOf(name: GgufMix): Mix {
+function mixOf(name: GgufMix): Mix {
   return MIXES[name];
 }
 

@@ -100,7 +100,7 @@ export const PREFILL_CHUNK = 8_192;
  * Peak of one layer: residual stream and norm, whole on every GPU; queries, keys, values, gate and up
  * projection, split; plus 32-bit logits on every GPU.
  */
-export function prefillActivations(computed: Computed, gpus: number): bigint {
+function prefillActivations(computed: Computed, gpus: number): bigint {
   const { architecture, dtype, batchSize } = computed;
   const { hiddenSize, numHeads, headDim, vocabSize } = architecture;
   const heads = Math.ceil(numHeads / gpus) + 2 * kvHeadsPerGpu(architecture, gpus);
@@ -112,7 +112,7 @@ export function prefillActivations(computed: Computed, gpus: number): bigint {
 }
 
 /** All-reduce buffer: the residual stream of one step. */
-export function reductionBuffer(computed: Computed, gpus: number): bigint {
+function reductionBuffer(computed: Computed, gpus: number): bigint {
   if (gpus === 1) return 0n;
   return bytesOf(
     BigInt(chunkOf(computed)) * BigInt(computed.architecture.hiddenSize),
@@ -124,7 +124,7 @@ export function reductionBuffer(computed: Computed, gpus: number): bigint {
  * Activations in 16 bits (arXiv 2205.05198, equations 1 and 2, table 2), doubled for float32, plus 32-bit
  * logits of the loss. Tensor parallelism splits 24 of 34 units per layer and the attention scores.
  */
-export function trainingActivations(computed: Computed, recomputation: Recomputation, gpus: number): bigint {
+function trainingActivations(computed: Computed, recomputation: Recomputation, gpus: number): bigint {
   const { architecture, dtype, contextLength, batchSize } = computed;
   const { numLayers, hiddenSize, numHeads, vocabSize } = architecture;
   const tokens = BigInt(contextLength) * BigInt(batchSize);
@@ -162,7 +162,7 @@ export function kvCacheBytesPerToken({ architecture, kvCacheDtype }: Cached): bi
 }
 
 /** Bytes per GPU. */
-export function kvCacheBytes(
+function kvCacheBytes(
   { architecture, kvCacheDtype, contextLength, batchSize }: Cached,
   gpus: number,
 ): bigint {
@@ -178,7 +178,7 @@ export function kvCacheBytes(
  * Bytes per GPU of recurrent state: matrices in 32 bits and convolution inputs. Independent of the context
  * length.
  */
-export function recurrentStateBytes({ architecture, kvCacheDtype, batchSize }: Cached, gpus: number): bigint {
+function recurrentStateBytes({ architecture, kvCacheDtype, batchSize }: Cached, gpus: number): bigint {
   const { recurrent } = architecture;
   if (!recurrent) return 0n;
   const copies = BigInt(batchSize) * BigInt(recurrent.layers);

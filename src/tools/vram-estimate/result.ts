@@ -94,7 +94,7 @@ function gib(bytes: number): number {
 }
 
 /** Returns the inputs of the formulas. */
-export function inputsOf(workload: ResolvedWorkload): JsonObject {
+function inputsOf(workload: ResolvedWorkload): JsonObject {
   const { architecture, model, mode, parameters } = workload;
   return {
     parameters,

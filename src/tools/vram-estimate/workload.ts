@@ -102,7 +102,7 @@ export interface Subject extends Quantised, Divisible {
  * Resolves the named, sized or described model.
  * @throws ToolgateError INVALID_REQUEST for contradictory parameters
  */
-export function resolveSubject(params: VramParams): Subject {
+function resolveSubject(params: VramParams): Subject {
   const given = ARCHITECTURE_MEMBERS.filter((member) => params[member] !== undefined);
   if (params.model !== undefined) {
     const extra = params.parameters_b === undefined ? given[0] : "parameters_b";
