@@ -14,7 +14,7 @@ interface Mutant {
 const MUTANTS: readonly Mutant[] = [
   {
     name: "finish-not-fenced",
-    within: "ledger_finish",
+    within: "ledger_end",
     from: "filter (where run.status = 'active' and run.owner = instance)",
     to: "",
   },

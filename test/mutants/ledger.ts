@@ -14,7 +14,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "key-mismatch",
     guard: "An idempotency key accepts only the call it was first used for.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "when claim.fingerprint <> call.fingerprint then 'mismatch'",
     replace: "when false then 'mismatch'",
     tests: CALLS,
@@ -22,7 +22,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "key-in-progress",
     guard: "A second call with a running key does not start.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'",
     replace: "when false then 'in_progress'",
     tests: CALLS,
@@ -30,7 +30,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "key-replay",
     guard: "A completed key returns the stored answer.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "when claim.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
     tests: CALLS,
@@ -38,7 +38,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "left-key-in-progress",
     guard: "A key does not run while its payment runs a call under another key.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "when bought.state = 'running' and bought.run_id is distinct from call.run_id then 'in_progress'",
     replace: "when false then 'in_progress'",
     tests: LEFT,
@@ -46,7 +46,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "left-key-replay",
     guard: "A key returns the stored answer that its payment bought under another key.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "when bought.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
     tests: LEFT,
@@ -54,7 +54,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "left-key-payment",
     guard: "A key that runs without its former payment makes that payment wait.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_record_payments.sql"),
     find: "and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;",
     replace: "and payment.tx_signature = call.tx_signature;",
     tests: LEFT,
@@ -62,7 +62,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "left-key-batch",
     guard: "Calls that share a payment authorize one after the other, also within a batch.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_claim.sql"),
     find: "in (other.claim_key, payment_claims[other.n])",
     replace: "= other.claim_key",
     tests: LEFT,
@@ -70,7 +70,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "expired-claim",
     guard: "A key that expires while it is claimed is claimed again.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_claim.sql"),
     find: "or item.claim_key is not null and not exists (",
     replace: "or false and not exists (",
     tests: LEFT,
@@ -78,7 +78,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-in-progress",
     guard: "A payment with a running call starts no other call under any key.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'",
     replace: "when false then 'in_progress'",
     tests: PAID,
@@ -86,7 +86,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-replay",
     guard: "A payment whose call was charged returns the stored answer under any key.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "when paid.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
     tests: PAID,
@@ -94,7 +94,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-account",
     guard: "A payment buys nothing for another account.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "payment.account_id <> call.account_id",
     replace: "false",
     tests: PAID,
@@ -102,7 +102,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-quote",
     guard: "A payment buys nothing under another quote.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "payment.quote_id <> call.quote_id",
     replace: "false",
     tests: PAID,
@@ -110,7 +110,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-call",
     guard: "A payment buys only the call it was claimed for.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "payment.fingerprint <> call.fingerprint",
     replace: "false",
     tests: PAID,
@@ -118,7 +118,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "payment-buys-after-failure",
     guard: "A payment whose call failed buys it again without a second verification or credit.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "when payment.settled then 'credited'",
     replace: "when payment.settled then 'payment_used'",
     tests: FAULTS,
@@ -127,14 +127,14 @@ export const LEDGER: readonly Mutant[] = [
     name: "second-key-bound",
     guard: "A new key sent with a charged payment returns the same answer from then on.",
     file: sqlFile("functions/ledger_prior.sql"),
-    find: "if judged.verdict = 'replay' and call.keyed and",
+    find: "if prior.verdict = 'replay' and call.keyed and",
     replace: "if false and",
     tests: PAID,
   },
   {
     name: "unverified-payment",
     guard: "An unverified payment buys nothing.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_decide.sql"),
     find: "coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'",
     replace: "false then 'payment_used'",
     tests: PAID,
@@ -142,7 +142,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "checked-again",
     guard: "The state of a call is read again after its claim is locked.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_claim.sql"),
     find: "else coalesce(item.verdict, 'new') end",
     replace: "else kinds[item.n] end",
     tests: CALLS,
@@ -150,7 +150,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "claims-locked",
     guard: "A claim is locked before a call takes it over.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_claim.sql"),
     find: "for update of claim",
     replace: "",
     tests: LOCKS,
@@ -158,7 +158,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "balance-covers",
     guard: "A call starts only if the balance covers its price.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_grant.sql"),
     find: "if available >= item.price or item.price = 0 then",
     replace: "if true then",
     tests: CALLS,
@@ -166,7 +166,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "account-locked",
     guard: "The balance is checked under the account's lock.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_grant.sql"),
     find: "order by id\n      for update;",
     replace: "order by id;",
     tests: LOCKS,
@@ -174,7 +174,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "price-held",
     guard: "The price leaves the available balance when the call starts.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_hold.sql"),
     find: "- case when kinds[call.n] = 'granted' then call.price else 0 end",
     replace: "- 0",
     tests: [...CALLS, "test/postgres/database/constraints.test.ts"],
@@ -182,7 +182,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "surplus-payment-credited",
     guard: "A second payment of a quote is credited although it buys nothing.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_hold.sql"),
     find: "case when call.tx_signature = any (deposited) then call.deposit else 0 end",
     replace:
       "case when call.tx_signature = any (deposited) and kinds[call.n] = 'granted' then call.deposit else 0 end",
@@ -191,7 +191,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "paid-claims-kept",
     guard: "The key of a call paid by a transaction never expires.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_claim.sql"),
     find: "case when call.tx_signature is null then now() + interval '48 hours' else 'infinity' end",
     replace: "now() + interval '48 hours'",
     tests: FAULTS,
@@ -199,7 +199,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "finish-active",
     guard: "A run that ended keeps its outcome.",
-    file: sqlFile("functions/ledger_finish.sql"),
+    file: sqlFile("functions/ledger_end.sql"),
     find: "run.status = 'active' and run.owner = instance",
     replace: "run.owner = instance",
     tests: FENCE,
@@ -207,7 +207,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "finish-owner",
     guard: "Only the owning instance ends a run.",
-    file: sqlFile("functions/ledger_finish.sql"),
+    file: sqlFile("functions/ledger_end.sql"),
     find: "run.status = 'active' and run.owner = instance",
     replace: "run.status = 'active'",
     tests: FENCE,
@@ -295,7 +295,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "leases-owned",
     guard: "A heartbeat extends only runs that the instance still owns.",
-    file: sqlFile("functions/ledger_beat.sql"),
+    file: sqlFile("functions/ledger_heartbeat.sql"),
     find: "id = any (runs) and owner = instance and status || '' = 'active'",
     replace: "id = any (runs)",
     tests: FENCE,
@@ -303,7 +303,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "fast-path-payment",
     guard: "The fast path checks the payment of a call.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_decide.sql"),
     find: `where call.tx_signature is not null
         or (select true from run where id = call.run_id)
         or (select true from idempotency`,
@@ -314,7 +314,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "fast-path-run",
     guard: "The fast path recognises a call that is sent again by its run.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_decide.sql"),
     find: `or (select true from run where id = call.run_id)
         or (select true from idempotency where account_id = call.account_id and key = call.claim_key)`,
     replace: "or (select true from idempotency where account_id = call.account_id and key = call.claim_key)",
@@ -323,7 +323,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "fast-path-claim",
     guard: "The fast path recognises a repeat by its claim without a lock.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_decide.sql"),
     find: `or (select true from idempotency where account_id = call.account_id and key = call.claim_key)
       limit 1`,
     replace: "limit 1",
@@ -332,15 +332,15 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "fast-path-claim-locked",
     guard: "A claim that another call creates meanwhile is checked after it is locked.",
-    file: sqlFile("functions/ledger_begin.sql"),
-    find: "where known or made < (",
+    file: sqlFile("functions/ledger_claim.sql"),
+    find: "where known or inserted < (",
     replace: "where known or 0 > (",
     tests: LOCKS,
   },
   {
     name: "authorized-meanwhile",
     guard: "A keyless call that is sent again does not fail for want of the money it already holds.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_grant.sql"),
     find: "and call.claim_key is null and (select true from run where id = call.run_id)",
     replace: "and false",
     tests: LOCKS,

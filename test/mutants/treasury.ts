@@ -91,7 +91,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "reversed-buys-nothing",
     guard: "A reversed payment buys nothing.",
-    file: sqlFile("functions/ledger_judge.sql"),
+    file: sqlFile("functions/ledger_lookup.sql"),
     find: "when payment.reversed then 'reversed'\n        when payment.settled",
     replace: "when payment.settled",
     tests: ["test/postgres/treasury/corrections.test.ts"],
@@ -99,7 +99,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "reversed-not-adopted",
     guard: "A payment reversed while its call waits is not spent.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_credit_payments.sql"),
     find: "and not payment.settled and not payment.reversed",
     replace: "and not payment.settled",
     tests: LOCKS,
@@ -107,7 +107,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "credited-payment-locked",
     guard: "A payment is locked while it buys its call again.",
-    file: sqlFile("functions/ledger_begin.sql"),
+    file: sqlFile("functions/ledger_credit_payments.sql"),
     find: "perform from payment where tx_signature = any (credited) order by tx_signature for update",
     replace: "perform cardinality(credited)",
     tests: LOCKS,

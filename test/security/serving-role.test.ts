@@ -117,7 +117,7 @@ describe("the role that gateways serve with", () => {
     ["the migrations", `insert into migration (name) values ('9999')`],
     ["functions that others call", `select ledger_release(array['${NOBODY}'::uuid])`],
     ["functions that others call", `select ledger_lock_claims(array['${NOBODY}'::uuid])`],
-    ["functions that others call", `select * from ledger_judge('{}', '${NOBODY}')`],
+    ["functions that others call", `select * from ledger_lookup('{}', '${NOBODY}')`],
     ["the schema", `create table mine (x int)`],
     ["the schema", `create view mine as select 1`],
     ["the schema", `create schema mine`],

@@ -9,7 +9,7 @@ import {
 import type { Finished } from "./command.ts";
 
 /** Longest function, lines. */
-const MAX_LINES = 400;
+const MAX_LINES = 120;
 
 /** What is wrong with the SQL files: one line each. */
 export function sqlProblems(folder: string): string[] {

@@ -54,7 +54,7 @@ export class Leases {
     try {
       await pool.query({
         name: "leases-beat",
-        text: "select ledger_beat($1, $2, $3 * interval '1 millisecond')",
+        text: "select ledger_heartbeat($1, $2, $3 * interval '1 millisecond')",
         values: [this.runIds, instanceId, leaseMs],
       });
     } catch (error) {

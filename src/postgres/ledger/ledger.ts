@@ -221,7 +221,7 @@ export class PostgresLedger implements Ledger {
     return rows[0].available;
   }
 
-  /** Sorted by claim, as it may insert claims: the same lock order as ledger_begin, so no deadlock. */
+  /** Sorted by claim, as it may insert claims: the same lock order as ledger_authorize, so no deadlock. */
   async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",
@@ -241,9 +241,9 @@ export class PostgresLedger implements Ledger {
     forMs: number,
   ): Promise<(AuthorizeResult | typeof RETRY)[]> {
     const rows = await this.#query<BegunRow>(
-      "ledger-begin",
+      "ledger-authorize",
       `select begun.n, begun.kind, begun.balance, begun.result, (begun.receipt).*
-       from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, $3 * interval '1 millisecond') begun`,
+       from ledger_authorize(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, $3 * interval '1 millisecond') begun`,
       [JSON.stringify(calls.map(callRecord)), this.#options.instanceId, this.#options.leaseMs],
       forMs,
     );
@@ -252,9 +252,9 @@ export class PostgresLedger implements Ledger {
 
   async #finishAll(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
     const rows = await this.#query<FinishedRow>(
-      "ledger-finish",
+      "ledger-end",
       `select finished.n, finished.kind, (finished.receipt).*
-       from ledger_finish(array(select ending from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) finished`,
+       from ledger_end(array(select ending from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) finished`,
       [
         JSON.stringify(endings.map(({ call }, index) => endingRecord(call, index))),
         endings.map(({ stored }) => stored),

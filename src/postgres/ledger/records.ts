@@ -14,7 +14,7 @@ import { RETRY } from "../database/batcher.ts";
 import { claimKey, claimOf, idempotencyKeyOf } from "./claims.ts";
 import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
 
-/** Result row of `ledger_begin`. */
+/** Result row of `ledger_authorize`. */
 export interface BegunRow extends Nullable<ReceiptRow> {
   n: number;
   kind: AuthorizeResult["kind"] | "credited" | "again";
@@ -28,7 +28,7 @@ export interface PriorRow extends BegunRow {
   payment_claim: string | null;
 }
 
-/** Result row of `ledger_finish`. */
+/** Result row of `ledger_end`. */
 export interface FinishedRow extends Nullable<ReceiptRow> {
   n: number;
   kind: RunEndResult["kind"];

@@ -203,7 +203,10 @@ describe.each(STATES)("plans cached when %s", (_state, prepare) => {
 
   it("renews leases by primary key", async () => {
     plans.length = 0;
-    await pool.query("select ledger_beat($1, $2, interval '1 minute')", [[newRunId().slice(4)], INSTANCE]);
+    await pool.query("select ledger_heartbeat($1, $2, interval '1 minute')", [
+      [newRunId().slice(4)],
+      INSTANCE,
+    ]);
     expect(plans.length).toBeGreaterThan(0);
     expect(otherReads()).toEqual([]);
   });

@@ -120,7 +120,7 @@ describe("call authorization", () => {
     expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
   });
 
-  const send = `select from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, '1 minute')`;
+  const send = `select from ledger_authorize(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, '1 minute')`;
   const records = (...calls: CallAuthorization[]) => JSON.stringify(calls.map(callRecord));
   /** Sends the calls, and again from the same instance before the first commits, as after a lost response. */
   const sendTwice = (...calls: CallAuthorization[]) =>

@@ -23,7 +23,8 @@ begin
   select coalesce(sum(gain), 0), coalesce(sum(gain) filter (where id <= old_to), 0)
   into earned, earned_old
   from (
-    select id, case revenue when credit then transfer.amount when debit then -transfer.amount else 0 end as gain
+    select id,
+      case revenue when credit then transfer.amount when debit then -transfer.amount else 0 end as gain
     from transfer where id > mark.counted_to and id <= last_counted
   ) gains;
   if old_to is not null then

@@ -71,7 +71,8 @@ begin
     select count(*), count(*) filter (where state = 'failed'),
       min(claimed_at) filter (where state = 'failed'),
       (select count(*) from (
-        select from relay where relay_payer(signed_transaction) = payer and state = 'confirmed' limit 100) paid)
+        select from relay where relay_payer(signed_transaction) = payer and state = 'confirmed' limit 100
+      ) paid)
     from relay
     where relay_payer(signed_transaction) = payer and claimed_at > day_ago and state <> 'confirmed'
       and fee_lamports > 0

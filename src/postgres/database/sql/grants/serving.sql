@@ -8,19 +8,19 @@ revoke all on schema public from :role;
 grant usage on schema public to :role;
 
 grant select on
-  account, api_key, api_key_secret, console_session, deposit, hold, idempotency, issued_receipt, key_budget, key_use,
-  leadership, migration, operator_action, payment, receipt, relay, relay_budget, revenue_mark, run, sandbox_run,
-  schema_file, schema_version, sealing_key, sign_in_challenge, transfer, treasury_movement, treasury_watch,
-  unpaid_work
+  account, api_key, api_key_secret, console_session, deposit, hold, idempotency, issued_receipt, key_budget,
+  key_use, leadership, migration, operator_action, payment, receipt, relay, relay_budget, revenue_mark, run,
+  sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, transfer, treasury_movement,
+  treasury_watch, unpaid_work
 to :role;
 
 grant execute on function
   claims_forget,
   ledger_adjust,
-  ledger_beat,
-  ledger_begin,
+  ledger_authorize,
   ledger_credit,
-  ledger_finish,
+  ledger_end,
+  ledger_heartbeat,
   ledger_prior,
   ledger_refund,
   ledger_sweep,
@@ -52,8 +52,8 @@ grant update (
   rate_per_minute, burst, account_rate_per_minute, account_burst, operator, low_balance, blocked_reason
 ) on account to :role;
 grant insert (
-  id, account_id, sha256, prefix, name, scopes, created_at, expires_at, call_limit, day_limit, tools, budget_id,
-  secret_version
+  id, account_id, sha256, prefix, name, scopes, created_at, expires_at, call_limit, day_limit, tools,
+  budget_id, secret_version
 ) on api_key to :role;
 grant update (revoked_at, expires_at, replaced_by) on api_key to :role;
 grant insert (key_id, last_used_at), update (last_used_at) on key_use to :role;

@@ -1,6 +1,6 @@
 -- Extends the leases of an instance's runs. Skips runs that are being finished, so a heartbeat never waits.
 -- The status is compared as an expression, so that no plan uses an index of it.
-create or replace function ledger_beat(runs uuid[], instance uuid, lease interval)
+create or replace function ledger_heartbeat(runs uuid[], instance uuid, lease interval)
 returns void
 language plpgsql security definer
 set search_path = public, pg_temp
@@ -16,4 +16,4 @@ begin
 end
 $$;
 
-revoke execute on function ledger_beat from public;
+revoke execute on function ledger_heartbeat from public;

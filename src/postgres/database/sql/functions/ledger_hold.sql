@@ -1,0 +1,52 @@
+-- The last step of ledger_authorize: starts the runs of granted calls, holds their prices, and updates
+-- balances and daily budgets, the balances also by what was deposited.
+create or replace function ledger_hold(
+  calls ledger_call[], instance uuid, lease interval, kinds text[], deposited bytea[]
+)
+returns void
+language plpgsql
+as $$
+begin
+  -- Runs are listed by their ids (UUIDv7), so they are dated by them.
+  insert into run (
+    id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, tx_signature,
+    paid_by, created_at, started_at, key_id, budget_id)
+  select call.run_id, call.account_id, call.tool, 'active', instance, now() + lease, call.price,
+    call.claim_key, call.quote_id, call.step_id, call.tx_signature, coalesce(payment.paid_by, 'balance'),
+    to_timestamp(('x' || substr(encode(uuid_send(call.run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0),
+    now(), call.key_id, call.budget_id
+  from unnest(calls) call
+  left join lateral (
+    select paid_by from payment where tx_signature = call.tx_signature offset 0
+  ) payment on true
+  where kinds[call.n] = 'granted';
+
+  insert into hold (run_id, account_id, amount, state)
+  select call.run_id, call.account_id, call.price, 'open'
+  from unnest(calls) call
+  where kinds[call.n] = 'granted' and call.price > 0;
+
+  update account set available = account.available + change.amount
+  from (
+    select call.account_id, sum(
+      case when call.tx_signature = any (deposited) then call.deposit else 0 end
+      - case when kinds[call.n] = 'granted' then call.price else 0 end) as amount
+    from unnest(calls) call
+    group by call.account_id
+  ) change
+  where account.id = any (array(select call.account_id from unnest(calls) call))
+    and account.id = change.account_id and change.amount <> 0;
+
+  if (select true from unnest(calls) call where call.budget_id is not null limit 1) then
+    insert into key_budget as budget (budget_id, day, spent)
+    select call.budget_id, (now() at time zone 'utc')::date, sum(call.price)
+    from unnest(calls) call
+    where kinds[call.n] = 'granted' and call.budget_id is not null
+    group by call.budget_id
+    order by call.budget_id
+    on conflict (budget_id, day) do update set spent = budget.spent + excluded.spent;
+  end if;
+end
+$$;
+
+revoke execute on function ledger_hold from public;

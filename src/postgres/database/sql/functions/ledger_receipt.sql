@@ -1,0 +1,32 @@
+-- The receipt of a run, as in the view issued_receipt; null if it has none. Each table is read by its key,
+-- also by a plan from when it was empty. The kind is a subquery, so that no plan uses the index of all
+-- refunds.
+create or replace function ledger_receipt(run uuid)
+returns issued_receipt
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  found_receipt issued_receipt;
+begin
+  select receipt.id, receipt.run_id, receipt.account_id, receipt.tool, receipt.quote_id, receipt.step_id,
+    receipt.tx_signature, receipt.quoted, receipt.debited, coalesce(refund.amount, 0), receipt.paid_by,
+    case
+      when payment.reversed then 'reversed'
+      when refund.amount is not null then 'refunded'
+      else 'final' end,
+    receipt.created_at
+  into found_receipt
+  from (select * from receipt where run_id = run offset 0) receipt
+  left join lateral (
+    select amount from transfer where kind = (select 'refund') and ref = uuid_send(receipt.run_id) offset 0
+  ) refund on true
+  left join lateral (
+    select reversed from payment where tx_signature = receipt.tx_signature offset 0
+  ) payment on true;
+  return found_receipt;
+end
+$$;
+
+revoke execute on function ledger_receipt from public;
