@@ -31,8 +31,8 @@ export function around(deps: CallToolDeps, { strike, workMs, onLost }: Watch): C
   return {
     ...deps,
     ledger: {
-      findPrior: (query) => at("ledger.prior", () => ledger.findPrior(query)),
-      authorize: (call) => at("ledger.begin", () => ledger.authorize(call)),
+      findPrior: (query) => at("ledger.findPrior", () => ledger.findPrior(query)),
+      authorize: (call) => at("ledger.authorize", () => ledger.authorize(call)),
       finish: async (call: RunEnd) => {
         const finished = await at(`ledger.finish/${call.outcome}`, () => ledger.finish(call));
         if (finished.kind === "lost") onLost();

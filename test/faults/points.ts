@@ -2,11 +2,11 @@
  * Port calls of a paid call; `ledger.finish` by outcome. points.test.ts compares the list with the sources.
  */
 export const PORT_CALLS = [
-  "ledger.prior",
+  "ledger.findPrior",
   "chain.verify",
   "ledger.credit",
   "ledger.balance",
-  "ledger.begin",
+  "ledger.authorize",
   "tool.run",
   "unpaidWork.failed",
   "ledger.finish/completed",

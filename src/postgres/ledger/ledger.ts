@@ -90,7 +90,7 @@ export class PostgresLedger implements Ledger {
       keys: exclusiveKeys,
       lane: ({ accountId }) => accountId,
       retryMs: patienceMs,
-      run: (calls, forMs) => this.#beginAll(calls, forMs),
+      run: (calls, forMs) => this.#authorizeAll(calls, forMs),
     });
     this.#endBatcher = new Batcher({
       max: BATCH,
@@ -99,7 +99,7 @@ export class PostgresLedger implements Ledger {
       lane: ({ call: { runId } }) => runId,
       // Retries the end of a run for as long as its lease lasts.
       retryMs: Math.max(RETRY_MS, options.leaseMs),
-      run: (endings, forMs) => this.#finishAll(endings, forMs),
+      run: (endings, forMs) => this.#endAll(endings, forMs),
     });
   }
 
@@ -113,25 +113,25 @@ export class PostgresLedger implements Ledger {
     if (cached) return cached;
     const insufficient = await this.#insufficientFunds(call);
     if (insufficient) return insufficient;
-    const begun = await this.#beginWithLease(call);
-    if (begun.kind === "insufficient") this.#insufficient.set(call.accountId, true);
+    const authorized = await this.#authorizeWithLease(call);
+    if (authorized.kind === "insufficient") this.#insufficient.set(call.accountId, true);
     // The same payment bought the result under another key: bind this key to that result too.
-    if (begun.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
+    if (authorized.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
       await this.findPrior({ ...call, ...call.payment });
     }
-    if (begun.kind === "started") this.#activeCalls.set(call.runId, call);
-    return begun;
+    if (authorized.kind === "started") this.#activeCalls.set(call.runId, call);
+    return authorized;
   }
 
   /** Adds the lease first: the database may start the run while this process stalls. */
-  async #beginWithLease(call: CallAuthorization): Promise<AuthorizeResult> {
+  async #authorizeWithLease(call: CallAuthorization): Promise<AuthorizeResult> {
     const { leases } = this.#options;
     const run = uuidFromId("run", call.runId);
     leases.add(run);
     try {
-      const begun = await this.#authorizeBatcher.submit(call);
-      if (begun.kind !== "started") leases.remove(run);
-      return begun;
+      const authorized = await this.#authorizeBatcher.submit(call);
+      if (authorized.kind !== "started") leases.remove(run);
+      return authorized;
     } catch (error) {
       leases.remove(run);
       throw error;
@@ -170,10 +170,10 @@ export class PostgresLedger implements Ledger {
   }
 
   async finish(call: RunEnd): Promise<RunEndResult> {
-    const begun = this.#activeCalls.get(call.runId);
+    const authorized = this.#activeCalls.get(call.runId);
     // The result of a call without a claim cannot be requested again, so it is not stored.
-    const stored = begun && claimKey(begun) === undefined ? undefined : resultText(call);
-    const cacheResult = this.#cacheWriter(begun, stored);
+    const stored = authorized && claimKey(authorized) === undefined ? undefined : resultText(call);
+    const cacheResult = this.#cacheWriter(authorized, stored);
     try {
       const finished = await this.#endBatcher.submit({ call, stored });
       if (finished.kind === "captured") cacheResult?.(finished.receipt);
@@ -184,9 +184,9 @@ export class PostgresLedger implements Ledger {
     }
   }
 
-  #cacheWriter(begun: CallAuthorization | undefined, stored: string | undefined) {
-    if (!begun || stored === undefined || !isKeyedCall(begun)) return undefined;
-    return this.#options.replayCache?.prepare(begun, stored);
+  #cacheWriter(authorized: CallAuthorization | undefined, stored: string | undefined) {
+    if (!authorized || stored === undefined || !isKeyedCall(authorized)) return undefined;
+    return this.#options.replayCache?.prepare(authorized, stored);
   }
 
   async credit(
@@ -236,7 +236,7 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, (row) => ({ prior: priorOf(row) }));
   }
 
-  async #beginAll(
+  async #authorizeAll(
     calls: readonly CallAuthorization[],
     forMs: number,
   ): Promise<(AuthorizeResult | typeof RETRY)[]> {
@@ -250,7 +250,7 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, begunOf);
   }
 
-  async #finishAll(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
+  async #endAll(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
     const rows = await this.#query<FinishedRow>(
       "ledger-end",
       `select finished.n, finished.kind, (finished.receipt).*

@@ -178,7 +178,7 @@ export const CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "revenue_counted",
-    description: "what operators are told was earned up to a transfer is what was earned up to it",
+    description: "the stored revenue up to a transfer is the sum of the transfers up to it",
     sql: /* sql */ `
       select mark.amount <> (
         select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0)

@@ -105,7 +105,7 @@ describe("a treasury movement", () => {
     const account = await makeAccount(one.pool, 0n);
     const movement = movementOfDeposit(depositOf(), account);
     const nobodys = base58.encode(randomBytes(32));
-    await expect(one.books.record(nobodys, movement)).rejects.toThrow("has not begun");
+    await expect(one.books.record(nobodys, movement)).rejects.toThrow("has not started");
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
