@@ -98,7 +98,7 @@ it("tells a difference between the chain and the books that stays, and when it i
   await expect.poll(() => gateway.figure("toolgate_treasury_difference_microusd"), soon).toBe(55);
   await expect.poll(errors, soon).toMatchObject([
     {
-      msg: "the treasury holds another amount on the chain than the books say",
+      msg: "treasury balance differs from the ledger",
       difference_usdc: "0.000055",
     },
   ]);
@@ -109,7 +109,7 @@ it("tells a difference between the chain and the books that stays, and when it i
   await expect.poll(() => gateway.figure("toolgate_treasury_difference_microusd"), soon).toBe(0);
   await expect
     .poll(() => gateway.log.map(({ msg }) => msg), soon)
-    .toContain("the treasury holds what the books say again");
+    .toContain("treasury balance matches the ledger");
 });
 
 it("works on while one endpoint is away, and tells when none answers, once", async () => {
@@ -126,10 +126,7 @@ it("works on while one endpoint is away, and tells when none answers, once", asy
   await expect.poll(failures, soon).toBeGreaterThan(3);
   // A round that was under way when the endpoints changed may have found neither of them, and have told of that before.
   const told = () => gateway.log.filter(({ work }) => work === "watch").map(({ msg }) => msg);
-  const [failed, again] = [
-    "the treasury's work failed and is tried again",
-    "the treasury's work succeeds again",
-  ];
+  const [failed, again] = ["treasury job failed, retrying", "treasury job recovered"];
   expect(told().at(-1)).toBe(failed);
   expect(told()).toEqual(told().map((_, nth) => (nth % 2 === 0 ? failed : again)));
   scene.chain.faults.clear();

@@ -65,7 +65,7 @@ export class BackgroundWorker {
   /** Stops all jobs and releases leadership. Resolves soon even if a job hangs. */
   async close(): Promise<void> {
     const started = this.#loops.size > 0;
-    this.#closing.abort(new Error("the keeper is closing"));
+    this.#closing.abort(new Error("the background worker is closing"));
     this.#endTerm();
     await Promise.all(this.#loops);
     await Promise.race([this.#rounds.settled(), delay(CLOSING_MS, undefined, { ref: false })]);
@@ -102,17 +102,17 @@ export class BackgroundWorker {
     if (this.#term) return;
     this.#term = new AbortController();
     this.#options.metrics.set("toolgate_keeper_leading", 1);
-    this.#options.log.info({}, "this instance watches the treasury from now on");
+    this.#options.log.info({}, "became treasury leader");
     for (const work of this.#options.leaderJobs) this.#doWork(work, this.#term.signal);
   }
 
   #endTerm(): void {
     clearTimeout(this.#lapse);
     if (!this.#term) return;
-    this.#term.abort(new Error("this instance leads no longer"));
+    this.#term.abort(new Error("lost treasury leadership"));
     this.#term = undefined;
     this.#options.metrics.set("toolgate_keeper_leading", 0);
-    this.#options.log.info({}, "this instance watches the treasury no longer");
+    this.#options.log.info({}, "lost treasury leadership");
     for (const work of this.#options.leaderJobs) work.onLeadershipLost?.();
   }
 

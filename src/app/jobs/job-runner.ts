@@ -62,8 +62,7 @@ export class JobRunner {
   }
 
   #succeeded(name: JobName): void {
-    if (this.#failing.delete(name))
-      this.#options.log.info({ work: name }, "the treasury's work succeeds again");
+    if (this.#failing.delete(name)) this.#options.log.info({ work: name }, "treasury job recovered");
   }
 
   #failed(name: JobName, error: unknown): void {
@@ -71,7 +70,7 @@ export class JobRunner {
     metrics.count("toolgate_keeper_failures_total", 1, { work: name });
     if (this.#failing.has(name)) return;
     this.#failing.add(name);
-    log.warn({ err: error, work: name }, "the treasury's work failed and is tried again");
+    log.warn({ err: error, work: name }, "treasury job failed, retrying");
   }
 }
 

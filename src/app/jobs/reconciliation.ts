@@ -58,8 +58,8 @@ export class Reconciliation {
     const { log } = this.#deps;
     this.#told = difference;
     const details = { difference_usdc: formatUsdc(difference) };
-    if (difference === 0n) log.info(details, "the treasury holds what the books say again");
-    else log.error(details, "the treasury holds another amount on the chain than the books say");
+    if (difference === 0n) log.info(details, "treasury balance matches the ledger");
+    else log.error(details, "treasury balance differs from the ledger");
   }
 
   async #readWhole(signal: AbortSignal): Promise<void> {

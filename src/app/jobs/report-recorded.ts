@@ -31,7 +31,7 @@ export function reportRecorded(
       log.warn({ ...details, memos }, "a transfer names no quote of ours and is kept in suspense");
       return;
     case "withdrawn":
-      log.info(details, "the treasury's owner took money out");
+      log.info(details, "treasury withdrawal recorded");
       return;
     case "reinstated":
       metrics.count("toolgate_payments_reinstated_total");

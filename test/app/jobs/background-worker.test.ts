@@ -132,7 +132,7 @@ describe("one instance", () => {
     expect(log.of("warn")).toHaveLength(1);
     expect(metrics.values.get("keeper_failures_total watch")).toBeGreaterThan(4);
     broken = false;
-    await expect.poll(() => log.of("info"), soon).toContain("the treasury's work succeeds again");
+    await expect.poll(() => log.of("info"), soon).toContain("treasury job recovered");
     broken = true;
     await expect.poll(() => log.of("warn").length, soon).toBe(2);
   });

@@ -88,7 +88,7 @@ describe("reconciling", () => {
   it("finds nothing where the chain and the books agree", async () => {
     expect(await run()).toBe(0n);
     expect(gauge()).toBe(0);
-    expect(scene.log.lines.filter(({ message }) => message.includes("books"))).toEqual([]);
+    expect(scene.log.lines.filter(({ message }) => message.includes("ledger"))).toEqual([]);
   });
 
   it("says nothing while money moves", async () => {
@@ -112,7 +112,7 @@ describe("reconciling", () => {
     expect(await run()).toBeUndefined();
     expect(await run()).toBe(0n);
     expect(gauge()).toBe(0);
-    expect(lines("info").at(-1)?.message).toBe("the treasury holds what the books say again");
+    expect(lines("info").at(-1)?.message).toBe("treasury balance matches the ledger");
   });
 
   it("says nothing of a difference that does not stay", async () => {

@@ -36,7 +36,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["domain/payments/proof.test.ts", "is read in base64 and base64url"],
   ],
   "`created_at` of lists": [
-    ["postgres/lists.test.ts", "order runs and receipts by time despite differing instance clocks"],
+    ["postgres/ledger/lists.test.ts", "order runs and receipts by time despite differing instance clocks"],
   ],
   "an instance that stalls": [
     ["instances/stall.test.ts", "charges calls once that ran while the event loop stalled"],
@@ -168,7 +168,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "idempotency records": [
     [REPLAYS, "each key stands for the one answer"],
     [LOST, "has bound the new key of a replay to the call that the proof bought"],
-    ["postgres/faults.test.ts", "expired claims"],
+    ["postgres/ledger/faults.test.ts", "expired claims"],
   ],
   "balance below zero": [
     [TAKEN_BACK, "is told what is missing and offered no quote, however often it asks"],
@@ -185,7 +185,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it"],
   ],
   "sealing key rotation": [
-    ["postgres/instance.test.ts", "activates a new sealing key after every instance knows it"],
+    ["postgres/database/instance.test.ts", "activates a new sealing key after every instance knows it"],
     [BINDINGS, "that was paid stays answered after its sealing key has gone"],
   ],
   "price of inference": [
@@ -262,7 +262,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
       WATCH,
       "takes what the account held before the installation for the operator's, and records everything since",
     ],
-    ["postgres/treasury-watch.test.ts", "starts once, and books the opening balance to the operator"],
+    [
+      "postgres/treasury/treasury-watch.test.ts",
+      "starts once, and books the opening balance to the operator",
+    ],
   ],
   rescan: [
     [RESCAN, "records what the first endpoint left out, and says which endpoint had it"],
