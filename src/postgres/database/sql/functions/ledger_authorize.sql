@@ -22,8 +22,6 @@ declare
   results json[];
   replays uuid[];          -- runs whose results are replayed
   payments record;
-  claimed boolean;         -- whether any call has a claim
-  proved boolean;          -- whether any call or its claim has a payment
   deposited bytea[] = '{}';
   credited bytea[];
   adopted bytea[] = '{}';
@@ -36,15 +34,11 @@ begin
 
   -- Replays and refusals need no lock and write nothing.
   if kinds && array['new', 'credited', 'quote_paid'] then
-    claimed := (select bool_or(call.claim_key is not null) from unnest(calls) call);
-    proved := (
-      select bool_or(call.tx_signature is not null or prior.payment_claims[call.n] is not null)
-      from unnest(calls) call);
-    if claimed then
+    if prior.claimed then
       select claim.kinds, claim.results, claim.replays into kinds, results, replays
       from ledger_claim(calls, instance, prior.known, kinds, results, replays, prior.payment_claims) claim;
     end if;
-    if proved then
+    if prior.proved then
       select * into payments from ledger_credit_payments(calls, kinds, prior.payment_claims);
       kinds := payments.kinds;
       deposited := payments.deposited;
@@ -52,14 +46,14 @@ begin
       adopted := payments.adopted;
     end if;
     select granted.kinds, granted.balances into kinds, balances
-    from ledger_grant(calls, kinds, balances, deposited) granted;
-    if claimed then
+    from ledger_grant(calls, kinds, balances, deposited, prior.limited) granted;
+    if prior.claimed then
       perform ledger_resolve_claims(calls, kinds, deposited || adopted);
     end if;
-    if proved then
+    if prior.proved then
       perform ledger_record_payments(calls, kinds, prior.payment_claims, deposited, credited);
     end if;
-    perform ledger_hold(calls, instance, lease, kinds, deposited);
+    perform ledger_hold(calls, instance, lease, kinds, deposited, prior.limited);
   end if;
 
   return query

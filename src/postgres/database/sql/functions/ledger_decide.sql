@@ -1,9 +1,10 @@
 -- The first step of ledger_authorize: decides what can be decided without a lock. Returns arrays by the
--- calls' numbers; "known" is whether anything is known of any of them.
+-- calls' numbers, and whether anything is known of any call ("known"), any has a claim ("claimed"), any or
+-- its claim has a payment ("proved"), any has a daily limit ("limited").
 create or replace function ledger_decide(
   calls ledger_call[], instance uuid,
-  out known boolean, out kinds text[], out balances bigint[], out results json[], out replays uuid[],
-  out payment_claims text[]
+  out known boolean, out claimed boolean, out proved boolean, out limited boolean,
+  out kinds text[], out balances bigint[], out results json[], out replays uuid[], out payment_claims text[]
 )
 language plpgsql
 as $$
@@ -13,6 +14,9 @@ declare
   decision refcursor;
   item record;
 begin
+  claimed := false;
+  proved := false;
+  limited := false;
   -- Most calls are new: their runs and claims show it. A full lookup takes a third of the time of this
   -- function for one call. The balances are read before that: a call that is authorized in between is then
   -- known, and not only seen by its hold.
@@ -60,6 +64,9 @@ begin
     results[item.n] := item.result;
     replays[item.n] := item.replay_run;
     payment_claims[item.n] := item.payment_claim;
+    claimed := claimed or item.claim_key is not null;
+    proved := proved or item.tx_signature is not null or item.payment_claim is not null;
+    limited := limited or item.day_limit is not null;
   end loop;
   close decision;
 end

@@ -62,7 +62,8 @@ begin
           receipt.created_at)::issued_receipt
         from (select * from receipt where run_id = run.id offset 0) receipt
         left join lateral (
-          select amount from transfer where kind = (select 'refund') and ref = uuid_send(receipt.run_id) offset 0
+          select amount from transfer
+          where kind = (select 'refund') and ref = uuid_send(receipt.run_id) offset 0
         ) refund on true
         left join lateral (
           select reversed from payment where tx_signature = receipt.tx_signature offset 0

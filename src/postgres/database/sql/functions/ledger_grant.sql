@@ -1,7 +1,7 @@
 -- A step of ledger_authorize: locks accounts and budgets, and grants calls in order of arrival as long as the
 -- balance and the key's daily limit cover them.
 create or replace function ledger_grant(
-  calls ledger_call[], inout kinds text[], inout balances bigint[], deposited bytea[]
+  calls ledger_call[], inout kinds text[], inout balances bigint[], deposited bytea[], limited boolean
 )
 language plpgsql
 as $$
@@ -21,7 +21,7 @@ begin
   for update;
 
   -- A budget without a row gets it later (ledger_hold): its account is locked until then.
-  if (select true from unnest(calls) call where call.day_limit is not null limit 1) then
+  if limited then
     select coalesce(jsonb_object_agg(locked.budget_id, locked.spent), '{}') into spent
     from (
       select budget.budget_id, budget.spent from key_budget budget

@@ -1,7 +1,7 @@
 -- The last step of ledger_authorize: starts the runs of granted calls, holds their prices, and updates
 -- balances and daily budgets, the balances also by what was deposited.
 create or replace function ledger_hold(
-  calls ledger_call[], instance uuid, lease interval, kinds text[], deposited bytea[]
+  calls ledger_call[], instance uuid, lease interval, kinds text[], deposited bytea[], limited boolean
 )
 returns void
 language plpgsql
@@ -37,7 +37,7 @@ begin
   where account.id = any (array(select call.account_id from unnest(calls) call))
     and account.id = change.account_id and change.amount <> 0;
 
-  if (select true from unnest(calls) call where call.budget_id is not null limit 1) then
+  if limited then
     insert into key_budget as budget (budget_id, day, spent)
     select call.budget_id, (now() at time zone 'utc')::date, sum(call.price)
     from unnest(calls) call
