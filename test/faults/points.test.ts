@@ -6,10 +6,10 @@ import { LINE_POINTS, PORT_CALLS } from "./points.ts";
 
 /** Sources that await ports during a paid call. */
 const PAID_CALL = [
-  "calls/call-tool",
-  "calls/refusals",
-  "payments/identify-payment",
-  "payments/settle-payment",
+  ...["call-tool", "prior-outcome", "authorize-call", "run-and-capture", "refusals"].map(
+    (name) => `calls/${name}`,
+  ),
+  ...["identify-payment", "pay-quote", "settle-payment"].map((name) => `payments/${name}`),
 ].map((name) => `src/app/${name}.ts`);
 
 const read = (file: string) => readFile(path.join(ROOT, file), "utf8");
@@ -32,7 +32,7 @@ async function awaitedCalls(): Promise<Set<string>> {
   );
   const runs = /await prepared\.run\(/.test(text) ? ["tool.run"] : [];
   // Runs in parallel to the end of the run.
-  const beside = /const counted =\s+.* deps\.unpaidWork\.failed\(/.test(text) ? ["unpaidWork.failed"] : [];
+  const beside = /const counted =\s.* unpaidWork\.failed\(/.test(text) ? ["unpaidWork.failed"] : [];
   return new Set([...calls.filter((call) => call !== "ledger.finish"), ...outcomes, ...runs, ...beside]);
 }
 
@@ -48,8 +48,15 @@ describe("fault points", () => {
     const others = awaited.filter((callee) => !own.has(callee));
     expect([...new Set(others)].sort()).toEqual([
       ...["counted", "deps.chain.verify", "deps.claims.find"],
-      ...["deps.ledger.authorize", "deps.ledger.credit", "deps.ledger.findPrior", "deps.ledger.finish"],
-      ...["ledger.balance", "prepared.run", "relay.identify", "relay.relay"],
+      ...["deps.ledger.authorize", "deps.ledger.credit", "deps.ledger.finish"],
+      ...[
+        "ledger.balance",
+        "ledger.findPrior",
+        "ledger.finish",
+        "prepared.run",
+        "relay.identify",
+        "relay.relay",
+      ],
     ]);
   });
 

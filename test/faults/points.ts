@@ -27,8 +27,8 @@ export const PORT_POINTS: readonly PortPoint[] = PORT_CALLS.flatMap((call) => [
 /** Prepared statements of the money path and the background jobs, by name. */
 const STATEMENTS = [
   "ledger-prior",
-  "ledger-begin",
-  "ledger-finish",
+  "ledger-authorize",
+  "ledger-end",
   "ledger-credit",
   "leases-beat",
   "sweeper-sweep",
