@@ -1,3 +1,4 @@
+import process from "node:process";
 import { grantServing } from "../../src/postgres/database/grants.ts";
 import { migrate } from "../../src/postgres/database/migrate.ts";
 import { databaseUrl, query } from "./database-server.ts";
@@ -12,7 +13,8 @@ export const SERVING = { role: "toolgate_serving", password: "serving-hush-4711"
 export async function createTemplate(serverUrl: string): Promise<void> {
   await query(serverUrl, `CREATE DATABASE ${templateName}`);
   const url = databaseUrl(serverUrl, templateName);
-  await migrate(url);
+  // Set when the tests of an older program run on a newer schema.
+  await migrate(url, process.env["TEST_SCHEMA"]);
   await makeServingRole(url);
   // PostgreSQL copies a database only while nobody is connected to it.
   await query(serverUrl, `ALTER DATABASE ${templateName} WITH ALLOW_CONNECTIONS false IS_TEMPLATE true`);
