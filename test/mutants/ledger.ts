@@ -242,7 +242,7 @@ export const LEDGER: readonly Mutant[] = [
     file: sqlFile("functions/ledger_sweep.sql"),
     find: "where status = 'active' and lease_until < now() and case",
     replace: "where status = 'active' and case",
-    tests: FAULTS,
+    tests: FENCE,
   },
   {
     name: "credit-once",

@@ -75,4 +75,12 @@ describe("a run of another instance", () => {
     expect(await two.sweeper.sweep()).toBe(1);
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
+
+  it("keeps its lease when another run of its instance has expired", async () => {
+    const [expired, leased] = [await begin(), await begin()];
+    await expireLeases(one.pool, expired.call);
+    expect(await two.sweeper.sweep()).toBe(1);
+    expect(await one.ledger.finish(completed(leased.call))).toMatchObject({ kind: "captured" });
+    expect(await one.ledger.balance(expired.account)).toBe(PRICE);
+  });
 });
