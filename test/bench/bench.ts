@@ -30,7 +30,7 @@ export interface Part {
   /** What its tables and plots are headed with. */
   readonly title: string;
   /** Whether it loads the gateway it is given, through one door: its CPU profile then tells of that door. */
-  readonly door?: true;
+  readonly loadsSharedGateway?: true;
   /** Settings of its gateway; the one that parts share has those of all of them. */
   readonly settings?: (world: World) => Readonly<Record<string, string>>;
   /** Whether its bars were set with it, to see what gets worse; the others' were there before anything was built. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bench } from "./bench.ts";
-import { askOnce, toolCallRequest } from "./http-request.ts";
+import { callOnce, toolCallRequest } from "./http-request.ts";
 import type { LoadProcess } from "./load.ts";
 import { loaded } from "./measure.ts";
 import type { Line } from "./report.ts";
@@ -26,7 +26,7 @@ const AT_ONCE = 50;
 export async function idleConnections(bench: Bench): Promise<Line[]> {
   const { world, gateway, scale } = bench;
   const [key = ""] = await world.createAccounts(1);
-  const answer = await askOnce(gateway.httpPort, key, CALL, 200);
+  const answer = await callOnce(gateway.httpPort, key, CALL, 200);
   const peer = await bench.peer("test/bench/http-peer/main.ts", { args: ["200", answer] });
   const request = toolCallRequest(key, CALL);
   const load = bench.load("http");

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
+import { callOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
 import type { FleetJob } from "./instances-fleet.ts";
 
 /** Calls of one kind. */
@@ -34,10 +34,10 @@ export async function costJobs({ keys, poor, port, connections }: Options): Prom
   const echo = toolCallRequest(key, { tool: "echo", params: { message: "hello, gateway" } });
   const again = { ...PAID_CALL, idempotency_key: "the same again" };
   const replayed = keys.slice(0, REPLAYED);
-  await Promise.all(replayed.map((each) => askOnce(port, each, again, 200)));
+  await Promise.all(replayed.map((each) => callOnce(port, each, again, 200)));
   // What a whole page is made of, for all that are asked for it.
   const readers = keys.slice(0, 1);
-  for (let receipt = 0; receipt < PAGE; receipt++) await askOnce(port, key, PAID_CALL, 200);
+  for (let receipt = 0; receipt < PAGE; receipt++) await callOnce(port, key, PAID_CALL, 200);
   const make = async (
     name: string,
     requests: readonly string[],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   batchSize,
-  beside,
+  withStolenTime,
   costAt,
   costThrough,
   freePerSecond,
@@ -58,8 +58,8 @@ describe("the model of what calls take", () => {
 
   it("has work last twice as long where other machines take half of the time", () => {
     const costs = half(1, 2);
-    expect(beside(0.5, costs)).toEqual(half(2, 4));
-    expect(beside(0, costs)).toEqual(costs);
+    expect(withStolenTime(0.5, costs)).toEqual(half(2, 4));
+    expect(withStolenTime(0, costs)).toEqual(costs);
   });
 
   it("comes near what the cores can do with many instances, and never above", () => {

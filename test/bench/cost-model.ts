@@ -11,7 +11,7 @@ export interface Costs {
 }
 
 /** The same work where other machines take a share of the processor time: all of it lasts longer. */
-export function beside(stolen: number, { all, gateway }: Costs): Costs {
+export function withStolenTime(stolen: number, { all, gateway }: Costs): Costs {
   const longer = ({ fixed, perBatch }: CallCost) => ({
     fixed: fixed / (1 - stolen),
     perBatch: perBatch / (1 - stolen),

@@ -1,7 +1,7 @@
 import { auditDatabase } from "../../src/postgres/operations/audit.ts";
 import type { Bench } from "./bench.ts";
 import { growLedger, type GrownLedger } from "./growth-ledger.ts";
-import { questionsFor, type Question } from "./growth-questions.ts";
+import { operationsFor, type Operation } from "./growth-questions.ts";
 import type { LoadProcess } from "./load.ts";
 import { loaded, median, type Plan, type Side } from "./measure.ts";
 import type { Line } from "./report.ts";
@@ -43,7 +43,7 @@ async function growthOf(
     if (!smallest) return [];
     const generator = load("http");
     const lines: Line[] = [];
-    for (const question of questionsFor(smallest, scale.farPage)) {
+    for (const question of operationsFor(smallest, scale.farPage)) {
       const sides: Side[] = [];
       for (const { ledger, gateway } of grown)
         sides.push(await sideOf(question, ledger, gateway, { load: generator, plan, signal }));
@@ -56,7 +56,7 @@ async function growthOf(
 }
 
 async function sideOf(
-  { requests, expect }: Question,
+  { requests, expect }: Operation,
   ledger: GrownLedger,
   { server, httpPort }: ServedGateway,
   { load, plan, signal }: { load: LoadProcess; plan: Plan; signal: AbortSignal },

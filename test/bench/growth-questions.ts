@@ -3,7 +3,7 @@ import type { GrownLedger } from "./growth-ledger.ts";
 import { PAID_CALL, toolCallRequest } from "./http-request.ts";
 
 /** What is asked of ledgers of every size. */
-export interface Question {
+export interface Operation {
   readonly name: string;
   /** Whole requests, taken in turn. */
   readonly requests: (ledger: GrownLedger, port: number) => Promise<string[]> | string[];
@@ -21,7 +21,7 @@ const LIMIT = 20;
  * A fifth of the transfers are receipts of the account that is asked for; as many pages as are asked for must fit in.
  * @param farPage the page of each list that is asked for besides the first
  */
-export function questionsFor(smallest: GrownLedger, farPage: number): Question[] {
+export function operationsFor(smallest: GrownLedger, farPage: number): Operation[] {
   const limit = Math.min(LIMIT, Math.floor(smallest.transfers / 8 / (farPage + 1)));
   return [
     {
@@ -59,7 +59,7 @@ export function questionsFor(smallest: GrownLedger, farPage: number): Question[]
 }
 
 /** A page of a list of the account with the most. */
-function list(name: "receipts" | "runs", pageNumber: number, limit: number): Question {
+function list(name: "receipts" | "runs", pageNumber: number, limit: number): Operation {
   return {
     name: `${name}, page ${pageNumber}`,
     async requests({ keys: [key = ""] }, port) {

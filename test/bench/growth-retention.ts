@@ -4,7 +4,7 @@ import { openPool } from "../../src/postgres/database/pool.ts";
 import { Retention } from "../../src/postgres/ledger/retention.ts";
 import { query } from "../support/database-server.ts";
 import type { Bench } from "./bench.ts";
-import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
+import { callOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
 import { compare, loaded, type Plan, type Side } from "./measure.ts";
 import { p99Line, throughputLine, type Line } from "./report.ts";
 import type { ServedGateway } from "./world.ts";
@@ -33,7 +33,7 @@ export async function retention(bench: Bench): Promise<Line[]> {
   const keys = await world.createAccounts(scale.accounts, USDC, url);
   const pool = openPool(url, { max: 1, applicationName: "toolgate bench" });
   try {
-    await askOnce(gateway.httpPort, keys[0] ?? "", { ...PAID_CALL, idempotency_key: "first" }, 200);
+    await callOnce(gateway.httpPort, keys[0] ?? "", { ...PAID_CALL, idempotency_key: "first" }, 200);
     await fillExpired(url, scale.expired);
     const calm = callsOn(bench, gateway, keys);
     const removed = { rows: 0, seconds: 0 };

@@ -1,5 +1,5 @@
 import type { Bench } from "./bench.ts";
-import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
+import { callOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
 import { compare, loaded, type Comparison } from "./measure.ts";
 import { cpuLine, throughputLine, type Line } from "./report.ts";
 
@@ -54,7 +54,7 @@ export async function paymentRequired(bench: Bench): Promise<Line[]> {
 async function compareHttp(bench: Bench, call: object, status: number, body: string): Promise<Comparison> {
   const { world, gateway, plan, signal } = bench;
   const keys = await world.createAccounts(1);
-  const answer = await askOnce(gateway.httpPort, keys[0] ?? "", call, status);
+  const answer = await callOnce(gateway.httpPort, keys[0] ?? "", call, status);
   const peer = await bench.peer("test/bench/http-peer/main.ts", { args: [String(status), answer] });
   const load = bench.load("http");
   const side = (server: typeof gateway.server, port: number) =>

@@ -27,7 +27,7 @@ export function postRequest(
 export const PAID_CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } };
 
 /** Asks once, and gives the body of the answer. @throws Error unless the status is the expected one */
-export async function askOnce(port: number, apiKey: string, call: object, status: number): Promise<string> {
+export async function callOnce(port: number, apiKey: string, call: object, status: number): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${port}/v1/mcp/tools/call`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },

@@ -4,7 +4,7 @@ import { PAID_CALL } from "./http-request.ts";
 import type { ServedGateway } from "./world.ts";
 
 /** What must hold of a database that several instances have worked on. */
-interface Books {
+interface ExpectedLedger {
   readonly url: string;
   /** Every account began with as much, micro-USD. */
   readonly startingBalance: bigint;
@@ -14,7 +14,11 @@ interface Books {
 }
 
 /** @throws Error unless every answered call has its receipt, the balances add up, and the audit finds nothing */
-export async function checkBooks(books: Books, answered: number, signal: AbortSignal): Promise<void> {
+export async function checkLedger(
+  books: ExpectedLedger,
+  answered: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { url, startingBalance, accounts, price } = books;
   const { rows } = await query(
     url,
@@ -37,7 +41,7 @@ export async function checkBooks(books: Books, answered: number, signal: AbortSi
  * @returns how many calls were charged: one a round
  * @throws Error when any two answers of a round differ
  */
-export async function sameKeyEverywhere(
+export async function callAllWithSameKey(
   gateways: readonly ServedGateway[],
   apiKey: string,
   rounds: number,

@@ -4,11 +4,11 @@ import { median } from "./measure.ts";
 import type { Line } from "./report.ts";
 
 /** What more instances keep of the throughput of one that keeps the machine busy. */
-const KEPT = 0.8;
+const MIN_THROUGHPUT_RATIO = 0.8;
 /** The least share of an instance, over the greatest. */
-const FAIR = 0.5;
+const MIN_SHARE_RATIO = 0.5;
 /** What a call on more instances costs of what it costs on one. */
-const DEARER = 1.5;
+const MAX_COST_RATIO = 1.5;
 
 /** Several instances against one of them, measured in the same rounds. */
 export function instanceLines(measured: readonly Measured[]): Line[] {
@@ -36,21 +36,21 @@ function linesOf({ scenario, rates }: Measured, one: Measured): Line[] {
       gateway: perSecond(rates),
       peer: `one instance ${perSecond(one.rates)}`,
       value: ratio((rate) => rate.perSecond) ?? Number.NaN,
-      bar: { atLeast: KEPT },
+      bar: { atLeast: MIN_THROUGHPUT_RATIO },
     },
     {
       measure: `${name}: CPU per call`,
       gateway: cpuText(rates),
       peer: `one instance ${cpuText(one.rates)}`,
       value: ratio((rate) => rate.gatewayMicros + (rate.databaseMicros ?? 0)) ?? Number.NaN,
-      bar: { atMost: DEARER },
+      bar: { atMost: MAX_COST_RATIO },
     },
     {
       measure: `${name}: least share`,
       gateway: shareText(rates),
       peer: "the greatest",
       value: median(rates.map(fairness)) ?? Number.NaN,
-      bar: { atLeast: FAIR },
+      bar: { atLeast: MIN_SHARE_RATIO },
     },
   ];
 }

@@ -1,6 +1,6 @@
 import type { Bench } from "./bench.ts";
 import { batchesSince, mark } from "./cost-database.ts";
-import { checkBooks, sameKeyEverywhere } from "./instances-check.ts";
+import { checkLedger, callAllWithSameKey } from "./instances-check.ts";
 import { Fleet } from "./instances-fleet.ts";
 import { instanceLines } from "./instances-lines.ts";
 import { predictionLines } from "./instances-prediction.ts";
@@ -28,10 +28,10 @@ export async function instances(bench: Bench): Promise<Line[]> {
   const scenarios = scenariosOf(keys, scale);
   const measured = await measureAll(bench, fleet, scenarios, url);
 
-  await sameKeyEverywhere(fleet.gateways, keys[0] ?? "", SAME_KEY);
+  await callAllWithSameKey(fleet.gateways, keys[0] ?? "", SAME_KEY);
   const charged = measured.reduce((total, { charged: calls }) => total + calls, SAME_KEY);
   const startingBalance = BigInt(USDC) * MICRO;
-  await checkBooks({ url, startingBalance, accounts: keys.length, price: PRICE }, charged, signal);
+  await checkLedger({ url, startingBalance, accounts: keys.length, price: PRICE }, charged, signal);
   return [...instanceLines(measured), ...(await predictionLines(measured, url))];
 }
 

@@ -1,6 +1,13 @@
 import os from "node:os";
 import { commitMs } from "./cost-database.ts";
-import { beside, costThrough, freePerSecond, paidPerSecond, type Costs, type Site } from "./cost-model.ts";
+import {
+  withStolenTime,
+  costThrough,
+  freePerSecond,
+  paidPerSecond,
+  type Costs,
+  type Site,
+} from "./cost-model.ts";
 import type { FleetRate } from "./instances-fleet.ts";
 import { CONNECTIONS, titleOf, type Measured, type Scenario } from "./instances-scenarios.ts";
 import { median } from "./measure.ts";
@@ -37,8 +44,8 @@ export async function predictionLines(measured: readonly Measured[], url: string
       const site: Site = { ...machine, instances, batchesAtOnce: BATCHES[calls], connections };
       const stolen = median(each.stolen) ?? 0;
       const predicted = isPaid
-        ? paidPerSecond(beside(stolen, paidCosts), perBatch, site)
-        : freePerSecond(beside(stolen, freeCosts), site);
+        ? paidPerSecond(withStolenTime(stolen, paidCosts), perBatch, site)
+        : freePerSecond(withStolenTime(stolen, freeCosts), site);
       const real = figureOf(each, (rate) => rate.perSecond);
       return {
         measure: `${titleOf(each.scenario)}: prediction`,

@@ -45,7 +45,7 @@ async function take(outcome: Outcome): Promise<void> {
   const { part, stolen } = outcome;
   const lines = checkedLines(outcome.lines);
   const now = { ...circumstances, stolen };
-  tell(part, lines);
+  printLines(part, lines);
   if (profile === undefined) {
     if (write) await writePage(await changeResults({ parts: { [part.name]: { ...now, lines } } }), SECTIONS);
     return;
@@ -57,7 +57,7 @@ async function take(outcome: Outcome): Promise<void> {
   if (write) await writePage(await changeResults({ profiles: { [part.name]: kept } }), SECTIONS);
 }
 
-function tell(part: Part, lines: readonly Line[]): void {
+function printLines(part: Part, lines: readonly Line[]): void {
   if (json) {
     for (const line of lines)
       process.stdout.write(`${JSON.stringify({ part: part.name, ...line, met: isMet(line) })}\n`);

@@ -6,19 +6,20 @@ import { PARTS } from "./parts.ts";
 import type { Circumstances } from "./results.ts";
 import { LONG, SHORT, type Form } from "./scale.ts";
 
-const USAGE = `npm run bench [-- options]: measures the gateway against bare peers; docs/explanation/performance.md tells what and why
+const USAGE = `npm run bench [-- options]: compares the gateway with minimal peers; docs/explanation/performance.md explains the measurements
 
-  --only PART,…  these parts alone, of ${PARTS.map(({ name }) => name).join(", ")}
+  --only PART,…  runs only these parts: ${PARTS.map(({ name }) => name).join(", ")}
   --rounds N     rounds of every comparison (${LONG.plan.rounds})
-  --write        keeps what was measured in docs/explanation/performance.json, and makes the tables and plots of docs/explanation/performance.md of it,
-                 after each part; what was measured earlier of other parts stays with its date
-  --profile DIR  tells where the gateway's CPU time goes, of ${doors().join(", ")} unless --only names others; the CPU profiles go
-                 into DIR (for Chrome or VS Code), and with --write the shares are kept. The profiler slows calls: their figures are not kept
+  --write        saves each part's results in docs/explanation/performance.json and regenerates the tables
+                 and plots of docs/explanation/performance.md; other parts keep their results and dates
+  --profile DIR  profiles the gateway's CPU time in ${profiledParts().join(", ")}, or the parts of --only, and
+                 writes the CPU profiles to DIR (for Chrome or VS Code). --write saves the shares only:
+                 the profiler slows calls
   --json         one JSON object a line
-  --huge         growth with a ledger of ten million transfers too: 15 GB of disk, and a quarter of an hour
-  --verbose      tells on standard error how long each part took
-  --short        seconds; shows that the benchmark works, its figures mean nothing
-  --help         this`;
+  --huge         adds a ledger of ten million transfers to growth: 15 GB of disk, 15 minutes
+  --verbose      prints the time of each part on standard error
+  --short        takes seconds and shows that the benchmark works; its figures mean nothing
+  --help         prints this help`;
 
 /** The transfers of a ledger that is larger than fits into every run. */
 const HUGE = 10_000_000;
@@ -56,13 +57,13 @@ export function benchOptions(): BenchOptions {
     CONFIG,
     ({ values: { only, rounds, write, profile, json, verbose, short, huge } }) => {
       if (short && write)
-        throw new UsageError("--short measures nothing that could be kept; leave it out, or --write");
+        throw new UsageError("--short produces no results to save; omit --short or --write");
       const usual = short ? SHORT : LONG;
       const form = huge ? enlarged(usual) : usual;
       const plan =
         rounds === undefined ? form.plan : { ...form.plan, rounds: wholeNumber("rounds", rounds, 1) };
-      const chosen = only ?? (profile === undefined ? undefined : doors().join(","));
-      const told = [
+      const chosen = only ?? (profile === undefined ? undefined : profiledParts().join(","));
+      const given = [
         ...(only === undefined ? [] : [`--only ${only}`]),
         ...(rounds === undefined ? [] : [`--rounds ${rounds}`]),
         ...(huge ? ["--huge"] : []),
@@ -72,7 +73,7 @@ export function benchOptions(): BenchOptions {
         ...{ parts: chosenParts(chosen), form: { ...form, plan }, json, write, verbose, profile },
         circumstances: {
           date: new Date().toISOString().slice(0, 10),
-          command: ["npm run bench", ...(told.length > 0 ? ["--", ...told] : [])].join(" "),
+          command: ["npm run bench", ...(given.length > 0 ? ["--", ...given] : [])].join(" "),
           machine: machine(),
           commit: commitOf(),
         },
@@ -85,8 +86,8 @@ function enlarged(form: Form): Form {
   return { ...form, scale: { ...form.scale, ledgers: [...form.scale.ledgers, HUGE] } };
 }
 
-function doors(): string[] {
-  return PARTS.filter(({ door }) => door).map(({ name }) => name);
+function profiledParts(): string[] {
+  return PARTS.filter(({ loadsSharedGateway }) => loadsSharedGateway).map(({ name }) => name);
 }
 
 function chosenParts(only: string | undefined): readonly Part[] {
@@ -94,6 +95,6 @@ function chosenParts(only: string | undefined): readonly Part[] {
   return only.split(",").map((name) => {
     const part = PARTS.find((each) => each.name === name);
     if (part) return part;
-    throw new UsageError(`there is no part ${name}; there are ${PARTS.map((each) => each.name).join(", ")}`);
+    throw new UsageError(`unknown part ${name}; choose from ${PARTS.map((each) => each.name).join(", ")}`);
   });
 }

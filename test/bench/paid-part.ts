@@ -1,5 +1,5 @@
 import type { Bench } from "./bench.ts";
-import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
+import { callOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
 import type { LoadProcess } from "./load.ts";
 import type { LoadJob } from "./load-messages.ts";
 import { compare, loaded, type Side } from "./measure.ts";
@@ -77,7 +77,7 @@ function leastOf(accounts: number, connections: number): number {
 /** Absolute, as it is one of the costs of a call; a bare server beside it tells how fast this machine is now. */
 async function serverCpu({ bench, keys, load, calls }: Paid): Promise<Line[]> {
   const { gateway, plan, signal } = bench;
-  const answer = await askOnce(gateway.httpPort, keys[0] ?? "", PAID_CALL, 200);
+  const answer = await callOnce(gateway.httpPort, keys[0] ?? "", PAID_CALL, 200);
   const peer = await bench.peer("test/bench/http-peer/main.ts", { args: ["200", answer] });
   const job = jobOf(peer.port, MANY, [toolCallRequest(keys[0] ?? "", PAID_CALL)]);
   const bare = loaded(load, peer.server, job, plan, signal);
@@ -116,7 +116,7 @@ async function replays({ bench, keys, load, calls }: Paid): Promise<Line> {
     ...PAID_CALL,
     idempotency_key: `answered before ${n}`,
   }));
-  await Promise.all(repeats.map((call) => askOnce(gateway.httpPort, key, call, 200)));
+  await Promise.all(repeats.map((call) => callOnce(gateway.httpPort, key, call, 200)));
   const requests = repeats.map((call) => toolCallRequest(key, call));
   const repeated = loaded(load, gateway.server, jobOf(gateway.httpPort, MANY, requests), plan, signal);
   const comparison = await compare(repeated, calls({ accounts: 1, connections: MANY }), plan);

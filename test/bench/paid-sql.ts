@@ -15,12 +15,12 @@ const ENDING = `[{"n": 1, "run_id": "%s", "outcome": "completed", "receipt_id": 
  * @param account the number of the account: a placeholder of whoever sends it
  * @returns SQL that answers `run`, the identifier of the run
  */
-export function BEGIN(account: string): string {
+export function AUTHORIZE(account: string): string {
   return `select fresh.run from (select uuidv7() as run offset 0) fresh, lateral ledger_authorize(array(select call from json_populate_recordset(null::ledger_call, format('${CALL}', lpad((${account})::text, 12, '0'), fresh.run)::json) call), '${INSTANCE}', ${LEASE}) begun where begun.kind = 'started'`;
 }
 
 /** Finishes it, as the gateway does with a call whose result nobody can ask for again. @param run placeholder of the run's identifier */
-export function FINISH(run: string): string {
+export function CAPTURE(run: string): string {
   return `select finished.kind from ledger_end(array(select ending from json_populate_recordset(null::ledger_ending, format('${ENDING}', (${run})::text, uuidv7())::json) ending), array[null]::json[], '${INSTANCE}') finished`;
 }
 

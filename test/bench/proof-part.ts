@@ -98,7 +98,7 @@ async function memoryLines(
   count: number,
 ): Promise<Line[]> {
   // A thousand proofs pile up before a node that takes a second for an answer.
-  await stand.node.slow(size);
+  await stand.node.setDelay(size);
   const { seen, left } = (await waves(stand, load, { count, size })) ?? { seen: [], left: 0 };
   const last = seen.at(-1);
   // The median: the first of them begins with a heap that has just been collected, and has its garbage besides.

@@ -3,7 +3,7 @@ import type { LoadProcess } from "./load.ts";
 import type { ProofStand } from "./proof-stand.ts";
 
 /** How often memory is looked at, ms. */
-const LOOK_MS = 40;
+const POLL_MS = 40;
 
 /** What one wave of proofs held, MB. */
 export interface Wave {
@@ -43,7 +43,7 @@ export async function waves(
     const look = async (): Promise<void> => {
       while (!looking.signal.aborted) {
         peak = Math.max(peak, (await server.residentMegabytes()) ?? 0);
-        await sleep(LOOK_MS);
+        await sleep(POLL_MS);
       }
     };
     const looked = look();

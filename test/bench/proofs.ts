@@ -7,7 +7,7 @@ import { Pool } from "undici";
 import { USDC_MINT } from "../../src/solana/addresses.ts";
 import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
 import { PAID_CALL, postRequest } from "./http-request.ts";
-import { askRpc, type Landed, type MadePayment } from "./rpc-stand-in.ts";
+import { rpcRequest, type Landed, type MadePayment } from "./rpc-stand-in.ts";
 import type { World } from "./world.ts";
 
 const PATH = "/v1/mcp/tools/call";
@@ -33,8 +33,8 @@ export async function makePayment(
 ): Promise<MadePayment> {
   const payer = Keypair.generate();
   const memo = memoOf(quoteId);
-  await askRpc(rpcUrl, "local_airdrop", [payer.publicKey.toBase58(), 1_000_000_000]);
-  await askRpc(rpcUrl, "local_mintUsdc", [payer.publicKey.toBase58(), Number(price)]);
+  await rpcRequest(rpcUrl, "local_airdrop", [payer.publicKey.toBase58(), 1_000_000_000]);
+  await rpcRequest(rpcUrl, "local_mintUsdc", [payer.publicKey.toBase58(), Number(price)]);
   const payTo = getAssociatedTokenAddressSync(
     new PublicKey(USDC_MINT),
     new PublicKey(treasuryOwner),
@@ -45,8 +45,8 @@ export async function makePayment(
   const signature = await connection.sendTransaction(transaction, [payer], { skipPreflight: true });
   const options = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
   for (;;) {
-    const told = await askRpc(rpcUrl, "getTransaction", [signature, options]);
-    if (told !== null) return { told, memo };
+    const told = await rpcRequest(rpcUrl, "getTransaction", [signature, options]);
+    if (told !== null) return { answer: told, memo };
     await sleep(50);
   }
 }

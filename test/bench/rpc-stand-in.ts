@@ -7,7 +7,7 @@ const countsResult = z.record(z.string(), z.number());
 
 /** A payment as `getTransaction` tells it, and its memo. */
 export interface MadePayment {
-  readonly told: unknown;
+  readonly answer: unknown;
   readonly memo: string;
 }
 
@@ -34,25 +34,25 @@ export class RpcStandIn {
 
   /** Makes it tell these payments, just made, and none that it told before. */
   async land(made: MadePayment, payments: readonly Landed[]): Promise<void> {
-    await askRpc(this.url, "bench_land", [
+    await rpcRequest(this.url, "bench_land", [
       made,
       payments.map(({ txSignature, memo }) => [txSignature, memo]),
     ]);
   }
 
   /** How long it takes from now on to tell a payment, ms. */
-  async slow(ms: number): Promise<void> {
-    await askRpc(this.url, "bench_slow", [ms]);
+  async setDelay(ms: number): Promise<void> {
+    await rpcRequest(this.url, "bench_slow", [ms]);
   }
 
   /** How often it was asked so far, by method. */
   async counts(): Promise<Readonly<Record<string, number>>> {
-    return countsResult.parse(await askRpc(this.url, "bench_counts", []));
+    return countsResult.parse(await rpcRequest(this.url, "bench_counts", []));
   }
 }
 
 /** Asks a node; null for what it does not know. @throws Error when it refuses */
-export async function askRpc(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
+export async function rpcRequest(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
   const answer = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json" },

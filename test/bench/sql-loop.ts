@@ -1,7 +1,7 @@
 import pg from "pg";
 import { Latencies } from "./latencies.ts";
 import type { Plan } from "./measure.ts";
-import { BEGIN, COMMIT, FINISH } from "./paid-sql.ts";
+import { AUTHORIZE, COMMIT, CAPTURE } from "./paid-sql.ts";
 import type { Counted, SqlJob } from "./sql-peer.ts";
 
 /** Stands in for pgbench where the system has none: the same statements, prepared, by the pg driver in this process. */
@@ -38,8 +38,12 @@ export async function runSqlLoop(
 
 async function callOnce(client: pg.Client, accounts: number): Promise<void> {
   const account = 1 + Math.floor(Math.random() * accounts);
-  const begun = await client.query<{ run: string }>({ name: "begin", text: BEGIN("$1"), values: [account] });
-  await client.query({ name: "finish", text: FINISH("$1"), values: [begun.rows[0]?.run] });
+  const begun = await client.query<{ run: string }>({
+    name: "begin",
+    text: AUTHORIZE("$1"),
+    values: [account],
+  });
+  await client.query({ name: "finish", text: CAPTURE("$1"), values: [begun.rows[0]?.run] });
 }
 
 async function commitTwice(client: pg.Client): Promise<void> {

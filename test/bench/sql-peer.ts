@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { query } from "../support/database-server.ts";
 import { Latencies } from "./latencies.ts";
 import type { Plan, Rate, Side } from "./measure.ts";
-import { BEGIN, COMMIT, FINISH } from "./paid-sql.ts";
+import { AUTHORIZE, COMMIT, CAPTURE } from "./paid-sql.ts";
 import { runSqlLoop } from "./sql-loop.ts";
 import type { World } from "./world.ts";
 
@@ -91,7 +91,7 @@ async function receipts(url: string): Promise<number> {
 /** One script execution is one call: begin, then finish, each a transaction; or one pair of commits. */
 function scriptOf({ kind, accounts }: SqlJob): string {
   if (kind === "commits") return `${COMMIT};\n${COMMIT};\n`;
-  return `\\set account random(1, ${accounts})\n${BEGIN(":account")} \\gset\n${FINISH(":run")};\n`;
+  return `\\set account random(1, ${accounts})\n${AUTHORIZE(":account")} \\gset\n${CAPTURE(":run")};\n`;
 }
 
 function runPgbenchOf(pgbench: string) {

@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts"
 import { migrate } from "../../src/postgres/database/migrate.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { makeAccounts } from "./accounts.ts";
-import { askChain } from "./chain-request.ts";
+import { requestLocalChain } from "./chain-request.ts";
 import { openMemoryFolder } from "../tooling/memory-folder.ts";
 import { ServerProcess } from "./server-process.ts";
 
@@ -126,7 +126,7 @@ export async function startWorld(inMemory = false): Promise<World> {
 /** A wallet whose USDC token account is there. */
 async function makeTreasury(rpcUrl: string): Promise<string> {
   const owner = Keypair.generate().publicKey.toBase58();
-  await askChain(rpcUrl, "local_mintUsdc", [owner, 0]);
+  await requestLocalChain(rpcUrl, "local_mintUsdc", [owner, 0]);
   return owner;
 }
 
@@ -136,7 +136,7 @@ async function makeFeePayer(rpcUrl: string, folder: string): Promise<string> {
   await mkdir(folder, { mode: 0o700 });
   const file = path.join(folder, "fee-payer.json");
   await writeFile(file, JSON.stringify([...wallet.secretKey]), { mode: 0o600 });
-  await askChain(rpcUrl, "local_airdrop", [wallet.publicKey.toBase58(), FEES]);
+  await requestLocalChain(rpcUrl, "local_airdrop", [wallet.publicKey.toBase58(), FEES]);
   return file;
 }
 

@@ -3,7 +3,7 @@ import { Keypair } from "@solana/web3.js";
 import { x402Client } from "@x402/core/client";
 import { wrapFetchWithPayment } from "@x402/fetch";
 import { ExactSvmScheme } from "@x402/svm";
-import { askChain } from "./chain-request.ts";
+import { requestLocalChain } from "./chain-request.ts";
 import { PAID_CALL } from "./http-request.ts";
 import { Latencies } from "./latencies.ts";
 import type { Side } from "./measure.ts";
@@ -23,7 +23,7 @@ export interface Seller {
 /** The official client with a wallet that holds USDC and no SOL, in this process: what it spends on signing is no server's. */
 export async function openX402Buyers(rpcUrl: string, apiKey: string) {
   const wallet = Keypair.generate();
-  await askChain(rpcUrl, "local_mintUsdc", [wallet.publicKey.toBase58(), MICRO_USD]);
+  await requestLocalChain(rpcUrl, "local_mintUsdc", [wallet.publicKey.toBase58(), MICRO_USD]);
   const client = new x402Client().register(
     "solana:*",
     new ExactSvmScheme(await createKeyPairSignerFromBytes(wallet.secretKey), { rpcUrl }),

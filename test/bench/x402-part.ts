@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Bench } from "./bench.ts";
-import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
+import { callOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
 import { compare, loaded, type Side } from "./measure.ts";
 import { cpuLine, throughputLine, type Line } from "./report.ts";
 import type { World } from "./world.ts";
@@ -25,7 +25,7 @@ export async function x402(bench: Bench): Promise<Line[]> {
   const { world, gateway, plan, scale, signal } = bench;
   const [key = ""] = await world.createAccounts(1);
   const { price_usdc_microusd: price } = offer.parse(
-    JSON.parse(await askOnce(gateway.httpPort, key, PAID_CALL, 402)),
+    JSON.parse(await callOnce(gateway.httpPort, key, PAID_CALL, 402)),
   ).quote;
   const args = [JSON.stringify(SOLD), price, world.treasuryOwner, world.rpcUrl, world.feePayerFile];
   const peer = await bench.peer("test/bench/x402-peer/main.ts", { args });

@@ -250,7 +250,7 @@ describe("an endpoint that does not know the transaction", () => {
 
 describe("an endpoint that tells another transaction than was asked for", () => {
   it("is made up for by the next, and is an outage alone", async () => {
-    const result = await net.told(txSignature);
+    const result = await net.getTransaction(txSignature);
     const asked = await net.pay(20_000n);
     net.fail(net.first, "getTransaction", { kind: "result", result });
     expect(await net.openBoth().verify({ txSignature: asked, signal: patient() })).toMatchObject({

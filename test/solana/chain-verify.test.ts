@@ -213,7 +213,7 @@ describe("a large payment", () => {
   it("is not believed to one endpoint that another contradicts", async () => {
     const [txSignature, other] = [await net.pay(LARGE), await net.pay(1n)];
     net.local.chain.advance(40);
-    const lie = await net.told(other);
+    const lie = await net.getTransaction(other);
     lie.transaction.signatures = [txSignature];
     net.fail(net.second, "getTransaction", { kind: "result", result: lie });
     await expect(net.openBoth().verify({ txSignature, signal: patient() })).rejects.toMatchObject({

@@ -30,12 +30,12 @@ async function forked(): Promise<UnfinalizedPayment> {
 }
 
 /** Through both endpoints. */
-function standings(...payments: UnfinalizedPayment[]): Promise<FinalityStatus[]> {
+function statusesOf(...payments: UnfinalizedPayment[]): Promise<FinalityStatus[]> {
   return net.watch().finalityStatuses(payments, patient());
 }
 
 /** The same, with patience for endpoints that hang. */
-function standing(payment: UnfinalizedPayment, fault: Fault): Promise<FinalityStatus[]> {
+function statusWithFault(payment: UnfinalizedPayment, fault: Fault): Promise<FinalityStatus[]> {
   const attempt = fault.kind === "hang" ? { attemptMs: 500 } : {};
   return net.watch(net.openBoth(attempt)).finalityStatuses([payment], patient());
 }
@@ -52,17 +52,17 @@ function statuses(
 describe("a payment that is accepted", () => {
   it("is pending while it is confirmed only, then finalized", async () => {
     const payment = await paid();
-    expect(await standings(payment)).toEqual(["pending"]);
+    expect(await statusesOf(payment)).toEqual(["pending"]);
     expect(net.counts(net.first)).toEqual({ getSlot: 1, getSignatureStatuses: 1 });
     expect(net.counts(net.second)).toEqual({ getSlot: 1, getSignatureStatuses: 1 });
     net.local.chain.advance(32);
-    expect(await standings(payment)).toEqual(["finalized"]);
+    expect(await statusesOf(payment)).toEqual(["finalized"]);
   });
 
   it("is finalized long afterwards, too", async () => {
     const payment = await paid();
     net.local.chain.advance(SAFE + 32);
-    expect(await standings(payment)).toEqual(["finalized"]);
+    expect(await statusesOf(payment)).toEqual(["finalized"]);
   });
 
   it("is told among many, in their order", async () => {
@@ -73,14 +73,14 @@ describe("a payment that is accepted", () => {
     const other = { ...done, amount: AMOUNT + 1n };
     const late = await paid();
     const many = [gone, done, late, failed, other];
-    expect(await standings(...many)).toEqual(["vanished", "finalized", "pending", "failed", "different"]);
+    expect(await statusesOf(...many)).toEqual(["vanished", "finalized", "pending", "failed", "different"]);
   });
 
   it("is told beside hundreds, 256 at a request", async () => {
     const done = await paid();
     net.local.chain.advance(32);
     const unknown = Array.from({ length: 256 }, () => ({ ...done, txSignature: signature() }));
-    const told = await standings(...unknown.with(100, done), done);
+    const told = await statusesOf(...unknown.with(100, done), done);
     expect(told).toEqual([...unknown.map(() => "pending").with(100, "finalized"), "finalized"]);
     expect(net.counts(net.first)).toEqual({ getSlot: 2, getSignatureStatuses: 2 });
     expect(net.counts(net.second)).toEqual({ getSlot: 2, getSignatureStatuses: 2, getTransaction: 2 });
@@ -91,7 +91,7 @@ describe("a payment that is accepted", () => {
     net.local.chain.advance(32);
     for (const fault of DOUBTFUL) {
       net.fail(net.first, "*", fault);
-      expect(await standing(payment, fault)).toEqual(["finalized"]);
+      expect(await statusWithFault(payment, fault)).toEqual(["finalized"]);
       net.heal();
     }
   });
@@ -99,22 +99,22 @@ describe("a payment that is accepted", () => {
   it("is not finalized by a status alone", async () => {
     const payment = await paid();
     net.fail(net.first, "getSignatureStatuses", statuses({ err: null }));
-    expect(await standings(payment)).toEqual(["pending"]);
+    expect(await statusesOf(payment)).toEqual(["pending"]);
   });
 
   it("that pays another amount is different only where no endpoint says otherwise", async () => {
     const payment = await paid();
-    const other = await net.told(await net.pay(1n));
+    const other = await net.getTransaction(await net.pay(1n));
     other.transaction.signatures = [payment.txSignature];
     net.local.chain.advance(32);
     const lie = (liar: Node) => net.fail(liar, "getTransaction", { kind: "result", result: other });
     lie(net.first);
-    expect(await standings(payment)).toEqual(["finalized"]);
+    expect(await statusesOf(payment)).toEqual(["finalized"]);
     net.first.faults.clear();
     lie(net.second);
-    expect(await standings(payment)).toEqual(["pending"]);
+    expect(await statusesOf(payment)).toEqual(["pending"]);
     lie(net.first);
-    expect(await standings(payment)).toEqual(["different"]);
+    expect(await statusesOf(payment)).toEqual(["different"]);
     expect(net.log.filter(([level]) => level === "error")).toHaveLength(1);
   });
 
@@ -134,7 +134,7 @@ describe("a payment that is accepted", () => {
     const payment = await paid();
     net.fail(net.first, "*", { kind: "http", status: 500 });
     net.fail(net.second, "getSignatureStatuses", { kind: "garbage" });
-    await expect(standings(payment)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(statusesOf(payment)).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 });
 
@@ -162,9 +162,9 @@ describe("a payment that was forked away", () => {
 
   it("has vanished once every endpoint is far beyond its slot", async () => {
     net.local.chain.advance(32 + SAFE - 2);
-    expect(await standings(payment)).toEqual(["pending"]);
+    expect(await statusesOf(payment)).toEqual(["pending"]);
     net.local.chain.advance();
-    expect(await standings(payment)).toEqual(["vanished"]);
+    expect(await statusesOf(payment)).toEqual(["vanished"]);
   });
 
   it("may land again, and is finalized then", async () => {
@@ -173,7 +173,7 @@ describe("a payment that was forked away", () => {
     net.local.chain.drop(txSignature);
     await send();
     net.local.chain.advance(33);
-    expect(await standings({ ...payment, txSignature })).toEqual(["finalized"]);
+    expect(await statusesOf({ ...payment, txSignature })).toEqual(["finalized"]);
   });
 
   it.each(DOUBTFUL)("is pending while one endpoint answers %j", async (fault) => {
@@ -185,7 +185,7 @@ describe("a payment that was forked away", () => {
     for (const method of methods.filter((each) => !telling.includes(each))) {
       for (const node of [net.first, net.second]) {
         net.fail(node, method, fault);
-        expect(await standing(payment, fault), method).toEqual(["pending"]);
+        expect(await statusWithFault(payment, fault), method).toEqual(["pending"]);
         node.faults.clear();
       }
     }
@@ -210,7 +210,7 @@ describe("an endpoint that lies about a payment that is there", () => {
       for (const silence of silences) {
         lie(liar);
         net.fail(other, "getSignatureStatuses", silence);
-        told.push(...(await standing(payment, silence).catch((): FinalityStatus[] => ["pending"])));
+        told.push(...(await statusWithFault(payment, silence).catch((): FinalityStatus[] => ["pending"])));
         net.heal();
       }
     }
@@ -230,16 +230,16 @@ describe("an endpoint that lies about a payment that is there", () => {
 
   it("by losing its status on every endpoint does not make it vanish while the transaction is known", async () => {
     for (const node of [net.first, net.second]) net.fail(node, "getSignatureStatuses", { kind: "null" });
-    expect(await standings(payment)).toEqual(["pending"]);
+    expect(await statusesOf(payment)).toEqual(["pending"]);
     net.fail(net.first, "getTransaction", { kind: "null" });
-    expect(await standings(payment)).toEqual(["pending"]);
+    expect(await statusesOf(payment)).toEqual(["pending"]);
     net.fail(net.second, "getTransaction", { kind: "null" });
-    expect(await standings(payment)).toEqual(["vanished"]);
+    expect(await statusesOf(payment)).toEqual(["vanished"]);
   });
 
   it("by saying that it failed never makes it fail", async () => {
     const err = { InstructionError: [0, { Custom: 1 }] };
-    const { meta, ...rest } = await net.told(payment.txSignature);
+    const { meta, ...rest } = await net.getTransaction(payment.txSignature);
     const failed = { ...rest, meta: { ...(meta as object), err } };
     const lie = (liar: Node) => {
       net.fail(liar, "getSignatureStatuses", statuses({ err }));
@@ -247,11 +247,11 @@ describe("an endpoint that lies about a payment that is there", () => {
     };
     expect((await withSilence(lie)).includes("failed")).toBe(false);
     lie(net.first);
-    expect(await standings(payment)).not.toContain("failed");
+    expect(await statusesOf(payment)).not.toContain("failed");
     // The status alone is not enough either.
     for (const node of [net.first, net.second]) node.faults.clear();
     for (const node of [net.first, net.second]) net.fail(node, "getSignatureStatuses", statuses({ err }));
-    expect(await standings(payment)).toEqual(["pending"]);
+    expect(await statusesOf(payment)).toEqual(["pending"]);
   });
 });
 
@@ -259,11 +259,11 @@ describe("a payment that failed on the chain after all", () => {
   it("has failed when every endpoint says so, and is pending while one does not know it yet", async () => {
     const payment = await paid();
     const failed = { ...payment, txSignature: await net.confirm(net.payment(10n ** 15n)) };
-    expect(await standings(failed)).toEqual(["pending"]);
+    expect(await statusesOf(failed)).toEqual(["pending"]);
     net.local.chain.advance(32);
-    expect(await standings(failed)).toEqual(["failed"]);
+    expect(await statusesOf(failed)).toEqual(["failed"]);
     net.fail(net.second, "*", { kind: "stale", slots: 60 });
-    expect(await standings(failed)).toEqual(["pending"]);
+    expect(await statusesOf(failed)).toEqual(["pending"]);
   });
 
   it("is pending where statuses and transaction contradict each other", async () => {
@@ -273,7 +273,7 @@ describe("a payment that failed on the chain after all", () => {
     const err = { InstructionError: [0, { Custom: 1 }] };
     for (const claims of [{ err: null }, { err, confirmationStatus: "confirmed" }]) {
       for (const node of [net.first, net.second]) net.fail(node, "getSignatureStatuses", statuses(claims));
-      expect(await standings(failed)).toEqual(["pending"]);
+      expect(await statusesOf(failed)).toEqual(["pending"]);
       net.heal();
     }
   });
@@ -284,6 +284,6 @@ describe("a payment that failed on the chain after all", () => {
     net.local.chain.advance(SAFE + 32);
     for (const method of ["getSignatureStatuses", "getTransaction"])
       net.fail(net.first, method, { kind: "null" });
-    expect(await standings(failed)).toEqual(["failed"]);
+    expect(await statusesOf(failed)).toEqual(["failed"]);
   });
 });

@@ -22,7 +22,7 @@ const pays = (amount: bigint, quote = QUOTE) =>
   json({ instructions: [memo(`svc:${quote}`)], ...moved(amount) });
 
 /** What the watch hears of the transaction through nodes that tell this; what throws cannot answer. */
-async function told(...answers: (() => unknown)[]) {
+async function readMovement(...answers: (() => unknown)[]) {
   for (const answer of answers) nodes.push(await ScriptedNode.start(answer));
   const urls = nodes.map(({ url }) => url);
   const rpc = new SolanaRpc(urls, { clock: Date, log, attemptMs: 1_000 });
@@ -37,7 +37,7 @@ const asked = () => nodes.map(({ calls }) => calls.length);
 
 describe("a large payment that nobody has proved", () => {
   it("is believed when a second endpoint tells it too", async () => {
-    const movement = await told(
+    const movement = await readMovement(
       () => pays(LARGE),
       () => pays(LARGE),
       () => pays(LARGE),
@@ -51,7 +51,7 @@ describe("a large payment that nobody has proved", () => {
     ["a deposit", `dep_${"0".repeat(32)}`],
   ])("waits while the others do not know it: one endpoint alone could make %s up", async (_what, named) => {
     await expect(
-      told(
+      readMovement(
         () => pays(LARGE, named),
         () => null,
       ),
@@ -60,7 +60,7 @@ describe("a large payment that nobody has proved", () => {
   });
 
   it("is believed when one of the others does not know it and another does", async () => {
-    const movement = await told(
+    const movement = await readMovement(
       () => pays(LARGE),
       () => null,
       () => pays(LARGE),
@@ -73,22 +73,22 @@ describe("a large payment that nobody has proved", () => {
     ["memo", () => pays(LARGE, OTHER_QUOTE)],
     ["outcome", () => json({ err: "AccountInUse", ...moved(0n) })],
   ])("waits for the operator when another endpoint tells another %s", async (_what, other) => {
-    await expect(told(() => pays(LARGE), other)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(readMovement(() => pays(LARGE), other)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(errors).toEqual(["Solana RPC endpoints disagree on a transaction"]);
   });
 
   it("is believed when no other endpoint answers, or there is none, so that an outage keeps nobody from their money", async () => {
-    expect(await told(() => pays(LARGE), broken)).toMatchObject({ change: LARGE });
+    expect(await readMovement(() => pays(LARGE), broken)).toMatchObject({ change: LARGE });
     nodes.splice(0).forEach((node) => node.close());
-    expect(await told(() => pays(LARGE))).toMatchObject({ change: LARGE });
+    expect(await readMovement(() => pays(LARGE))).toMatchObject({ change: LARGE });
   });
 });
 
 it("a small payment, and what credits nobody, is asked for once", async () => {
-  expect(await told(() => pays(LARGE - 1n), broken)).toMatchObject({ change: LARGE - 1n });
+  expect(await readMovement(() => pays(LARGE - 1n), broken)).toMatchObject({ change: LARGE - 1n });
   expect(asked()).toEqual([1, 0]);
   nodes.splice(0).forEach((node) => node.close());
-  expect(await told(() => json({ instructions: [], ...moved(LARGE) }), broken)).toMatchObject({
+  expect(await readMovement(() => json({ instructions: [], ...moved(LARGE) }), broken)).toMatchObject({
     change: LARGE,
   });
   expect(asked()).toEqual([1, 0]);

@@ -149,7 +149,7 @@ export class Network {
   }
 
   /** What `getTransaction` answers for it. */
-  async told(
+  async getTransaction(
     signature: string,
   ): Promise<{ transaction: { signatures: string[] } } & { [member: string]: Json }> {
     const options = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
@@ -161,7 +161,7 @@ export class Network {
     });
     const answer = await (await fetch(this.first.url, { method: "POST", body })).json();
     this.resetCounts();
-    return (answer as { result: Awaited<ReturnType<Network["told"]>> }).result;
+    return (answer as { result: Awaited<ReturnType<Network["getTransaction"]>> }).result;
   }
 
   /** Lets the node fail on every call of a method, or so many. */

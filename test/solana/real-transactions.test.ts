@@ -116,7 +116,7 @@ describe("transactions that the chain has run: paid", () => {
       amount: AMOUNT,
     });
 
-    const { meta, ...rest } = await net.told(txSignature);
+    const { meta, ...rest } = await net.getTransaction(txSignature);
     const loadedAddresses = { writable: [treasury.toBase58()], readonly: [USDC_MINT] };
     expect(meta).toHaveProperty("loadedAddresses.writable.length", 2);
     net.fail(net.first, "getTransaction", {
@@ -143,7 +143,7 @@ describe("transactions that the chain has run: refused", () => {
     const { signature, send } = net.sign([memo(), transfer()], { signers: [feePayer, net.payer] });
     await send();
     net.local.chain.advance();
-    const told = await net.told(signature);
+    const told = await net.getTransaction(signature);
     const second = told.transaction.signatures[1] ?? "";
     // Some indexers find a transaction by any of its signatures.
     net.fail(net.first, "getTransaction", { kind: "result", result: told });

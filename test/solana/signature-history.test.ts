@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 /** An entry as `getSignaturesForAddress` answers it. */
-interface Told {
+interface Entry {
   signature: string;
   slot: number;
   blockTime: number | null;
@@ -27,8 +27,8 @@ const START = 1_790_000_000;
 const FIRST_SLOT = 1_000;
 
 /** A history of that many transactions, newest first, three of them in each slot. */
-function history(count: number): Told[] {
-  const told = (age: number): Told => ({
+function history(count: number): Entry[] {
+  const told = (age: number): Entry => ({
     signature: fixture.signature(),
     slot: FIRST_SLOT + Math.floor(age / 3),
     blockTime: START + Math.floor(age / 3),
@@ -40,14 +40,14 @@ function history(count: number): Told[] {
 }
 
 /** Pages a history as a node does. */
-function page(all: readonly Told[], { params }: Call): Told[] {
+function page(all: readonly Entry[], { params }: Call): Entry[] {
   const { before, limit } = params[1] as { before?: string; limit: number };
   const from = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1;
   return before !== undefined && from === 0 ? [] : all.slice(from, from + limit);
 }
 
 /** What a node says besides the history: it keeps everything. */
-function besides({ method }: Call): unknown {
+function otherMethods({ method }: Call): unknown {
   if (method === "getFirstAvailableBlock") return 0;
   throw new Error(`unexpected ${method}`);
 }
@@ -55,7 +55,7 @@ function besides({ method }: Call): unknown {
 type Script = (call: Call, count: number) => unknown;
 
 /** A node whose pages come from the script, which is told how often it was asked for one. */
-async function nodeOf(script: Script, rest = besides): Promise<ScriptedNode> {
+async function nodeOf(script: Script, rest = otherMethods): Promise<ScriptedNode> {
   let count = 0;
   const node = await ScriptedNode.start((call) =>
     call.method === "getSignaturesForAddress" ? script(call, count++) : rest(call),
@@ -73,7 +73,7 @@ function watch(...through: ScriptedNode[]): SolanaTreasury {
 const ALL = { fromSlot: 0n, fromTime: new Date(0), firstEndpoint: 0 };
 const read = (treasury: SolanaTreasury, query: Partial<typeof ALL> = {}) =>
   treasury.history({ ...ALL, ...query, signal: patient() });
-const signatures = (entries: readonly (HistoryEntry | Told)[]) =>
+const signatures = (entries: readonly (HistoryEntry | Entry)[]) =>
   entries.map((entry) => ("signature" in entry ? entry.signature : entry.txSignature));
 const pages = ({ calls }: ScriptedNode) => calls.filter(({ method }) => method === "getSignaturesForAddress");
 
@@ -93,7 +93,7 @@ describe("the finalized history", () => {
   });
 
   it("tells slot, time and failure of each; a time that is not known is left out", async () => {
-    const [one, other] = history(2) as [Told, Told];
+    const [one, other] = history(2) as [Entry, Entry];
     const node = await nodeOf((call) =>
       page(
         [

@@ -20,7 +20,7 @@ async function check(options: Parameters<Network["open"]>[0] = {}): Promise<Chai
 }
 
 /** Account data as the RPC tells it. */
-function tell(bytes: Buffer, owner = TOKEN_PROGRAM) {
+function accountInfo(bytes: Buffer, owner = TOKEN_PROGRAM) {
   return { owner, data: [bytes.toString("base64"), "base64"], lamports: 1, executable: false };
 }
 
@@ -136,23 +136,23 @@ describe("the checks at startup", () => {
   });
 
   it.each([
-    ["another program's", () => tell(account(), "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")],
-    ["of another mint", () => tell(account({ mint: Keypair.generate().publicKey }))],
-    ["handed over", () => tell(account({ owner: Keypair.generate().publicKey }))],
-    ["frozen", () => tell(account({ state: AccountState.Frozen }))],
-    ["not initialized", () => tell(account({ state: AccountState.Uninitialized }))],
+    ["another program's", () => accountInfo(account(), "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")],
+    ["of another mint", () => accountInfo(account({ mint: Keypair.generate().publicKey }))],
+    ["handed over", () => accountInfo(account({ owner: Keypair.generate().publicKey }))],
+    ["frozen", () => accountInfo(account({ state: AccountState.Frozen }))],
+    ["not initialized", () => accountInfo(account({ state: AccountState.Uninitialized }))],
   ])("find a treasury account that is %s", async (_what, treasury) => {
-    accounts(treasury(), tell(mint()));
+    accounts(treasury(), accountInfo(mint()));
     expect(await check()).toMatchObject([{ code: "TREASURY_ACCOUNT_UNFIT" }]);
   });
 
   it.each([
     ["does not exist", () => null],
-    ["is another program's", () => tell(mint(), "11111111111111111111111111111111")],
-    ["has other decimals", () => tell(mint({ decimals: 9 }))],
-    ["is not initialized", () => tell(mint({ isInitialized: false }))],
+    ["is another program's", () => accountInfo(mint(), "11111111111111111111111111111111")],
+    ["has other decimals", () => accountInfo(mint({ decimals: 9 }))],
+    ["is not initialized", () => accountInfo(mint({ isInitialized: false }))],
   ])("find a mint that %s", async (_what, usdc) => {
-    accounts(tell(account()), usdc());
+    accounts(accountInfo(account()), usdc());
     expect(await check()).toMatchObject([{ code: "WRONG_MINT" }]);
   });
 
@@ -160,7 +160,7 @@ describe("the checks at startup", () => {
     const odd = `\u001b]0;mine\u0007\u009b2J\u202efine\n- all is well${" ".repeat(500)}`;
     net.fail(net.first, "getGenesisHash", { kind: "result", result: odd });
     net.fail(net.first, "getTransaction", { kind: "rpc_error", code: -32011, message: odd });
-    accounts(tell(account(), odd), tell(mint(), odd));
+    accounts(accountInfo(account(), odd), accountInfo(mint(), odd));
     const problems = await check();
     expect(problems.map(({ code }) => code)).toEqual([
       "WRONG_CLUSTER",
@@ -184,12 +184,12 @@ describe("the checks at startup", () => {
   });
 
   it("accept the same accounts when they are as they should be", async () => {
-    accounts(tell(account()), tell(mint()));
+    accounts(accountInfo(account()), accountInfo(mint()));
     expect(await check()).toEqual([]);
   });
 
   it("take accounts of another size for no answer", async () => {
-    accounts(tell(account().subarray(1)), tell(mint()));
+    accounts(accountInfo(account().subarray(1)), accountInfo(mint()));
     expect(await check()).toMatchObject([{ code: "UNREACHABLE" }]);
   });
 });

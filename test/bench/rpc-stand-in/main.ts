@@ -20,14 +20,14 @@ const signatureParam = z.string();
 /** `bench_land`: the payment that was made, as `getTransaction` told it, its memo, and the signatures and memos of those that are like it. */
 const landParams = z.tuple([
   z.object({
-    told: z.looseObject({ transaction: z.looseObject({ signatures: z.array(z.string()).min(1) }) }),
+    answer: z.looseObject({ transaction: z.looseObject({ signatures: z.array(z.string()).min(1) }) }),
     memo: z.string(),
   }),
   z.array(z.tuple([z.string(), z.string()])),
 ]);
 const slowParams = z.tuple([z.number()]);
 
-const told = new Map<string, string>();
+const answers = new Map<string, string>();
 const counts = new Map<string, number>();
 let answerAfterMs = 0;
 
@@ -47,7 +47,7 @@ async function answer(incoming: IncomingMessage, body: string, response: ServerR
   const { id, method, params = [] } = request.parse(JSON.parse(body));
   if (method.startsWith("bench_")) return reply(response, id, JSON.stringify(control(method, params)));
   counts.set(method, (counts.get(method) ?? 0) + 1);
-  const known = method === "getTransaction" ? told.get(signatureParam.parse(params[0])) : undefined;
+  const known = method === "getTransaction" ? answers.get(signatureParam.parse(params[0])) : undefined;
   if (known === undefined) return forward(incoming, body, response);
   if (answerAfterMs > 0) await sleep(answerAfterMs);
   reply(response, id, known);
@@ -77,16 +77,16 @@ function land(
   made: z.output<typeof landParams>[0],
   payments: readonly (readonly [string, string])[],
 ): number {
-  told.clear();
-  const [signature = ""] = made.told.transaction.signatures;
-  const model = JSON.stringify({ ...made.told, blockTime: Math.floor(Date.now() / 1000) });
+  answers.clear();
+  const [signature = ""] = made.answer.transaction.signatures;
+  const model = JSON.stringify({ ...made.answer, blockTime: Math.floor(Date.now() / 1000) });
   const data = base58.encode(Buffer.from(made.memo));
   for (const [txSignature, memo] of payments) {
     const text = model
       .replaceAll(signature, txSignature)
       .replaceAll(data, base58.encode(Buffer.from(memo)))
       .replaceAll(made.memo, memo);
-    told.set(txSignature, text);
+    answers.set(txSignature, text);
   }
-  return told.size;
+  return answers.size;
 }
