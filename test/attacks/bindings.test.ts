@@ -193,7 +193,7 @@ describe("a quote identifier", () => {
       400,
     );
     const inBody = await callWithBody(world, payment.agent, { tx_ref: payment.tx, quote_id: changed });
-    // Too long is told by the contract's own rules.
+    // The proto validation rules reject long identifiers.
     if (changed.length > 200) expectRefused(inBody, /^payment_proof\.quote_id: /, "INVALID_REQUEST", 400);
     else expectRefused(inBody, /^payment_proof\.quote_id: must be the quote_id/, "INVALID_PAYMENT", 400);
     await expectStillGood(payment);

@@ -30,7 +30,7 @@ beforeEach(async () => {
   memo = `${offer.stepId}:${offer.quoteId}:n1`;
   tx = await world.pay(agent, PRICE, memo);
 });
-/** Whatever was claimed falsely: it consumed nothing, and the true proof buys the call, once. */
+/** False claims consume nothing: the true proof buys the call once. */
 afterEach(async () => {
   await expectNothing(world, agent);
   const truth = { tx_ref: tx, amount_usdc: "0.001", memo, quote_id: offer.quoteId, step_id: offer.stepId };

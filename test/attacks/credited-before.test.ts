@@ -14,7 +14,7 @@ import {
   type Offer,
 } from "./scene.ts";
 
-/** Whoever watches the chain may see a payment before its payer presents it. */
+/** The treasury job may see a payment before its payer presents it. */
 let world: World;
 let agent: Agent;
 let offer: Offer;

@@ -25,7 +25,7 @@ export function payTo({ chain, treasury }: Ground): PublicKey {
   return chain.controls.usdcAccount(treasury.publicKey);
 }
 
-/** A transfer of micro-USD from the agent's USDC account; to the treasury unless told otherwise. */
+/** A transfer of micro-USD from the agent's USDC account, by default to the treasury. */
 export function transfer(
   ground: Ground,
   agent: Agent,

@@ -136,7 +136,7 @@ describe("two memos of ours in one transaction", () => {
   });
 });
 
-/** The Memo programs check their text and no program here calls them, so these two are told by a lying endpoint. */
+/** The Memo programs validate their text, so a lying endpoint reports these two. */
 describe("a memo as only a strange chain could show it", () => {
   interface Told {
     transaction: {

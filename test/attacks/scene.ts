@@ -11,10 +11,7 @@ export const TOOL = "vram_estimate";
 export const PARAMS = { model: "llama-3.1-8b" };
 export const PRICE = 1_000n;
 
-/**
- * A world in which money moves only when a test moves it: the watch of the treasury, which credits what nobody has proved, looks at it
- * once, before anything is paid.
- */
+/** A gateway whose treasury job runs once, before any payment, so that only tests move money. */
 export function startScene(settings: Record<string, string> = {}, slotMs?: number): Promise<World> {
   return startWorld({ WATCH_INTERVAL_MS: "600000", ...settings }, slotMs);
 }
@@ -60,7 +57,7 @@ export function callWithBody(world: World, agent: Agent, proof: Record<string, u
   });
 }
 
-/** What is told of a transaction that was charged or credited before. */
+/** Error for a transaction that was charged or credited before. */
 export const USED = /the transaction was used for another call/;
 
 /** Exactly the error body of specification 7, and never another quote inside. */
@@ -91,7 +88,7 @@ export function expectBought(answer: Answer, tx: string, quoteId: string): void 
   });
 }
 
-/** The whole truth about an account: its balance to the micro-USD, which may be below zero, and how many calls it was charged for. */
+/** Asserts the balance in micro-USD, which may be negative, and the number of charged calls. */
 export async function expectAccount(
   world: World,
   agent: Agent,

@@ -48,7 +48,7 @@ function withTermsOf(paymentRequired: string, extra: Terms): string {
   return encoded({ ...offer, accepts });
 }
 
-/** What a failed x402 payment is told with: a reason, and never an offer that a client would pay next. */
+/** A failed x402 payment returns a reason, and never an offer that a client would pay next. */
 function expectFailed({ status, headers, body }: Answer, code: string, expectedStatus: number): void {
   expect({ status, code: body.code }, JSON.stringify(body)).toEqual({ status: expectedStatus, code });
   expect(headers.get("payment-required")).toBeNull();

@@ -5,10 +5,10 @@ import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 
-/** Requests per minute and at once of every account here: the limit is asked, and never reached. */
+/** Limits that calls check and never reach. */
 const UNLIMITED = { ratePerMinute: 10_000_000, burst: 10_000_000 };
 
-/** Accounts that are made at once, and the connections for that. */
+/** Concurrent account creations, and connections for them. */
 const AT_ONCE = 4;
 
 /** Makes accounts with a key each, as `accounts create --count` does. @param usdc starting balance; undefined: none. @returns the keys */

@@ -2,9 +2,8 @@ import { Session } from "node:inspector/promises";
 import { enableCompileCache } from "node:module";
 import process from "node:process";
 
-// Loaded into every process that the benchmark starts (node --import): ends it with the benchmark, however that ends, and
-// tells what CPU time it has used, where the system does not, and gives back what it does not hold any more. What it imports is
-// compiled once, as for the gateway (src/main.ts).
+// Loaded into every benchmark process (node --import): ends it with the benchmark, reports its CPU time and
+// collects garbage on request.
 enableCompileCache(new URL("../../node_modules/.cache/compile", import.meta.url).pathname);
 process.on("disconnect", () => process.exit());
 process.on("message", (message) => {

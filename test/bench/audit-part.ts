@@ -7,7 +7,7 @@ import type { Line } from "./report.ts";
 /** What the audit of a million transfers may take, seconds. */
 const ALLOWANCE_S = 30;
 
-/** How long every check of the audit takes together, on a ledger that was filled a moment ago and never analysed. */
+/** Measures a full audit of a freshly filled ledger without planner statistics. */
 export async function auditOfLedger({ world, plan, scale, signal }: Bench): Promise<Line[]> {
   const url = await world.createDatabase("audited");
   await fillLedger(url, scale.transfers);

@@ -16,9 +16,9 @@ describe("the benchmark", () => {
   });
 
   it.each([
-    [["--only", "nothing"], "there is no part nothing; there are start, echo, mcp, 402"],
+    [["--only", "nothing"], "unknown part nothing; choose from start, echo, mcp, 402"],
     [["--rounds", "0"], '--rounds is a whole number from 1 to 9999999, and not "0"'],
-    [["--short", "--write"], "--short measures nothing that could be kept"],
+    [["--short", "--write"], "--short produces no results to save"],
   ])("says what is wrong with %j", async (options, problem) => {
     const { code, output } = await bench(...options);
     expect(output).toContain(problem);

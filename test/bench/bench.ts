@@ -5,10 +5,10 @@ import type { Scale } from "./scale.ts";
 import type { ServerProcess, StartOptions } from "./server-process.ts";
 import type { ServedGateway, World } from "./world.ts";
 
-/** What every part of the benchmark works with. */
+/** Context of a benchmark part. */
 export interface Bench {
   readonly world: World;
-  /** Started for this part alone, so that it matters not which parts ran before; in the short form, parts share one. */
+  /** Started for this part alone; in the short form, parts share one. */
   readonly gateway: ServedGateway;
   /** The superuser's connection string of its database. */
   readonly databaseUrl: string;
@@ -25,11 +25,11 @@ export interface Bench {
 
 /** One part of the benchmark. */
 export interface Part {
-  /** What `--only` calls it. */
+  /** Name for `--only`. */
   readonly name: string;
-  /** What its tables and plots are headed with. */
+  /** Heading of its tables and plots. */
   readonly title: string;
-  /** Whether it loads the gateway it is given, through one door: its CPU profile then tells of that door. */
+  /** Whether it loads the given gateway over one protocol, so that --profile includes it by default. */
   readonly loadsSharedGateway?: true;
   /** Settings of its gateway; the one that parts share has those of all of them. */
   readonly settings?: (world: World) => Readonly<Record<string, string>>;

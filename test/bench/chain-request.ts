@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const answer = z.object({ result: z.unknown() });
 
-/** Has the local chain do one of the things that only it does. @throws Error when it refuses */
+/** Calls a method that only the local chain has. @throws Error for an error response */
 export async function requestLocalChain(
   rpcUrl: string,
   method: string,

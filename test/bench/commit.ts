@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { ROOT } from "../tooling/command.ts";
 
-/** The commit of the sources, shortened; undefined where what runs is not as it was committed, or there is no repository. */
+/** Returns the short commit; undefined with uncommitted changes or without a repository. */
 export function commitOf(): string | undefined {
   try {
     const git = (...args: string[]) =>

@@ -34,7 +34,7 @@ export async function mark(url: string): Promise<Mark> {
   return { at: rows[0].at, lsn: rows[0].lsn };
 }
 
-/** What was committed since: all calls of a batch began, or ended, at the time of its transaction, which no other has at its instance. */
+/** Counts the batches since the mark: the calls of a batch share its transaction timestamp. */
 export async function batchesSince(url: string, { at, lsn }: Mark): Promise<Batches> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -62,7 +62,7 @@ export interface Counters {
   readonly bytes: Readonly<Record<string, number>>;
 }
 
-/** Reads them. Sessions that idle have told all they did once they have ended, so those of gateways are ended: they open others. */
+/** Reads the counters. Ends all sessions first, because a session reports its statistics when it ends. */
 export async function counters(url: string): Promise<Counters> {
   await endSessions(url);
   const { rows } = await query(
@@ -75,7 +75,7 @@ export async function counters(url: string): Promise<Counters> {
   return rows[0];
 }
 
-/** All of this database, at once: PostgreSQL itself would wait for one after the other. */
+/** Ends all sessions of this database in parallel. */
 async function endSessions(url: string): Promise<void> {
   const others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
   const { rows } = await query(url, `select pid, pg_terminate_backend(pid) ${others}`);
@@ -88,7 +88,7 @@ async function endSessions(url: string): Promise<void> {
   }
 }
 
-/** How long a commit waits for the disk, ms: the least that a transaction can write, durably, one after the other. */
+/** Returns the disk wait of one small sequential commit, ms. */
 export async function commitMs(url: string, times: number): Promise<number> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -3,7 +3,7 @@ import type { FleetRate } from "./instances-fleet.ts";
 import { median } from "./measure.ts";
 import type { Line } from "./report.ts";
 
-/** What a call that is not charged may write to the log, bytes: what the rest of the gateway writes meanwhile falls on it, too. */
+/** WAL bytes allowed per uncharged call, including background writes. */
 const UNPAID_LOG = 50;
 /** What a charged call may write to the log and add to the tables, bytes. */
 const PAID_LOG = 3_500;

@@ -10,7 +10,7 @@ export interface Costs {
   readonly gateway: CallCost;
 }
 
-/** The same work where other machines take a share of the processor time: all of it lasts longer. */
+/** Scales the costs by the share of processor time stolen by other machines. */
 export function withStolenTime(stolen: number, { all, gateway }: Costs): Costs {
   const longer = ({ fixed, perBatch }: CallCost) => ({
     fixed: fixed / (1 - stolen),
@@ -40,7 +40,7 @@ export function costAt({ fixed, perBatch }: CallCost, batch: number): number {
   return fixed + perBatch / batch;
 }
 
-/** The cost that fits measurements best, each at its batch size (least squares in the reciprocal of that). Never falls below nothing for a part of it. */
+/** Fits the cost by least squares in the reciprocal batch size; no part is negative. */
 export function costThrough(points: readonly { batch: number; ms: number }[]): CallCost {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [at, ms] = [points.map(({ batch }) => 1 / batch), points.map((point) => point.ms)];

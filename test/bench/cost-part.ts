@@ -17,7 +17,7 @@ export interface Cost {
   readonly after: Counters;
 }
 
-/** What each kind of call takes from the gateway, from PostgreSQL, from the disk and from the network: the figures of docs/explanation/scaling.md. */
+/** Measures CPU, disk and network use per kind of call, for docs/explanation/scaling.md. */
 export async function cost(bench: Bench): Promise<Line[]> {
   const { world, scale, signal } = bench;
   const url = await world.createDatabase("cost");

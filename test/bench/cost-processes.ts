@@ -4,7 +4,7 @@ import { query } from "../support/database-server.ts";
 /** Clock ticks a second in /proc/<pid>/stat, as in server-process.ts. */
 const USER_HZ = 100;
 
-/** What PostgreSQL's processes have used, all together. */
+/** CPU time of all PostgreSQL processes. */
 export class DatabaseProcesses {
   readonly #postmaster: number;
 
@@ -20,7 +20,10 @@ export class DatabaseProcesses {
     return (await statOf(postmaster)) ? new DatabaseProcesses(postmaster) : undefined;
   }
 
-  /** CPU time up to now, user and system, in seconds, of those that have ended too: the system adds it to their parent's. */
+  /**
+   * Returns user and system CPU time in seconds, including ended processes, whose time the system adds to the
+   * parent.
+   */
   async cpuSeconds(): Promise<number> {
     const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
     const stats = await Promise.all(pids.map(statOf));
@@ -40,7 +43,7 @@ interface Stat {
   readonly waitedFor: number;
 }
 
-/** proc(5): the second field is the name in parentheses, which may hold anything; the fourth is the parent, the 14th to 17th are times. */
+/** proc(5): field 2 is the name in parentheses, 4 the parent, 14 to 17 times. */
 async function statOf(pid: number): Promise<Stat | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
   if (stat === undefined) return undefined;

@@ -24,7 +24,7 @@ interface Replay {
   readonly idempotencyKey: string;
 }
 
-/** Makes one of that size, analysed as the database's own upkeep would have done by then. */
+/** Creates and analyses a ledger of that size. */
 export async function growLedger(world: World, transfers: number, accounts: number): Promise<GrownLedger> {
   const url = await world.createDatabase(`grown_${transfers}`);
   await fillLedger(url, transfers, accounts);

@@ -13,7 +13,7 @@ const CONNECTIONS = 2;
 /** A window that is long enough for half of the answers, and short enough for many questions. */
 const [WINDOW_MS, WARM_UP_MS] = [1_000, 300];
 
-/** How much longer an answer may take than from the smallest ledger; and the audit of one transfer than on a ledger of the size before. */
+/** Allowed slowdown against the smallest ledger; for the audit, per transfer against the next smaller one. */
 const BAR = 1.2;
 
 /** Gateways on ledgers of several sizes, all on one PostgreSQL: how long each question takes, against the smallest one. */
@@ -73,7 +73,7 @@ async function sideOf(
   return loaded(load, server, job, own, signal);
 }
 
-/** A side's answers over all rounds: the median of their medians, ms, and of the ratios to the first side's of the same round. */
+/** Medians over all rounds: of latencies, ms, and of their ratios to the first side. */
 interface Medians {
   readonly p50Ms: number;
   readonly ratio: number;

@@ -18,8 +18,8 @@ const PAID = { status: 200, body: '"receipt_id":"rcpt_' };
 const LIMIT = 20;
 
 /**
- * A fifth of the transfers are receipts of the account that is asked for; as many pages as are asked for must fit in.
- * @param farPage the page of each list that is asked for besides the first
+ * A fifth of the transfers are receipts of the queried account, so that the far page exists.
+ * @param farPage page of each list that is read besides the first
  */
 export function operationsFor(smallest: GrownLedger, farPage: number): Operation[] {
   const limit = Math.min(LIMIT, Math.floor(smallest.transfers / 8 / (farPage + 1)));

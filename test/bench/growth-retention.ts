@@ -14,7 +14,7 @@ const CONNECTIONS = 16;
 /** Starting balance of each account: more than any run spends. */
 const USDC = "1000000";
 
-/** So long that the gateway itself looks for what is old after minutes only: here it is removed when its turn to be measured comes. */
+/** Long, so that the gateway does not remove expired records by itself during the measurement. */
 const LEASE_MS = 600_000;
 
 /** More calls than any gateway answers in a millisecond. */
@@ -111,8 +111,8 @@ function callsWithKeys(keys: readonly string[], count: number): string[] {
 }
 
 /**
- * Makes records that expired within the last hour, in the order of their making, all with the answer of a real call. It goes from row to
- * row as it is stored: to compress it each time would take minutes.
+ * Inserts records that expired within the last hour.
+ * Copies the stored result from row to row: compressing each one would take minutes.
  */
 async function fillExpired(url: string, count: number): Promise<void> {
   await query(

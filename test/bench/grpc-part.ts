@@ -7,7 +7,7 @@ import { cpuLine, throughputLine, type Line } from "./report.ts";
 const STREAMS = 64;
 const PEER = "grpc-js, bytes";
 
-/** A free call over gRPC against a bare server that answers the same bytes without looking at the request. */
+/** Compares a free gRPC call with a minimal server that returns the same bytes. */
 export async function grpcEcho(bench: Bench): Promise<Line[]> {
   const { world, gateway, plan, signal } = bench;
   const request = create(CallToolRequestSchema, { tool: "echo", params: { message: "hello, gateway" } });

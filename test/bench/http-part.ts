@@ -8,7 +8,7 @@ const PEER = "node:http + JSON";
 /** What the log may make of a call's cost. */
 const OF_LOGGING = 1.05;
 
-/** A free call through the JSON door against a bare JSON server. */
+/** Compares a free call over HTTP/JSON with a minimal JSON server. */
 export async function echo(bench: Bench): Promise<Line[]> {
   const call = { tool: "echo", params: { message: "hello, gateway" } };
   const comparison = await compareHttp(bench, call, 200, '{"ok":true,"result":{"echo":"hello, gateway"}');
@@ -19,7 +19,7 @@ export async function echo(bench: Bench): Promise<Line[]> {
   ];
 }
 
-/** The same with the log that is usual, against one that tells errors only, as all else is measured with. */
+/** Compares the default log level with errors only, the level of all other measurements. */
 async function logging(
   { world, gateway, databaseUrl, plan, signal, load: loadOf }: Bench,
   call: object,
@@ -44,7 +44,7 @@ async function logging(
   }
 }
 
-/** A paid call of an account without balance, answered with a fresh quote, against a bare server that answers as much. */
+/** Compares a 402 with a fresh quote with a minimal server that returns as many bytes. */
 export async function paymentRequired(bench: Bench): Promise<Line[]> {
   const comparison = await compareHttp(bench, PAID_CALL, 402, '"code":"PAYMENT_REQUIRED"');
   return [...cpuLine("HTTP 402", comparison, PEER, 2.2), throughputLine("HTTP 402", comparison, PEER, 0.5)];

@@ -3,10 +3,10 @@ import { query } from "../support/database-server.ts";
 import { PAID_CALL } from "./http-request.ts";
 import type { ServedGateway } from "./world.ts";
 
-/** What must hold of a database that several instances have worked on. */
+/** Expected ledger after several instances used it. */
 interface ExpectedLedger {
   readonly url: string;
-  /** Every account began with as much, micro-USD. */
+  /** Starting balance of every account, micro-USD. */
   readonly startingBalance: bigint;
   readonly accounts: number;
   /** What a call costs, micro-USD. */
@@ -37,9 +37,9 @@ export async function checkLedger(
 }
 
 /**
- * The same call under the same idempotency key, at all instances at once, round after round.
- * @returns how many calls were charged: one a round
- * @throws Error when any two answers of a round differ
+ * Sends the same call with the same idempotency key to all instances at once.
+ * @returns charged calls: one per round
+ * @throws Error if two responses of a round differ
  */
 export async function callAllWithSameKey(
   gateways: readonly ServedGateway[],

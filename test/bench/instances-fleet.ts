@@ -31,7 +31,7 @@ export interface FleetRate {
   readonly gatewayMicros: number;
   /** CPU time of all of PostgreSQL's processes per call, microseconds; undefined where it is not measured. */
   readonly databaseMicros: number | undefined;
-  /** CPU time of everything else on the machine per call, microseconds: the load generators, if nothing else runs. */
+  /** CPU time of other processes per call, microseconds: normally the load generators. */
   readonly restMicros: number;
   /** Cores that were at work. */
   readonly busyCores: number;
@@ -68,8 +68,8 @@ export class Fleet {
   }
 
   /**
-   * One round: load on as many instances as asked, each with the same number of connections.
-   * @returns what was measured, and how many calls were answered in all, before and after that too
+   * Runs one round with the same number of connections per instance.
+   * @returns the measurement, and all answered calls including the warm-up
    */
   async measure({
     instances,

@@ -17,8 +17,8 @@ const PRICE = 1_000n;
 const SAME_KEY = 20;
 
 /**
- * Several instances on one database: throughput together, shares, CPU, and whether a prediction from one instance alone holds. All
- * share the cores, so more instances cannot be faster: they may only not get in each other's way.
+ * Measures several instances on one database and checks the prediction from a single instance.
+ * All share the cores, so more instances cannot be faster; they must not slow each other.
  */
 export async function instances(bench: Bench): Promise<Line[]> {
   const { world, scale, signal } = bench;

@@ -21,9 +21,8 @@ const BATCHES = { many: 4, hot: 3, echo: 0 };
 const COMMITS = 50;
 
 /**
- * What the model of docs/explanation/scaling.md says of each scenario, from what one instance costs alone with few and with many connections: the
- * rest it has not seen. The load generators share the machine, so their work is in the costs, too, and so does whoever else is on the
- * same host: what those took meanwhile is no processor of ours.
+ * Predicts each scenario with the model of docs/explanation/scaling.md from the costs of a single instance.
+ * Costs include the load generators; stolen processor time is excluded.
  */
 export async function predictionLines(measured: readonly Measured[], url: string): Promise<Line[]> {
   const [paid, echo] = [alone(measured, "many"), alone(measured, "echo")];

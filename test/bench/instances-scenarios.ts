@@ -4,7 +4,7 @@ import type { Scale } from "./scale.ts";
 
 /** Connections over all instances. */
 export const CONNECTIONS = 64;
-/** Fewer: batches of other sizes, which tell what a batch costs and what a call. */
+/** Fewer connections make smaller batches, which separates the cost of a batch from that of a call. */
 const FEW = { paid: [4, 16], free: [16] };
 
 /** Some calls, on some instances. */
@@ -23,15 +23,15 @@ export interface Measured {
   readonly rates: FleetRate[];
   /** Calls in a batch. */
   readonly batches: number[];
-  /** The share of the processor time that other machines took; empty where the system does not tell. */
+  /** Share of processor time stolen by other machines; empty if unknown. */
   readonly stolen: number[];
   /** Paid calls that were answered, those of the warm-up too. */
   charged: number;
 }
 
 /**
- * The same calls on one instance and on more, with as many connections in all; on most of them with as many connections each, too; and
- * few on one.
+ * Returns the same calls on one and on several instances, with the same total connections or the same per
+ * instance.
  */
 export function scenariosOf(keys: readonly string[], { instances: counts, everyLoad }: Scale): Scenario[] {
   const everyone = keys.map((key) => toolCallRequest(key, PAID_CALL));

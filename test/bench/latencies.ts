@@ -1,9 +1,9 @@
-/** Buckets for each doubling: what is told is at most a 32nd part above what was measured. */
+/** Buckets per doubling: percentiles are at most 1/32 too high. */
 const PARTS = 32;
 /** Doublings above a microsecond: up to 70 minutes. */
 const DOUBLINGS = 32;
 
-/** How long answers took, in buckets that grow with the time: counting one costs next to nothing, however many there are. */
+/** Latency histogram with logarithmic buckets. */
 export class Latencies {
   readonly #counts = new Uint32Array(PARTS * DOUBLINGS);
   #total = 0;

@@ -4,20 +4,20 @@ import { z } from "zod";
 const loadJob = z.object({
   host: z.string(),
   port: z.int(),
-  /** How many calls are under way at any time, each on a connection (gRPC: stream) of its own. */
+  /** Concurrent calls, each on its own connection (gRPC: stream). */
   connections: z.int(),
-  /** Taken in turn. HTTP: whole requests with headers; gRPC: Authorization values, all with the one message. */
+  /** Used in turn. HTTP: whole requests; gRPC: Authorization values, all with the same message. */
   requests: z.array(z.string()).min(1),
   /** HTTP: each of them once; who finds none left calls no more. */
   once: z.boolean().optional(),
-  /** HTTP: the status and a piece of the body. gRPC: `status` 0 and the whole answer in base64. */
+  /** HTTP: the status and part of the body. gRPC: `status` 0 and the response in base64. */
   expect: z.object({ status: z.int(), body: z.string() }),
   /** gRPC: the request message in base64. */
   message: z.string().optional(),
 });
 export type LoadJob = z.output<typeof loadJob>;
 
-/** What a load generator is told. */
+/** Commands to a load generator. */
 export const loadCommand = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("start"), job: loadJob }),
   z.object({ kind: z.literal("sample") }),
@@ -25,7 +25,7 @@ export const loadCommand = z.discriminatedUnion("kind", [
 ]);
 export type LoadCommand = z.output<typeof loadCommand>;
 
-/** What it tells: one report for each command. */
+/** Its reports, one per command. */
 export const loadReport = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("started") }),
   z.object({

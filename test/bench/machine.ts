@@ -15,13 +15,13 @@ export function machineCpuSeconds(): number {
     .reduce((total, { times }) => total + (times.user + times.nice + times.sys + times.irq) / 1000, 0);
 }
 
-/** Processor time since the machine was started, clock ticks: what it worked, and what it would have worked on a host of its own. */
+/** Processor time since boot, clock ticks: used, and used plus stolen. */
 interface ProcessorTimes {
   readonly used: number;
   readonly stolen: number;
 }
 
-/** Begins to count the processor time that the host of a virtual machine gives to others; undefined where the system has no /proc. */
+/** Starts to measure the processor time stolen by the host; undefined without /proc. */
 export async function countStolen(): Promise<(() => Promise<number | undefined>) | undefined> {
   const before = await processorTimes();
   if (!before) return undefined;

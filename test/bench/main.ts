@@ -11,9 +11,10 @@ import { runParts, type Outcome } from "./run.ts";
 import { SECTIONS } from "./sections.ts";
 import { barTable, callTable } from "./tables.ts";
 
-// Measures the gateway against bare peers on the same machine in the same minutes. The parts are in parts.ts, their sizes in scale.ts.
+// Compares the gateway with minimal peers on the same machine. The parts are in parts.ts, their sizes in
+// scale.ts.
 
-/** Lines of a profile that are told in the terminal. */
+/** Profile lines in the terminal. */
 const PROFILE_LINES = 25;
 
 const { parts, form, json, write, verbose, profile, circumstances } = benchOptions();
@@ -39,7 +40,7 @@ await runParts(parts, {
 });
 process.exit(stop.exitCode() ?? (failed > 0 ? 1 : 0));
 
-/** Tells of a part, and keeps it. @throws what it failed with */
+/** Prints and saves the outcome of a part. @throws its error */
 async function take(outcome: Outcome): Promise<void> {
   if ("error" in outcome) throw outcome.error;
   const { part, stolen } = outcome;

@@ -15,7 +15,7 @@ const [OF_FIRST, OF_SECOND] = [1 / 10, 1 / 7];
 /** Load before each turn that is measured, as a share of it: a second in the long form. */
 const WARM_UP = 0.4;
 
-/** A free call through MCP: against the same call at the path beside it, and against both lines of the official library, each in the era it speaks best. */
+/** Compares a free MCP call with the same call over HTTP/JSON and with both versions of the official SDK. */
 export async function mcp(bench: Bench): Promise<Line[]> {
   const { world, gateway, signal } = bench;
   const plan = { ...bench.plan, warmUpMs: bench.plan.windowMs * WARM_UP };
@@ -47,14 +47,14 @@ export async function mcp(bench: Bench): Promise<Line[]> {
   ];
 }
 
-/** @param most what a call may cost of the peer's; of as many calls a second it must do so many times more */
+/** @param most allowed cost as a share of the peer's; required throughput is its reciprocal */
 function linesOf(measure: string, comparison: Comparison, peer: string, most: number): Line[] {
   return [...cpuLine(measure, comparison, peer, most), throughputLine(measure, comparison, peer, 1 / most)];
 }
 
 /**
- * Both sides have a whole turn that does not count before those that do, each of which begins with load of its own: cold, the library
- * costs twice as much, which would flatter the gateway.
+ * Warms both sides with an uncounted round: cold, the library costs twice as much, which would favour the
+ * gateway.
  */
 async function compareWarm(gateway: Side, peer: Side, plan: Plan): Promise<Comparison> {
   await gateway();

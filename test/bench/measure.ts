@@ -20,7 +20,7 @@ export interface Rate {
   readonly perSecond: number;
   /** Server CPU time per call, microseconds; undefined where it is not measured. */
   readonly cpuMicros?: number | undefined;
-  /** What half of the calls and all but one in a hundred took at most, ms; undefined where it is not measured. */
+  /** Median and 99th percentile latency, ms; undefined if not measured. */
   readonly p50Ms?: number | undefined;
   readonly p99Ms?: number | undefined;
 }
@@ -51,7 +51,7 @@ export interface Range {
 /** One side of a comparison: measures itself once. */
 export type Side = () => Promise<Rate>;
 
-/** A side that answers a job: throughput by the generator's count, CPU by the server's own books. */
+/** A side under load: throughput counted by the generator, CPU by the server process. */
 export function loaded(
   load: LoadProcess,
   server: ServerProcess,
@@ -65,7 +65,7 @@ export function loaded(
     const [before, cpuBefore] = await Promise.all([load.sample(), server.cpuSeconds()]);
     let [after, cpuAfter] = [before, cpuBefore];
     const patience = performance.now() + plan.windowMs + PATIENCE_MS;
-    // A round without an answer, or without a tick of the clock for CPU time, as short ones may be on a busy machine, goes on.
+    // Extends a round until it has an answer and a CPU clock tick.
     while (after.answers === before.answers || cpuAfter === cpuBefore) {
       if (performance.now() > patience) throw new Error("nothing was answered in a whole round");
       await sleep(plan.windowMs, undefined, { signal });
@@ -82,10 +82,7 @@ export function loaded(
   };
 }
 
-/**
- * Measures both sides in turn, round after round, so that whatever else the machine does hits both alike. Who is first changes
- * from round to round.
- */
+/** Measures both sides in turn and alternates the order, so that other load affects both equally. */
 export async function compare(gateway: Side, peer: Side, { rounds }: Plan): Promise<Comparison> {
   const pairs: { gateway: Rate; peer: Rate }[] = [];
   for (let round = 0; round < rounds; round++) {

@@ -43,14 +43,14 @@ export interface BenchOptions {
   readonly form: Form;
   readonly json: boolean;
   readonly write: boolean;
-  /** Whether the time of each part is told. */
+  /** Whether to print the time of each part. */
   readonly verbose: boolean;
   /** The folder for CPU profiles. */
   readonly profile: string | undefined;
   readonly circumstances: Circumstances;
 }
 
-/** Reads the options; `--help` and options that mean nothing end the process. */
+/** Reads the options; `--help` and invalid options end the process. */
 export function benchOptions(): BenchOptions {
   return readOptions(
     USAGE,

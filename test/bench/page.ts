@@ -16,7 +16,7 @@ export interface Page {
 }
 
 const DOCS = path.join(ROOT, "docs/explanation");
-/** A place for figures; the benchmark replaces the text between the two comments. */
+/** A placeholder; the benchmark replaces the text between the two comments. */
 const PLACE = /(<!-- measured: ([^>]+) -->\n).*?(<!-- until here -->)/gs;
 const NOTHING = "Not measured yet.\n";
 

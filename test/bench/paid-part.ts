@@ -29,8 +29,8 @@ interface Paid {
 }
 
 /**
- * Paid calls from the balance, HTTP and all, against PostgreSQL doing nothing but their SQL, one call a transaction. More than 1 is
- * possible because the gateway commits many calls at once.
+ * Compares paid calls over HTTP with PostgreSQL running only their SQL, one call per transaction.
+ * A ratio above 1 is possible because the gateway commits calls in batches.
  */
 export async function paidCalls(bench: Bench): Promise<Line[]> {
   const { world, gateway, plan, scale, signal } = bench;
@@ -74,7 +74,7 @@ function leastOf(accounts: number, connections: number): number {
   return accounts === 1 ? 5 : 1.5;
 }
 
-/** Absolute, as it is one of the costs of a call; a bare server beside it tells how fast this machine is now. */
+/** An absolute cost; a minimal server shows the current speed of the machine. */
 async function serverCpu({ bench, keys, load, calls }: Paid): Promise<Line[]> {
   const { gateway, plan, signal } = bench;
   const answer = await callOnce(gateway.httpPort, keys[0] ?? "", PAID_CALL, 200);
@@ -97,7 +97,7 @@ async function serverCpu({ bench, keys, load, calls }: Paid): Promise<Line[]> {
   ];
 }
 
-/** A call is two durable commits: what it adds to them where nobody waits for anybody. */
+/** Measures the latency of a call beyond its two durable commits, without contention. */
 async function latencies({ bench: { plan, scale }, sql, calls }: Paid): Promise<Line[]> {
   const lines: Line[] = [];
   for (const accounts of [1, scale.accounts]) {
@@ -108,7 +108,7 @@ async function latencies({ bench: { plan, scale }, sql, calls }: Paid): Promise<
   return lines;
 }
 
-/** What was answered before is read: nothing is locked or written for it. Of one key, one repeat is judged at a time. */
+/** A replay only reads: it takes no lock and writes nothing. Replays of one key run one at a time. */
 async function replays({ bench, keys, load, calls }: Paid): Promise<Line> {
   const { gateway, plan, signal } = bench;
   const [key = ""] = keys;

@@ -1,25 +1,25 @@
 import { createHash, randomUUID } from "node:crypto";
 import { PAID_CALL } from "./http-request.ts";
 
-/** Owner of the runs that are begun here. */
+/** Owner of the runs authorized here. */
 const INSTANCE = randomUUID();
 const LEASE = "interval '15 seconds'";
 const PRICE = 1000;
 const FINGERPRINT = createHash("sha256").update(JSON.stringify(PAID_CALL)).digest("hex");
 
-// A colon followed by a word would be a variable of pgbench: in the JSON texts every colon is followed by a space.
+// pgbench reads a colon followed by a word as a variable, so every colon is followed by a space.
 const CALL = `[{"n": 1, "account_id": "00000000-0000-7000-8000-%s", "run_id": "%s", "tool": "vram_estimate", "fingerprint": "\\\\x${FINGERPRINT}", "price": "${PRICE}", "keyed": false}]`;
 const ENDING = `[{"n": 1, "run_id": "%s", "outcome": "completed", "receipt_id": "%s"}]`;
 /**
- * Begins one call, as the gateway does with a batch of one.
- * @param account the number of the account: a placeholder of whoever sends it
- * @returns SQL that answers `run`, the identifier of the run
+ * Authorizes one call, as a batch of one.
+ * @param account placeholder of the account number
+ * @returns SQL that returns `run`, the run's identifier
  */
 export function AUTHORIZE(account: string): string {
   return `select fresh.run from (select uuidv7() as run offset 0) fresh, lateral ledger_authorize(array(select call from json_populate_recordset(null::ledger_call, format('${CALL}', lpad((${account})::text, 12, '0'), fresh.run)::json) call), '${INSTANCE}', ${LEASE}) begun where begun.kind = 'started'`;
 }
 
-/** Finishes it, as the gateway does with a call whose result nobody can ask for again. @param run placeholder of the run's identifier */
+/** Captures the call without storing its result. @param run placeholder of the run's identifier */
 export function CAPTURE(run: string): string {
   return `select finished.kind from ledger_end(array(select ending from json_populate_recordset(null::ledger_ending, format('${ENDING}', (${run})::text, uuidv7())::json) ending), array[null]::json[], '${INSTANCE}') finished`;
 }

@@ -15,7 +15,7 @@ const WIDTH = LABEL_WIDTH + BARS_WIDTH + 190;
 /** Letters of a label that fit. */
 const LABEL_LETTERS = 60;
 
-/** Blue and orange that people who see colours differently tell apart; the words beside the bars say the same. */
+/** Blue and orange are distinct for colour-blind readers; the labels say the same. */
 const STYLE = `
   text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }
   .title { font-weight: 600 } .paper { fill: #ffffff } .met { fill: #0072b2 } .missed { fill: #d55e00 }
@@ -25,10 +25,7 @@ const STYLE = `
     .line { stroke: #e6edf3 } .grid { stroke: #3d444d } .axis { fill: #9198a1 }
   }`;
 
-/**
- * Draws how far each figure is past its bar, or short of it: the upright line is the bar, and longer is better, of ratios that
- * must be small as of those that must be large.
- */
+/** Draws each figure relative to its bar, the vertical line. Longer is always better. */
 export function drawPlot(groups: readonly PlotGroup[]): string {
   const drawn: string[] = [];
   let y = 34;

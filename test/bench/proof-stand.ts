@@ -5,10 +5,10 @@ import { RpcStandIn, type MadePayment } from "./rpc-stand-in.ts";
 import type { ServedGateway, World } from "./world.ts";
 
 const ACCOUNTS = 64;
-/** The keeper reads the treasury's history by itself: not while proofs are counted. */
+/** Keeps the treasury job from polling while proofs are measured. */
 const SETTINGS = { WATCH_INTERVAL_MS: "600000" };
 
-/** A gateway before an RPC node that knows as many payments as it is told. */
+/** A gateway behind a stand-in RPC node that reports the payments registered with it. */
 export class ProofStand {
   readonly gateway: ServedGateway;
   readonly node: RpcStandIn;
@@ -27,11 +27,15 @@ export class ProofStand {
     this.#made = made;
   }
 
-  /** Starts both, and pays one quote on the local chain, that all others are told like. @param profile folder of the gateway's CPU profile */
+  /**
+   * Starts both and pays one quote on the local chain as the template of all payments.
+   * @param profile folder of the gateway's CPU profile
+   */
   static async start(world: World, profile?: string): Promise<ProofStand> {
     const node = await RpcStandIn.start(world.rpcUrl);
     const gateway = await world.serve({ profile, env: { ...SETTINGS, SOLANA_RPC_URLS: node.url } });
-    // What one of them pays is on the chain: another gateway's keeper may credit it, and its calls would cost the balance then.
+    // A separate payer: another gateway's treasury job may credit it, and its calls would then use the
+    // balance.
     const [payer = "", ...apiKeys] = await world.createAccounts(1 + ACCOUNTS);
     const [first] = await quotes(gateway.httpPort, [payer], 1);
     if (!first) throw new Error("nothing was quoted");
@@ -45,7 +49,7 @@ export class ProofStand {
     return calls;
   }
 
-  /** Sends each call once, so many at once, and waits for all answers. @returns how long that took, ms */
+  /** Sends each call once with this concurrency and waits for all responses. @returns duration, ms */
   async send(load: LoadProcess, calls: readonly ProvedCall[], atOnce: number): Promise<number> {
     const began = performance.now();
     await load.start({

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadProcess } from "./load.ts";
 import type { ProofStand } from "./proof-stand.ts";
 
-/** How often memory is looked at, ms. */
+/** Poll interval of memory, ms. */
 const POLL_MS = 40;
 
 /** What one wave of proofs held, MB. */
@@ -13,14 +13,14 @@ export interface Wave {
   readonly ms: number;
 }
 
-/** What waves held while they were under way, and left behind. The first one makes room, which is kept: it is not among them. */
+/** Memory during and after the waves, without the first, which grows the heap. */
 export interface Waves {
   readonly seen: readonly Wave[];
   /** MB, garbage collected. */
   readonly left: number;
 }
 
-/** Sends waves of proofs, all of a wave at once, and looks at the gateway's memory. Undefined where the system does not tell. */
+/** Sends waves of proofs and measures the gateway's memory; undefined if unavailable. */
 export async function waves(
   stand: ProofStand,
   load: LoadProcess,

@@ -4,7 +4,8 @@ import { z } from "zod";
 import { ROOT } from "../tooling/command.ts";
 import type { Line } from "./report.ts";
 
-// docs/explanation/performance.json: what was measured last of each part. The tables and plots of docs/explanation/performance.md are made of it.
+// docs/explanation/performance.json holds the latest results; the tables and plots of performance.md come
+// from it.
 
 const FILE = path.join(ROOT, "docs/explanation/performance.json");
 
@@ -67,7 +68,7 @@ export async function changeResults(change: Partial<Results>, file = FILE): Prom
   return readResults(file);
 }
 
-/** @throws Error for a figure that is none: a part has then measured nothing, and must not pass for one that has */
+/** @throws Error for a figure that is not finite */
 export function checkedLines(lines: readonly Line[]): Line[] {
   return z.array(line).parse(lines);
 }

@@ -5,19 +5,19 @@ const ready = z.object({ port: z.int() });
 const response = z.object({ result: z.unknown() });
 const countsResult = z.record(z.string(), z.number());
 
-/** A payment as `getTransaction` tells it, and its memo. */
+/** A payment as `getTransaction` returns it, and its memo. */
 export interface MadePayment {
   readonly answer: unknown;
   readonly memo: string;
 }
 
-/** A payment that the stand-in is to know. */
+/** A payment registered with the stand-in. */
 export interface Landed {
   readonly txSignature: string;
   readonly memo: string;
 }
 
-/** An RPC node that tells many payments, made like one; see rpc-stand-in/main.ts. */
+/** An RPC node that reports many copies of one payment; see rpc-stand-in/main.ts. */
 export class RpcStandIn {
   readonly url: string;
   readonly server: ServerProcess;
@@ -32,7 +32,7 @@ export class RpcStandIn {
     return new RpcStandIn(await ServerProcess.start("test/bench/rpc-stand-in/main.ts", { args: [chainUrl] }));
   }
 
-  /** Makes it tell these payments, just made, and none that it told before. */
+  /** Replaces the registered payments. */
   async land(made: MadePayment, payments: readonly Landed[]): Promise<void> {
     await rpcRequest(this.url, "bench_land", [
       made,
@@ -40,18 +40,18 @@ export class RpcStandIn {
     ]);
   }
 
-  /** How long it takes from now on to tell a payment, ms. */
+  /** Sets the response delay of payments, ms. */
   async setDelay(ms: number): Promise<void> {
     await rpcRequest(this.url, "bench_slow", [ms]);
   }
 
-  /** How often it was asked so far, by method. */
+  /** Returns the number of requests by method. */
   async counts(): Promise<Readonly<Record<string, number>>> {
     return countsResult.parse(await rpcRequest(this.url, "bench_counts", []));
   }
 }
 
-/** Asks a node; null for what it does not know. @throws Error when it refuses */
+/** Returns the result of an RPC request, null if unknown. @throws Error for an error response */
 export async function rpcRequest(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
   const answer = await fetch(url, {
     method: "POST",

@@ -10,7 +10,7 @@ import { startWorld, type World } from "./world.ts";
 
 const peerReady = z.object({ port: z.int() });
 
-/** What came of a part, and how long it took with all that was started for it; `stolen` as in results.ts. */
+/** Outcome of a part, and its duration with set-up; `stolen` as in results.ts. */
 export type Outcome = {
   readonly part: Part;
   readonly seconds: number;
@@ -23,11 +23,11 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   /** The folder for CPU profiles of the gateway. */
   readonly profile: string | undefined;
-  /** Hears of each part as soon as its gateway and its peers have ended. */
+  /** Called when a part and its processes have ended. */
   readonly ended: (outcome: Outcome) => Promise<void>;
 }
 
-/** Runs parts in one world. A part that fails is told of and keeps no other from running. */
+/** Runs the parts. Reports a failed part and continues with the others. */
 export async function runParts(
   parts: readonly Part[],
   { form, signal, profile, ended }: RunOptions,

@@ -24,13 +24,13 @@ const RESULT = 332_833_500;
 const RUNS_A_ROUND = 4;
 /** Executions from which on a run is a long one. */
 const MANY = 100;
-/** Time that code which never ends is given, ms, and how much later it may be told of. */
+/** Deadline of endless code, ms, and the allowed delay of its report. */
 const DEADLINE_MS = 300;
 const LATE_MS = 100;
 /** How much more memory the gateway may hold after all runs, MiB. */
 const GROWTH_MB = 32;
 
-/** What an execution costs over its bare runtime, how exact its end is, and what it leaves behind. */
+/** Measures the overhead of an execution, the accuracy of its deadline and leaked memory. */
 export async function sandbox({ plan, scale, signal }: Bench): Promise<Line[]> {
   const idle = { javascript: 2, python: 0 };
   const engine = ProcessEngine.open({ log: silent, idle, limits: { outputBytes: 65_536 } });

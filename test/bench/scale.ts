@@ -20,13 +20,13 @@ export interface Scale {
   readonly executions: number;
   /** How many gateways share a database, one measurement each; one of them is 1. */
   readonly instances: readonly number[];
-  /** Whether several instances are measured with every load, or with those alone that a prediction needs. */
+  /** Whether to measure several instances with every load or only those that the prediction needs. */
   readonly everyLoad: boolean;
   /** Purchases by x402 in a round. */
   readonly purchases: number;
   /** How many payments are proved in a round. */
   readonly proofs: number;
-  /** How many proofs are under way at once while memory is looked at, and how often they come. */
+  /** Concurrent proofs while memory is measured, and the number of waves. */
   readonly proofsAtOnce: number;
   readonly proofWaves: number;
   /** How many connections stay open without calls, one measurement each. */
@@ -37,11 +37,11 @@ export interface Scale {
 export interface Form {
   readonly plan: Plan;
   readonly scale: Scale;
-  /** How many parts run side by side, of one gateway; undefined: one after the other, each of a gateway of its own. */
+  /** Parts that run in parallel on one gateway; undefined: in sequence, each with its own gateway. */
   readonly sideBySide?: number;
 }
 
-/** The one whose figures tell something. */
+/** The form with meaningful figures. */
 export const LONG: Form = {
   plan: { rounds: 5, windowMs: 2_500, warmUpMs: 700 },
   scale: {
@@ -63,7 +63,7 @@ export const LONG: Form = {
   },
 };
 
-/** The one that shows that everything works. */
+/** The form that only checks that every part works. */
 export const SHORT: Form = {
   plan: { rounds: 1, windowMs: 50, warmUpMs: 10 },
   scale: {

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 import { ROOT } from "../tooling/command.ts";
 
-/** Clock ticks a second in /proc/<pid>/stat: USER_HZ, which Linux keeps at 100 on every platform that Node runs on. */
+/** Clock ticks per second in /proc/<pid>/stat: always 100 on Linux. */
 const USER_HZ = 100;
 
 /** Options of Node that tie a process to the benchmark. */
@@ -60,7 +60,7 @@ export class ServerProcess {
     return this.#child.pid;
   }
 
-  /** CPU time that it has used up to now, user and system, in seconds: by the system's books (to 10 ms), else by its own. */
+  /** Returns user and system CPU time in seconds, from /proc (to 10 ms) or else from the process. */
   async cpuSeconds(): Promise<number> {
     const stat = await this.#proc("stat");
     if (stat === undefined) {
@@ -68,12 +68,12 @@ export class ServerProcess {
       this.#child.send("cpu");
       return cpuMessage.parse((await answer)[0]).cpuSeconds;
     }
-    // proc(5): the second field is the name in parentheses, which may hold anything; utime and stime are the 14th and 15th.
+    // proc(5): field 2 is the name in parentheses; 14 and 15 are utime and stime.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return (Number(fields[11]) + Number(fields[12])) / USER_HZ;
   }
 
-  /** Has it give back what it does not hold any more, so that its resident memory is what it needs. */
+  /** Collects garbage so that resident memory shows what is in use. */
   async collectGarbage(): Promise<void> {
     const answer = once(this.#child, "message");
     this.#child.send("collect");

@@ -32,7 +32,7 @@ export interface SqlPeer {
   readonly name: string;
   /** Paid calls, two transactions each. */
   calls(load: SqlLoad, plan: Plan): Side;
-  /** The least that is as durable: two transactions that write a tiny row each. Tells latencies. */
+  /** The durable minimum: two transactions that write a small row each. Measures latencies. */
   commits(connections: number, plan: Plan): Side;
 }
 
@@ -110,13 +110,13 @@ function runPgbenchOf(pgbench: string) {
   };
 }
 
-/** When it ends: it knows whole seconds only. A window that is shorter than one has so many transactions a connection. */
+/** pgbench knows whole seconds only; shorter windows use a number of transactions per connection. */
 function endOf(plan: Plan): string[] {
   if (isShort(plan)) return ["-t", String(FEW_TRANSACTIONS)];
   return ["-T", String(Math.ceil((warmUpOf(plan) + plan.windowMs) / 1_000))];
 }
 
-/** Its connections are new in each round, and each of them plans and compiles the functions for itself first: that does not count, ms. */
+/** Warm-up, ms: new connections first plan and compile the functions. */
 function warmUpOf(plan: Plan): number {
   return isShort(plan) ? 0 : plan.warmUpMs;
 }
@@ -131,7 +131,10 @@ interface Done {
   readonly ms: number;
 }
 
-/** Of pgbench's logs: a line's third field is what a script took, in microseconds, the last two are when it was done, seconds and microseconds. */
+/**
+ * pgbench log line: field 3 is the duration in microseconds, the last two are the end in seconds and
+ * microseconds.
+ */
 async function logged(folder: string): Promise<Done[]> {
   const done: Done[] = [];
   for (const name of await readdir(folder)) {

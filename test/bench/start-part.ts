@@ -13,7 +13,7 @@ const IDLE_MB = 160;
 /** When memory is looked at after the start, ms. */
 const SETTLED_MS = 5_000;
 
-/** How long `serve` takes until it is ready, and what memory it keeps when nobody calls. */
+/** Measures the start time of `serve` and its idle memory. */
 export async function start(bench: Bench): Promise<Line[]> {
   const { world, plan, signal } = bench;
   const [bare, ready, memory]: [number[], number[], number[]] = [[], [], []];

@@ -37,7 +37,7 @@ export interface ServeOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The outside world of the gateways under measurement: PostgreSQL with durable commits, the local chain, processes all. */
+/** Dependencies of the measured gateways: PostgreSQL with durable commits and the local chain. */
 export interface World {
   /** The superuser's connection string of the gateway's database. */
   readonly databaseUrl: string;
@@ -57,7 +57,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Starts it in a temporary folder. @param inMemory for forms whose figures mean nothing: no commit waits for a disk */
+/** Starts it in a temporary folder. @param inMemory without durable commits, for the short form */
 export async function startWorld(inMemory = false): Promise<World> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {

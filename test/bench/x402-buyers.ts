@@ -20,7 +20,7 @@ export interface Seller {
   readonly port: number;
 }
 
-/** The official client with a wallet that holds USDC and no SOL, in this process: what it spends on signing is no server's. */
+/** The official client with a wallet of USDC and no SOL, in this process so that signing is not measured. */
 export async function openX402Buyers(rpcUrl: string, apiKey: string) {
   const wallet = Keypair.generate();
   await requestLocalChain(rpcUrl, "local_mintUsdc", [wallet.publicKey.toBase58(), MICRO_USD]);

@@ -20,7 +20,7 @@ export function x402Settings({ feePayerFile }: World): Record<string, string> {
   return { FEE_PAYER_KEYPAIR: feePayerFile, GASLESS_PER_ACCOUNT_HOURLY: "1000000" };
 }
 
-/** Selling by x402 against the official library: the offer, and a whole purchase by its own client, which the seller's fee payer sends. */
+/** Compares x402 offers and purchases with the official library. */
 export async function x402(bench: Bench): Promise<Line[]> {
   const { world, gateway, plan, scale, signal } = bench;
   const [key = ""] = await world.createAccounts(1);

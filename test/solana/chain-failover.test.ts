@@ -197,7 +197,7 @@ describe("an endpoint that does not know the transaction", () => {
   it("is not believed while another knows it", async () => {
     blind(net.first);
     expect(await net.openBoth().verify({ txSignature, signal: patient() })).toMatchObject(PAID);
-    // The next poll asks the other one, and whoever has seen the transaction is asked for it.
+    // The next poll uses the other endpoint, then requests the transaction from the one that has seen it.
     expect(net.counts(net.first)).toEqual({ getTransaction: 1 });
     expect(net.counts(net.second)).toEqual({ getSignatureStatuses: 1, getTransaction: 1 });
   });

@@ -20,7 +20,10 @@ afterEach(() => {
   }
 });
 
-/** An endpoint that answers each method as it is told to: an object is laid over the answer, a text is the answer, nothing is none. */
+/**
+ * An endpoint with scripted responses: an object is merged into the response, a text replaces it, undefined
+ * sends none.
+ */
 async function endpoint(answer: (method: string) => object | string | undefined): Promise<string> {
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const { id, method } = asked.parse(await json(request));

@@ -56,7 +56,7 @@ describe("verifying a payment that is on its way", () => {
     const amounts = (await Promise.all(verdicts)).map((verdict) => verdict.kind === "paid" && verdict.amount);
     expect(amounts).toEqual(payments.map((_payment, index) => BigInt(index + 1)));
     expect(net.counts()["getTransaction"]).toBe(100);
-    // Apart they would ask once each, every time. How often is asked depends on how long the sending took.
+    // Without sharing, each would poll; the number of polls depends on the send time.
     expect(net.counts()["getSignatureStatuses"]).toBeLessThan(payments.length);
   });
 

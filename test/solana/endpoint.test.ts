@@ -23,7 +23,7 @@ afterEach(() => {
   server = undefined;
 });
 
-/** An endpoint whose server does what it is told. */
+/** An endpoint with a scripted server. */
 async function serve(listener: RequestListener, credentials = "", attemptMs = 400): Promise<Endpoint> {
   server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");

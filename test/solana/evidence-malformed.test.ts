@@ -7,7 +7,7 @@ const { AMOUNT, PAYER, PAYER_TOKENS, RULES, TREASURY, TX } = fixture;
 const { address, balance, moved, signature } = fixture;
 type Told = ReturnType<typeof fixture.json>;
 
-/** Expects that the answer is told to be unusable, in one line, instead of judged. */
+/** Expects a one-line MalformedAnswer instead of a verdict. */
 function expectNoVerdict(result: unknown): void {
   let thrown: unknown;
   try {

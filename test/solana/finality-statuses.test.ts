@@ -199,7 +199,7 @@ describe("an endpoint that lies about a payment that is there", () => {
     net.local.chain.advance(SAFE + 32);
   });
 
-  /** One endpoint lies, the other cannot tell. An outage is no verdict either. */
+  /** One endpoint lies, the other is unavailable. An outage is no verdict either. */
   async function withSilence(lie: (liar: Node) => void): Promise<FinalityStatus[]> {
     const told: FinalityStatus[] = [];
     const silences = DOUBTFUL.filter(({ kind }) => kind !== "null");

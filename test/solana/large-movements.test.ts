@@ -21,7 +21,7 @@ afterEach(() => {
 const pays = (amount: bigint, quote = QUOTE) =>
   json({ instructions: [memo(`svc:${quote}`)], ...moved(amount) });
 
-/** What the watch hears of the transaction through nodes that tell this; what throws cannot answer. */
+/** Reads the movement through nodes with these responses; a throwing one is unavailable. */
 async function readMovement(...answers: (() => unknown)[]) {
   for (const answer of answers) nodes.push(await ScriptedNode.start(answer));
   const urls = nodes.map(({ url }) => url);

@@ -14,7 +14,7 @@ import {
   TX,
 } from "./transaction-fixture.ts";
 
-/** Base58 of 10 KiB: as much as the chain lets one program send to another. The Token program does not mind what follows an instruction. */
+/** Base58 of 10 KiB, the limit of a cross-program call. The Token program ignores trailing data. */
 const LONGEST_DATA = "2".repeat(13_982);
 
 /** A payment in which a program also calls the Token program with as much data as it may, that many times. */

@@ -28,7 +28,7 @@ export interface Node {
 /** Entries of a log, in order. */
 export type LogEntry = [level: "info" | "warn" | "error", fields: object, message: string];
 
-/** A chain that moves only when told, behind two RPC nodes, with a payer and a treasury. */
+/** A manually advanced chain behind two RPC nodes, with a payer and a treasury. */
 export class Network {
   readonly local: LocalChain;
   readonly first: Node;

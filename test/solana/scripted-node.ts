@@ -8,7 +8,7 @@ export interface Call {
   readonly params: readonly unknown[];
 }
 
-/** An RPC node that answers what it is told to; what throws becomes a JSON-RPC error, -32603. */
+/** A scripted RPC node; a thrown error becomes JSON-RPC error -32603. */
 export class ScriptedNode {
   readonly url: string;
   readonly calls: Call[] = [];

@@ -54,7 +54,7 @@ function otherMethods({ method }: Call): unknown {
 
 type Script = (call: Call, count: number) => unknown;
 
-/** A node whose pages come from the script, which is told how often it was asked for one. */
+/** A node whose pages come from the script, which receives the request count. */
 async function nodeOf(script: Script, rest = otherMethods): Promise<ScriptedNode> {
   let count = 0;
   const node = await ScriptedNode.start((call) =>

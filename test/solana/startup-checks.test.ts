@@ -19,7 +19,7 @@ async function check(options: Parameters<Network["open"]>[0] = {}): Promise<Chai
   return checkChain(rpc, treasury, patient());
 }
 
-/** Account data as the RPC tells it. */
+/** Account data as the RPC returns it. */
 function accountInfo(bytes: Buffer, owner = TOKEN_PROGRAM) {
   return { owner, data: [bytes.toString("base64"), "base64"], lamports: 1, executable: false };
 }
@@ -60,7 +60,7 @@ function account(changes: object = {}): Buffer {
   return bytes;
 }
 
-/** Lets the node tell those accounts for treasury and mint. */
+/** Makes the node return these accounts for treasury and mint. */
 function accounts(treasury: object | null, usdc: object | null): void {
   net.fail(net.first, "getMultipleAccounts", {
     kind: "result",

@@ -116,7 +116,7 @@ export function moved(amount: bigint): Pick<Draft, "pre" | "post"> {
 /** What {@link draft} pays, micro-USD. */
 export const AMOUNT = 10_000n;
 
-/** A plain payment of 0.01 USDC, changed as told. */
+/** A plain payment of 0.01 USDC with changes. */
 function draft(changes: Partial<Draft> = {}): Draft {
   return {
     signatures: [TX],

@@ -20,7 +20,7 @@ interface Request {
   params: [string, { maxSupportedTransactionVersion?: unknown }];
 }
 
-/** A node that has one version 1 transaction and, as nodes do, refuses it to clients that do not ask for that version by number. */
+/** A node with one version 1 transaction, which it refuses unless the client requests that version. */
 async function serveVersion1(asked: Request[]): Promise<TransactionReader> {
   server = createServer((incoming, response) => {
     void (async () => {

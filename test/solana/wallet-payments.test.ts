@@ -11,7 +11,7 @@ import { patient } from "./network.ts";
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const treasury = treasuryOf("4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T");
-/** A transaction is told by its signature, which is all zeros. */
+/** The signature identifies a transaction; here it is all zeros. */
 const [TRANSACTION, SIGNATURE] = [new Uint8Array(100), "1".repeat(64)];
 const called = z.object({ id: z.int(), method: z.string() });
 

@@ -11,7 +11,7 @@ import {
   TOOL,
 } from "../scene.ts";
 
-/** Calls that the operator gave back: the account has the money, and everything that is told of the call says so. */
+/** Calls that the operator refunded: the account has the money, and every response says so. */
 let world: World;
 let agent: Agent;
 const KEY = { idempotency_key: "k" };

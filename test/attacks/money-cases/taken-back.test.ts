@@ -43,7 +43,7 @@ async function takeBack(tx: string): Promise<void> {
   await world.postgres.treasuryLedger.reverse(tx);
 }
 
-/** A deposit, as far as the account can tell. */
+/** A deposit from the account's point of view. */
 async function deposit(amount: bigint): Promise<void> {
   const { accountId } = agent;
   await world.postgres.accounts.adjust({

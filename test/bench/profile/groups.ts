@@ -1,4 +1,4 @@
-/** A place in the code, as V8 tells it. */
+/** A code location as V8 reports it. */
 export interface Frame {
   readonly functionName: string;
   readonly url: string;
@@ -40,7 +40,7 @@ const NO_FUNCTION: ReadonlyMap<string, string> = new Map([
   ["(program)", "system calls and native code"],
 ]);
 
-/** What a function belongs to; undefined for what is built in (`JSON.parse`, a write to a socket): it belongs to its caller. */
+/** Returns the group of a function; undefined for built-ins, which count to their caller. */
 export function groupOf({ functionName, url }: Frame): string | undefined {
   const named = NO_FUNCTION.get(functionName);
   if (named !== undefined) return named;

@@ -91,7 +91,7 @@ function groupsOf(nodes: z.output<typeof profile>["nodes"]): ReadonlyMap<number,
   return groups;
 }
 
-/** V8 tells native code, the collector and the like by names in parentheses without a file. */
+/** V8 gives native code and the garbage collector names in parentheses without a file. */
 function ownerOf({ url, functionName }: Frame): string {
   if (url === "") return functionName.startsWith("(") ? functionName : "(native)";
   if (url.startsWith("node:")) return url;

@@ -4,9 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { base58 } from "@scure/base";
 import { z } from "zod";
 
-// An RPC node that knows many payments of which one was ever made: it tells each as the local chain told that one, with its own
-// signature and memo. So what is measured is who asks, and not a chain that executes thousands of transfers. Everything else is
-// answered by the local chain itself.
+// An RPC node that reports copies of one real payment with their own signatures and memos, so that the
+// benchmark measures the gateway and not the chain. It forwards other requests to the local chain.
 // node test/bench/rpc-stand-in/main.ts <the local chain's URL>
 
 const [chainUrl = ""] = process.argv.slice(2);
@@ -17,7 +16,7 @@ const request = z.object({
   params: z.array(z.unknown()).optional(),
 });
 const signatureParam = z.string();
-/** `bench_land`: the payment that was made, as `getTransaction` told it, its memo, and the signatures and memos of those that are like it. */
+/** `bench_land`: the real payment, its memo, and the signatures and memos of its copies. */
 const landParams = z.tuple([
   z.object({
     answer: z.looseObject({ transaction: z.looseObject({ signatures: z.array(z.string()).min(1) }) }),
@@ -36,7 +35,7 @@ const server = createServer((incoming, response) => {
   incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
   incoming.on("end", () => void answer(incoming, Buffer.concat(chunks).toString(), response));
 });
-// Nobody is to find a connection closed between two measurements.
+// Keeps connections open between measurements.
 server.keepAliveTimeout = 0;
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();
@@ -65,7 +64,7 @@ async function forward(incoming: IncomingMessage, body: string, response: Server
   response.writeHead(answered.status, { "content-type": "application/json" }).end(await answered.text());
 }
 
-/** What the benchmark asks of it. */
+/** Handles the benchmark's own methods. */
 function control(method: string, params: unknown[]): unknown {
   if (method === "bench_land") return land(...landParams.parse(params));
   if (method === "bench_slow") [answerAfterMs] = slowParams.parse(params);

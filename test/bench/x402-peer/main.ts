@@ -14,8 +14,7 @@ import { ExactSvmScheme as FacilitatorScheme } from "@x402/svm/exact/facilitator
 import { ExactSvmScheme } from "@x402/svm/exact/server";
 import { z } from "zod";
 
-// A paid tool as the official x402 library sells it: its HTTP resource server, which the middlewares for Express and Hono wrap, behind
-// node:http, and its facilitator in the same process, so that asking it costs no request.
+// A paid tool sold with the official x402 library behind node:http, with the facilitator in the same process.
 // node test/bench/x402-peer/main.ts <answer as JSON> <price> <pay to> <RPC URL> <key file of the fee payer>
 
 const NETWORK = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
