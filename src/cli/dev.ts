@@ -43,7 +43,7 @@ async function dev(options: DevOptions): Promise<void> {
     dataDir: path.resolve(DATA_DIR),
     withInference: upstreams.length === 0,
     withApi: TOOLGATE_CONFIG === undefined,
-    tell: report,
+    log: report,
   });
   let gateway: Gateway | undefined;
   try {

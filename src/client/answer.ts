@@ -2,9 +2,9 @@ import { fromBinary, fromJsonString } from "@bufbuild/protobuf";
 import { fromBase64, isObject, jsonObject } from "./bytes.ts";
 import { ErrorBodySchema, type PaymentRequired, PaymentRequiredSchema } from "./messages.ts";
 
-/** What the gateway says in an answer that is not the call's result. */
+/** An error or offer in a gateway response. */
 export interface Refusal {
-  /** Code of the gateway's catalogue, e.g. INVALID_PAYMENT. */
+  /** Error code, e.g. INVALID_PAYMENT. */
   readonly code: string;
   readonly message: string;
   readonly retryAfterSeconds: number | undefined;
@@ -12,13 +12,13 @@ export interface Refusal {
   readonly paymentRequired: PaymentRequired | undefined;
 }
 
-/** Longest error body that is read: ours have some 2 KiB. */
+/** Maximum error body that is read, bytes. The gateway's own have about 2 KiB. */
 const MAX_BODY = 256 * 1024;
 
 /**
- * Reads a failed answer of the gateway in any of its forms: the plain body (also laid over JSON-RPC), or Connect's error with our
- * message as its detail. The response itself stays unread.
- * @returns undefined for an answer that is not the gateway's
+ * Reads a failed answer of the gateway in any of its forms: the plain body (also merged into a JSON-RPC
+ * error), or Connect's error with our message as its detail. The response itself stays unread.
+ * @returns undefined if the response is not from the gateway
  */
 export async function readRefusal(response: Response): Promise<Refusal | undefined> {
   if (response.ok || !(response.headers.get("content-type") ?? "").includes("json")) return undefined;
@@ -100,7 +100,7 @@ async function limitedText(response: Response): Promise<string | undefined> {
     if (done) return text + decoder.decode();
     text += decoder.decode(value, { stream: true });
     if (text.length > MAX_BODY) {
-      // The other branch of the clone is the caller's to read: its end is not awaited.
+      // Not awaited: the caller still reads the other branch of the clone.
       void reader.cancel().catch(() => {});
       return undefined;
     }

@@ -3,19 +3,21 @@ import { BudgetExceededError, PaymentStoreError } from "./errors.ts";
 import type { PaymentStore } from "./store.ts";
 import { decimalUsdc } from "./usdc.ts";
 
-/** How long a reservation without a payment is left alone, ms: somebody may be asking a person to sign. */
+/**
+ * Lifetime of a reservation without a payment, ms. Long, because a person may have to approve the signature.
+ */
 const ORPHAN_MS = 600_000;
-/** Tries of compare-and-set before the store is taken for broken. */
+/** Compare-and-set attempts before PaymentStoreError. */
 const TRIES = 500;
 
 interface Book {
-  /** micro-USD of payments that are over. */
+  /** Completed payments, micro-USD. */
   spent: bigint;
-  /** micro-USD of payments under way, by the payment's identifier. */
+  /** Pending payments, micro-USD, by payment identifier. */
   reserved: Map<string, { amount: bigint; at: number }>;
 }
 
-/** A total that all payments together must not exceed, kept in the store: one for all processes that share it. */
+/** A spending limit in the store, shared by all processes that use the store. */
 export class Budget {
   readonly #store: PaymentStore;
   readonly #key: string;
@@ -27,13 +29,13 @@ export class Budget {
     this.#total = total;
   }
 
-  /** micro-USD that are spent or reserved. */
+  /** Returns the amount spent or reserved, micro-USD. */
   async used(): Promise<bigint> {
     const stored = await this.#store.get(this.#key);
     return usedIn(read(stored?.value));
   }
 
-  /** Sets an amount aside; a second time for the same payment changes nothing. @throws BudgetExceededError */
+  /** Reserves an amount. Idempotent per payment. @throws BudgetExceededError */
   async reserve(paymentId: string, amount: bigint): Promise<void> {
     await this.#change((book) => {
       if (book.reserved.has(paymentId)) return false;
@@ -51,7 +53,7 @@ export class Budget {
     });
   }
 
-  /** What was set aside is spent. */
+  /** Turns a reservation into spending. */
   async spend(paymentId: string): Promise<void> {
     await this.#change((book) => {
       const reservation = book.reserved.get(paymentId);
@@ -61,19 +63,19 @@ export class Budget {
     });
   }
 
-  /** What was set aside will not be spent. */
+  /** Releases a reservation. */
   async release(paymentId: string): Promise<void> {
     await this.#change((book) => book.reserved.delete(paymentId));
   }
 
-  /** Releases what was set aside long ago for payments that never came to be: their process was killed before it signed. */
+  /** Releases old reservations without a payment: their process died before it signed. */
   async releaseOrphans(exists: (paymentId: string) => Promise<boolean>): Promise<void> {
     const book = read((await this.#store.get(this.#key))?.value);
     for (const [id, { at }] of book.reserved)
       if (Date.now() - at > ORPHAN_MS && !(await exists(id))) await this.release(id);
   }
 
-  /** @param change @returns whether there is something to write */
+  /** @param change returns whether to write */
   async #change(change: (book: Book) => boolean): Promise<void> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const stored = await this.#store.get(this.#key);

@@ -3,7 +3,7 @@ import { isObject, jsonObject } from "./bytes.ts";
 /** Input and options of fetch. */
 export type FetchInput = Parameters<typeof fetch>[0];
 
-/** A request that can be sent again, byte for byte. */
+/** A request that can be repeated byte for byte. */
 export interface CapturedRequest {
   readonly url: string;
   readonly method: string;
@@ -11,20 +11,20 @@ export interface CapturedRequest {
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** A request under way: what to send first, and how to have it again. */
+/** A request to send, with a way to read its copy. */
 export interface Capture {
   readonly input: FetchInput;
   readonly init: RequestInit | undefined;
-  /** Reads what was sent. Once. */
+  /** Reads the copy. Call at most once. */
   read(): Promise<CapturedRequest>;
-  /** For when it will not be read. */
+  /** Discards the copy. */
   discard(): void;
 }
 
-/** Headers that are secrets: they are never written to a store. */
+/** Secret headers, never written to a store. */
 const SECRET_HEADERS = new Set(["authorization", "cookie", "proxy-authorization"]);
 
-/** Keeps a second copy of a request, whose body may be a stream that can be read once. */
+/** Copies a request, because its body may be a stream that can be read only once. */
 export function capture(input: FetchInput, init: RequestInit | undefined): Capture {
   const body = init?.body;
   if (body instanceof ReadableStream) {
@@ -82,14 +82,14 @@ export function idempotencyKeyOf(request: CapturedRequest): string | undefined {
 }
 
 /**
- * Whether an Idempotency-Key header may be added. Not beside a member of the body, with which it would be at odds, and not where the
- * body cannot be read: the proof alone keeps such a call from being charged twice.
+ * Whether an Idempotency-Key header may be added. Not if the body has one already or cannot be read; the
+ * payment proof alone then prevents a double charge.
  */
 export function takesIdempotencyKey(request: CapturedRequest): boolean {
   return jsonBody(request) !== undefined && idempotencyKeyOf(request) === undefined;
 }
 
-/** The tool that a call names, where its body is JSON: `tool`, or MCP's `params.name`. */
+/** Returns the tool name in a JSON body: `tool`, or MCP's `params.name`. */
 export function toolOf(request: CapturedRequest): string | undefined {
   const body = jsonBody(request);
   const params = body?.["params"];

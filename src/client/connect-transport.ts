@@ -2,10 +2,10 @@ import type { Transport } from "@connectrpc/connect";
 import { createTransport } from "@connectrpc/connect/protocol-connect";
 import type { UniversalClientFn } from "@connectrpc/connect/protocol";
 
-/** Longest message that is read or written: results of tools have no limit of their own below it. */
+/** Maximum message size, bytes. Tool results have no lower limit. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Connect over fetch, unary calls. Bodies are whole and not streams, so that a fetch that pays can send them again. */
+/** Connect over fetch, unary calls. Buffers bodies so that a paying fetch can repeat them. */
 export function connectTransport(baseUrl: string, fetchFn: typeof fetch, binary: boolean): Transport {
   return createTransport({
     baseUrl,
@@ -27,7 +27,7 @@ function httpClientOf(fetchFn: typeof fetch): UniversalClientFn {
     const init = { method, headers: header, body: new Blob(chunks) };
     const response = await fetchFn(url, signal ? { ...init, signal } : init);
     const bytes = new Uint8Array(await response.arrayBuffer());
-    // fetch has unpacked what the headers still describe as packed.
+    // fetch has decompressed the body, but the headers still name the encoding.
     const answered = new Headers(response.headers);
     for (const name of ["content-encoding", "content-length"]) answered.delete(name);
     return { status: response.status, header: answered, body: once(bytes), trailer: new Headers() };

@@ -1,4 +1,4 @@
-/** A payment as errors and results tell of it. */
+/** A payment, as reported by errors and results. */
 export interface PaymentSummary {
   /** Key of its record in the store. */
   readonly paymentId: string;
@@ -9,20 +9,21 @@ export interface PaymentSummary {
   readonly method: "gasless" | "transfer";
   /** Token account that is paid, base58. */
   readonly payTo: string;
-  /** Signature of the transaction on the chain, base58. Of a gasless payment only the receipt tells it. */
+  /** Signature of the transaction on the chain, base58. For a gasless payment only the receipt has it. */
   readonly txSignature: string | undefined;
 }
 
 /**
  * Where the money of a payment is.
  * - `not_moved`: nothing left the wallet, and nothing will.
- * - `signed`: the gateway holds a signed transaction. Unless it was sent it can be sent until its blockhash expires, 60 to 90 seconds after it was signed.
+ * - `signed`: the gateway holds a signed transaction. Unless it was sent it can be sent until its blockhash
+ *   expires, 60 to 90 seconds after it was signed.
  * - `sent`: the transfer is on the chain, or may still get there.
  * - `received`: the treasury has it on the chain.
  */
 export type MoneyIs = "not_moved" | "signed" | "sent" | "received";
 
-/** Every error of this package has a `code` that never changes. */
+/** Base class of this package's errors. `code` is stable. */
 export class ToolgateClientError extends Error {
   readonly code: string;
 
@@ -46,7 +47,7 @@ export class PriceTooHighError extends ToolgateClientError {
   }
 }
 
-/** The call would take more than what is left of the budget. Nothing was paid. */
+/** The price exceeds the remaining budget. Nothing was paid. */
 export class BudgetExceededError extends ToolgateClientError {
   /** micro-USD */
   readonly price: bigint;
@@ -59,7 +60,7 @@ export class BudgetExceededError extends ToolgateClientError {
   }
 }
 
-/** The offer asks for what this client does not pay: another network, asset, recipient, or terms that contradict each other. Nothing was paid. */
+/** The offer has an unsupported network, asset or recipient, or contradictory terms. Nothing was paid. */
 export class UnsupportedOfferError extends ToolgateClientError {
   constructor(message: string, options?: ErrorOptions) {
     super("UNSUPPORTED_OFFER", message, options);
@@ -77,11 +78,14 @@ export class PaymentNotMadeError extends ToolgateClientError {
   }
 }
 
-/** The gateway will not give the call for this payment. `money` says where the money is; the call was not paid a second time. */
+/** The gateway refuses this payment. `money` says where the money is; the call was not paid again. */
 export class PaymentRefusedError extends ToolgateClientError {
   readonly payment: PaymentSummary;
   readonly money: MoneyIs;
-  /** Code of the gateway's answer: INVALID_PAYMENT, QUOTE_EXPIRED, PAYMENT_REQUIRED; REDIRECTED where there was none. */
+  /**
+   * Code of the gateway's answer: INVALID_PAYMENT, QUOTE_EXPIRED, PAYMENT_REQUIRED; REDIRECTED where there
+   * was none.
+   */
   readonly answer: string;
 
   constructor(answer: string, message: string, payment: PaymentSummary, money: MoneyIs) {
@@ -92,7 +96,7 @@ export class PaymentRefusedError extends ToolgateClientError {
   }
 }
 
-/** The outcome is not known yet. The payment is in the store, and `resumePayments` finishes it; to call anew could pay a second time. */
+/** The outcome is unknown. `resumePayments` completes the stored payment; a new call could pay twice. */
 export class PaymentUnsettledError extends ToolgateClientError {
   readonly payment: PaymentSummary;
   readonly money: MoneyIs;
@@ -104,7 +108,7 @@ export class PaymentUnsettledError extends ToolgateClientError {
   }
 }
 
-/** The store holds what this package did not write, or cannot be written. */
+/** The store has unknown content or cannot be written. */
 export class PaymentStoreError extends ToolgateClientError {
   constructor(message: string, options?: ErrorOptions) {
     super("PAYMENT_STORE", message, options);

@@ -8,7 +8,7 @@ const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2000;
 
 /**
- * Sends a signed transfer, always the same bytes, until it is on the chain or can never be.
+ * Sends the same signed transfer until it is confirmed or expired.
  * @param fresh it was never sent: what the RPC server then refuses has not moved
  * @returns the payment, confirmed
  * @throws PaymentNotMadeError, PaymentUnsettledError
@@ -29,7 +29,7 @@ export async function landTransfer(
     if (fate !== "open") throw await notMoved(payer, record, fate.reason);
     if (Date.now() > deadline) throw unsettled(record, "the transfer was not confirmed in time");
     await pause(wait, signal);
-    // An RPC server that has it already, or is down for a moment, changes nothing: the chain is asked again.
+    // Ignores send errors: the signature status decides.
     await rpc.send(record.transaction, false).catch(() => {});
   }
 }
@@ -47,7 +47,7 @@ async function fateOf(
   { txSignature = "", lastValidBlockHeight }: PaymentRecord,
 ): Promise<"confirmed" | "open" | { reason: string }> {
   try {
-    // The height first: a transaction that is absent after it was passed can never land.
+    // Read the height first: a transaction that is absent after expiry can never land.
     const expired = lastValidBlockHeight !== undefined && (await rpc.blockHeight()) > lastValidBlockHeight;
     const status = await rpc.statusOf(txSignature);
     if (status === "confirmed") return "confirmed";
@@ -58,11 +58,11 @@ async function fateOf(
   }
 }
 
-/** Nothing moved, and nothing will: there is nothing to keep. */
+/** No money moved or can move, so the record is deleted. */
 async function notMoved(payer: Payer, record: PaymentRecord, reason: string): Promise<PaymentNotMadeError> {
   await payer.budget.release(record.paymentId);
   await payer.book.remove(record.paymentId);
-  return new PaymentNotMadeError(`${reason}; nothing was paid, the call can be made anew`, summaryOf(record));
+  return new PaymentNotMadeError(`${reason}; nothing was paid, the call can be repeated`, summaryOf(record));
 }
 
 function unsettled(record: PaymentRecord, reason: string): PaymentUnsettledError {

@@ -22,9 +22,10 @@ import { buildPayment } from "./transaction.ts";
 import { decimalUsdc } from "./usdc.ts";
 
 /**
- * Checks an offer against what the caller allows, then makes its payment and writes it to the store; nothing is sent yet.
- * A call whose idempotency key was paid for before gets that payment, and no other.
- * @throws PriceTooHighError, BudgetExceededError, UnsupportedOfferError, PaymentNotMadeError; PaymentRefusedError for one that was refused before
+ * Checks an offer against what the caller allows, then makes its payment and writes it to the store; nothing
+ * is sent yet. A call whose idempotency key was paid for before gets that payment, and no other.
+ * @throws PriceTooHighError, BudgetExceededError, UnsupportedOfferError, PaymentNotMadeError;
+ * PaymentRefusedError for one that was refused before
  */
 export async function makePayment(
   payer: Payer,
@@ -56,11 +57,11 @@ export async function makePayment(
       idempotencyKey: takesIdempotencyKey(request) ? `pay_${paymentId}` : undefined,
       refusal: undefined,
     };
-    // A person may have taken so long to sign that what was set aside was taken for forgotten.
+    // The reservation may have expired while a person approved the signature.
     await payer.budget.reserve(paymentId, offer.price);
     signal?.throwIfAborted();
     if (await payer.book.add(record)) return { record, fresh: true };
-    // Another call with the same key was faster. What was signed here is thrown away, unsent.
+    // A concurrent call with the same key paid first. Discard this transaction unsent.
     const faster = await payer.book.get(paymentId);
     if (!faster)
       throw new PaymentNotMadeError(
@@ -73,7 +74,7 @@ export async function makePayment(
   }
 }
 
-/** SHA-256 over what makes two calls the same call. */
+/** SHA-256 that identifies a call. */
 function fingerprintOf({ method, url, body }: CapturedRequest, key: string | undefined): Promise<string> {
   return sha256Hex(JSON.stringify([method, url, body ? toBase64(body) : null, key ?? null]));
 }
@@ -176,14 +177,14 @@ async function sign(
   };
 }
 
-/** What a gasless payment is built on. */
+/** Inputs of a gasless payment. */
 interface Ground {
   readonly memo: string;
   readonly blockhash: string;
   readonly lastValidBlockHeight: bigint | undefined;
 }
 
-/** Memo and blockhash: the offer's own, the caller's RPC server's, or what the gateway tells when asked. */
+/** Memo and blockhash: the offer's own, the caller's RPC server's, or the gateway's BuildTransaction. */
 async function groundOf(
   payer: Payer,
   gasless: GaslessOffer,
@@ -198,8 +199,8 @@ async function groundOf(
 }
 
 /**
- * Asks BuildTransaction, and takes blockhash and memo of its answer, checked. Its transaction is never signed: what is signed is built
- * here, and whom it pays and how much is not the answer's to say.
+ * Returns the checked blockhash and memo of BuildTransaction. Never signs its transaction, so that the
+ * response cannot set the recipient or amount.
  */
 async function askGateway(
   payer: Payer,

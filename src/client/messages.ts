@@ -1,4 +1,5 @@
-// The only door to the generated messages. By path and not by `#gen`: the compiler rewrites paths in what is published.
+// The only import of generated messages. A relative path, because the compiler rewrites it for the published
+// package.
 export { ErrorBodySchema } from "../../gen/toolgate/v1/error_pb.ts";
 export {
   PaymentRequiredSchema,

@@ -30,9 +30,9 @@ export interface Offer {
 export interface GaslessOffer {
   /** Base58. */
   readonly feePayer: string;
-  /** `<prefix>:<quote_id>`, the one form that is relayed; undefined when the offer does not tell the prefix. */
+  /** `<prefix>:<quote_id>`, the one form that is relayed; undefined if the offer has no prefix. */
   readonly memo: string | undefined;
-  /** From the x402 header; undefined when it does not tell. */
+  /** From the x402 header; undefined if absent. */
   readonly recent: { blockhash: string; lastValidBlockHeight: bigint | undefined } | undefined;
 }
 
@@ -127,7 +127,10 @@ function readHeader(
   };
 }
 
-/** A memo of the gateway's, which must be `<prefix>:<quote_id>` and nothing else. @throws UnsupportedOfferError */
+/**
+ * A memo of the gateway's, which must be `<prefix>:<quote_id>` and nothing else. @throws
+ * UnsupportedOfferError
+ */
 export function gaslessMemo(memo: unknown, quoteId: string): string {
   if (!isMemoFor(memo, quoteId))
     throw new UnsupportedOfferError("the memo does not name the quote, or more than it; nothing was paid");
@@ -139,8 +142,8 @@ function heightOf(value: unknown): bigint | undefined {
 }
 
 /**
- * The memo in the form that the offer announces. Nothing of the server's own goes into it but the quote, the step and a plain prefix:
- * what is signed is never a text that somebody else made up.
+ * The memo in the form that the offer announces. Nothing of the server's own goes into it but the quote, the
+ * step and a plain prefix: never sign arbitrary text from a response.
  */
 function memoOf(format: string, quoteId: string, stepId: string): string {
   if (format === "<step_id>:<quote_id>:<nonce>") {

@@ -9,18 +9,23 @@ import { memoryStore, type PaymentStore } from "./store.ts";
 import { tokenAccountOf } from "./transaction.ts";
 import { microUsd, type Usdc } from "./usdc.ts";
 
-/** How a call is paid: by a transfer that the caller sends, or by a transaction that the gateway sends and pays the fee of. */
+/**
+ * How a call is paid: by a transfer that the caller sends, or by a transaction that the gateway sends and
+ * pays the fee of.
+ */
 export type PaymentMethod = "gasless" | "transfer" | "auto";
 
 /** Whom to pay with, how, and how much at most. */
 export interface PaymentOptions {
-  /** Who pays: a key that signs bytes, or a wallet (`keypairSigner`, `walletSigner`, `standardWalletSigner`). */
+  /**
+   * Who pays: a key that signs bytes, or a wallet (`keypairSigner`, `walletSigner`, `standardWalletSigner`).
+   */
   readonly signer: Signer;
   /** The most that one call may cost. */
   readonly maxPrice: Usdc;
   /**
-   * The most that all calls together may cost, ever, of every process that shares the store. A name makes another budget, e.g. one
-   * for each month.
+   * The most that all calls together may cost, ever, of every process that shares the store. A name makes
+   * another budget, e.g. one for each month.
    */
   readonly budget: Usdc | { readonly total: Usdc; readonly name: string };
   /** Where payments are written before they are made. Default: memory, which a crash wipes out. */
@@ -31,13 +36,19 @@ export interface PaymentOptions {
   readonly rpcUrl?: string;
   /** The wallet, or the token account, that is to be paid. Offers that name another are refused. */
   readonly treasury?: string;
-  /** Micro-lamports per compute unit, higher on a busy chain. Default 10000, which makes 400 lamports for a payment. */
+  /**
+   * Micro-lamports per compute unit, higher on a busy chain. Default 10000, which makes 400 lamports for a
+   * payment.
+   */
   readonly computeUnitPrice?: bigint;
   /** How long a payment is followed before `PaymentUnsettledError`, ms. Default 120000. */
   readonly settleTimeoutMs?: number;
   /** Default: the global fetch. */
   readonly fetch?: typeof fetch;
-  /** Told of each payment whose call was answered; for callers that never see the response, as behind an MCP client. */
+  /**
+   * Told of each payment whose call was answered; for callers that never see the response, as behind an MCP
+   * client.
+   */
   readonly onPayment?: (payment: Payment) => void;
 }
 

@@ -9,11 +9,13 @@ import type { PaymentRecord } from "./payment-record.ts";
 import { repeatCall, type SendCall } from "./repeat-call.ts";
 
 /**
- * A fetch that pays. Everything passes through untouched, but for the gateway's own 402: its offer is checked against the options,
- * paid, and the same request is repeated with the proof, byte for byte. One call is paid for once at most, whatever happens.
+ * A fetch that pays. Everything passes through untouched, but for the gateway's own 402: its offer is checked
+ * against the options, paid, and the same request is repeated with the proof, byte for byte. One call is paid
+ * for once at most, whatever happens.
  *
- * The response is the gateway's own; `paymentOf(response)` tells what it cost.
- * @throws TypeError at once for options that are wrong; from the call itself the errors of this package (docs/reference/client.md)
+ * The response is the gateway's own; `paymentOf(response)` returns its cost.
+ * @throws TypeError at once for options that are wrong; from the call itself the errors of this package
+ * (docs/reference/client.md)
  */
 export function payingFetch(options: PaymentOptions): typeof fetch {
   const payer = payerOf(options);
@@ -59,7 +61,7 @@ function checkOrigin(response: Response): void {
   );
 }
 
-/** Method, URL, headers and body as they were; with them what else the caller told fetch. */
+/** Method, URL, headers and body as they were; and the caller's other fetch options. */
 function sendAgain(payer: Payer, { input, init }: Capture, request: CapturedRequest): SendCall {
   const { url, method, body } = request;
   return (added) => {
@@ -76,7 +78,7 @@ function sendAgain(payer: Payer, { input, init }: Capture, request: CapturedRequ
   };
 }
 
-/** What a Request tells fetch besides its call. */
+/** The fetch options of a Request. */
 function optionsOf(input: FetchInput): RequestInit {
   if (!(input instanceof Request)) return {};
   const { cache, credentials, keepalive, mode, referrer, referrerPolicy, signal } = input;

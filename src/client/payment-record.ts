@@ -7,8 +7,9 @@ import type { PaymentStore } from "./store.ts";
  * Where a payment is.
  * - `signed`: it may have been sent.
  * - `confirmed`: a transfer is on the chain; the call is to be repeated with its proof.
- * - `answered`: over; kept for a while where the caller gave the call a key, as another call with that key may still hold an offer.
- * - `refused`: over; kept as evidence until somebody deletes it.
+ * - `answered`: over; kept for a while where the caller gave the call a key, as another call with that key
+ *   may still hold an offer.
+ * - `refused`: over; kept as evidence until it is deleted explicitly.
  */
 export type PaymentState = "signed" | "confirmed" | "answered" | "refused";
 
@@ -55,7 +56,9 @@ export class PaymentBook {
     return stored && read(stored.value);
   }
 
-  /** The same payment, further on. Another process that moved it meanwhile, or finished it, is right as well. */
+  /**
+   * The same payment, further on. Another process that moved it meanwhile, or finished it, is right as well.
+   */
   async move(
     record: PaymentRecord,
     change: Pick<PaymentRecord, "state" | "refusal">,
@@ -98,7 +101,7 @@ export class PaymentBook {
   }
 }
 
-/** What others are told of a payment. */
+/** Returns the public summary of a payment. */
 export function summaryOf(record: PaymentRecord): PaymentSummary {
   const { paymentId, quoteId, tool, amount, method, payTo, txSignature } = record;
   return { paymentId, quoteId, tool, amount, method, payTo, txSignature };

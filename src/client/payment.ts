@@ -3,13 +3,19 @@ import type { PaymentSummary } from "./errors.ts";
 
 /** The payment of an answered call. */
 export interface Payment extends PaymentSummary {
-  /** The receipt as the answer has it (specification 2.5); undefined in answers that are no JSON, or are streamed. */
+  /**
+   * The receipt as the answer has it (specification 2.5); undefined in answers that are no JSON, or are
+   * streamed.
+   */
   readonly receipt: Readonly<Record<string, unknown>> | undefined;
 }
 
 const payments = new WeakMap<Response, Payment>();
 
-/** What a response cost; undefined when nothing was paid for it on the chain (it was free, or the prepaid balance paid). */
+/**
+ * What a response cost; undefined when nothing was paid for it on the chain (it was free, or the prepaid
+ * balance paid).
+ */
 export function paymentOf(response: Response): Payment | undefined {
   return payments.get(response);
 }

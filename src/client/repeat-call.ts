@@ -22,7 +22,8 @@ const LONGEST_PAUSE_MS = 30_000;
 /**
  * Repeats a call with its proof until it is answered; never pays.
  * @returns the answer. One that is neither a result nor about the payment is the caller's to read too
- * @throws PaymentRefusedError, PaymentUnsettledError; the signal's reason when it aborts, with the payment left in the store
+ * @throws PaymentRefusedError, PaymentUnsettledError; the signal's reason when it aborts, with the payment
+ * left in the store
  */
 export async function repeatCall(
   payer: Payer,
@@ -93,7 +94,8 @@ async function finish(payer: Payer, record: PaymentRecord, response: Response): 
     await close(await copy.text());
     return response;
   }
-  // A stream is passed on as it comes. Is it cut off, the payment stays in the store, and resumePayments has the rest.
+  // A stream is passed on as it comes. Is it cut off, the payment stays in the store, and resumePayments has
+  // the rest.
   attachPayment(response, { ...summaryOf(record), receipt: undefined });
   void copy
     .text()
@@ -119,12 +121,13 @@ function isPassing(stream: string): boolean {
   return end === "" || [...PASSING].some((code) => end.includes(`"error"`) && end.includes(`"${code}"`));
 }
 
-/** Answers that tell nothing of the payment: with another key it is answered yet. */
+/** Responses that say nothing about the payment: another key can still succeed. */
 const KEY_IS_WRONG = new Set(["UNAUTHORIZED", "FORBIDDEN"]);
 
 /**
- * The answer is the caller's to read. The payment stays in the store as evidence, unless the tool failed: then it is on the balance.
- * What the gateway did not say itself, or said of the API key, ends no payment: it can be finished later.
+ * The answer is the caller's to read. The payment stays in the store as evidence, unless the tool failed:
+ * then it is on the balance. What the gateway did not say itself, or said of the API key, ends no payment: it
+ * can be finished later.
  */
 async function fail(
   payer: Payer,
@@ -172,7 +175,7 @@ function whereItIs({ txSignature, payTo }: PaymentRecord, money: MoneyIs): strin
 
 function unsettled(record: PaymentRecord, last: string): PaymentUnsettledError {
   return new PaymentUnsettledError(
-    `the paid call has no answer yet: ${last}; finish it with resumePayments, to call anew could pay a second time`,
+    `the paid call has no answer yet: ${last}; complete it with resumePayments; a new call could pay twice`,
     summaryOf(record),
     moneyOf(record),
   );

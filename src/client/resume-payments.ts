@@ -7,7 +7,10 @@ import { settle } from "./paying-fetch.ts";
 /** How payments are finished: as they were made. */
 export interface ResumeOptions extends PaymentOptions {
   readonly store: NonNullable<PaymentOptions["store"]>;
-  /** Headers that are not in the store because they are secrets: `Authorization`. By the call's URL, where several gateways are paid. */
+  /**
+   * Headers that are not in the store because they are secrets: `Authorization`. By the call's URL, where
+   * several gateways are paid.
+   */
   readonly headers: Readonly<Record<string, string>> | ((url: string) => Readonly<Record<string, string>>);
   readonly signal?: AbortSignal;
 }
@@ -23,9 +26,11 @@ export interface Resumed {
 }
 
 /**
- * Finishes every payment that a killed process, or an aborted call, has left in the store: sends what may not have been sent, the same
- * bytes, and repeats each call with its proof. Pays nothing anew. Run it at the start, before the first call.
- * @returns one entry for each payment, oldest first; payments that were refused before are not among them (`listPayments`)
+ * Finishes every payment that a killed process, or an aborted call, has left in the store: sends what may not
+ * have been sent, the same bytes, and repeats each call with its proof. Makes no new payment. Run it at the
+ * start, before the first call.
+ * @returns one entry for each payment, oldest first; payments that were refused before are not among them
+ * (`listPayments`)
  */
 export async function resumePayments(options: ResumeOptions): Promise<Resumed[]> {
   const payer = payerOf(options);

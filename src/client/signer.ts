@@ -2,7 +2,7 @@ import { Keypair, VersionedTransaction } from "@solana/web3.js";
 import { sameBytes } from "./bytes.ts";
 import { PaymentNotMadeError } from "./errors.ts";
 
-/** A public key as libraries have it: base58, or an object that tells it. */
+/** A public key as libraries have it: base58, or an object that has it. */
 export type PublicKeyLike = string | { toBase58(): string };
 
 /** Signs whole transactions: what wallets do. */
@@ -49,7 +49,9 @@ export function keypairSigner(keypair: { readonly secretKey: Uint8Array } | Uint
   };
 }
 
-/** A signer of a wallet that takes web3.js transactions (the wallet adapter's `useWallet()`, `window.solana`). */
+/**
+ * A signer of a wallet that takes web3.js transactions (the wallet adapter's `useWallet()`, `window.solana`).
+ */
 export function walletSigner(wallet: AdapterWallet): TransactionSigner {
   const { publicKey } = wallet;
   if (!publicKey || !wallet.signTransaction)

@@ -5,12 +5,15 @@ export interface StoredValue {
 }
 
 /**
- * Where payments and budgets are kept. Every change is compare-and-set: it happens only if the version is still the one that was
- * read, or not at all. What `put` has confirmed must survive the process: else a crash may pay twice.
+ * Where payments and budgets are kept. Every change is compare-and-set: it happens only if the version is
+ * still the one that was read, or not at all. What `put` has confirmed must survive the process: else a crash
+ * may pay twice.
  */
 export interface PaymentStore {
   get(key: string): Promise<StoredValue | undefined>;
-  /** @param version what `get` told; undefined: the key must not exist. @returns whether it was written */
+  /**
+   * @param version the version from `get`; undefined: the key must not exist. @returns whether it was written
+   */
   put(key: string, value: string, version: string | undefined): Promise<boolean>;
   /** Keys that begin with the prefix. */
   list(prefix: string): Promise<string[]>;
@@ -18,7 +21,10 @@ export interface PaymentStore {
   delete(key: string, version: string): Promise<boolean>;
 }
 
-/** A store in memory: nothing survives the process. For tests, and for who lives with losing what was paid at the moment of a crash. */
+/**
+ * A store in memory: nothing survives the process. For tests, and for who lives with losing what was paid at
+ * the moment of a crash.
+ */
 export function memoryStore(): PaymentStore {
   const values = new Map<string, StoredValue>();
   let count = 0;

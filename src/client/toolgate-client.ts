@@ -21,7 +21,10 @@ export interface ToolgateClientOptions {
   readonly baseUrl: string;
   /** `sk-agent-…` */
   readonly apiKey: string;
-  /** How calls are paid that the balance does not cover. Without it they end with `CallError` PAYMENT_REQUIRED. */
+  /**
+   * How calls are paid that the balance does not cover. Without it they end with `CallError`
+   * PAYMENT_REQUIRED.
+   */
   readonly payment?: PaymentOptions;
   /** Encoding of messages. Default `binary`. */
   readonly format?: "binary" | "json";
@@ -29,12 +32,12 @@ export interface ToolgateClientOptions {
   readonly fetch?: typeof fetch;
 }
 
-/** What any call may be told. */
+/** Options of every call. */
 export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a tool call may be told. */
+/** Options of a tool call. */
 export interface CallToolOptions extends RequestOptions {
   /** Makes repeated calls one call, charged once. Default: a new one for each call. */
   readonly idempotencyKey?: string;
@@ -60,7 +63,10 @@ interface Page<Item> {
   readonly nextCursor?: string | undefined;
 }
 
-/** The gateway's interface, typed by its protos, over the Connect protocol. Throws `CallError`, and what payments throw. */
+/**
+ * The gateway's interface, typed by its protos, over the Connect protocol. Throws `CallError`, and what
+ * payments throw.
+ */
 export class ToolgateClient {
   readonly #tools: Client<typeof ToolService>;
   readonly #receipts: Client<typeof ReceiptService>;
@@ -81,37 +87,39 @@ export class ToolgateClient {
   async callTool(tool: string, params: JsonObject, options: CallToolOptions = {}): Promise<CallToolResult> {
     const { idempotencyKey = crypto.randomUUID() } = options;
     const call = this.#call(options, { "idempotency-key": idempotencyKey });
-    const { result = {}, receipt } = await told(this.#tools.callTool({ tool, params }, call));
+    const { result = {}, receipt } = await withCallErrors(this.#tools.callTool({ tool, params }, call));
     return { result, receipt };
   }
 
   /** Every tool, with its price where that is fixed. */
   capabilities(options: RequestOptions = {}): Promise<GetCapabilitiesResponse> {
-    return told(this.#tools.getCapabilities({}, this.#call(options)));
+    return withCallErrors(this.#tools.getCapabilities({}, this.#call(options)));
   }
 
   /** Your receipts, newest first, page by page as they are read. */
   receipts(options: ListOptions<ReceiptStatus> = {}): AsyncIterable<Receipt> {
     const { status = ReceiptStatus.UNSPECIFIED } = options;
     return pages(options, (page) =>
-      told(this.#receipts.listReceipts({ ...page, status }, this.#call(options))),
+      withCallErrors(this.#receipts.listReceipts({ ...page, status }, this.#call(options))),
     );
   }
 
   /** A receipt by its identifier. @throws CallError NOT_FOUND */
   async receipt(id: string, options: RequestOptions = {}): Promise<Receipt | undefined> {
-    return (await told(this.#receipts.getReceipt({ id }, this.#call(options)))).receipt;
+    return (await withCallErrors(this.#receipts.getReceipt({ id }, this.#call(options)))).receipt;
   }
 
   /** Your runs, newest first, page by page as they are read. */
   runs(options: ListOptions<RunStatus> = {}): AsyncIterable<Run> {
     const { status = RunStatus.UNSPECIFIED } = options;
-    return pages(options, (page) => told(this.#runs.listRuns({ ...page, status }, this.#call(options))));
+    return pages(options, (page) =>
+      withCallErrors(this.#runs.listRuns({ ...page, status }, this.#call(options))),
+    );
   }
 
   /** A run by its identifier. @throws CallError NOT_FOUND */
   async run(id: string, options: RequestOptions = {}): Promise<Run | undefined> {
-    return (await told(this.#runs.getRun({ id }, this.#call(options)))).run;
+    return (await withCallErrors(this.#runs.getRun({ id }, this.#call(options)))).run;
   }
 
   #call({ signal }: RequestOptions, more: Readonly<Record<string, string>> = {}): CallOptions {
@@ -120,7 +128,7 @@ export class ToolgateClient {
   }
 }
 
-async function told<Answer>(answer: Promise<Answer>): Promise<Answer> {
+async function withCallErrors<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
   } catch (error) {

@@ -6,7 +6,9 @@ const MEMO_PROGRAM = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 const COMPUTE_BUDGET_PROGRAM = new PublicKey("ComputeBudget111111111111111111111111111111");
 const USDC_DECIMALS = 6;
 
-/** Compute units that are asked for: plenty for a transfer and a memo, and no more than a gateway pays for. */
+/**
+ * Compute units that are asked for: plenty for a transfer and a memo, and no more than a gateway pays for.
+ */
 const COMPUTE_UNIT_LIMIT = 40_000;
 
 /** A payment to build. Addresses and the blockhash are base58. */
@@ -32,8 +34,9 @@ export function tokenAccountOf(owner: string, mint: string): string {
 }
 
 /**
- * The unsigned transaction of a payment: compute limit, compute price, TransferChecked, memo; in that order, as x402's exact scheme
- * on Solana has it. The message is put together here, key by key, so that nothing can be in it but what stands here.
+ * The unsigned transaction of a payment: compute limit, compute price, TransferChecked, memo; in that order,
+ * as x402's exact scheme on Solana has it. The message is put together here, key by key, so that nothing can
+ * be in it but what stands here.
  */
 export function buildPayment(order: PaymentOrder): VersionedTransaction {
   const { payer, feePayer, mint, payTo } = order;
@@ -84,7 +87,10 @@ export function buildPayment(order: PaymentOrder): VersionedTransaction {
   return new VersionedTransaction(message);
 }
 
-/** Unsigned integers of so many bytes, little-endian, one after the other. @throws RangeError for one that does not fit */
+/**
+ * Unsigned integers of so many bytes, little-endian, one after the other. @throws RangeError for one that
+ * does not fit
+ */
 function numbers(...fields: readonly (readonly [bigint | number, number])[]): Uint8Array {
   const bytes: number[] = [];
   for (const [value, size] of fields) {

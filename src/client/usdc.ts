@@ -5,7 +5,8 @@ const DECIMAL = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
 
 /**
  * Micro-USD of an amount; `name` is the option that held it.
- * @throws TypeError for what is no amount of at most six decimal places: numbers are floats, and are not taken
+ * @throws TypeError for what is no amount of at most six decimal places: numbers are floats, and are not
+ * taken
  */
 export function microUsd(amount: Usdc, name: string): bigint {
   if (typeof amount === "bigint") {

@@ -21,7 +21,8 @@ const PREFIX = "toolgate/";
 
 /**
  * A store in a browser's `localStorage`, for one origin.
- * @param locks `navigator.locks`: makes tabs that write at once wait for each other. Without it only one tab may pay.
+ * @param locks `navigator.locks`: makes tabs that write at once wait for each other. Without it only one tab
+ * may pay.
  */
 export function webStorageStore(storage: WebStorage, locks?: Locks): PaymentStore {
   const read = (key: string): StoredValue | undefined => {

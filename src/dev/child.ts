@@ -10,7 +10,10 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** Starts a program of this project in a process of its own, out of reach of the terminal's Ctrl-C, and waits for its JSON line. */
+/**
+ * Starts a program of this project in a process of its own, out of reach of the terminal's Ctrl-C, and waits
+ * for its JSON line.
+ */
 export async function startChild(file: string, args: readonly string[]): Promise<Child> {
   const child = spawn(process.execPath, [file, ...args], {
     stdio: ["pipe", "pipe", "inherit"],

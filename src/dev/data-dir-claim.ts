@@ -10,7 +10,8 @@ export class DataDirInUseError extends Error {
 }
 
 /**
- * Claims the data directory for this process with the file `dev.lock`. The claim of a process that has died is void.
+ * Claims the data directory for this process with the file `dev.lock`. The claim of a process that has died
+ * is void.
  * @returns what gives the claim up
  * @throws DataDirInUseError
  */
@@ -50,7 +51,10 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-/** Process ids are used again: on Linux the time of its start (proc_pid_stat(5), field 22) tells one process from the next. */
+/**
+ * Process ids are used again: on Linux the time of its start (proc_pid_stat(5), field 22) distinguishes two
+ * processes with the same id.
+ */
 function claimOf(pid: number): string {
   const stat = read(`/proc/${pid}/stat`);
   const startTime = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";

@@ -46,21 +46,22 @@ const CALL = {
 };
 
 /**
- * An agent that buys one call the way any agent would, over plain HTTP and web3.js: 402, pay on the chain, repeat with the proof,
- * repeat once more. Where its account has a balance by now, e.g. from a deposit in the console, that pays, and nothing is asked for. Tells each step.
+ * An agent that buys one call the way any agent would, over plain HTTP and web3.js: 402, pay on the chain,
+ * repeat with the proof, repeat once more. Where its account has a balance by now, e.g. from a deposit in the
+ * console, that pays, and nothing is asked for. Tells each step.
  * @throws Error naming the step that failed
  */
-export async function buyOneCall(agent: DemoAgent, tell: (line: string) => void): Promise<void> {
+export async function buyOneCall(agent: DemoAgent, log: (line: string) => void): Promise<void> {
   const asked = await post(agent, {});
-  if (asked.status === 200) return tell(paidByBalance(paidSchema.parse(asked.body)));
+  if (asked.status === 200) return log(paidByBalance(paidSchema.parse(asked.body)));
   expectStatus("1 ask", asked, 402);
   const offer = offerSchema.parse(asked.body);
-  tell(
+  log(
     `1  asked for ${CALL.tool}       -> 402, quote ${offer.quote.price_display} until ${offer.quote.expires_at}`,
   );
 
   const signature = await pay(agent, offer);
-  tell(
+  log(
     `2  paid on the chain             -> ${signature.slice(0, 16)}… with memo <step_id>:<quote_id>:<nonce>`,
   );
 
@@ -70,7 +71,7 @@ export async function buyOneCall(agent: DemoAgent, tell: (line: string) => void)
   const bought = await post(agent, { "X-Payment": proof });
   expectStatus("3 repeat with the proof", bought, 200);
   const first = paidSchema.parse(bought.body);
-  tell(
+  log(
     `3  repeated with X-Payment       -> 200, receipt ${first.receipt.receipt_id}, debited ${first.receipt.debited_usdc_microusd} micro-USD`,
   );
 
@@ -79,7 +80,7 @@ export async function buyOneCall(agent: DemoAgent, tell: (line: string) => void)
   const second = paidSchema.parse(repeated.body);
   if (second.receipt.receipt_id !== first.receipt.receipt_id)
     throw new Error("step 4: the repeated call got another receipt");
-  tell("4  repeated once more            -> 200, the same receipt, not charged again");
+  log("4  repeated once more            -> 200, the same receipt, not charged again");
 }
 
 function paidByBalance({ receipt }: z.output<typeof paidSchema>): string {

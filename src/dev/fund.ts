@@ -16,7 +16,10 @@ const answerSchema = z.object({
 const balanceSchema = z.object({ value: z.number() });
 const tokenBalanceSchema = z.object({ value: z.object({ amount: z.string() }) });
 
-/** Gives the demo agent SOL and USDC where it has little, the fee payer SOL, and the treasury its token account, on the local chain. */
+/**
+ * Gives the demo agent SOL and USDC where it has little, the fee payer SOL, and the treasury its token
+ * account, on the local chain.
+ */
 export async function fundWallets(rpcUrl: string, { treasury, wallet, feePayer }: DevState): Promise<void> {
   const ask = (method: string, params: unknown[]) => call(rpcUrl, method, params);
   const agent = wallet.publicKey.toBase58();

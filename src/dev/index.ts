@@ -27,8 +27,8 @@ export { DataDirInUseError } from "./data-dir-claim.ts";
 export { SchemaError } from "../postgres/database/migrate.ts";
 export { EmbeddedPostgresError } from "./embedded-postgres/index.ts";
 
-/** The doors of the gateway that was put into the world. */
-interface Doors {
+/** Endpoints of the development gateway. */
+interface Endpoints {
   baseUrl: string;
   consoleUrl: string;
   grpcAddress: string;
@@ -55,16 +55,17 @@ export interface OpenDevWorld {
   /** Secret key of the wallet that the console's page may sign with: the demo agent's. */
   walletSecretKey: Uint8Array;
   /** Writes dev.json. */
-  ready(doors: Doors): Promise<DevReady>;
+  ready(endpoints: Endpoints): Promise<DevReady>;
   stop(): Promise<void>;
 }
 
 /**
  * Opens the world, or what is left of it from an earlier run.
- * @throws DataDirInUseError when another dev has it open, which is left alone; EmbeddedPostgresError when PostgreSQL cannot be started
+ * @throws DataDirInUseError when another dev has it open, which is left alone; EmbeddedPostgresError when
+ * PostgreSQL cannot be started
  */
 export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
-  const { dataDir, tell } = options;
+  const { dataDir, log } = options;
   const readyFile = path.join(dataDir, "dev.json");
   const release = claimDataDir(dataDir);
   const leave = () => {
@@ -90,31 +91,36 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
         ...(world.api && registerApi(dataDir, world.api)),
       },
       walletSecretKey: state.wallet.secretKey,
-      ready: async (doors) => {
+      ready: async (endpoints) => {
         const devJson: DevJson = {
-          base_url: doors.baseUrl,
-          grpc_address: doors.grpcAddress,
-          console_url: doors.consoleUrl,
+          base_url: endpoints.baseUrl,
+          grpc_address: endpoints.grpcAddress,
+          console_url: endpoints.consoleUrl,
           rpc_url: world.rpcUrl,
           database_url: world.databaseUrl,
           api_key: agent.apiKey,
           account_id: agent.accountId,
           wallet_secret_key: [...state.wallet.secretKey],
           treasury_owner: state.treasury.publicKey.toBase58(),
-          pay_to: doors.payTo,
-          usdc_mint: doors.usdcMint,
+          pay_to: endpoints.payTo,
+          usdc_mint: endpoints.usdcMint,
           fee_payer: state.feePayer.publicKey.toBase58(),
           fee_payer_keypair: feePayerFile,
         };
         writeDevJson(dataDir, devJson);
         return {
           devJson,
-          summary: summaryOf(doors, devJson, { readyFile, consoleBuilt: world.consoleBuilt }),
-          curl: curlOf(doors.baseUrl, agent.apiKey),
+          summary: summaryOf(endpoints, devJson, { readyFile, consoleBuilt: world.consoleBuilt }),
+          curl: curlOf(endpoints.baseUrl, agent.apiKey),
           buyOneCall: () =>
             buyOneCall(
-              { baseUrl: doors.baseUrl, rpcUrl: world.rpcUrl, apiKey: agent.apiKey, wallet: state.wallet },
-              tell,
+              {
+                baseUrl: endpoints.baseUrl,
+                rpcUrl: world.rpcUrl,
+                apiKey: agent.apiKey,
+                wallet: state.wallet,
+              },
+              log,
             ),
         };
       },
@@ -160,28 +166,28 @@ async function agentOf(databaseUrl: string, state: DevState): Promise<{ accountI
 }
 
 function summaryOf(
-  doors: Doors,
+  endpoints: Endpoints,
   devJson: DevJson,
   more: { readyFile: string; consoleBuilt: boolean },
 ): string {
   return [
     "",
     "Toolgate is ready.",
-    `  HTTP, MCP, Connect  ${doors.baseUrl}`,
-    `  gRPC                ${doors.grpcAddress}`,
-    ...(doors.metricsAddress === undefined
+    `  HTTP, MCP, Connect  ${endpoints.baseUrl}`,
+    `  gRPC                ${endpoints.grpcAddress}`,
+    ...(endpoints.metricsAddress === undefined
       ? []
-      : [`  figures             http://${doors.metricsAddress}/metrics`]),
+      : [`  figures             http://${endpoints.metricsAddress}/metrics`]),
     `  Solana (local)      ${devJson.rpc_url}`,
     `  keys and addresses  ${more.readyFile}`,
     "",
-    ...(more.consoleBuilt ? consoleLines(doors, devJson, path.dirname(more.readyFile)) : []),
+    ...(more.consoleBuilt ? consoleLines(endpoints, devJson, path.dirname(more.readyFile)) : []),
   ].join("\n");
 }
 
 /** How to get in without a wallet of one's own, and how to see the operator's side. */
 function consoleLines(
-  { consoleUrl }: Doors,
+  { consoleUrl }: Endpoints,
   { account_id, wallet_secret_key }: DevJson,
   dataDir: string,
 ): string[] {

@@ -27,7 +27,8 @@ export interface DevPayment {
 }
 
 /**
- * Pays from the development wallet, as payment instructions ask for it (specification 2.3), or not quite, without a memo.
+ * Pays from the development wallet, as payment instructions ask for it (specification 2.3), or not quite,
+ * without a memo.
  * @returns the transaction's signature, confirmed
  * @throws DevPaymentError when no dev is running on this folder, or its wallet holds less
  */

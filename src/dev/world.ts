@@ -16,7 +16,7 @@ export interface DevWorld {
   rpcUrl: string;
   /** OpenAI-compatible stand-in; undefined when the configuration names a real server. */
   inferenceUrl: string | undefined;
-  /** Stand-in for somebody else's API; undefined when the operator registers tools, or none. */
+  /** Stand-in for a third-party API; undefined when the operator registers tools, or none. */
   api: z.output<typeof apiReady> | undefined;
   /** Whether there is a console to serve. */
   consoleBuilt: boolean;
@@ -29,7 +29,7 @@ export interface DevWorldOptions {
   dataDir: string;
   withInference: boolean;
   withApi: boolean;
-  tell: (line: string) => void;
+  log: (line: string) => void;
 }
 
 /** Starts PostgreSQL, the local Solana chain and the stand-ins, each a process of its own, side by side. */
@@ -37,7 +37,7 @@ export async function startDevWorld({
   dataDir,
   withInference,
   withApi,
-  tell,
+  log,
 }: DevWorldOptions): Promise<DevWorld> {
   const started: { stop(): Promise<void> }[] = [];
   const keep = <Part extends { stop(): Promise<void> }>(part: Part): Part => {
@@ -49,7 +49,7 @@ export async function startDevWorld({
   };
   try {
     const [postgres, chain, inference, api, consoleBuilt] = await settleAll([
-      startEmbeddedPostgres({ dataDir, onProgress: tell }).then(keep<EmbeddedPostgres>),
+      startEmbeddedPostgres({ dataDir, onProgress: log }).then(keep<EmbeddedPostgres>),
       startChild(file("../localchain/main.ts"), [
         "--port",
         "0",
@@ -58,7 +58,7 @@ export async function startDevWorld({
       ]).then(keep<Child>),
       withInference ? startChild(file("inference-stand-in/main.ts"), []).then(keep<Child>) : undefined,
       withApi ? startChild(file("api-stand-in/main.ts"), []).then(keep<Child>) : undefined,
-      buildConsoleIfOlder(tell),
+      buildConsoleIfOlder(log),
     ]);
     return {
       databaseUrl: postgres.url,

@@ -18,7 +18,7 @@ const ENOUGH_UNITS = 200_000;
 
 /** What {@link Controls.createWallet} puts into a new wallet. */
 export interface WalletFunds {
-  /** Lamports; 1 SOL unless told otherwise. */
+  /** Lamports; default 1 SOL. */
   readonly lamports?: bigint;
   /** Micro-USD. A USDC account is created even for 0; left out, there is none. */
   readonly microUsd?: bigint;
@@ -70,7 +70,7 @@ export class Controls {
       blockhash: slots.blockhash(slots.current),
       lastValidBlockHeight: slots.lastValidBlockHeight(slots.current),
     });
-    // Equal requests would make equal transactions, of which a chain takes one; the limit tells them apart.
+    // Equal requests would make equal transactions, of which a chain takes one; the limit makes them differ.
     transaction.add(ComputeBudgetProgram.setComputeUnitLimit({ units: ENOUGH_UNITS + history.size }));
     transaction.add(...instructions);
     transaction.sign(FAUCET, ...others);

@@ -11,7 +11,7 @@ import { MAX_PROCESSING_AGE, Slots } from "./slots.ts";
 import type { Simulation, TransactionRecord } from "./transaction-record.ts";
 import type { WireTransaction } from "./wire-transaction.ts";
 
-/** What the chain tells to whoever listens: subscriptions and the journal. */
+/** Events of the chain, for subscriptions and the journal. */
 interface ChainListener {
   onTransaction?(record: TransactionRecord): void;
   onSlot?(slot: number): void;

@@ -9,7 +9,7 @@ export const MAX_RECENT_BLOCKHASHES = 300;
 const MAX_BLOCK_TIMES = 9_000;
 /** First slot of the chain. */
 const FIRST_SLOT = 1_000;
-/** Slots without a block before the first one, so that nobody mistakes slots for block heights. */
+/** Slots without a block before the first one, so that slots and block heights differ. */
 const SKIPPED_SLOTS = 100;
 
 /**

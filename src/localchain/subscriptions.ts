@@ -13,7 +13,7 @@ import type { TransactionRecord } from "./transaction-record.ts";
 /** Sends one notification's `result`. */
 export type Notify = (result: Json) => void;
 
-/** One client's standing question; {@link Subscription.look} is asked again after every change of the chain. */
+/** A subscription of one client; {@link Subscription.look} runs after every change of the chain. */
 export interface Subscription {
   /** Name of the notification's `method`. */
   readonly notification: string;
@@ -21,7 +21,7 @@ export interface Subscription {
   look(): boolean;
 }
 
-/** Tells once, when a transaction has reached the commitment; then the server forgets the subscription. */
+/** Notifies once when a transaction reaches the commitment; the server then ends the subscription. */
 export function signatureSubscription(
   chain: Chain,
   signature: string,
@@ -46,7 +46,7 @@ export function signatureSubscription(
   };
 }
 
-/** Tells an account's state whenever it has changed at the commitment. */
+/** Notifies of every change of an account at the commitment. */
 export function accountSubscription(
   chain: Chain,
   address: Address,
@@ -69,37 +69,37 @@ export function accountSubscription(
   };
 }
 
-/** Tells the logs of transactions as they reach the commitment: all of them, or those that name an address. */
+/** Notifies of transaction logs as they reach the commitment: all of them, or those that name an address. */
 export function logsSubscription(
   chain: Chain,
   mentions: Address | undefined,
   commitment: Commitment,
   notify: Notify,
 ): Subscription {
-  /** What has reached the commitment; what left the window was told long ago. */
+  /** Transactions at the commitment. Those outside the window were notified earlier. */
   const settled = (view: ChainView): readonly TransactionRecord[] =>
     chain.history
       .since(view.slot - 2 * FINALIZED_AFTER_SLOTS)
       .filter((record) => view.reached(record, commitment))
       .filter((record) => mentions === undefined || record.keys.all.includes(mentions));
-  let told = new Set(settled(new ChainView(chain)));
+  let notified = new Set(settled(new ChainView(chain)));
   return {
     notification: "logsNotification",
     look() {
       const view = new ChainView(chain);
       const records = settled(view);
       for (const record of records) {
-        if (told.has(record)) continue;
+        if (notified.has(record)) continue;
         const { signature } = record.transaction;
         notify(withContext(view, commitment, { signature, err: record.err, logs: record.logs }));
       }
-      told = new Set(records);
+      notified = new Set(records);
       return false;
     },
   };
 }
 
-/** Tells every new slot. */
+/** Notifies of every new slot. */
 export function slotSubscription(chain: Chain, notify: Notify): Subscription {
   let last = chain.slots.current;
   return {

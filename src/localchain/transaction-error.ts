@@ -5,7 +5,10 @@ import { sentence } from "./transaction-error-text.ts";
 /** What went wrong inside an instruction: a named error, or a number that the program defines. */
 type InstructionError = string | { readonly Custom: number };
 
-/** A transaction error in the form validators write it: `"BlockhashNotFound"` or `{"InstructionError":[0,{"Custom":1}]}`. */
+/**
+ * A transaction error in the form validators write it: `"BlockhashNotFound"` or
+ * `{"InstructionError":[0,{"Custom":1}]}`.
+ */
 export type TransactionError =
   | string
   | { readonly InstructionError: readonly [index: number, cause: InstructionError] }

@@ -11,7 +11,10 @@ import { lookupTables } from "./wire-transaction.ts";
 export const TRANSACTION_ENCODINGS = ["json", "jsonParsed", "base64", "base58"] as const;
 type TransactionEncoding = (typeof TRANSACTION_ENCODINGS)[number] | "binary";
 
-/** The answer of `getTransaction` in one of its encodings; only clients that know versions are told one. */
+/**
+ * The answer of `getTransaction` in one of its encodings; returns a version only to clients that support
+ * versions.
+ */
 export function transactionJson(
   record: TransactionRecord,
   encoding: TransactionEncoding,

@@ -60,7 +60,7 @@ function serveClient(chain: Chain, socket: WebSocket): void {
       reply = { jsonrpc: "2.0", error: errorJson(error), id: request.id };
     }
     socket.send(writeJson(reply));
-    look(); // what is already so is told at once, behind the reply that names the subscription
+    look(); // notifies of the current state, after the reply with the subscription id
   });
 }
 

@@ -3,8 +3,8 @@ import { keypairSigner, payingFetch, type PaymentStore } from "../../src/client/
 import { fileStore } from "../../src/client/node/index.ts";
 
 /**
- * A program that buys one call and is killed, by its own hand and without a last word, at the point that KILL_AT names.
- * Its store is a folder: what it leaves there is what resumePayments finds.
+ * A program that buys one call and is killed, by its own hand and without a last word, at the point that
+ * KILL_AT names. Its store is a folder: what it leaves there is what resumePayments finds.
  */
 
 /** Where a process can die between the decision to pay and the answer. */
@@ -56,7 +56,10 @@ function deadly(store: PaymentStore, killAt: Buyer["killAt"]): PaymentStore {
   };
 }
 
-/** Dies when the transfer was sent, or when the gateway has answered the paid call and the caller has not heard of it. */
+/**
+ * Dies when the transfer was sent, or when the gateway has answered the paid call and the caller has not
+ * heard of it.
+ */
 function deadlyFetch({ rpcUrl, killAt }: Buyer): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);

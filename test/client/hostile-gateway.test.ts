@@ -28,7 +28,10 @@ import {
   type Liar,
 } from "./hostile-gateway.ts";
 
-/** What a gateway that lies, or was taken over, can make the client do: pay the honest price once, and nothing else. */
+/**
+ * What a gateway that lies, or was taken over, can make the client do: pay the honest price once, and nothing
+ * else.
+ */
 
 const PAY_TO = getAssociatedTokenAddressSync(new PublicKey(MINT), new PublicKey(OWNER)).toBase58();
 const STRANGER = Keypair.generate().publicKey.toBase58();

@@ -7,7 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type World } from "../support/world.ts";
 import { command, ROOT } from "../tooling/command.ts";
 
-/** The package as it is published: built, packed, put into node_modules, and used by programs that know nothing of TypeScript. */
+/**
+ * The package as it is published: built, packed, put into node_modules, and used by programs that know
+ * nothing of TypeScript.
+ */
 
 /** What the client package needs of others. */
 const PACKAGES = ["@bufbuild", "@connectrpc", "@solana"];
@@ -64,7 +67,10 @@ async function program(store: string): Promise<string> {
   `;
 }
 
-/** The Node that this machine has besides the project's own: whatever version it is, the client must run on it. */
+/**
+ * The Node that this machine has besides the project's own: whatever version it is, the client must run on
+ * it.
+ */
 async function otherNode(): Promise<string> {
   for (const folder of (process.env["PATH"] ?? "").split(path.delimiter)) {
     const node = path.join(folder, "node");
@@ -111,7 +117,9 @@ describe("the published package", () => {
   });
 });
 
-/** The globals that browsers have, as far as the client uses them; Buffer, process and require are not there. */
+/**
+ * The globals that browsers have, as far as the client uses them; Buffer, process and require are not there.
+ */
 function browser(log: (...line: unknown[]) => void): vm.Context {
   const names = [
     ...[

@@ -39,7 +39,10 @@ export class Description {
     return all.filter((line) => !this.#seen.has(line));
   }
 
-  /** Expects the answer to be as the document says, and of an accepted request that the document would accept it too. */
+  /**
+   * Expects the answer to be as the document says, and of an accepted request that the document would accept
+   * it too.
+   */
   expectDescribed(method: string, target: string, sent: unknown, answer: Answer): void {
     const path = this.#pathOf(method, target.replace(/\?.*$/, ""));
     const at = `/paths/${path.replaceAll("~", "~0").replaceAll("/", "~1")}/${method.toLowerCase()}`;

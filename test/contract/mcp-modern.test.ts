@@ -10,7 +10,10 @@ import type { PreparedCall, Tool } from "../../src/domain/tools/tool.ts";
 import type { Agent, Answer } from "../support/world.ts";
 import { eventsOf, mcp, META, metaWith, mirror, MODERN, modern } from "./mcp-client.ts";
 
-/** POST /mcp in the era without `initialize` (revision 2026-07-28), and what both eras share: streams of events, origins. */
+/**
+ * POST /mcp in the era without `initialize` (revision 2026-07-28), and what both eras share: streams of
+ * events, origins.
+ */
 
 /** What the tools of this file have been told to do, and what has become of them. */
 const deeds: string[] = [];

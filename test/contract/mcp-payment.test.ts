@@ -4,7 +4,10 @@ import { x402Payer, type X402Payer } from "../interop/x402-payer.ts";
 import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 import { mcp, modern } from "./mcp-client.ts";
 
-/** Paying for tools/call without HTTP headers and statuses: asks in results, proofs in `_meta`; and batches, which can do nothing else. */
+/**
+ * Paying for tools/call without HTTP headers and statuses: asks in results, proofs in `_meta`; and batches,
+ * which can do nothing else.
+ */
 
 const NAME = "vram_estimate";
 const ARGUMENTS = { model: "llama-3.1-8b" };

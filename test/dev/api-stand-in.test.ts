@@ -12,7 +12,10 @@ import { sunDay } from "../../src/dev/api-stand-in/sun.ts";
 import { openCustomTools, type OpenCustomTools } from "../../src/gateway/custom-tools.ts";
 import { createLogger } from "../../src/log.ts";
 
-/** What `npm start` registers: the stand-in's process, its document and the file that names both, through the code of every registered tool. */
+/**
+ * What `npm start` registers: the stand-in's process, its document and the file that names both, through the
+ * code of every registered tool.
+ */
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-stand-in-"));
 const main = fileURLToPath(new URL("../../src/dev/api-stand-in/main.ts", import.meta.url));

@@ -319,7 +319,10 @@ describe("in a closed checkout", () => {
   });
 });
 
-/** Copies what the database needs into a checkout that only its owner may enter, with unlinked libraries and no right to link them. */
+/**
+ * Copies what the database needs into a checkout that only its owner may enter, with unlinked libraries and
+ * no right to link them.
+ */
 async function copyCheckout(checkout: string): Promise<string> {
   await mkdir(checkout, { mode: 0o700 });
   const modules = path.join(checkout, "node_modules");

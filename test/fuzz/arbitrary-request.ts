@@ -275,7 +275,10 @@ function mutatedPath(path: string, mutation: { at: number; kind: string; text: s
   return `/${segments.join("/")}`;
 }
 
-/** Fit for a request line: what a client would escape is escaped, but escapes are left as they are, good or bad. */
+/**
+ * Fit for a request line: what a client would escape is escaped, but escapes are left as they are, good or
+ * bad.
+ */
 function escaped(text: string): string {
   return text.toWellFormed().replace(/[^!-~]|[#]/gu, (character) => encodeURIComponent(character));
 }

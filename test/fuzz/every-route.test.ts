@@ -11,8 +11,8 @@ import { type Base, bytesOf, type FuzzRequest, nearValid } from "./arbitrary-req
 import { expectWellBehaved } from "./well-behaved.ts";
 
 /**
- * Every route of the contract with requests that are almost good. When it fails, fast-check prints the seed and the smallest
- * requests that fail; FUZZ_SEED repeats them, FUZZ_RUNS asks for more.
+ * Every route of the contract with requests that are almost good. When it fails, fast-check prints the seed
+ * and the smallest requests that fail; FUZZ_SEED repeats them, FUZZ_RUNS asks for more.
  */
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? 300);
 const SEED = process.env["FUZZ_SEED"] === undefined ? {} : { seed: Number(process.env["FUZZ_SEED"]) };
@@ -105,7 +105,9 @@ function exchange(request: FuzzRequest) {
 }
 
 function basesWith(receiptId: string, runId: string, quoteId: string): Base[] {
-  /** Good in every way, but that no chain knows it: 402, which the gateway looks for the transaction to say. */
+  /**
+   * Good in every way, but that no chain knows it: 402, which the gateway looks for the transaction to say.
+   */
   const proof = {
     tx_ref: base58.encode(new Uint8Array(64).fill(7)),
     network: "solana-mainnet",

@@ -2,7 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { expectRefused, expectWellBehaved, type TextAnswer } from "./well-behaved.ts";
 
-/** Bodies that are not what the contract says, at both paths that take one: refused with 4xx before anything is done. */
+/**
+ * Bodies that are not what the contract says, at both paths that take one: refused with 4xx before anything
+ * is done.
+ */
 
 const PATHS = ["/v1/mcp/tools/call", "/mcp"] as const;
 

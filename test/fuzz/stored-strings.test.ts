@@ -5,7 +5,10 @@ import { COMPLETION, json, modelServer, type ModelServer } from "../inference/mo
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 
-/** Characters that PostgreSQL's text cannot hold (NUL), or that have no UTF-8 form (lone surrogates), on the money path. */
+/**
+ * Characters that PostgreSQL's text cannot hold (NUL), or that have no UTF-8 form (lone surrogates), on the
+ * money path.
+ */
 
 const NUL = "\u0000";
 const LONE = "\ud800";

@@ -8,7 +8,10 @@ export interface TextAnswer {
   body: string;
 }
 
-/** Statuses that are documented and no fault of the caller's; none of them is expected without a fault (docs/reference/errors.md). */
+/**
+ * Statuses that are documented and no fault of the caller's; none of them is expected without a fault
+ * (docs/reference/errors.md).
+ */
 const DOCUMENTED = new Set<number>([
   200,
   202,
@@ -17,7 +20,10 @@ const DOCUMENTED = new Set<number>([
   ...Object.values(ERRORS).map(({ status }) => status),
 ]);
 
-/** Whatever was sent: a documented status below 500, and for an error the error body, well-formed, with the request's id. */
+/**
+ * Whatever was sent: a documented status below 500, and for an error the error body, well-formed, with the
+ * request's id.
+ */
 export function expectWellBehaved({ status, headers, body }: TextAnswer): void {
   expect(status, body).toBeLessThan(500);
   expect(DOCUMENTED, body).toContain(status);
@@ -41,7 +47,10 @@ export function expectRefused(answer: TextAnswer): void {
   expect(answer.status, answer.body).toBeGreaterThanOrEqual(400);
 }
 
-/** Strict readers (RFC 8259 section 8.2) fail on lone surrogates, so what we wrote ourselves must not have any. */
+/**
+ * Strict readers (RFC 8259 section 8.2) fail on lone surrogates, so what we wrote ourselves must not have
+ * any.
+ */
 function expectWellFormed(json: unknown): void {
   if (typeof json === "string") expect(json.isWellFormed(), JSON.stringify(json)).toBe(true);
   else if (typeof json === "object" && json !== null)

@@ -9,7 +9,10 @@ import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
 import { ROOT, toolEnvironment } from "../tooling/command.ts";
 
-/** What people type: curl over HTTP/JSON, and buf curl over gRPC, which learns the contract by reflection alone. */
+/**
+ * What people type: curl over HTTP/JSON, and buf curl over gRPC, which learns the contract by reflection
+ * alone.
+ */
 
 const CALL = '{"tool":"vram_estimate","params":{"model":"llama-3.1-8b","context_length":8192}}';
 

@@ -20,8 +20,8 @@ import { command } from "../tooling/command.ts";
 import type { Agent } from "../support/world.ts";
 
 /**
- * The official client in its second line and each of its modes, what the first line hears besides what mcp-sdk.test.ts has, and the
- * inspector on the command line.
+ * The official client in its second line and each of its modes, what the first line hears besides what
+ * mcp-sdk.test.ts has, and the inspector on the command line.
  */
 
 const PAID = { name: "vram_estimate", arguments: { model: "llama-3.1-8b" } };

@@ -11,8 +11,9 @@ export interface McpRequest {
 }
 
 /**
- * Sends it, and says in one line what came back: the HTTP status, then what each JSON-RPC message holds: its id and the code of its error,
- * or the members of its result with their types, two levels deep. Wording, values and HTTP headers are left out.
+ * Sends it, and says in one line what came back: the HTTP status, then what each JSON-RPC message holds: its
+ * id and the code of its error, or the members of its result with their types, two levels deep. Wording,
+ * values and HTTP headers are left out.
  */
 export async function exchange(
   baseUrl: string,

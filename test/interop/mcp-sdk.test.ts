@@ -55,7 +55,9 @@ async function httpError(
   return { status: error.code, body: JSON.parse(error.message.slice(error.message.indexOf("{"))) };
 }
 
-/** Pays what it is asked for and repeats the request: all that an agent needs to buy through any MCP client. */
+/**
+ * Pays what it is asked for and repeats the request: all that an agent needs to buy through any MCP client.
+ */
 function payingFetch(agent: Agent): typeof fetch {
   return async (url, init) => {
     const response = await fetch(url, init);

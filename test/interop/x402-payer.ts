@@ -7,7 +7,10 @@ import { ExactSvmSchemeV1 } from "@x402/svm/v1";
 import { wrapFetchWithPayment } from "@x402/fetch";
 import type { Agent, World } from "../support/world.ts";
 
-/** Slots in which a client has the time to sign and to send, however busy the machine is: a blockhash lives for 150 of them. */
+/**
+ * Slots in which a client has the time to sign and to send, however busy the machine is: a blockhash lives
+ * for 150 of them.
+ */
 export const SLOT_MS = 150;
 
 /** The official x402 client with a key that holds USDC and no SOL, and what it sends. */

@@ -1,4 +1,7 @@
-/** The records of a file as RFC 4180 has them, each by the names in the first one. Strict: what the standard does not allow is an error. */
+/**
+ * The records of a file as RFC 4180 has them, each by the names in the first one. Strict: what the standard
+ * does not allow is an error.
+ */
 export function parseCsv(text: string): Record<string, string>[] {
   if (!text.startsWith("\uFEFF")) throw new Error("no byte order mark");
   const [header = [], ...records] = recordsOf(text.slice(1));

@@ -9,12 +9,17 @@ import { createTemplate } from "./template.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Connection string of the superuser of this run's server; a test takes a database of its own from it. */
+    /**
+     * Connection string of the superuser of this run's server; a test takes a database of its own from it.
+     */
     postgresUrl: string;
   }
 }
 
-/** Starts one PostgreSQL for the whole run, on a folder that goes with it, and builds the console where that is old. */
+/**
+ * Starts one PostgreSQL for the whole run, on a folder that goes with it, and builds the console where that
+ * is old.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(path.join(process.env["TEST_DATABASES"] ?? os.tmpdir(), "toolgate-test-"));
   await chmod(dataDir, 0o755); // as root, the server's account has to get in

@@ -21,8 +21,8 @@ export interface RawRequest {
 }
 
 /**
- * Sends bytes to a server as they are, which no HTTP client does, and reads whatever it answers until it closes the connection or
- * falls silent.
+ * Sends bytes to a server as they are, which no HTTP client does, and reads whatever it answers until it
+ * closes the connection or falls silent.
  */
 export async function rawRequest(
   baseUrl: string,

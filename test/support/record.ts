@@ -2,8 +2,8 @@ import { appendFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 
-// What `npm test` keeps during a run, to look through it at its end (test/tooling/leaks.ts): the secrets that tests make, and all
-// that was logged and answered with an error. Without TEST_RECORD nothing is kept.
+// What `npm test` keeps during a run, to look through it at its end (test/tooling/leaks.ts): the secrets that
+// tests make, and all that was logged and answered with an error. Without TEST_RECORD nothing is kept.
 
 const folder = process.env["TEST_RECORD"];
 

@@ -4,7 +4,10 @@ import type { Errand } from "./stranger.ts";
 
 parentPort?.on("message", (errand: Errand) => void run(errand));
 
-/** Sends a request over four connections, each time after the answer to the one before, and posts the statuses. */
+/**
+ * Sends a request over four connections, each time after the answer to the one before, and posts the
+ * statuses.
+ */
 async function run({ port, text, times }: Errand): Promise<void> {
   const statuses = new Set<string>();
   let left = times;

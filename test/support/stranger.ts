@@ -18,7 +18,10 @@ interface Cost {
   readonly statuses: readonly string[];
 }
 
-/** How often a request is measured that seems to cost too much: a busy machine makes the one or the other longer. */
+/**
+ * How often a request is measured that seems to cost too much: a busy machine makes the one or the other
+ * longer.
+ */
 const TRIES = 12;
 
 /** Sends requests from another thread, so that what this thread spends is the server's. */
@@ -30,7 +33,9 @@ export class Stranger {
     this.#port = port;
   }
 
-  /** How many times as much as another a request costs: the least of some tries, until it is less than `most`. */
+  /**
+   * How many times as much as another a request costs: the least of some tries, until it is less than `most`.
+   */
   async timesAsMuch(
     text: string,
     other: string,

@@ -100,8 +100,10 @@ export interface World extends Ground {
 
 /**
  * Makes the ground; `settings` go to the instances as their environment would.
- * @param databaseUrl a database of the caller's own, with the current schema; one of this run's server when left out
- * @param slotMs how long a slot of the chain lasts; a blockhash lives for 150 of them, which on a busy machine can be too short to sign on one
+ * @param databaseUrl a database of the caller's own, with the current schema; one of this run's server when
+ * left out
+ * @param slotMs how long a slot of the chain lasts; a blockhash lives for 150 of them, which on a busy
+ * machine can be too short to sign on one
  */
 export async function startGround(
   settings: Record<string, string> = {},
@@ -186,7 +188,10 @@ export async function startGround(
   };
 }
 
-/** Starts a world; `settings` go to the gateway as its environment would, and slots last as {@link startGround} says. */
+/**
+ * Starts a world; `settings` go to the gateway as its environment would, and slots last as {@link
+ * startGround} says.
+ */
 export async function startWorld(settings: Record<string, string> = {}, slotMs?: number): Promise<World> {
   const ground = await startGround(settings, undefined, slotMs);
   const start = (more: Record<string, string> = {}) =>

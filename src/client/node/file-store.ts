@@ -5,9 +5,9 @@ import { isObject, jsonObject } from "../bytes.ts";
 import { PaymentStoreError } from "../errors.ts";
 import type { PaymentStore } from "../store.ts";
 
-/** How long versions that were replaced stay, ms: longer than any write takes that began before. */
+/** Lifetime of replaced versions, ms. Longer than any concurrent write. */
 const KEEP_MS = 60_000;
-/** How long it is remembered that a key was deleted, ms: longer than any process stands still in the middle of a write. */
+/** Lifetime of deletion markers, ms. Longer than any process pauses during a write. */
 const KEEP_DELETED_MS = 3_600_000;
 
 /** One version of a key, as its file has it. `value` is undefined where the key was deleted. */
@@ -21,9 +21,9 @@ interface Version {
 }
 
 /**
- * A store in a folder, which several processes may share; made if need be, readable by its owner alone. Each version of a key is a file
- * that never changes, written and synced under another name and then linked to its own: the link fails if somebody else was faster,
- * and a crash leaves the old version or the new one.
+ * A store in a folder, which several processes may share; made if need be, readable by its owner alone. Each
+ * version of a key is a file that never changes, written and synced under another name and then linked to its
+ * own: the link fails if another process was faster, and a crash leaves the old version or the new one.
  */
 export function fileStore(folder: string): PaymentStore {
   const files = new VersionFiles(folder);
@@ -61,7 +61,7 @@ class VersionFiles {
   }
 
   async latest(key: string): Promise<Version | undefined> {
-    // A file that is replaced between the two steps is looked for again.
+    // Retry if the file is replaced between list and read.
     for (;;) {
       const [newest] = await this.#numbers(hashOf(key));
       if (newest === undefined) return undefined;
@@ -99,12 +99,15 @@ class VersionFiles {
       return false;
     }
     await syncFolder(this.#folder);
-    // What cannot be cleared away now is the next one's to clear away.
+    // The next write retries the cleanup.
     await this.#sweep().catch(() => {});
     return true;
   }
 
-  /** A later version that does not follow from this one means that this number had been used, and its file was cleared away. */
+  /**
+   * A later version that does not follow from this one means that this number had been used, and its file was
+   * cleared away.
+   */
   async #isInLine({ key, number, id }: Version): Promise<boolean> {
     const [newest = number] = await this.#numbers(hashOf(key));
     if (newest === number) return true;
@@ -112,7 +115,10 @@ class VersionFiles {
     return next?.previous === id;
   }
 
-  /** Clears away, for all keys, what was replaced, what was deleted long ago, and what killed processes were about to write. */
+  /**
+   * Clears away, for all keys, what was replaced, what was deleted long ago, and what killed processes were
+   * about to write.
+   */
   async #sweep(): Promise<void> {
     if (Date.now() - this.#sweptAt < KEEP_MS) return;
     this.#sweptAt = Date.now();

@@ -1,9 +1,10 @@
 /**
- * A local stand-in for somebody else's API, for development and tests: sunrise and sunset, described by the openapi.yaml beside it, for
- * those who have its key. `dev` registers it as a tool, so that there is one to try without an account anywhere.
+ * A local stand-in for a third-party API, for development and tests: sunrise and sunset, described by the
+ * openapi.yaml beside it, for those who have its key. `dev` registers it as a tool, so that there is one to
+ * try without an account anywhere.
  *
- * Usage: node main.ts
- * Prints one line {"url":"http://127.0.0.1:<port>","key":"…"} when it is ready; ends on SIGTERM or when its standard input closes.
+ * Usage: node main.ts Prints one line {"url":"http://127.0.0.1:<port>","key":"…"} when it is ready; ends on
+ * SIGTERM or when its standard input closes.
  */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";

@@ -10,8 +10,9 @@ export const apiReady = z.object({ url: z.string(), key: z.string() });
 const KEY = "SUN_API_KEY";
 
 /**
- * Registers the stand-in's operation as a tool the way any operator registers an API: in a configuration file, with the key in the
- * environment. The file is written into the folder, for the gateway and for whoever wants to see how it is done.
+ * Registers the stand-in's operation as a tool the way any operator registers an API: in a configuration
+ * file, with the key in the environment. The file is written into the folder, for the gateway and as an
+ * example.
  * @returns the settings that the gateway needs
  */
 export function registerApi(

@@ -6,16 +6,17 @@ import { consoleIsCurrent } from "./fingerprint.ts";
 import { BUILT } from "./places.ts";
 
 /**
- * Builds the console where its sources have changed since, in a process of its own: nothing that serves loads what builds.
- * @returns whether there is a console to serve; where it is not that of the sources, why was told
+ * Builds the console where its sources have changed since, in a process of its own: nothing that serves loads
+ * what builds.
+ * @returns whether there is a console to serve; logs the reason if it is older than the sources
  */
-export async function buildConsoleIfOlder(tell: (line: string) => void): Promise<boolean> {
+export async function buildConsoleIfOlder(log: (line: string) => void): Promise<boolean> {
   if (consoleIsCurrent()) return true;
-  tell("building the console …");
+  log("building the console …");
   const { code, output } = await runBuild();
   if (code === 0) return true;
   const older = existsSync(BUILT);
-  tell(
+  log(
     `the console could not be built, ${older ? "and is the one before" : "and is left out"}:\n${output.trimEnd()}`,
   );
   return older;

@@ -9,12 +9,15 @@ import { BUILT, STAMP } from "./places.ts";
 try {
   await buildConsole();
 } catch (error) {
-  // Where in Vite it went wrong helps nobody.
+  // Vite's stack trace does not help.
   process.stderr.write(`${error instanceof Error ? error.message.trim() : String(error)}\n`);
   process.exitCode = 1;
 }
 
-/** Builds beside the old files and puts the new ones in their place at once: somebody may be starting from them. */
+/**
+ * Builds beside the old files and puts the new ones in their place at once: a gateway may be starting from
+ * them.
+ */
 async function buildConsole(): Promise<void> {
   // What changes while it builds makes the built console an old one.
   const fingerprint = fingerprintOfSources();

@@ -4,11 +4,14 @@ import { defineConfig } from "vite";
 import { compressed } from "./compressed.ts";
 import { SOURCES } from "./places.ts";
 
-/** How the console becomes files for browsers. No script and no style is inline: the page's policy allows none. */
+/**
+ * How the console becomes files for browsers. No script and no style is inline: the page's policy allows
+ * none.
+ */
 export default defineConfig({
   root: SOURCES,
   base: "/console/",
-  // Not the folder of somebody else's files that Vite would look for.
+  // Do not serve Vite's default public folder.
   publicDir: false,
   plugins: [react(), compressed()],
   logLevel: "warn",

@@ -14,10 +14,11 @@ export function isRoot(): boolean {
 }
 
 /**
- * The account that runs the server when we are root: the owner of the data if there is some already (a plain user's
- * data stays the plain user's), else `nobody`. It must exist in the user database, because initdb looks its name up.
+ * The account that runs the server when we are root: the owner of the data if there is some already (a plain
+ * user's data stays the plain user's), else `nobody`. It must exist in the user database, because initdb
+ * looks its name up.
  *
- * @returns undefined when we are not root: the server then runs as whoever we are
+ * @returns undefined when we are not root: the server then runs as the current user
  */
 export async function serverAccount(dataFolder: string): Promise<Account | undefined> {
   if (!isRoot()) return undefined;
@@ -37,8 +38,8 @@ export function nobody(passwd: string): Account {
 }
 
 /**
- * Whether `account` may pass through every folder on the way to `folder`, `folder` included. Read from the permission
- * bits rather than tried, because as root every attempt of ours succeeds.
+ * Whether `account` may pass through every folder on the way to `folder`, `folder` included. Read from the
+ * permission bits rather than tried, because as root every attempt of ours succeeds.
  */
 export async function canEnter(account: Account | undefined, folder: string): Promise<boolean> {
   if (account === undefined) return true;

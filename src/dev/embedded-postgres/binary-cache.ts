@@ -16,9 +16,10 @@ import process from "node:process";
 import { EmbeddedPostgresError, errorCode } from "./error.ts";
 
 /**
- * Copies of a platform package in folders that every account may enter, made on demand: one for each temporary folder
- * of the system. A copy is complete (it appears by one rename), it is ours (nobody else could have put programs there)
- * and it is used again by later runs, as long as a cleaner of temporary files has not eaten into it.
+ * Copies of a platform package in folders that every account may enter, made on demand: one for each
+ * temporary folder of the system. A copy is complete (it appears by one rename), it is ours (no other user
+ * could have put programs there) and it is used again by later runs, as long as a cleaner of temporary files
+ * has not eaten into it.
  *
  * @returns the folder of each copy, or the reason why there is none at that place
  */
@@ -57,7 +58,7 @@ async function makeCopy(source: string, folder: string): Promise<void> {
   await rename(folder, incomplete).catch(ignore("ENOENT"));
   await rename(staging, folder).catch(async (error: unknown) => {
     await rm(staging, { recursive: true, force: true });
-    ignore("ENOTEMPTY", "EEXIST")(error); // somebody else of ours was faster with the same copy
+    ignore("ENOTEMPTY", "EEXIST")(error); // another process finished the same copy first
   });
   await rm(incomplete, { recursive: true, force: true });
 }
@@ -71,13 +72,13 @@ async function isCompleteCopy(source: string, folder: string): Promise<boolean> 
     found.uid !== (process.geteuid?.() ?? found.uid) ||
     (found.mode & 0o022) !== 0
   ) {
-    throw new EmbeddedPostgresError("exists and belongs to somebody else");
+    throw new EmbeddedPostgresError("exists and belongs to another user");
   }
   const there = new Map((await filesOf(folder)).map((file) => [file.name, file.size]));
   return (await filesOf(source)).every((file) => there.get(file.name) === file.size);
 }
 
-/** The regular files below a folder. Links are left out: they are made anew in a copy. */
+/** The regular files below a folder. Skips links: a copy recreates them. */
 async function filesOf(folder: string): Promise<{ name: string; size: number; mode: number }[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries

@@ -22,7 +22,8 @@ export const clusterOwner = "toolgate";
 /**
  * Opens the cluster in `dataDir/postgres`, making it first if there is none.
  *
- * @throws EmbeddedPostgresError when something is there that this PostgreSQL cannot use; nothing is deleted then
+ * @throws EmbeddedPostgresError when something is there that this PostgreSQL cannot use; nothing is deleted
+ * then
  */
 export async function openCluster(
   dataDir: string,
@@ -71,7 +72,10 @@ async function holdsCluster(
   return true;
 }
 
-/** Frees the name for a new cluster if nothing is lost by it: an empty folder, or a link whose target has gone. */
+/**
+ * Frees the name for a new cluster if nothing is lost by it: an empty folder, or a link whose target has
+ * gone.
+ */
 async function clearEmptyPlace(home: string, onProgress: (text: string) => void): Promise<void> {
   const found = await lstat(home).catch(() => undefined);
   if (found === undefined) return;

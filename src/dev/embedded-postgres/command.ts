@@ -8,7 +8,10 @@ export interface CommandResult {
   readonly output: string;
 }
 
-/** Runs a PostgreSQL program to its end as `account`. Never rejects: a program that cannot be executed is a result too. */
+/**
+ * Runs a PostgreSQL program to its end as `account`. Never rejects: a program that cannot be executed is a
+ * result too.
+ */
 export function run(
   file: string,
   args: readonly string[],
@@ -30,12 +33,14 @@ export function run(
   });
 }
 
-/** A working directory that every account may enter: the caller's own may be closed to the server's account. */
+/**
+ * A working directory that every account may enter: the caller's own may be closed to the server's account.
+ */
 export const rootFolder = process.platform === "win32" ? (process.env["SystemRoot"] ?? "C:\\") : "/";
 
 /**
- * The environment of every PostgreSQL program. Built from nothing, so that neither PG* variables (of a PostgreSQL that
- * the machine has anyway) nor the locale and the time zone of the shell reach the database.
+ * The environment of every PostgreSQL program. Built from nothing, so that neither PG* variables (of a
+ * PostgreSQL that the machine has anyway) nor the locale and the time zone of the shell reach the database.
  */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const kept = ["PATH", "SystemRoot", "TEMP", "TMP"].flatMap((name) => {

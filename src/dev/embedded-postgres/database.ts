@@ -2,8 +2,8 @@ import pg from "pg";
 import { errorCode } from "./error.ts";
 
 /**
- * Connects to the database that `url` names, creating it if the server has none of that name: creation belongs to
- * every start, because a first start may have been killed between initdb and here.
+ * Connects to the database that `url` names, creating it if the server has none of that name: creation
+ * belongs to every start, because a first start may have been killed between initdb and here.
  *
  * @returns "not yet" while the server starts or recovers, an error when waiting cannot help
  */

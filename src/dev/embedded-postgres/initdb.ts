@@ -19,8 +19,8 @@ interface Initialization {
 }
 
 /**
- * Makes a cluster that appears at `home` whole or not at all: it is built beside and moved there in one step, so a
- * process killed half-way leaves nothing that a later start could take for data.
+ * Makes a cluster that appears at `home` whole or not at all: it is built beside and moved there in one step,
+ * so a process killed half-way leaves nothing that a later start could take for data.
  *
  * @throws EmbeddedPostgresError with the output of initdb when that fails
  */

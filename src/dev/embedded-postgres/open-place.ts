@@ -6,8 +6,8 @@ import { type Account, canEnter } from "./account.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 
 /**
- * A folder for data that `account` can reach, for when the configured one lies in a closed place such as root's home.
- * Folders that outlive a reboot come first.
+ * A folder for data that `account` can reach, for when the configured one lies in a closed place such as
+ * root's home. Folders that outlive a reboot come first.
  *
  * @throws EmbeddedPostgresError when there is none
  */
@@ -17,7 +17,7 @@ export async function openPlace(account: Account | undefined): Promise<string> {
     try {
       await mkdir(folder, { mode: 0o711 }).catch(() => undefined);
       const { uid, mode } = await lstat(folder);
-      // In a folder that all may write to, somebody else may have taken the name before us.
+      // In a folder that all may write to, another user may have taken the name first.
       const ours = uid === process.geteuid?.() && (mode & 0o022) === 0;
       if (ours && (await canEnter(account, folder))) return folder;
     } catch {

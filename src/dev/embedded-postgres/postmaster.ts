@@ -4,12 +4,15 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedPostgresError, errorCode } from "./error.ts";
 
-/** How long a running server is given to go away by itself, in ms: its parent may have died this very moment. */
+/**
+ * How long a running server is given to go away by itself, in ms: its parent may have died this very moment.
+ */
 const patience = { ready: 2_000, stopping: 30_000 };
 
 /**
- * Waits until no server runs on the data folder. A server that is stopping is waited for, one that stays is an error,
- * and a lock file that a killed server left behind is no obstacle, also when its process id is now somebody else's.
+ * Waits until no server runs on the data folder. A server that is stopping is waited for, one that stays is
+ * an error, and a lock file that a killed server left behind is no obstacle, even if another process now has
+ * its process id.
  *
  * @throws EmbeddedPostgresError when another server keeps running there
  */
@@ -41,7 +44,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Reads postmaster.pid: the process id on line 1, the state on line 8 (PostgreSQL's `miscadmin.h`, LOCK_FILE_LINE_*). */
+/**
+ * Reads postmaster.pid: the process id on line 1, the state on line 8 (PostgreSQL's `miscadmin.h`,
+ * LOCK_FILE_LINE_*).
+ */
 async function runningServer(
   dataFolder: string,
 ): Promise<{ pid: number; state: "ready" | "stopping" } | undefined> {
@@ -59,8 +65,8 @@ async function runningServer(
 }
 
 /**
- * Whether the process is certainly not a server of this folder. A server works in its data folder all its life, and a
- * process that works nowhere is a dead one that init has not collected.
+ * Whether the process is certainly not a server of this folder. A server works in its data folder all its
+ * life, and a process that works nowhere is a dead one that init has not collected.
  */
 async function worksElsewhere(pid: number, dataFolder: string): Promise<boolean> {
   if (process.platform !== "linux") return false;

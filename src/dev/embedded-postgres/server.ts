@@ -13,7 +13,10 @@ import { tryDatabase } from "./database.ts";
 /** A server that answers queries. */
 export interface Server {
   readonly url: string;
-  /** Shuts down fast (open transactions are rolled back, a checkpoint is written) and waits for the end. May be called again. */
+  /**
+   * Shuts down fast (open transactions are rolled back, a checkpoint is written) and waits for the end. May
+   * be called again.
+   */
   readonly stop: () => Promise<void>;
 }
 
@@ -30,7 +33,7 @@ export class StartFailure extends Error {
 /** How long a server may take until it answers, in ms; recovery after a crash is part of it. */
 const startLimit = 60_000;
 
-/** What no caller may change: the server is for this machine only, and reached through one door. */
+/** Fixed settings: the server is local and has one socket. */
 const fixedSettings = (port: number) => ({
   listen_addresses: "127.0.0.1",
   port: String(port),
@@ -79,7 +82,8 @@ export async function startServer(
       cwd: rootFolder,
       env: serverEnvironment(),
       stdio: ["pipe", "ignore", log.handle.fd],
-      // A session of its own: Ctrl-C in the terminal must reach the gateway, which still needs the database to finish.
+      // A session of its own: Ctrl-C in the terminal must reach the gateway, which still needs the database
+      // to finish.
       detached: true,
       windowsHide: true,
     },

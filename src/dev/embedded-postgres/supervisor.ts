@@ -1,7 +1,9 @@
-// Runs one server and ends it when its own standard input closes: node supervisor.ts UID:GID PROGRAM ARGUMENT…
+// Runs one server and ends it when its own standard input closes: node supervisor.ts UID:GID PROGRAM
+// ARGUMENT…
 //
-// The kernel closes that pipe whatever ends the process at the other side, SIGKILL included, which no handler in that
-// process could answer. It needs no native code, unlike prctl(PR_SET_PDEATHSIG), and works beyond Linux.
+// The kernel closes that pipe whatever ends the process at the other side, SIGKILL included, which no handler
+// in that process could answer. It needs no native code, unlike prctl(PR_SET_PDEATHSIG), and works beyond
+// Linux.
 import { spawn } from "node:child_process";
 import process from "node:process";
 
@@ -29,7 +31,10 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
 // The gateway outlives its terminal, and needs its database then.
 process.on("SIGHUP", () => {});
 
-/** PostgreSQL's "fast shutdown" (SIGINT), then its "immediate shutdown" (SIGQUIT), after which it recovers at the next start. */
+/**
+ * PostgreSQL's "fast shutdown" (SIGINT), then its "immediate shutdown" (SIGQUIT), after which it recovers at
+ * the next start.
+ */
 function stop(): void {
   server.kill("SIGINT");
   setTimeout(() => server.kill("SIGQUIT"), fastShutdownLimit);

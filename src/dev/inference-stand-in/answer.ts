@@ -11,7 +11,9 @@ export interface Answer {
 
 const LONGEST_QUOTE = 200;
 
-/** Says that no model is at work and repeats the last message, so that whoever reads the answer sees the call arrived. */
+/**
+ * Says that no model is at work and repeats the last message, so that the reader sees that the call arrived.
+ */
 export function answerTo(
   messages: readonly { readonly content: string }[],
   maxTokens: number | undefined,

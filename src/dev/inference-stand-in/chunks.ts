@@ -9,7 +9,10 @@ interface ChunkHead {
   readonly model: string;
 }
 
-/** Sends an answer in pieces, a word in each, as server-sent events (OpenAI API reference, "Streaming events"). */
+/**
+ * Sends an answer in pieces, a word in each, as server-sent events (OpenAI API reference, "Streaming
+ * events").
+ */
 export function sendChunks(
   response: ServerResponse,
   head: ChunkHead,

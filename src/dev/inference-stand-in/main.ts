@@ -1,9 +1,9 @@
 /**
- * A local stand-in for a model server, for development and tests: speaks enough of the OpenAI API for `inference_chat` to work
- * without an account anywhere, and says in every answer that it is no model.
+ * A local stand-in for a model server, for development and tests: speaks enough of the OpenAI API for
+ * `inference_chat` to work without an account anywhere, and says in every answer that it is no model.
  *
- * Usage: node main.ts [port]   (0 or nothing: a free port)
- * Prints one line {"url":"http://127.0.0.1:<port>/v1"} when it is ready; ends on SIGTERM or when its standard input closes.
+ * Usage: node main.ts [port]   (0 or nothing: a free port) Prints one line
+ * {"url":"http://127.0.0.1:<port>/v1"} when it is ready; ends on SIGTERM or when its standard input closes.
  */
 import { createServer } from "node:http";
 import { respond } from "./respond.ts";

@@ -13,7 +13,10 @@ const chatBody = z.object({
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
 });
 
-/** Answers GET /v1/models and POST /v1/chat/completions in the shapes of the OpenAI API reference; everything else is an error in its shape. */
+/**
+ * Answers GET /v1/models and POST /v1/chat/completions in the shapes of the OpenAI API reference; everything
+ * else is an error in its shape.
+ */
 export async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const route = `${request.method} ${request.url}`;
   if (route === "GET /v1/models") {

@@ -10,7 +10,10 @@ import type {
 } from "@bufbuild/protobuf";
 import { getOption, hasOption, isMessage, ScalarType, toJson } from "@bufbuild/protobuf";
 
-/** The options that the plugin reads. They come from the descriptors it is given, so it needs no generated code itself. */
+/**
+ * The options that the plugin reads. They come from the descriptors it is given, so it needs no generated
+ * code itself.
+ */
 export interface Annotations {
   /** `google.api.http` as ProtoJSON. */
   http(method: DescMethod): JsonObject | undefined;

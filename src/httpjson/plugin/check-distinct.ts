@@ -1,7 +1,10 @@
 import type { Binding } from "./http-rule.ts";
 import { GenerationError } from "./generation-error.ts";
 
-/** @throws GenerationError when two bindings serve the same HTTP method and path, whatever their variables are called */
+/**
+ * @throws GenerationError when two bindings serve the same HTTP method and path, whatever their variables are
+ * called
+ */
 export function checkDistinct(bindings: readonly Binding[]): void {
   const owners = new Map<string, Binding>();
   for (const binding of bindings) {

@@ -60,7 +60,10 @@ function messageCodec(f: OutputFile, field: DescField, message: DescMessage, opt
   };
 }
 
-/** The codec of a message or enum: the runtime's for well-known types, the generated one next to its file for others. */
+/**
+ * The codec of a message or enum: the runtime's for well-known types, the generated one next to its file for
+ * others.
+ */
 export function typeCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
   const known = (type: Printable, name: string, reader: string): Codec => ({
     type,

@@ -72,8 +72,8 @@ export function emitEnum(f: OutputFile, desc: DescEnum, annotations: Annotations
 }
 
 /**
- * The words that URLs give an enum by: `json_value` where any value has one, else the name. The zero value is not among them when
- * it is the unspecified one (AIP-126), since leaving the parameter out says the same.
+ * The words that URLs give an enum by: `json_value` where any value has one, else the name. The zero value is
+ * not among them when it is the unspecified one (AIP-126), since leaving the parameter out says the same.
  *
  * @returns undefined for an enum without `json_value`, which is read as ProtoJSON reads it
  */

@@ -10,7 +10,9 @@ import type { PluginOptions } from "./options.ts";
 import type { OutputFile } from "./output-file.ts";
 import { runtime } from "./output-file.ts";
 
-/** Emits the function that reads a message: a loop over the members that are there, one case for each field. */
+/**
+ * Emits the function that reads a message: a loop over the members that are there, one case for each field.
+ */
 export function emitReader(f: OutputFile, desc: DescMessage, options: PluginOptions): void {
   checkNames(desc, options);
   const names = generatedNames(f, desc);
@@ -150,7 +152,10 @@ function keyReader(f: OutputFile, key: ScalarType): Printable {
   }
 }
 
-/** The members of a message that is empty, as protobuf-es makes it: every field without presence has its default. */
+/**
+ * The members of a message that is empty, as protobuf-es makes it: every field without presence has its
+ * default.
+ */
 function zeroMembers(f: OutputFile, desc: DescMessage): Printable {
   const members: Printable[] = ["$typeName: ", f.string(desc.typeName)];
   for (const member of desc.members) {

@@ -9,7 +9,10 @@ import type { PluginOptions } from "./options.ts";
 import type { OutputFile } from "./output-file.ts";
 import { property, runtime } from "./output-file.ts";
 
-/** Emits a message's type on the wire and the function that makes it: one object literal, to be stringified by the caller. */
+/**
+ * Emits a message's type on the wire and the function that makes it: one object literal, to be stringified by
+ * the caller.
+ */
 export function emitWriter(
   f: OutputFile,
   desc: DescMessage,

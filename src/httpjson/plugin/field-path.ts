@@ -20,7 +20,9 @@ const textMessages: ReadonlySet<string> = new Set([
   "google.protobuf.FieldMask",
 ]);
 
-/** Messages with a JSON form of their own that is no object with their fields: their fields are no parameters. */
+/**
+ * Messages with a JSON form of their own that is no object with their fields: their fields are no parameters.
+ */
 const opaqueMessages: ReadonlySet<string> = new Set([
   "google.protobuf.Struct",
   "google.protobuf.Value",
@@ -29,7 +31,10 @@ const opaqueMessages: ReadonlySet<string> = new Set([
   "google.protobuf.Empty",
 ]);
 
-/** Follows a dotted path of proto field names. Undefined when a step is not there or is not a singular message. */
+/**
+ * Follows a dotted path of proto field names. Undefined when a step is not there or is not a singular
+ * message.
+ */
 export function resolveFieldPath(message: DescMessage, dotted: string): FieldPath | undefined {
   const path: DescField[] = [];
   let parent: DescMessage | undefined = message;
@@ -45,8 +50,8 @@ export function resolveFieldPath(message: DescMessage, dotted: string): FieldPat
 }
 
 /**
- * The fields that query parameters may set: scalars, enums, repeated ones of these, and messages that are one string in JSON;
- * in nested messages too, but not twice through the same message type.
+ * The fields that query parameters may set: scalars, enums, repeated ones of these, and messages that are one
+ * string in JSON; in nested messages too, but not twice through the same message type.
  *
  * @param bound dotted names of the fields that path and body set
  */

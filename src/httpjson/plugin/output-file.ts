@@ -13,7 +13,10 @@ export function openOutputFile(schema: Schema, source: DescFile): OutputFile {
   return { ...f, source };
 }
 
-/** Imports from the runtime. Through package.json "imports", so that generated files can be anywhere in the package. */
+/**
+ * Imports from the runtime. Through package.json "imports", so that generated files can be anywhere in the
+ * package.
+ */
 export function runtime(f: OutputFile, name: string, file: string, typeOnly = false): ImportSymbol {
   return f.import(name, `#httpjson/runtime/${file}.ts`, typeOnly);
 }

@@ -29,8 +29,8 @@ export interface Output {
 }
 
 /**
- * A protoc plugin that writes no ECMAScript. It looks at all files at once (buf: `strategy: all`), and takes the options of the
- * HTTP/JSON generator, so that both describe the same JSON.
+ * A protoc plugin that writes no ECMAScript. It looks at all files at once (buf: `strategy: all`), and takes
+ * the options of the HTTP/JSON generator, so that both describe the same JSON.
  */
 export function textPlugin(name: string, generate: (input: Input) => Iterable<Output>): Plugin {
   return {

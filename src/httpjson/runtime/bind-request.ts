@@ -68,7 +68,10 @@ function bindVariable(json: Json, variable: PathVariable, segments: readonly str
   setOwn(parent, name, toJson(text, variable));
 }
 
-/** In a variable of several segments an encoded slash stays encoded, as it would otherwise look like a separator. */
+/**
+ * In a variable of several segments an encoded slash stays encoded, as it would otherwise look like a
+ * separator.
+ */
 function decodeButSlash(segment: string, path: string): string {
   return segment
     .split(/(%2f)/i)
@@ -102,7 +105,10 @@ function bindQuery(json: Json, route: Route, query: string): void {
   }
 }
 
-/** Finds the object that holds the parameter's field, making the objects on the way, and the name the field has there. */
+/**
+ * Finds the object that holds the parameter's field, making the objects on the way, and the name the field
+ * has there.
+ */
 function open(json: Json, { path }: Parameter): { parent: Json; name: string } {
   let parent = json;
   for (const names of path.slice(0, -1)) {
@@ -130,7 +136,10 @@ function nameIn(json: Json, names: readonly string[]): string {
   return names.find((name) => Object.hasOwn(json, name)) ?? names[0] ?? "";
 }
 
-/** What has no JSON form of its kind stays text, where the field's reader says what is wrong with it. @throws JsonFieldError */
+/**
+ * What has no JSON form of its kind stays text, where the field's reader says what is wrong with it. @throws
+ * JsonFieldError
+ */
 function toJson(text: string, parameter: Parameter): unknown {
   const { kind, words } = parameter;
   switch (kind) {

@@ -2,7 +2,10 @@ import { JsonFieldError } from "./json-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Whether a Content-Type header says JSON: `application/json`, with no charset or UTF-8 (RFC 8259 8.1). Anything else is answered 415. */
+/**
+ * Whether a Content-Type header says JSON: `application/json`, with no charset or UTF-8 (RFC 8259 8.1).
+ * Anything else is answered 415.
+ */
 export function isJsonContentType(contentType: string | undefined): boolean {
   return (
     contentType !== undefined &&

@@ -30,7 +30,10 @@ export function errorBinding<D extends DescMessage>(
   };
 }
 
-/** Makes the function that finds the HTTP answer among an error's details: the first detail with a binding gives it. */
+/**
+ * Makes the function that finds the HTTP answer among an error's details: the first detail with a binding
+ * gives it.
+ */
 export function createErrorBody(
   bindings: Iterable<ErrorBinding>,
 ): (details: readonly Message[]) => ErrorBody | undefined {

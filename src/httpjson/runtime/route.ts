@@ -1,12 +1,18 @@
 import type { DescMessage, DescMethodUnary, DescService, Message, MessageShape } from "@bufbuild/protobuf";
 import type { WireJson } from "./write.ts";
 
-/** How a string of the URL becomes JSON: as it is, as true/false, as a whole number, or as a number where it is one (an enum value's). */
+/**
+ * How a string of the URL becomes JSON: as it is, as true/false, as a whole number, or as a number where it
+ * is one (an enum value's).
+ */
 export type ParameterKind = "text" | "bool" | "integer" | "enum";
 
 /** A request field that the URL can set. */
 export interface Parameter {
-  /** The field's path; each step under the name that is written and, where it differs, the other name that is read. */
+  /**
+   * The field's path; each step under the name that is written and, where it differs, the other name that is
+   * read.
+   */
   readonly path: readonly (readonly string[])[];
   readonly kind: ParameterKind;
   /** The words that an enum with `json_value` is given by, and by nothing else; absent for other enums. */
@@ -21,7 +27,9 @@ export interface PathVariable extends Parameter {
   readonly start: number;
   /** Index after its last segment; absent when it reaches to the end of the path (`**`). */
   readonly end?: number;
-  /** Whether it can hold several segments, so that an encoded slash has to stay encoded (google.api.HttpRule). */
+  /**
+   * Whether it can hold several segments, so that an encoded slash has to stay encoded (google.api.HttpRule).
+   */
   readonly multi: boolean;
 }
 

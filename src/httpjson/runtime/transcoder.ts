@@ -13,7 +13,8 @@ export interface TranscoderOptions {
 /** Serves the generated routes of any number of services. Responses are made by the route's own `write`. */
 export interface Transcoder {
   /**
-   * Finds the route. HEAD and OPTIONS are served only where a rule names them; a trailing slash makes another path.
+   * Finds the route. HEAD and OPTIONS are served only where a rule names them; a trailing slash makes another
+   * path.
    *
    * @param path the URL's path as received, without the query
    */

@@ -17,7 +17,10 @@ const longestDuration = 315_576_000_000n;
 /** The second that was written last: what happens at one time is written at one time. */
 let latest = { seconds: 0n, text: "1970-01-01T00:00:00" };
 
-/** Writes RFC 3339 in UTC with 0, 3, 6 or 9 fraction digits, as many as needed. @throws RangeError outside the years 1 to 9999 */
+/**
+ * Writes RFC 3339 in UTC with 0, 3, 6 or 9 fraction digits, as many as needed. @throws RangeError outside the
+ * years 1 to 9999
+ */
 export function timestampToJson({ seconds, nanos }: Timestamp): string {
   if (seconds < firstSecond || seconds > lastSecond || nanos < 0 || nanos > 999_999_999) {
     throw new RangeError(`timestamp out of range: ${seconds} seconds, ${nanos} nanos`);
@@ -67,7 +70,10 @@ export function readTimestamp(json: unknown, path: string): Timestamp {
   return { $typeName: "google.protobuf.Timestamp", seconds, nanos: Number(digits.padEnd(9, "0")) };
 }
 
-/** Writes seconds with the suffix `s`, e.g. `1.500s`. @throws RangeError beyond 10,000 years or with parts of unlike sign */
+/**
+ * Writes seconds with the suffix `s`, e.g. `1.500s`. @throws RangeError beyond 10,000 years or with parts of
+ * unlike sign
+ */
 export function durationToJson({ seconds, nanos }: Duration): string {
   const inRange = seconds <= longestDuration && seconds >= -longestDuration && Math.abs(nanos) <= 999_999_999;
   if (!inRange || (seconds > 0n && nanos < 0) || (seconds < 0n && nanos > 0)) {
@@ -108,7 +114,10 @@ function padded(value: number, count: number): string {
   return value.toString().padStart(count, "0");
 }
 
-/** Writes the paths in lowerCamelCase, separated by commas. @throws RangeError for a path that does not survive the way there and back */
+/**
+ * Writes the paths in lowerCamelCase, separated by commas. @throws RangeError for a path that does not
+ * survive the way there and back
+ */
 export function fieldMaskToJson({ paths }: FieldMask): string {
   return paths
     .map((path) => {
@@ -144,7 +153,10 @@ export function readEmpty(json: unknown, path: string, depth: number): Empty {
   return { $typeName: "google.protobuf.Empty" };
 }
 
-/** Writes any JSON value. @throws Error for a Value without a kind, and for NaN and infinities, which JSON cannot write */
+/**
+ * Writes any JSON value. @throws Error for a Value without a kind, and for NaN and infinities, which JSON
+ * cannot write
+ */
 export function valueToJson(value: Value): JsonValue {
   return toJson(ValueSchema, value);
 }
@@ -175,12 +187,18 @@ export function readNullValue(json: unknown, path: string): NullValue {
   return NullValue.NULL_VALUE;
 }
 
-/** Writes a message of google/protobuf/wrappers.proto where protobuf-es keeps the message (lists, maps, oneofs). */
+/**
+ * Writes a message of google/protobuf/wrappers.proto where protobuf-es keeps the message (lists, maps,
+ * oneofs).
+ */
 export function wrapperToJson<T, J>(value: (value: T) => J): (wrapper: { readonly value: T }) => J {
   return (wrapper) => value(wrapper.value);
 }
 
-/** Reads a message of google/protobuf/wrappers.proto where protobuf-es keeps the message (lists, maps, oneofs). */
+/**
+ * Reads a message of google/protobuf/wrappers.proto where protobuf-es keeps the message (lists, maps,
+ * oneofs).
+ */
 export function wrapperFromJson<N extends string, T>(
   $typeName: N,
   value: (json: unknown, path: string) => T,

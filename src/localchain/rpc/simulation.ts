@@ -49,7 +49,7 @@ export const simulationMethods: MethodTable = {
   },
 };
 
-/** What a simulation or a failed preflight tells about the run itself. */
+/** The execution part of a simulation or failed preflight. */
 export function executionJson(outcome: Execution): { readonly [name: string]: Json } {
   return {
     err: outcome.err,

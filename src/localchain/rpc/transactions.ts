@@ -105,7 +105,9 @@ function optionalSignature(options: Options, name: string): string | undefined {
   return text === undefined ? undefined : parseSignature(text);
 }
 
-/** The part of a newest-first list after `before` and ahead of `until`; an unknown `before` leaves nothing. */
+/**
+ * The part of a newest-first list after `before` and ahead of `until`; an unknown `before` leaves nothing.
+ */
 function between(
   records: readonly TransactionRecord[],
   before: string | undefined,
