@@ -43,6 +43,10 @@ export async function migrate(
     await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
     const state = await schemaState(client, schema);
     if (state.conflict !== undefined) throw new SchemaError(state.conflict);
+    if (state.ahead)
+      throw new SchemaError(
+        "a later version of the program has migrated this database; migrate with that version",
+      );
     if (state.pending.length === 0 && state.removed.length === 0) return { applied: [] };
     const frozen = schema.frozen.filter((file) => state.pending.includes(file));
     if (frozen.length > 0) await applyFrozen(databaseUrl, schema.frozen);

@@ -8,6 +8,8 @@ const TOO_OLD =
 export interface SchemaState {
   /** Why the program cannot work on this database and `migrate` cannot help. */
   readonly conflict: string | undefined;
+  /** Whether a later version has migrated the database. */
+  readonly ahead: boolean;
   /** Files that `migrate` would apply, in order. */
   readonly pending: readonly SqlFile[];
   /** Views, functions and triggers that are installed and have no file any more, as `functions/name`. */
@@ -21,7 +23,7 @@ export async function schemaState(database: Pool | ClientBase, schema: SqlSchema
   );
   if (!rows[0]?.files) {
     const conflict = rows[0]?.migration ? TOO_OLD : undefined;
-    return { conflict, pending: [...schema.frozen, ...schema.repeatable], removed: [] };
+    return { conflict, ahead: false, pending: [...schema.frozen, ...schema.repeatable], removed: [] };
   }
   const installed = await installedFiles(database);
   const { rows: versions } = await database.query<{ version: number | null }>(
@@ -45,24 +47,14 @@ function compare(schema: SqlSchema, installed: ReadonlyMap<string, string>, vers
   const known = new Set([...schema.frozen, ...schema.repeatable].map((file) => file.path));
   const unknown = [...installed.keys()].filter((name) => !known.has(name));
   return {
-    conflict: conflictOf(schema, installed, version, unknown),
+    conflict: conflictOf(schema, installed),
+    ahead: version > schema.version || unknown.some((name) => name.startsWith("migrations/")),
     pending,
     removed: unknown.filter((name) => !name.startsWith("migrations/")),
   };
 }
 
-function conflictOf(
-  schema: SqlSchema,
-  installed: ReadonlyMap<string, string>,
-  version: number,
-  unknown: readonly string[],
-): string | undefined {
-  const ahead = unknown.filter((name) => name.startsWith("migrations/"));
-  if (version > schema.version || ahead.length > 0)
-    return (
-      `the schema is ahead of this program (version ${version}, this program's is ${schema.version}); ` +
-      "run the version of the program that migrated it"
-    );
+function conflictOf(schema: SqlSchema, installed: ReadonlyMap<string, string>): string | undefined {
   const altered = schema.frozen.find(
     ({ path, checksum }) => installed.has(path) && installed.get(path) !== checksum,
   );

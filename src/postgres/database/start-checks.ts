@@ -42,8 +42,10 @@ async function checkRights(pool: Pool): Promise<string[]> {
 }
 
 async function checkSchema(pool: Pool): Promise<string[]> {
-  const { conflict, pending, removed } = await schemaState(pool, readSqlSchema());
+  const { conflict, ahead, pending, removed } = await schemaState(pool, readSqlSchema());
   if (conflict !== undefined) return [conflict];
+  // An update migrates first; instances of the version before keep running and may restart meanwhile.
+  if (ahead) return [];
   const behind = pending.length + removed.length;
   return behind === 0 ? [] : [`the schema is ${behind} migrations behind; run: node src/main.ts migrate`];
 }

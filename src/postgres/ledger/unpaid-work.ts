@@ -79,7 +79,10 @@ export class PostgresUnpaidWork implements UnpaidWorkStore {
     }
   }
 
+  /** Keeps the latest end: concurrent counts and notifications arrive in any order. */
   #cacheRefusal(account: string, tool: string, heldMs: number): void {
-    if (heldMs > 0) this.#heldUntil.set(`${account} ${tool}`, this.#options.clock.now() + heldMs);
+    const pair = `${account} ${tool}`;
+    const until = this.#options.clock.now() + heldMs;
+    if (heldMs > 0 && until > (this.#heldUntil.get(pair) ?? 0)) this.#heldUntil.set(pair, until);
   }
 }

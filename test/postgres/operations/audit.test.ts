@@ -24,11 +24,15 @@ const PLANTS: Record<string, string> = {
     "delete from transfer where kind = 'deposit' and ref = (select tx_signature from payment limit 1)",
   deposits_paid: "delete from payment where tx_signature = (select tx_signature from payment limit 1)",
   signatures_once: "insert into payment select * from payment limit 1",
-  quotes_once: `insert into payment select '\\x${randomBytes(64).toString("hex")}'::bytea, account_id, quote_id, amount, settled, fingerprint, claim_key,
-    payer, slot, block_time, finalized, paid_by from payment where settled limit 1`,
+  quotes_once: `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, payer,
+      slot, block_time, finalized, paid_by)
+    select '\\x${randomBytes(64).toString("hex")}'::bytea, account_id, quote_id, amount, settled, fingerprint, claim_key,
+      payer, slot, block_time, finalized, paid_by from payment where settled limit 1`,
   payments_claimed:
     "delete from idempotency where key = (select claim_key from payment where settled limit 1)",
-  payments_charged_once: `insert into receipt select '${randomUUID()}', '${randomUUID()}', transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted,
+  payments_charged_once: `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted,
+      debited, paid_by)
+    select '${randomUUID()}', '${randomUUID()}', transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted,
     debited, paid_by from receipt where tx_signature is not null limit 1`,
   open_holds: `insert into hold select '${randomUUID()}', id, 5, 'open' from account limit 1`,
   active_runs: "delete from hold where state = 'open'",

@@ -36,7 +36,7 @@ describe("audit of a large ledger without statistics", () => {
     await locker.query("begin; lock table hold in access exclusive mode");
     const underWay = async () => {
       const text =
-        "select from pg_stat_activity where application_name = 'called off' and wait_event_type = 'Lock'";
+        "select from pg_stat_activity where application_name = 'cancelled' and wait_event_type = 'Lock'";
       return (await instance.pool.query(text)).rowCount;
     };
     const reason = new Error("caller gone");
