@@ -55,7 +55,7 @@ export function pluralize(count: bigint | number, one: string, many = `${one}s`)
 
 /** Shortens a long identifier or address: `7xKX…9fQm`, `key_01a2…3d66`. */
 export function truncateMiddle(text: string, head = 4, tail = 4): string {
-  // The type prefix does not count: it does not tell two identifiers apart.
+  // The type prefix does not count: it does not distinguish two identifiers.
   const start = head + (/^[a-z]+_/.exec(text)?.[0].length ?? 0);
   return text.length <= start + tail + 3 ? text : `${text.slice(0, start)}…${text.slice(-tail)}`;
 }

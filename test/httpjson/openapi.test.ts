@@ -97,8 +97,8 @@ const refused: [what: string, says: string, proto: string][] = [
     one("").replace("PKG.Gone", "PKG.Empty"),
   ],
   [
-    "routes that OpenAPI cannot tell apart",
-    "OpenAPI cannot tell /{x=b/*} from another route",
+    "routes that OpenAPI cannot distinguish",
+    "OpenAPI cannot distinguish /{x=b/*} from another route",
     `${DOCUMENT} service S { ${ROUTE("A", "/{x=a/*}")} ${ROUTE("B", "/{x=b/*}")} } message Empty { string x = 1; }`.replaceAll(
       "OPERATION",
       "",

@@ -13,6 +13,8 @@ describe("the words check", () => {
     ["README.md", ["see ", "work", "somewhere"].join("/")],
     ["src/a.ts", 'const root = "/Users/someone";'],
     ["docs/a.md", "as research/chain.md says"],
+    ["src/solana/a.ts", "// Tells the caller."],
+    ["docs/guides/a.md", "Whoever asks is told"],
   ])("refuses in %s: %s", (file, line) => {
     expect(bannedWords(file, `fine\n${line}\n`)).toEqual([expect.stringMatching(`^${file}:2: `)]);
   });
@@ -23,6 +25,7 @@ describe("the words check", () => {
     ["src/a.ts", 'import { x } from "../work/queue.ts";'],
     ["src/a.ts", "// RUN_XXX-like names"],
     ["src/a.ts", "selection.only(first)"],
+    ["src/gateway/a.ts", "runs as `nobody`, in test/faults/keeper.ts"],
   ])("lets pass in %s: %s", (file, line) => {
     expect(bannedWords(file, line)).toEqual([]);
   });

@@ -29,6 +29,26 @@ const BANS: readonly Ban[] = [
   },
 ];
 
+/** Words that the code once used for the terms of the field. */
+const TERMS: Readonly<Record<string, string>> = {
+  "told|tells?|telling": "say what happens: returns, reports, logs, notifies, throws",
+  "whoever|nobody|somebody": "name the subject: the caller, the client, the account holder",
+  "begun|anew|dear(?:er|est)?": "started, again, expensive",
+  "doors?|keepers?": "transport, server, handler or endpoint; background worker",
+  "glances?|passages?|standings|testimony": "fast path, submission, finality status, endpoint report",
+  "tokens ahead|recent answers|laid over|given back": "token prefetch, replay cache, merged, refunded",
+};
+
+/** Where these words no longer occur. */
+const PLAIN =
+  /^(?:src\/(?:cli|config|console|domain|gateway|httpjson|inference|metrics|outbound|payments|postgres|solana|tools|transport)|proto\/(?:toolgate|httpjson)|docs\/(?:explanation|guides|reference|tutorials))\/|^[A-Z]+\.md$/;
+
+const DIALECT: readonly Ban[] = Object.entries(TERMS).map(([words, why]) => ({
+  pattern: new RegExp(`(?<![\\w$"'\`/.-])(?:${words})(?![\\w"'\`-])`, "i"),
+  where: PLAIN,
+  why: `not a term of the field; ${why}`,
+}));
+
 const TEXT =
   /\.(?:ts|tsx|mjs|js|json|jsonc|yaml|yml|proto|md|html|css|sql|sh|py|toml)$|(?:^|\/)\.[a-z]+$|^LICENSE$/;
 const SKIPPED =
@@ -38,7 +58,7 @@ const SPELLS_THEM = /^test\/tooling\/words(?:\.test)?\.ts$/;
 
 /** Every banned word in a text, one line each: `file:line: word: why`. */
 export function bannedWords(file: string, text: string): string[] {
-  const bans = BANS.filter((ban) => ban.where.test(file));
+  const bans = [...BANS, ...DIALECT].filter((ban) => ban.where.test(file));
   return text.split("\n").flatMap((line, index) =>
     bans.flatMap(({ pattern, why }) => {
       const found = pattern.exec(line);

@@ -101,15 +101,15 @@ export function depositStatus(deposit: Deposit, sighting: DepositMatch | null | 
   if (sighting === null) return { state: "waiting", txSignature, failure: undefined };
   if (!sighting)
     return { state: txSignature === undefined ? "waiting" : "seen", txSignature, failure: undefined };
-  const told = { txSignature: sighting.txSignature };
+  const transaction = { txSignature: sighting.txSignature };
   switch (sighting.kind) {
     case "pays":
-      return { ...told, state: sighting.stage, failure: undefined };
+      return { ...transaction, state: sighting.stage, failure: undefined };
     case "failed":
-      return { ...told, state: "failed", failure: sighting.failure };
+      return { ...transaction, state: "failed", failure: sighting.failure };
     case "stray":
       return {
-        ...told,
+        ...transaction,
         state: "unassigned",
         failure: sighting.elsewhere === true ? CREDITED_ELSEWHERE : NOT_NAMED,
       };
@@ -117,6 +117,6 @@ export function depositStatus(deposit: Deposit, sighting: DepositMatch | null | 
 }
 
 const NOT_NAMED =
-  "the transfer reached the treasury without the memo of this deposit, or with more than one of ours; whose it is only the operator can decide: tell them the transaction's signature. It is not lost";
+  "the transfer does not carry this deposit's memo alone, so only the operator can assign it; send them the transaction's signature. It is not lost";
 const CREDITED_ELSEWHERE =
   "the transfer's memo names another deposit or a quote, and it is credited to the account of that one";

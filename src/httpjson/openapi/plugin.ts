@@ -81,7 +81,7 @@ function pathsOf(bindings: readonly Binding[], context: OperationContext): Schem
     if (method in item) {
       throw new GenerationError(
         binding.method,
-        `OpenAPI cannot tell ${binding.pattern} from another route, it has ${path} for both; name the variables differently`,
+        `OpenAPI cannot distinguish ${binding.pattern} from another route, it has ${path} for both; name the variables differently`,
       );
     }
     const operationId = textOf(operation, "operationId");

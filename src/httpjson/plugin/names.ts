@@ -13,7 +13,7 @@ export function readNames(field: DescField, options: PluginOptions): readonly st
   return written === other ? [written] : [written, other];
 }
 
-/** Whether a field that was not set can be told from one with the default value. */
+/** Whether a field that was not set can be distinguished from one with the default value. */
 export function hasPresence(field: DescField): boolean {
   return field.fieldKind === "message" || field.oneof !== undefined || field.proto.proto3Optional;
 }

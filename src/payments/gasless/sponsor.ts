@@ -76,7 +76,7 @@ export class GaslessSponsor implements Sponsor {
       const found = base58.encode(wire.keys[0] ?? Buffer.alloc(0));
       throw relayRefused(
         RELAY_REFUSALS.FEE_PAYER,
-        `the fee payer is ${found} and must be ${this.feePayer}; build the transaction anew, with the fee_payer of the 402 answer`,
+        `the fee payer is ${found} and must be ${this.feePayer}; rebuild the transaction with the fee_payer of the 402 answer`,
       );
     }
     if (amount !== quote.price) {

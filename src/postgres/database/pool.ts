@@ -10,7 +10,7 @@ export interface PoolOptions {
 /** Statement timeout, ms. Ledger statements take a few; slower ones are stuck. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** Lock timeout, ms: whoever holds a lock longer is stuck and must not block others. */
+/** Lock timeout, ms: a session that holds a lock longer is stuck and must not block others. */
 const LOCK_TIMEOUT_MS = 1_000;
 
 const INT8 = 20;

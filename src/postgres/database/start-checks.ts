@@ -37,7 +37,7 @@ async function checkRights(pool: Pool): Promise<string[]> {
   if (!found?.superuser && !found?.owner) return [];
   const what = found.superuser ? "is a superuser" : "owns the tables";
   return [
-    `its role ${found.role} ${what}, so that whoever takes this process over can change every balance; serve with a role of its own (migrate --grant-to)`,
+    `its role ${found.role} ${what}, so an attacker who takes over this process can change every balance; serve with a role of its own (migrate --grant-to)`,
   ];
 }
 

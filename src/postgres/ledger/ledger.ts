@@ -16,7 +16,7 @@ import { Batcher, type RETRY } from "../database/batcher.ts";
 import type { Leases } from "./leases.ts";
 import { claimKey, exclusiveKeys } from "./claims.ts";
 import {
-  begunOf,
+  authorizeResultOf,
   callRecord,
   endingRecord,
   finishedOf,
@@ -24,7 +24,7 @@ import {
   priorOf,
   priorRecord,
   resultText,
-  type BegunRow,
+  type AuthorizeRow,
   type FinishedRow,
   type PriorRow,
 } from "./records.ts";
@@ -240,14 +240,14 @@ export class PostgresLedger implements Ledger {
     calls: readonly CallAuthorization[],
     forMs: number,
   ): Promise<(AuthorizeResult | typeof RETRY)[]> {
-    const rows = await this.#query<BegunRow>(
+    const rows = await this.#query<AuthorizeRow>(
       "ledger-authorize",
-      `select begun.n, begun.kind, begun.balance, begun.result, (begun.receipt).*
-       from ledger_authorize(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, $3 * interval '1 millisecond') begun`,
+      `select authorized.n, authorized.kind, authorized.balance, authorized.result, (authorized.receipt).*
+       from ledger_authorize(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, $3 * interval '1 millisecond') authorized`,
       [JSON.stringify(calls.map(callRecord)), this.#options.instanceId, this.#options.leaseMs],
       forMs,
     );
-    return inOrder(rows, begunOf);
+    return inOrder(rows, authorizeResultOf);
   }
 
   async #endAll(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {

@@ -15,7 +15,7 @@ import { claimKey, claimOf, idempotencyKeyOf } from "./claims.ts";
 import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
 
 /** Result row of `ledger_authorize`. */
-export interface BegunRow extends Nullable<ReceiptRow> {
+export interface AuthorizeRow extends Nullable<ReceiptRow> {
   n: number;
   kind: AuthorizeResult["kind"] | "credited" | "again";
   /** For "capped", the amount spent today; else the balance. Micro-USD. */
@@ -24,7 +24,7 @@ export interface BegunRow extends Nullable<ReceiptRow> {
 }
 
 /** Result row of `ledger_prior`. */
-export interface PriorRow extends BegunRow {
+export interface PriorRow extends AuthorizeRow {
   payment_claim: string | null;
 }
 
@@ -128,7 +128,7 @@ export function priorOf(row: PriorRow): PriorOutcome {
   }
 }
 
-export function begunOf(row: BegunRow): AuthorizeResult | typeof RETRY {
+export function authorizeResultOf(row: AuthorizeRow): AuthorizeResult | typeof RETRY {
   switch (row.kind) {
     case "again":
       return RETRY;
@@ -149,7 +149,7 @@ export function finishedOf(row: FinishedRow): RunEndResult {
   return row.kind === "captured" ? { kind: row.kind, receipt: receiptIn(row) } : { kind: row.kind };
 }
 
-function replayOf(row: BegunRow): Extract<AuthorizeResult, { kind: "replay" }> {
+function replayOf(row: AuthorizeRow): Extract<AuthorizeResult, { kind: "replay" }> {
   return { kind: "replay", result: row.result ?? {}, receipt: receiptIn(row) };
 }
 

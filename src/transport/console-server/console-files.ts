@@ -19,7 +19,7 @@ const CONTENT_SECURITY_POLICY = [
   "trusted-types 'none'",
 ].join("; ");
 
-/** Tells the page that a development wallet is available. */
+/** Marks a page where a development wallet is available. */
 const DEV_WALLET_MARK = '<meta name="toolgate-dev-wallet" content="">';
 
 const NOT_BUILT =
