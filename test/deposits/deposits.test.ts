@@ -141,7 +141,7 @@ describe("a transfer that is not the deposit's", () => {
     expect(await teller.get(agent, deposit)).toMatchObject({
       state: UNASSIGNED,
       txSignature: tx,
-      failure: expect.stringMatching(/memo alone .* operator/),
+      failure: expect.stringMatching(/memo alone, .* operator/),
     });
     expect(await scene.balance(agent)).toBe(0n);
     const { accountId } = agent;
