@@ -14,7 +14,7 @@ afterAll(async () => {
 
 const asSuperuser = () => ({ ...ground.settings, DATABASE_URL: ground.database.url });
 const WARNING =
-  /DATABASE_URL: its role \S+ is a superuser, so that .* serve with a role of its own \(migrate --grant-to\)/;
+  /DATABASE_URL: its role \S+ is a superuser, so .* serve with a role of its own \(migrate --grant-to\)/;
 
 /** The same chain under a non-loopback address. */
 const asRemote = () => ({
