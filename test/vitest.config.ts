@@ -10,8 +10,8 @@ export default defineConfig({
   root,
   test: {
     pool: "forks",
-    // On two processors: half of a test's time is waiting, for another process or a timer.
-    maxWorkers: 4,
+    // On two processors: a third of a test's time is waiting, for another process or a timer.
+    maxWorkers: 3,
     // Files share a worker's modules: to load them anew for each file would take a third of the time of all tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },
