@@ -45,7 +45,7 @@ const signOutOptions = {
   },
 };
 
-/** Ends this session. */
+/** Signs out in this tab. */
 export function useSignOut() {
   return useMutation(SessionService.method.signOut, signOutOptions);
 }

@@ -40,11 +40,11 @@ export class AccountDeposits {
     const depositId = newId("dep", { now: () => now }, random);
     // An address without a private key: it only makes the transfer searchable.
     const reference = formatAddress(random.bytes(32));
-    const begun = await deposits.create(
+    const created = await deposits.create(
       { depositId, accountId, amount, reference, createdAt: new Date(now) },
       { waiting: MOST_WAITING, since: new Date(now - DAY_MS) },
     );
-    if (begun) return tracker.lastKnown(begun);
+    if (created) return tracker.lastKnown(created);
     throw new ToolgateError(
       "INVALID_REQUEST",
       `${MOST_WAITING} deposits that were begun within a day are waiting for their transfers; use one of them`,

@@ -31,10 +31,10 @@ export class FeePayerMonitor {
     const lamports = await chain.balance(relay.feePayer, signal);
     signal.throwIfAborted();
     metrics.set("toolgate_fee_payer_lamports", Number(lamports));
-    this.#tell(lamports);
+    this.#report(lamports);
   }
 
-  #tell(lamports: bigint): void {
+  #report(lamports: bigint): void {
     const { relay, lowLamports, log } = this.#deps;
     const low = lamports < lowLamports;
     if (low === this.#low) return;

@@ -139,19 +139,19 @@ export class Operations {
  * Shares one query among concurrent callers and caches its result for two seconds or `rest` times its
  * duration. Failures are not cached.
  */
-function shared<Told>(clock: Clock, rest: number, ask: () => Promise<Told>): () => Promise<Told> {
-  let asked: Promise<Told> | undefined;
-  let told: { what: Told; at: number; forMs: number } | undefined;
+function shared<Result>(clock: Clock, rest: number, ask: () => Promise<Result>): () => Promise<Result> {
+  let asked: Promise<Result> | undefined;
+  let cached: { what: Result; at: number; forMs: number } | undefined;
   const askNow = async () => {
     const since = clock.now();
     const what = await ask();
     const at = clock.now();
-    told = { what, at, forMs: Math.max(FRESH_MS, rest * (at - since)) };
+    cached = { what, at, forMs: Math.max(FRESH_MS, rest * (at - since)) };
     return what;
   };
   return async () => {
     // A clock that was set back keeps nothing fresh for longer.
-    if (told && Math.abs(clock.now() - told.at) < told.forMs) return told.what;
+    if (cached && Math.abs(clock.now() - cached.at) < cached.forMs) return cached.what;
     asked ??= askNow().finally(() => (asked = undefined));
     return asked;
   };
