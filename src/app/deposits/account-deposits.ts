@@ -47,7 +47,7 @@ export class AccountDeposits {
     if (created) return tracker.lastKnown(created);
     throw new ToolgateError(
       "INVALID_REQUEST",
-      `${MOST_WAITING} deposits that were begun within a day are waiting for their transfers; use one of them`,
+      `${MOST_WAITING} deposits created within a day are waiting for their transfers; use one of them`,
     );
   }
 
