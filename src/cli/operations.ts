@@ -70,8 +70,8 @@ async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<
     await Promise.all([
       import("../gateway/operations.ts"),
       import("../gateway/fee-payer.ts"),
-      import("../solana/rpc.ts"),
-      import("../solana/treasury.ts"),
+      import("../solana/rpc/rpc.ts"),
+      import("../solana/core/treasury.ts"),
       import("../domain/payments/quote.ts"),
     ]);
   const log = createLogger("error", { secrets: collectSecrets(config) });

@@ -39,8 +39,8 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
   const [{ expectedTreasuryBalance }, { openChain }, { treasuryBalance }, { RpcError }] = await Promise.all([
     import("../postgres/treasury/expected-treasury-balance.ts"),
     import("../solana/index.ts"),
-    import("../solana/treasury-balance.ts"),
-    import("../solana/rpc-failure.ts"),
+    import("../solana/treasury/treasury-balance.ts"),
+    import("../solana/rpc/rpc-failure.ts"),
   ]);
   const log = createLogger("error", { secrets: collectSecrets(config) });
   const rules = { memoPrefix: config.MEMO_PREFIX, waitMs: 0, finalizedAbove: 0n, clock: systemClock, log };

@@ -26,7 +26,7 @@ async function show(json: boolean): Promise<void> {
   await withPostgres(async ({ treasuryLedger: treasuryBooks, relays }, config) => {
     const { TREASURY_OWNER: owner } = config;
     if (owner === undefined) throw new ConfigError(["TREASURY_OWNER: is not set; treasury show needs it"]);
-    const { treasuryOf } = await import("../solana/treasury.ts");
+    const { treasuryOf } = await import("../solana/core/treasury.ts");
     const { tokenAccount } = treasuryOf(owner);
     const [watch, suspended, relayed, feePayer] = await Promise.all([
       treasuryBooks.watch(tokenAccount),
@@ -67,7 +67,7 @@ async function feePayerOf(config: Config & { TREASURY_OWNER: string }) {
     if (urls.length === 0) return { address: sponsor.feePayer, lamports: undefined };
     const [{ SolanaRelayChain }, { SolanaRpc }] = await Promise.all([
       import("../solana/index.ts"),
-      import("../solana/rpc.ts"),
+      import("../solana/rpc/rpc.ts"),
     ]);
     const log = createLogger("error", { secrets: collectSecrets(config) });
     const chain = new SolanaRelayChain(new SolanaRpc(urls, { clock: systemClock, log, attemptMs: 3_000 }));

@@ -4,7 +4,7 @@ import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { Connection, Keypair, PublicKey, sendAndConfirmTransaction, Transaction } from "@solana/web3.js";
 import { z } from "zod";
 import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
-import { paymentInstructions } from "../solana/payment-instructions.ts";
+import { paymentInstructions } from "../solana/deposits/payment-instructions.ts";
 
 const devJson = z.object({
   rpc_url: z.string(),

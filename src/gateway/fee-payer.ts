@@ -3,7 +3,7 @@ import { ConfigError, type Config } from "../config/config.ts";
 import type { GaslessSponsor } from "../payments/gasless/index.ts";
 import type { Findings } from "../postgres/database/start-checks.ts";
 import { SolanaRelayChain } from "../solana/index.ts";
-import type { SolanaRpc } from "../solana/rpc.ts";
+import type { SolanaRpc } from "../solana/rpc/rpc.ts";
 
 /** Settings of the relay. */
 export type FeePayerConfig = Pick<Config, "FEE_PAYER_KEYPAIR" | "MEMO_PREFIX" | "GASLESS_LOW_LAMPORTS"> & {

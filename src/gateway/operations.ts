@@ -3,8 +3,8 @@ import type { Config } from "../config/config.ts";
 import type { Quotes } from "../domain/payments/quote.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { SolanaStatus } from "../solana/index.ts";
-import type { SolanaRpc } from "../solana/rpc.ts";
-import type { Treasury } from "../solana/treasury.ts";
+import type { SolanaRpc } from "../solana/rpc/rpc.ts";
+import type { Treasury } from "../solana/core/treasury.ts";
 import { systemClock } from "../system.ts";
 
 /** Dependencies of the operations service. */

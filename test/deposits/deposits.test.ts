@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
+import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import type { Agent } from "../support/world.ts";
 import type { Watching } from "../treasury/fixture.ts";
 import { AMOUNT, DepositState, setScene, soon, type Deposit, type Scene, type Teller } from "./fixture.ts";

@@ -18,7 +18,7 @@ import { createDepositService } from "../../src/gateway/deposits.ts";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/localchain/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { openChain } from "../../src/solana/index.ts";
-import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
+import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import type { KeyedContext } from "../../src/transport/request-context.ts";
 import type { Agent } from "../support/world.ts";

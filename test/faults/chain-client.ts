@@ -1,7 +1,7 @@
 import { Keypair, PublicKey, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
 import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { z } from "zod";
-import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
+import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 
 /** How long a blockhash is reused, ms; the chain accepts it for 150 slots. */
 const BLOCKHASH_MS = 1_000;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConfigError } from "../../src/config/config.ts";
 import { checkFeePayer, openSponsor } from "../../src/gateway/fee-payer.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
-import { SolanaRpc } from "../../src/solana/rpc.ts";
+import { SolanaRpc } from "../../src/solana/rpc/rpc.ts";
 import { systemClock } from "../../src/system.ts";
 import { secret } from "../support/record.ts";
 

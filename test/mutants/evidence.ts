@@ -1,16 +1,16 @@
 import type { Mutant } from "./mutant.ts";
 
-const JUDGED = "src/solana/transaction-evidence.ts";
-const OPENED = "src/solana/transaction-opening.ts";
-const GAIN = "src/solana/treasury-gain.ts";
-const MEMO = "src/solana/payment-memo.ts";
-const CHAIN = "src/solana/chain.ts";
-const READER = "src/solana/transaction-reader.ts";
-const REFUSED = ["test/solana/evidence-refused.test.ts"];
-const MALFORMED = ["test/solana/evidence-malformed.test.ts"];
-const VERIFIED = ["test/solana/chain-verify.test.ts"];
-const FAILOVER = ["test/solana/chain-failover.test.ts"];
-const STARTUP = ["test/solana/startup-checks.test.ts"];
+const JUDGED = "src/solana/transactions/transaction-evidence.ts";
+const OPENED = "src/solana/transactions/transaction-opening.ts";
+const GAIN = "src/solana/transactions/treasury-gain.ts";
+const MEMO = "src/solana/transactions/payment-memo.ts";
+const CHAIN = "src/solana/payments/chain.ts";
+const READER = "src/solana/transactions/transaction-reader.ts";
+const REFUSED = ["test/solana/transactions/evidence-refused.test.ts"];
+const MALFORMED = ["test/solana/transactions/evidence-malformed.test.ts"];
+const VERIFIED = ["test/solana/payments/chain-verify.test.ts"];
+const FAILOVER = ["test/solana/payments/chain-failover.test.ts"];
+const STARTUP = ["test/solana/operations/startup-checks.test.ts"];
 
 /** Evidence a transaction needs before it counts as a payment. */
 export const EVIDENCE: readonly Mutant[] = [
@@ -52,7 +52,7 @@ export const EVIDENCE: readonly Mutant[] = [
     file: GAIN,
     find: "amountOf(post) - amountOf(pre)",
     replace: "amountOf(post)",
-    tests: [...REFUSED, "test/solana/evidence-of-payment.test.ts"],
+    tests: [...REFUSED, "test/solana/transactions/evidence-of-payment.test.ts"],
   },
   {
     name: "mint",
@@ -90,7 +90,7 @@ export const EVIDENCE: readonly Mutant[] = [
   {
     name: "transfer-program",
     guard: "Only transfers of the Token program count.",
-    file: "src/solana/token-transfers.ts",
+    file: "src/solana/transactions/token-transfers.ts",
     find: "keys.at(instruction.programIdIndex) !== TOKEN_PROGRAM",
     replace: "false",
     tests: REFUSED,
@@ -98,7 +98,7 @@ export const EVIDENCE: readonly Mutant[] = [
   {
     name: "looked-up-accounts",
     guard: "An answer without its looked-up accounts is rejected, since account indexes would shift.",
-    file: "src/solana/account-keys.ts",
+    file: "src/solana/transactions/account-keys.ts",
     find: "if (asked.writable !== writable.length || asked.readonly !== readonly.length)",
     replace: "if (false)",
     tests: MALFORMED,
@@ -187,15 +187,15 @@ export const EVIDENCE: readonly Mutant[] = [
   {
     name: "refusal-expires",
     guard: "A refused transaction is checked again later, since it may land after a fork.",
-    file: "src/solana/refusal-cache.ts",
+    file: "src/solana/payments/refusal-cache.ts",
     find: "known.until > this.#clock.now()",
     replace: "true",
-    tests: ["test/solana/refusal-cache.test.ts"],
+    tests: ["test/solana/payments/refusal-cache.test.ts"],
   },
   {
     name: "cluster",
     guard: "Every endpoint serves Solana mainnet before the gateway sells anything.",
-    file: "src/solana/startup-checks.ts",
+    file: "src/solana/operations/startup-checks.ts",
     find: "if (hash === MAINNET_GENESIS_HASH)",
     replace: "if (true)",
     tests: STARTUP,
@@ -203,7 +203,7 @@ export const EVIDENCE: readonly Mutant[] = [
   {
     name: "treasury-handed-over",
     guard: "The treasury's token account belongs to its owner before the gateway sells anything.",
-    file: "src/solana/startup-checks.ts",
+    file: "src/solana/operations/startup-checks.ts",
     find: "if (owner !== treasury.owner)",
     replace: "if (false)",
     tests: STARTUP,

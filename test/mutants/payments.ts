@@ -213,7 +213,7 @@ export const PAYMENTS: readonly Mutant[] = [
     file: "src/domain/payments/memo.ts",
     find: "parts.length !== 3 ||",
     replace: "parts.length < 3 ||",
-    tests: ["test/solana/evidence-refused.test.ts"],
+    tests: ["test/solana/transactions/evidence-refused.test.ts"],
   },
   {
     name: "memo-prefix",
@@ -221,7 +221,7 @@ export const PAYMENTS: readonly Mutant[] = [
     file: "src/domain/payments/memo.ts",
     find: "if (first !== prefix) return undefined;",
     replace: "",
-    tests: ["test/solana/evidence-refused.test.ts"],
+    tests: ["test/solana/transactions/evidence-refused.test.ts"],
   },
   {
     name: "replay-before-expiry",

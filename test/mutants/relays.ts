@@ -1,9 +1,9 @@
 import { sqlFile, type Mutant } from "./mutant.ts";
 
-const CHAIN = "src/solana/relay-chain.ts";
-const OUTCOME = "src/solana/relay-outcome.ts";
+const CHAIN = "src/solana/payments/relay-chain.ts";
+const OUTCOME = "src/solana/payments/relay-outcome.ts";
 const BOOK = ["test/postgres/payments/relays.test.ts"];
-const NETWORK = ["test/solana/relay-chain.test.ts"];
+const NETWORK = ["test/solana/payments/relay-chain.test.ts"];
 
 /** Limits of the gasless relay in the database and on the network. */
 export const RELAY: readonly Mutant[] = [

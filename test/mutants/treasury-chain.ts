@@ -1,12 +1,12 @@
 import type { Mutant } from "./mutant.ts";
 
-const STATUSES = "src/solana/finality-statuses.ts";
-const HISTORY = "src/solana/signature-history.ts";
-const MOVEMENT = "src/solana/treasury-movement.ts";
+const STATUSES = "src/solana/treasury/finality-statuses.ts";
+const HISTORY = "src/solana/treasury/signature-history.ts";
+const MOVEMENT = "src/solana/treasury/treasury-movement.ts";
 const WATCH = "src/app/jobs/watch-treasury.ts";
-const STATUS_TESTS = ["test/solana/finality-statuses.test.ts"];
-const HISTORIES = ["test/solana/signature-history.test.ts"];
-const MOVES = ["test/solana/treasury-movement.test.ts"];
+const STATUS_TESTS = ["test/solana/treasury/finality-statuses.test.ts"];
+const HISTORIES = ["test/solana/treasury/signature-history.test.ts"];
+const MOVES = ["test/solana/treasury/treasury-movement.test.ts"];
 const WATCHED = ["test/app/jobs/watch-treasury.test.ts"];
 
 /** The treasury's history on the chain: vanished payments, gaps, owners. */
@@ -105,7 +105,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
     file: MOVEMENT,
     find: "&& before.own && after.own",
     replace: "",
-    tests: ["test/solana/movement-ownership.test.ts"],
+    tests: ["test/solana/treasury/movement-ownership.test.ts"],
   },
   {
     name: "watch-whole-slot",

@@ -2,8 +2,8 @@ import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { Connection, Keypair, PublicKey, Transaction } from "@solana/web3.js";
 import { z } from "zod";
 import type { World } from "../bench/world.ts";
-import { USDC_MINT } from "../../src/solana/addresses.ts";
-import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
+import { USDC_MINT } from "../../src/solana/core/addresses.ts";
+import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 
 const response = z.object({ result: z.unknown() });
 

@@ -14,10 +14,10 @@ import { Faults, type Fault } from "../../src/localchain/faults.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import type { Json } from "../../src/localchain/json.ts";
 import { createHttpServer } from "../../src/localchain/server.ts";
-import { openChain, type ChainOptions, type SolanaChain } from "../../src/solana/chain.ts";
-import type { Log } from "../../src/solana/log.ts";
-import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
-import { SolanaTreasury } from "../../src/solana/treasury-chain.ts";
+import { openChain, type ChainOptions, type SolanaChain } from "../../src/solana/payments/chain.ts";
+import type { Log } from "../../src/solana/core/log.ts";
+import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
+import { SolanaTreasury } from "../../src/solana/treasury/treasury-chain.ts";
 
 /** One RPC address of the cluster, with failures of its own. */
 export interface Node {

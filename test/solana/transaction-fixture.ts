@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
-import { MEMO_V2_PROGRAM, TOKEN_PROGRAM, USDC_MINT } from "../../src/solana/addresses.ts";
-import { treasuryOf } from "../../src/solana/treasury.ts";
+import { MEMO_V2_PROGRAM, TOKEN_PROGRAM, USDC_MINT } from "../../src/solana/core/addresses.ts";
+import { treasuryOf } from "../../src/solana/core/treasury.ts";
 
 /** A fresh address. */
 export const address = () => base58.encode(randomBytes(32));

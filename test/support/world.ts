@@ -16,7 +16,7 @@ import { startGateway, type Gateway } from "../../src/gateway.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
-import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
+import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { query } from "./database-server.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";

@@ -99,7 +99,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   tools: ["../domain/core/money.ts", "../app/calls/ledger.ts", "zod"],
   payments: ["../domain/payments/memo.ts", "../app/calls/ledger.ts"],
   postgres: ["../domain/core/money.ts", "../app/calls/ledger.ts", "pg", "@mikro-orm/core"],
-  solana: ["../domain/core/money.ts", "../app/calls/ledger.ts", "@solana/web3.js"],
+  solana: ["../payments/chain.ts", "../../app/calls/ledger.ts", "@solana/web3.js"],
   sandbox: ["../domain/core/json.ts", "../app/calls/ledger.ts", "node:child_process"],
   inference: ["../domain/core/money.ts", "../app/calls/ledger.ts", "openai"],
   metrics: ["../app/operations/metrics.ts", "prom-client", "node:http"],
@@ -126,7 +126,7 @@ interface Attempt {
 }
 
 /** Layers whose files lie in folders by concept, one level deeper. */
-const BY_CONCEPT = ["domain", "app", "postgres"];
+const BY_CONCEPT = ["domain", "app", "postgres", "solana"];
 
 const refusals: Attempt[] = [
   ...Object.entries(FORBIDDEN).flatMap(([floor, folders]) => {

@@ -3,7 +3,7 @@ import { PublicKey } from "@solana/web3.js";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { checkTreasury } from "../../src/cli/treasury-check.ts";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
-import { USDC_DECIMALS, USDC_MINT } from "../../src/solana/addresses.ts";
+import { USDC_DECIMALS, USDC_MINT } from "../../src/solana/core/addresses.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
 import { setScene, soon, type Scene } from "./fixture.ts";
 

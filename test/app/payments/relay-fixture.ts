@@ -12,7 +12,7 @@ import { openPool } from "../../../src/postgres/database/pool.ts";
 import { PostgresRelays } from "../../../src/postgres/payments/relays.ts";
 import { idFromUuid } from "../../../src/postgres/database/row-mapping.ts";
 import { SolanaRelayChain } from "../../../src/solana/index.ts";
-import { SolanaRpc } from "../../../src/solana/rpc.ts";
+import { SolanaRpc } from "../../../src/solana/rpc/rpc.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { usdcOf } from "../../localchain/paying.ts";
 import { makeScene, payment, signed, type Scene } from "../../payments/gasless/fixture.ts";

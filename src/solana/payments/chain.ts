@@ -1,0 +1,171 @@
+import type { PaymentVerifier, PaymentVerdict, PaymentQuery } from "../../app/payments/payment-verifier.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { Lru } from "../../domain/core/lru.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { Endpoint } from "../rpc/endpoint.ts";
+import type { Log } from "../core/log.ts";
+import { RefusalCache } from "./refusal-cache.ts";
+import { SolanaRpc } from "../rpc/rpc.ts";
+import { StatusPoller, type Wait } from "./status-poller.ts";
+import { TransactionReader, type Finding } from "../transactions/transaction-reader.ts";
+import { treasuryOf, type Treasury } from "../core/treasury.ts";
+
+/** Options of openChain. */
+export interface ChainOptions {
+  /** SOLANA_RPC_URLS, in the order of use. */
+  readonly urls: readonly string[];
+  /** TREASURY_OWNER, base58. */
+  readonly treasuryOwner: string;
+  /** MEMO_PREFIX. */
+  readonly memoPrefix: string;
+  /** PAYMENT_WAIT_MS: how long a call waits for its transaction. */
+  readonly waitMs: number;
+  /** FINALIZED_ABOVE_MICROUSD: payments of at least this amount must be finalized. */
+  readonly finalizedAbove: MicroUsd;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Time limit of one attempt at one endpoint, ms; default 3000. */
+  readonly attemptMs?: number;
+}
+
+const ATTEMPT_MS = 3_000;
+/** Lifetime, ms, and size of the cache of unknown signatures. */
+const [ABSENT_MS, MOST_ABSENT] = [10_000, 10_000];
+
+/** Opens the chain without sending a request. @throws TypeError for an invalid URL or owner */
+export function openChain(options: ChainOptions): SolanaChain {
+  const { clock, log, attemptMs = ATTEMPT_MS } = options;
+  return new SolanaChain(
+    options,
+    new SolanaRpc(options.urls, { clock, log, attemptMs }),
+    treasuryOf(options.treasuryOwner),
+  );
+}
+
+type Rules = Pick<ChainOptions, "memoPrefix" | "waitMs" | "finalizedAbove" | "clock" | "log">;
+
+/** Verifies payments on Solana. */
+export class SolanaChain implements PaymentVerifier {
+  readonly rpc: SolanaRpc;
+  readonly treasury: Treasury;
+  readonly #rules: Rules;
+  readonly #reader: TransactionReader;
+  readonly #poller: StatusPoller;
+  readonly #refusals: RefusalCache;
+  /** Timestamps, ms, at which no endpoint knew a signature. */
+  readonly #absent = new Lru<string, number>(MOST_ABSENT);
+
+  constructor(rules: Rules, rpc: SolanaRpc, treasury: Treasury) {
+    this.rpc = rpc;
+    this.treasury = treasury;
+    this.#rules = rules;
+    this.#refusals = new RefusalCache(rules.clock);
+    this.#reader = new TransactionReader(rpc, { treasury, memoPrefix: rules.memoPrefix });
+    this.#poller = new StatusPoller(rpc, rules.log);
+  }
+
+  /**
+   * Verifies a transaction and waits for it if needed. A confirmed payment costs one RPC request.
+   * @throws ToolgateError UNAVAILABLE if endpoints fail and no other knows the transaction; the signal's
+   * reason on abort
+   */
+  async verify({ txSignature, signal }: PaymentQuery): Promise<PaymentVerdict> {
+    const known = this.#refusals.get(txSignature);
+    if (known) return known;
+    const query = { txSignature, commitment: "confirmed", signal } as const;
+    const absent = this.#wasAbsent(txSignature);
+    const found = absent ? undefined : await this.#reader.read(query);
+    if (found && !this.#needsFinality(found)) return this.#verdict(txSignature, found);
+
+    const patience = AbortSignal.timeout(this.#rules.waitMs);
+    const finding = found ?? (await this.#await({ ...query, patience }, absent));
+    if (!finding) {
+      if (!absent) this.#absent.set(txSignature, this.#rules.clock.now());
+      return { kind: "not_found" };
+    }
+    if (!this.#needsFinality(finding)) return this.#verdict(txSignature, finding);
+    return this.#requireFinality(finding, { ...query, commitment: "finalized", patience });
+  }
+
+  /** Ends all waiting. */
+  close(): void {
+    this.#poller.close();
+  }
+
+  /**
+   * Whether no endpoint knew it recently: then the shared poller waits for it, without a request of its own.
+   * Never longer than a call waits, so a payment that lands meanwhile is seen as early as before.
+   */
+  #wasAbsent(txSignature: string): boolean {
+    const { clock, waitMs } = this.#rules;
+    return (
+      clock.now() - (this.#absent.get(txSignature) ?? Number.NEGATIVE_INFINITY) < Math.min(ABSENT_MS, waitMs)
+    );
+  }
+
+  /**
+   * Waits until an endpoint returns the transaction; asks all of them when the waiting time ends.
+   * @param absent no endpoint knew it recently: if polling confirms that, none is asked again
+   */
+  async #await(wait: Wait, absent: boolean): Promise<Finding | undefined> {
+    const searched = new Set<Endpoint>();
+    for (let unseen = absent; ; unseen = false) {
+      // A status can be ahead of the transaction's record; the poller sets the pace.
+      const sighting = await this.#poller.wait(wait, searched);
+      if (!sighting && unseen && searched.size === this.rpc.endpoints.length) return undefined;
+      if (!sighting) return this.#reader.readEverywhere(wait);
+      const finding = await this.#reader.read(wait, [sighting.endpoint, ...this.#others(sighting.endpoint)]);
+      if (finding) return { ...finding, finalized: sighting.finalized };
+    }
+  }
+
+  /**
+   * Reads a large payment again once finalized, from a second endpoint if there is one: a single endpoint
+   * could forge it.
+   */
+  async #requireFinality(first: Finding, wait: Wait): Promise<PaymentVerdict> {
+    const order = [...this.#others(first.endpoint), ...this.rpc.endpoints];
+    for (;;) {
+      const again = await this.#reader.read(wait, order);
+      if (again && !samePayment(first, again)) throw this.#disagreement(wait.txSignature, first, again);
+      if (again) return this.#verdict(wait.txSignature, { ...again, finalized: true });
+      if (!(await this.#poller.wait(wait))) return { kind: "not_finalized" };
+    }
+  }
+
+  #needsFinality({ evidence }: Finding): boolean {
+    return evidence.kind === "paid" && evidence.amount >= this.#rules.finalizedAbove;
+  }
+
+  #verdict(txSignature: string, { evidence, finalized }: Finding): PaymentVerdict {
+    if (evidence.kind === "paid") return { ...evidence, finalized };
+    this.#refusals.set(txSignature, evidence);
+    return evidence;
+  }
+
+  #others(endpoint: Endpoint | undefined): Endpoint[] {
+    return this.rpc.endpoints.filter((other) => other !== endpoint);
+  }
+
+  #disagreement(txSignature: string, first: Finding, again: Finding): ToolgateError {
+    const endpoints = [first.endpoint?.host, again.endpoint?.host];
+    this.#rules.log.error(
+      { tx_signature: txSignature, endpoints },
+      "Solana RPC endpoints disagree on a transaction",
+    );
+    return new ToolgateError(
+      "UNAVAILABLE",
+      "the Solana network's answers contradict each other; nothing was consumed, repeat the call with the same proof",
+      {
+        retryAfterSeconds: 5,
+      },
+    );
+  }
+}
+
+function samePayment({ evidence: one }: Finding, { evidence: other }: Finding): boolean {
+  return (
+    one.kind === "paid" && other.kind === "paid" && one.amount === other.amount && one.memo === other.memo
+  );
+}

@@ -1,0 +1,153 @@
+import type { Clock } from "../../domain/core/clock.ts";
+import type { JsonValue } from "../../domain/core/json.ts";
+import { CircuitBreaker } from "../../domain/core/circuit-breaker.ts";
+import type { EndpointUrl } from "./endpoint-url.ts";
+import { HttpPost, type HttpAnswer } from "./http-post.ts";
+import { openResponse } from "./json-rpc.ts";
+import type { Log } from "../core/log.ts";
+import { malformation, RpcError, RpcFailure } from "./rpc-failure.ts";
+
+/** One JSON-RPC request and how to read its result. */
+export interface RpcRequest<Result> {
+  readonly method: string;
+  readonly params: readonly JsonValue[];
+  /** Parses the result; throws ZodError or MalformedAnswer if it is invalid. */
+  readonly read: (result: unknown) => Result;
+  /** Maximum response size, bytes; default 4 MiB. */
+  readonly longestAnswer?: number;
+  /**
+   * Never retried on a lost keep-alive connection: the caller must know that the request may have arrived.
+   */
+  readonly once?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Dependencies and limits of an endpoint. */
+export interface EndpointOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Time limit of one attempt, ms. */
+  readonly attemptMs: number;
+}
+
+const RATE_LIMIT_PAUSE_MS = 1_000;
+/** Default maximum response size, bytes; many times the largest transaction. */
+const LONGEST_ANSWER = 4 * 1024 * 1024;
+
+/** One Solana RPC address, behind its own circuit breaker. */
+export class Endpoint {
+  /** Host and port: its name in errors and logs. */
+  readonly host: string;
+  readonly #post: HttpPost;
+  readonly #options: EndpointOptions;
+  readonly #breaker: CircuitBreaker;
+  readonly #isLastResort: (endpoint: Endpoint) => boolean;
+  #lastId = 0;
+
+  /** @param isLastResort whether every endpoint is paused and this one's pause ends first */
+  constructor(
+    url: EndpointUrl,
+    options: EndpointOptions,
+    isLastResort: (endpoint: Endpoint) => boolean = () => false,
+  ) {
+    this.host = url.host;
+    this.#post = new HttpPost(url);
+    this.#options = options;
+    this.#breaker = new CircuitBreaker(options.clock);
+    this.#isLastResort = isLastResort;
+  }
+
+  /** Milliseconds until this endpoint may be used again; 0: now. */
+  get waitMs(): number {
+    return this.#breaker.waitMs;
+  }
+
+  /** Whether the endpoint requested a pause. */
+  get paused(): boolean {
+    return this.#breaker.paused;
+  }
+
+  /**
+   * Sends one request. @throws RpcFailure without a usable response, RpcError for a final error, the signal's
+   * reason on abort
+   */
+  async ask<Result>(request: RpcRequest<Result>): Promise<Result> {
+    request.signal.throwIfAborted();
+    if (!this.#breaker.allow() && !(this.#isLastResort(this) && this.#breaker.allowEarly()))
+      throw new RpcFailure("circuit_open", this.host, "left alone after failures");
+    try {
+      const result = await this.#attempt(request);
+      this.#report(undefined);
+      return result;
+    } catch (error) {
+      this.#report(error);
+      throw error;
+    }
+  }
+
+  #report(error: unknown): void {
+    const { log } = this.#options;
+    if (error === undefined || error instanceof RpcError) {
+      if (this.#breaker.succeeded()) log.info({ endpoint: this.host }, "Solana RPC endpoint answers again");
+    } else if (!(error instanceof RpcFailure)) {
+      this.#breaker.abandoned();
+    } else if (error.kind === "not_here") {
+      this.#breaker.succeeded();
+    } else if (error.retryAfterMs !== undefined) {
+      this.#breaker.pause(error.retryAfterMs);
+      log.warn(
+        { endpoint: this.host, pause_ms: error.retryAfterMs },
+        `Solana RPC endpoint asks for a pause: ${error.message}`,
+      );
+    } else if (this.#breaker.failed()) {
+      log.warn(
+        { endpoint: this.host, pause_ms: this.waitMs },
+        `Solana RPC endpoint left alone: ${error.message}`,
+      );
+    }
+  }
+
+  async #attempt<Result>({
+    method,
+    params,
+    read,
+    longestAnswer,
+    once = false,
+    signal,
+  }: RpcRequest<Result>): Promise<Result> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+    try {
+      const answer = await this.#post.send({
+        body,
+        longest: longestAnswer ?? LONGEST_ANSWER,
+        timeoutMs: this.#options.attemptMs,
+        signal,
+        once,
+      });
+      if (answer.status !== 200) throw this.#httpFailure(answer);
+      return read(openResponse(this.host, id, answer.body));
+    } catch (error) {
+      const problem = malformation(error);
+      throw problem === undefined
+        ? error
+        : new RpcFailure("malformed", this.host, `unusable answer: ${problem}`);
+    }
+  }
+
+  #httpFailure({ status, retryAfter }: HttpAnswer): RpcFailure {
+    const pause = retryAfterMs(retryAfter, this.#options.clock.now());
+    const problem = `HTTP ${status}`;
+    if (status === 429)
+      return new RpcFailure("rate_limited", this.host, problem, pause ?? RATE_LIMIT_PAUSE_MS);
+    return new RpcFailure("http", this.host, problem, pause);
+  }
+}
+
+/** Returns the Retry-After delay, ms (seconds or a date, RFC 9110 section 10.2.3), at most five minutes. */
+export function retryAfterMs(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 300_000) : undefined;
+}

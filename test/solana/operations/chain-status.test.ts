@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { json } from "node:stream/consumers";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { SolanaStatus } from "../../../src/solana/operations/chain-status.ts";
+import { SolanaRpc } from "../../../src/solana/rpc/rpc.ts";
+import { treasuryOf } from "../../../src/solana/core/treasury.ts";
+
+const OWNER = "4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T";
+const KEY = "s3cr3t";
+
+const asked = z.object({ id: z.number(), method: z.string() });
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/**
+ * An endpoint with scripted responses: an object is merged into the response, a text replaces it, undefined
+ * sends none.
+ */
+async function endpoint(answer: (method: string) => object | string | undefined): Promise<string> {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    const { id, method } = asked.parse(await json(request));
+    const told = answer(method);
+    if (told !== undefined)
+      response.end(typeof told === "string" ? told : JSON.stringify({ jsonrpc: "2.0", id, ...told }));
+  };
+  const server = createServer((request, response) => void serve(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  servers.push(server);
+  const address = server.address();
+  return `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+}
+
+const healthy = (slot: number, held: string) => (method: string) => {
+  if (method === "getSlot") return { result: slot };
+  return { result: { value: method === "getBalance" ? 7 : { amount: held } } };
+};
+
+function lookAt(...hosts: readonly string[]) {
+  const options = {
+    clock: { now: () => Date.now() },
+    log: { info() {}, warn() {}, error() {} },
+    attemptMs: 3_000,
+  };
+  const rpc = new SolanaRpc(
+    hosts.map((host) => `http://user:${KEY}@${host}/${KEY}?api-key=${KEY}`),
+    options,
+  );
+  return new SolanaStatus(rpc, treasuryOf(OWNER)).check(OWNER);
+}
+
+describe("a look at the chain's endpoints", () => {
+  it("tells of each its slot, and what the first that can says of money", async () => {
+    const hosts = await Promise.all([
+      endpoint(() => "no"),
+      endpoint(healthy(40, "5")),
+      endpoint(healthy(42, "6")),
+    ]);
+    const { endpoints, held, lamports } = await lookAt(...hosts);
+    expect(endpoints.map(({ host }) => host)).toEqual(hosts);
+    expect(endpoints.map(({ slot }) => slot)).toEqual([undefined, 40n, 42n]);
+    expect(endpoints.map(({ problem }) => problem === undefined)).toEqual([false, true, true]);
+    expect(endpoints[1]?.latencyMs).toBeGreaterThanOrEqual(0);
+    expect({ held, lamports }).toEqual({ held: 5n, lamports: 7n });
+  });
+
+  it("says what is wrong in its own words: an endpoint's may repeat the key that it was asked with", async () => {
+    const hosts = await Promise.all([
+      endpoint(() => ({ error: { code: -32602, message: `the key ${KEY} is bad` } })),
+      endpoint(() => KEY),
+      endpoint(() => ({ error: { code: -32005, message: `Node is behind for ${KEY}` } })),
+      endpoint(() => undefined),
+    ]);
+    const { endpoints, held, lamports } = await lookAt(...hosts, "127.0.0.1:1");
+    const problems = endpoints.map(({ problem }) => problem);
+    expect(problems.join()).not.toContain(KEY);
+    expect(problems).toEqual([
+      "answers with the JSON-RPC error -32602",
+      "gives answers that cannot be used",
+      "says that it is not healthy",
+      "did not answer within 2 s",
+      expect.stringMatching(/ECONNREFUSED|network/),
+    ]);
+    expect({ held, lamports }).toEqual({ held: undefined, lamports: undefined });
+  });
+});

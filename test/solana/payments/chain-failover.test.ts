@@ -1,0 +1,291 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Fault } from "../../../src/localchain/index.ts";
+import { ToolgateError } from "../../../src/domain/core/errors.ts";
+import { Network, patient, type Node } from "../network.ts";
+import { signature } from "../transaction-fixture.ts";
+
+let net: Network;
+let txSignature: string;
+beforeAll(async () => {
+  net = await Network.start();
+});
+beforeEach(async () => {
+  txSignature = await net.pay(10_000n);
+});
+afterEach(() => net.heal());
+afterAll(() => net.close());
+
+const PAID = { kind: "paid", amount: 10_000n };
+const NOTHING_LISTENS = "http://127.0.0.1:9";
+
+/** Ways in which an endpoint fails to answer. */
+const FAULTS: [string, Fault][] = [
+  ["answers 500", { kind: "http", status: 500 }],
+  ["answers 503", { kind: "http", status: 503, retryAfterSeconds: 2 }],
+  ["answers 401", { kind: "http", status: 401 }],
+  ["answers 429", { kind: "http", status: 429, retryAfterSeconds: 7 }],
+  ["is unhealthy", { kind: "rpc_error", code: -32005, message: "Node is behind by 42 slots" }],
+  ["lacks the block", { kind: "rpc_error", code: -32004 }],
+  ["skipped the slot", { kind: "rpc_error", code: -32007 }],
+  ["lacks the slot in long-term storage", { kind: "rpc_error", code: -32009 }],
+  ["does not know the block's status yet", { kind: "rpc_error", code: -32014 }],
+  ["has not reached the slot", { kind: "rpc_error", code: -32016 }],
+  ["keeps no history", { kind: "rpc_error", code: -32011 }],
+  ["is out of quota", { kind: "rpc_error", code: -32429 }],
+  ["breaks inside", { kind: "rpc_error", code: -32603 }],
+  ["answers garbage", { kind: "garbage" }],
+  ["answers something else", { kind: "result", result: { status: "ok" } }],
+  ["answers true", { kind: "result", result: true }],
+  ["never answers", { kind: "hang" }],
+  ["answers too late", { kind: "delay", ms: 900 }],
+];
+
+describe.each(FAULTS)("an endpoint that %s", (_what, fault) => {
+  it("is made up for by the next", async () => {
+    net.fail(net.first, "*", fault);
+    expect(await net.openBoth({ attemptMs: 300 }).verify({ txSignature, signal: patient() })).toMatchObject(
+      PAID,
+    );
+    expect(net.counts(net.second)).toEqual({ getTransaction: 1 });
+  });
+
+  it("is an outage where there is no other, and never a verdict", async () => {
+    net.fail(net.first, "*", fault);
+    const verdict = net.open({ attemptMs: 300 }).verify({ txSignature, signal: patient() });
+    await expect(verdict).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      status: 503,
+      retryAfterSeconds: expect.any(Number),
+    });
+  });
+});
+
+describe("endpoints", () => {
+  it("that cannot be connected to are made up for, or are an outage", async () => {
+    const urls = [NOTHING_LISTENS, net.first.url];
+    expect(await net.open({ urls }).verify({ txSignature, signal: patient() })).toMatchObject(PAID);
+    const nowhere = net.open({ urls: [NOTHING_LISTENS] }).verify({ txSignature, signal: patient() });
+    await expect(nowhere).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
+  });
+
+  it("that are all out say when to come back", async () => {
+    net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 30 });
+    net.fail(net.second, "*", { kind: "http", status: 429, retryAfterSeconds: 7 });
+    const verdict = net.openBoth().verify({ txSignature, signal: patient() });
+    await expect(verdict).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 7 });
+  });
+
+  it("that all asked for a pause: the one whose pause ends first is asked once a second, and used again once it is well", async () => {
+    net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 30 });
+    net.fail(net.second, "*", { kind: "http", status: 429, retryAfterSeconds: 7 });
+    const chain = net.openBoth();
+    const verify = () => chain.verify({ txSignature, signal: patient() });
+    for (let call = 0; call < 5; call++)
+      await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([
+      { getTransaction: 1 },
+      { getTransaction: 2 },
+    ]);
+    net.second.faults.clear();
+    await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    net.clock.offset += 1_001;
+    for (let call = 0; call < 3; call++) expect(await verify()).toMatchObject(PAID);
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([
+      { getTransaction: 1 },
+      { getTransaction: 5 },
+    ]);
+  });
+
+  it("that asked for a pause are asked when the others are out, not those that fail", async () => {
+    net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 30 }, 1);
+    const chain = net.open({ urls: [net.first.url, NOTHING_LISTENS] });
+    const verify = () => chain.verify({ txSignature, signal: patient() });
+    const endings: string[] = [];
+    for (let call = 0; call < 4; call++)
+      endings.push(
+        await verify().then(
+          ({ kind }) => kind,
+          () => "out",
+        ),
+      );
+    expect(endings).toEqual(["out", "out", "out", "paid"]);
+  });
+
+  it("that ask for a pause get it, and are asked again after it", async () => {
+    net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 7 }, 1);
+    const chain = net.openBoth();
+    const verify = () => chain.verify({ txSignature, signal: patient() });
+    await verify();
+    await verify();
+    expect(net.counts(net.first)).toEqual({ getTransaction: 1 });
+    net.clock.offset += 6_500;
+    await verify();
+    expect(net.counts(net.first)).toEqual({ getTransaction: 1 });
+    net.clock.offset += 600;
+    await verify();
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([
+      { getTransaction: 2 },
+      { getTransaction: 3 },
+    ]);
+  });
+
+  it("that are out of quota inside a 200 are left alone for a second", async () => {
+    net.fail(net.first, "*", { kind: "rpc_error", code: -32429, message: "rate limited" }, 1);
+    const chain = net.openBoth();
+    for (let call = 0; call < 3; call++) await chain.verify({ txSignature, signal: patient() });
+    expect(net.counts(net.first)).toEqual({ getTransaction: 1 });
+    net.clock.offset += 1_001;
+    await chain.verify({ txSignature, signal: patient() });
+    expect(net.counts(net.first)).toEqual({ getTransaction: 2 });
+  });
+
+  it("that keep failing are left alone, then tried once, and used again when they are well", async () => {
+    net.fail(net.first, "*", { kind: "http", status: 500 });
+    const chain = net.openBoth();
+    const verify = () => chain.verify({ txSignature, signal: patient() });
+    for (let call = 0; call < 6; call++) await verify();
+    expect(net.counts(net.first)).toEqual({ getTransaction: 3 });
+    net.clock.offset += 1_001;
+    for (let call = 0; call < 3; call++) await verify();
+    expect(net.counts(net.first)).toEqual({ getTransaction: 4 });
+    net.first.faults.clear();
+    net.clock.offset += 2_001;
+    for (let call = 0; call < 3; call++) await verify();
+    expect(net.counts(net.first)).toEqual({ getTransaction: 7 });
+    expect(net.log.map(([level]) => level)).toEqual(["warn", "warn", "info"]);
+  });
+
+  it("are not left alone for what they do not have yet", async () => {
+    net.fail(net.first, "*", { kind: "rpc_error", code: -32004 });
+    const chain = net.openBoth();
+    for (let call = 0; call < 5; call++) await chain.verify({ txSignature, signal: patient() });
+    expect(net.counts(net.first)).toEqual({ getTransaction: 5 });
+  });
+
+  it("are not asked again what is wrong in itself", async () => {
+    net.fail(net.first, "getTransaction", {
+      kind: "rpc_error",
+      code: -32602,
+      message: "Invalid param: WrongSize",
+    });
+    await expect(net.openBoth().verify({ txSignature, signal: patient() })).rejects.toThrow("-32602");
+    expect(net.counts(net.second)).toEqual({});
+  });
+
+  it("that refuse the transaction's version are believed", async () => {
+    net.fail(net.first, "getTransaction", { kind: "rpc_error", code: -32015 });
+    const verdict = await net.openBoth().verify({ txSignature, signal: patient() });
+    expect(verdict).toMatchObject({ kind: "refused", code: "UNSUPPORTED_VERSION" });
+    expect(net.counts(net.second)).toEqual({});
+  });
+
+  it("that recover while one waits are used", async () => {
+    const chain = net.open({ attemptMs: 200 });
+    const { signature: later, send } = net.sign(net.payment(5n));
+    const verdict = chain.verify({ txSignature: later, signal: patient() });
+    net.fail(net.first, "getSignatureStatuses", { kind: "http", status: 500 }, 2);
+    await send();
+    net.local.chain.advance();
+    expect(await verdict).toMatchObject({ kind: "paid", amount: 5n });
+  });
+});
+
+describe("an endpoint that does not know the transaction", () => {
+  /** Hides all transactions. */
+  const blind = (node: Node) => net.fail(node, "*", { kind: "null" });
+
+  it("is not believed while another knows it", async () => {
+    blind(net.first);
+    expect(await net.openBoth().verify({ txSignature, signal: patient() })).toMatchObject(PAID);
+    // The next poll uses the other endpoint, then requests the transaction from the one that has seen it.
+    expect(net.counts(net.first)).toEqual({ getTransaction: 1 });
+    expect(net.counts(net.second)).toEqual({ getSignatureStatuses: 1, getTransaction: 1 });
+  });
+
+  it("is not believed at the end of the wait either", async () => {
+    blind(net.first);
+    expect(await net.openBoth({ waitMs: 0 }).verify({ txSignature, signal: patient() })).toMatchObject(PAID);
+  });
+
+  it("is not believed while the other cannot be asked", async () => {
+    blind(net.first);
+    net.fail(net.second, "*", { kind: "http", status: 500 });
+    const verdict = net.openBoth({ waitMs: 300 }).verify({ txSignature, signal: patient() });
+    await expect(verdict).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  it("is believed when none knows it", async () => {
+    const verdict = await net.openBoth({ waitMs: 0 }).verify({ txSignature: signature(), signal: patient() });
+    expect(verdict).toEqual({ kind: "not_found" });
+  });
+
+  it("is not believed of a transaction that was absent before, while none can be asked", async () => {
+    const chain = net.openBoth({ waitMs: 1_500 });
+    const { signature: unsent, send } = net.sign(net.payment(10_000n));
+    const verify = () => chain.verify({ txSignature: unsent, signal: patient() });
+    expect(await verify()).toEqual({ kind: "not_found" });
+    await send();
+    net.local.chain.advance();
+    for (const node of [net.first, net.second]) net.fail(node, "*", { kind: "http", status: 500 });
+    await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  it("is not believed of a transaction that was absent before and has been seen since", async () => {
+    const chain = net.openBoth({ waitMs: 1_500 });
+    const { signature: unsent, send } = net.sign(net.payment(10_000n));
+    const verify = () => chain.verify({ txSignature: unsent, signal: patient() });
+    expect(await verify()).toEqual({ kind: "not_found" });
+    await send();
+    net.local.chain.advance();
+    net.fail(net.first, "*", { kind: "http", status: 500 });
+    net.fail(net.second, "getTransaction", { kind: "null" });
+    await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  it("because it lags is made up for by the next", async () => {
+    net.fail(net.first, "*", { kind: "stale", slots: 100 });
+    expect(await net.openBoth().verify({ txSignature, signal: patient() })).toMatchObject(PAID);
+  });
+});
+
+describe("an endpoint that tells another transaction than was asked for", () => {
+  it("is made up for by the next, and is an outage alone", async () => {
+    const result = await net.getTransaction(txSignature);
+    const asked = await net.pay(20_000n);
+    net.fail(net.first, "getTransaction", { kind: "result", result });
+    expect(await net.openBoth().verify({ txSignature: asked, signal: patient() })).toMatchObject({
+      amount: 20_000n,
+    });
+    const alone = net.open().verify({ txSignature: asked, signal: patient() });
+    await expect(alone).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+});
+
+describe("the keys in endpoint URLs", () => {
+  it("are in no error and in no log", async () => {
+    const secret = "k3y-0f-the-0perator";
+    const urls = [net.first.url, NOTHING_LISTENS].flatMap((url) => [
+      `${url}/${secret}?api-key=${secret}`,
+      `${url.replace("://", `://user:${secret}@`)}/`,
+    ]);
+    net.fail(net.first, "*", { kind: "garbage" });
+    const chain = net.open({ urls });
+    const told: unknown[] = [];
+    for (let call = 0; call < 4; call++) {
+      const error: unknown = await chain
+        .verify({ txSignature, signal: patient() })
+        .catch((reason: unknown) => reason);
+      for (let at = error; at instanceof Error; at = at.cause)
+        told.push(at.message, at.stack, at instanceof AggregateError && at.errors.map(String));
+      expect(error).toBeInstanceOf(ToolgateError);
+    }
+    const text = JSON.stringify([told, net.log]);
+    expect(text).toContain("127.0.0.1:9");
+    expect(net.log).not.toEqual([]);
+    expect(text).not.toContain(secret);
+    expect(() => net.open({ urls: [`ftp://${secret}`] })).toThrow(
+      "SOLANA_RPC_URLS: entry 1 is not an http or https URL",
+    );
+    expect(() => net.open({ urls: [] })).toThrow("names no endpoint");
+  });
+});

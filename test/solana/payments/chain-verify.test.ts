@@ -1,0 +1,239 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { Network, patient } from "../network.ts";
+import { signature } from "../transaction-fixture.ts";
+
+let net: Network;
+beforeAll(async () => {
+  net = await Network.start();
+});
+afterEach(() => net.heal());
+afterAll(() => net.close());
+
+describe("verifying a payment that is confirmed", () => {
+  it("costs one RPC request and tells amount, memo, payer, slot and time", async () => {
+    const memo = net.memo();
+    const txSignature = await net.confirm(net.payment(10_000n, memo));
+    const slot = BigInt(net.local.chain.slots.current - 1);
+
+    const verdict = await net.open().verify({ txSignature, signal: patient() });
+
+    const payer = net.payer.publicKey.toBase58();
+    expect(verdict).toMatchObject({ kind: "paid", amount: 10_000n, memo, payer, slot, finalized: false });
+    expect(verdict).toHaveProperty("blockTime", expect.any(Date));
+    expect(net.counts()).toEqual({ getTransaction: 1 });
+  });
+
+  it("asks the first endpoint only", async () => {
+    const txSignature = await net.pay(10_000n);
+    await net.openBoth().verify({ txSignature, signal: patient() });
+    expect(net.counts(net.second)).toEqual({});
+  });
+});
+
+describe("verifying a payment that is on its way", () => {
+  it("waits until it is confirmed", async () => {
+    const chain = net.open();
+    const { signature: txSignature, send } = net.sign(net.payment(10_000n));
+    const verdict = chain.verify({ txSignature, signal: patient() });
+    await send();
+    await sleep(600);
+    expect(net.counts()).toMatchObject({ getTransaction: 1, getSignatureStatuses: 1 });
+    net.local.chain.advance();
+    expect(await verdict).toMatchObject({ kind: "paid", amount: 10_000n });
+    expect(net.counts()).toMatchObject({ getTransaction: 2 });
+  });
+
+  it("shares its polling with all others that wait", async () => {
+    const chain = net.open();
+    const payments = Array.from({ length: 50 }, (_none, index) => net.sign(net.payment(BigInt(index + 1))));
+    const verdicts = payments.map(({ signature: txSignature }) =>
+      chain.verify({ txSignature, signal: patient() }),
+    );
+    for (const { send } of payments) await send();
+    await sleep(600);
+    net.local.chain.advance();
+    const amounts = (await Promise.all(verdicts)).map((verdict) => verdict.kind === "paid" && verdict.amount);
+    expect(amounts).toEqual(payments.map((_payment, index) => BigInt(index + 1)));
+    expect(net.counts()["getTransaction"]).toBe(100);
+    // Without sharing, each would poll; the number of polls depends on the send time.
+    expect(net.counts()["getSignatureStatuses"]).toBeLessThan(payments.length);
+  });
+
+  it("asks again while the status is ahead of the transaction's record", async () => {
+    const txSignature = await net.pay(10_000n);
+    net.fail(net.first, "getTransaction", { kind: "null" }, 3);
+    expect(await net.open().verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });
+    expect(net.counts()).toEqual({ getTransaction: 4, getSignatureStatuses: 3 });
+  });
+
+  it("tells that it is finalized when the status has said so", async () => {
+    const txSignature = await net.pay(10_000n);
+    net.local.chain.advance(40);
+    net.fail(net.first, "getTransaction", { kind: "null" }, 1);
+    expect(await net.open().verify({ txSignature, signal: patient() })).toMatchObject({
+      kind: "paid",
+      finalized: true,
+    });
+  });
+
+  it("is found, too, when the recent statuses do not hold it any more", async () => {
+    const chain = net.open({ waitMs: 5_000 });
+    const old = await net.pay(10_000n);
+    net.local.chain.advance(400);
+    net.fail(net.first, "getTransaction", { kind: "null" }, 1);
+    expect(await chain.verify({ txSignature: old, signal: patient() })).toMatchObject({ kind: "paid" });
+    expect(net.counts()).toEqual({ getTransaction: 2, getSignatureStatuses: 1 });
+  });
+
+  it("gives up after the wait; asked again soon it only polls with the others, and sees what has landed", async () => {
+    const chain = net.open({ waitMs: 1_500 });
+    const { signature: txSignature, send } = net.sign(net.payment(10_000n));
+    const verify = () => chain.verify({ txSignature, signal: patient() });
+    expect(await verify()).toEqual({ kind: "not_found" });
+    const reads = net.counts()["getTransaction"];
+    expect(await Promise.all([verify(), verify(), verify()])).toEqual(
+      [1, 2, 3].map(() => ({ kind: "not_found" })),
+    );
+    expect(net.counts()["getTransaction"]).toBe(reads);
+    net.clock.offset += 1_501;
+    expect(await verify()).toEqual({ kind: "not_found" });
+    expect(net.counts()["getTransaction"]).toBeGreaterThan(reads!);
+    await send();
+    net.local.chain.advance();
+    expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });
+  });
+
+  it("ends when the chain is closed", async () => {
+    const chain = net.open({ waitMs: 60_000 });
+    const verdict = chain.verify({ txSignature: signature(), signal: patient() });
+    await sleep(100);
+    chain.close();
+    expect(await verdict).toEqual({ kind: "not_found" });
+  });
+});
+
+describe("a caller that goes away", () => {
+  it("is not served any more, wherever it was waiting", async () => {
+    const gone = new Error("gone");
+    await expect(
+      net.open().verify({ txSignature: signature(), signal: AbortSignal.abort(gone) }),
+    ).rejects.toBe(gone);
+    expect(net.counts()).toEqual({});
+
+    const whilePolling = new AbortController();
+    const chain = net.open();
+    const polling = chain.verify({ txSignature: signature(), signal: whilePolling.signal });
+    await sleep(500);
+    whilePolling.abort(gone);
+    await expect(polling).rejects.toBe(gone);
+    const asked = net.counts()["getSignatureStatuses"];
+    await sleep(900);
+    expect(net.counts()["getSignatureStatuses"]).toBe(asked);
+
+    net.fail(net.first, "getTransaction", { kind: "hang" });
+    const whileAsking = new AbortController();
+    const asking = chain.verify({ txSignature: signature(), signal: whileAsking.signal });
+    await sleep(50);
+    whileAsking.abort(gone);
+    await expect(asking).rejects.toBe(gone);
+  });
+
+  it("does not count against the endpoint", async () => {
+    const txSignature = await net.pay(10_000n);
+    const chain = net.open();
+    net.fail(net.first, "getTransaction", { kind: "hang" }, 5);
+    for (let call = 0; call < 5; call++) {
+      const signal = AbortSignal.timeout(20);
+      await expect(chain.verify({ txSignature, signal })).rejects.toThrow("aborted due to timeout");
+    }
+    expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });
+  });
+
+  it("does not end the waiting of others", async () => {
+    const chain = net.open();
+    const leaving = new AbortController();
+    const { signature: txSignature, send } = net.sign(net.payment(10_000n));
+    const stays = chain.verify({ txSignature, signal: patient() });
+    const leaves = chain.verify({ txSignature, signal: leaving.signal });
+    await sleep(50);
+    leaving.abort(new Error("gone"));
+    await expect(leaves).rejects.toThrow("gone");
+    await send();
+    net.local.chain.advance();
+    expect(await stays).toMatchObject({ kind: "paid" });
+  });
+});
+
+describe("a large payment", () => {
+  const LARGE = 50_000_000n;
+
+  it("is not finalized while it is confirmed only", async () => {
+    const txSignature = await net.pay(LARGE);
+    expect(await net.open({ waitMs: 500 }).verify({ txSignature, signal: patient() })).toEqual({
+      kind: "not_finalized",
+    });
+  });
+
+  it("is paid at once when it is finalized; one micro-USD less need not be", async () => {
+    const large = await net.pay(LARGE);
+    net.local.chain.advance(40);
+    const smaller = await net.pay(LARGE - 1n);
+    const chain = net.open();
+    expect(await chain.verify({ txSignature: large, signal: patient() })).toMatchObject({
+      amount: LARGE,
+      finalized: true,
+    });
+    expect(net.counts()).toEqual({ getTransaction: 2 });
+    expect(await chain.verify({ txSignature: smaller, signal: patient() })).toMatchObject({
+      finalized: false,
+    });
+    expect(net.counts()).toEqual({ getTransaction: 3 });
+  });
+
+  it("is waited for", async () => {
+    const txSignature = await net.pay(LARGE);
+    const verdict = net.open().verify({ txSignature, signal: patient() });
+    await sleep(100);
+    net.local.chain.advance(40);
+    expect(await verdict).toMatchObject({ kind: "paid", finalized: true });
+  });
+
+  it("is read again from another endpoint", async () => {
+    const txSignature = await net.pay(LARGE);
+    net.local.chain.advance(40);
+    const verdict = await net.openBoth().verify({ txSignature, signal: patient() });
+    expect(verdict).toMatchObject({ kind: "paid", finalized: true });
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([
+      { getTransaction: 1 },
+      { getTransaction: 1 },
+    ]);
+  });
+
+  it("is not believed to one endpoint that another contradicts", async () => {
+    const [txSignature, other] = [await net.pay(LARGE), await net.pay(1n)];
+    net.local.chain.advance(40);
+    const lie = await net.getTransaction(other);
+    lie.transaction.signatures = [txSignature];
+    net.fail(net.second, "getTransaction", { kind: "result", result: lie });
+    await expect(net.openBoth().verify({ txSignature, signal: patient() })).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
+    expect(net.log).toContainEqual([
+      "error",
+      expect.objectContaining({ tx_signature: txSignature }),
+      expect.any(String),
+    ]);
+  });
+});
+
+describe("a refused transaction", () => {
+  it("is remembered: asking again costs nothing", async () => {
+    const txSignature = await net.confirm(net.payment(10_000n, "not ours"));
+    const chain = net.open();
+    const refused = { kind: "refused", code: "MEMO_NOT_OURS" };
+    expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject(refused);
+    expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject(refused);
+    expect(net.counts()).toEqual({ getTransaction: 1 });
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { MalformedAnswer, malformation } from "../../../src/solana/rpc/rpc-failure.ts";
+import { judgeTransaction } from "../../../src/solana/transactions/transaction-evidence.ts";
+import * as fixture from "../transaction-fixture.ts";
+
+const { AMOUNT, PAYER, PAYER_TOKENS, RULES, TREASURY, TX } = fixture;
+const { address, balance, moved, signature } = fixture;
+type Told = ReturnType<typeof fixture.json>;
+
+/** Expects a one-line MalformedAnswer instead of a verdict. */
+function expectNoVerdict(result: unknown): void {
+  let thrown: unknown;
+  try {
+    judgeTransaction(TX, result, RULES);
+  } catch (error) {
+    thrown = error;
+  }
+  expect(malformation(thrown)).toEqual(expect.stringMatching(/^.+$/));
+}
+
+function told(change: (json: Told) => unknown, draft: Partial<fixture.Draft> = {}): unknown {
+  return change(fixture.json(draft));
+}
+
+describe("an answer that cannot be is no verdict", () => {
+  it.each([[undefined], ["transaction"], [[]], [42], [{}], [{ slot: 1 }]])("%j", (result) =>
+    expectNoVerdict(result),
+  );
+
+  it("when it is about another transaction", () =>
+    expectNoVerdict(fixture.json({ signatures: [signature()] })));
+
+  it("when meta is missing", () => expectNoVerdict(told((json) => ({ ...json, meta: null }))));
+
+  it("when it does not say whether the transaction succeeded", () => {
+    expectNoVerdict(told(({ meta: { err: _err, ...meta }, ...json }) => ({ ...json, meta })));
+    expectNoVerdict(fixture.json({ err: false }));
+  });
+
+  it("when its version is not one that was asked for", () => expectNoVerdict(fixture.json({ version: 2 })));
+
+  it("when blockTime is not known", () => expectNoVerdict(fixture.json({ blockTime: null })));
+
+  it.each([-1, 253_402_300_800, Number.MAX_SAFE_INTEGER, 1.5])(
+    "when blockTime is no time: %d",
+    (blockTime) => {
+      expectNoVerdict(fixture.json({ blockTime }));
+    },
+  );
+
+  it("when the token balances are missing", () => {
+    expectNoVerdict(fixture.json({ pre: null }));
+    expectNoVerdict(fixture.json({ post: null }));
+  });
+
+  it("when the treasury's balance lacks owner or program", () => {
+    const { pre, post } = moved(AMOUNT);
+    const spoil = (wrong: object) =>
+      pre && pre.map((each) => (each.account === TREASURY.tokenAccount ? { ...each, ...wrong } : each));
+    expectNoVerdict(fixture.json({ pre: spoil({ owner: undefined }), post }));
+    expectNoVerdict(fixture.json({ pre: spoil({ programId: undefined }), post }));
+  });
+
+  it("when the treasury has two balances", () => {
+    const { pre, post } = moved(AMOUNT);
+    expectNoVerdict(fixture.json({ pre, post: [...(post ?? []), balance(TREASURY.tokenAccount, "1")] }));
+    expectNoVerdict(fixture.json({ pre: [...(pre ?? []), balance(TREASURY.tokenAccount, "1")], post }));
+  });
+
+  it.each([
+    ["-1"],
+    ["1e6"],
+    ["01"],
+    ["1.0"],
+    [""],
+    [" 1"],
+    ["0x10"],
+    [10_000],
+    [(2n ** 64n).toString()],
+    ["9".repeat(21)],
+  ])("when an amount is %j", (amount) => {
+    const pre = [balance(PAYER_TOKENS, "1"), balance(TREASURY.tokenAccount, amount)];
+    expectNoVerdict(fixture.json({ ...moved(AMOUNT), pre }));
+  });
+
+  it("when looked-up addresses are missing, too many, or there without a lookup", () => {
+    const lookedUp = { writable: [TREASURY.tokenAccount], readonly: [address()] };
+    const loaded = (loadedAddresses: unknown) =>
+      told((json) => ({ ...json, meta: { ...json.meta, loadedAddresses } }), { lookedUp });
+    expectNoVerdict(loaded(undefined));
+    expectNoVerdict(loaded({ ...lookedUp, writable: [] }));
+    expectNoVerdict(loaded({ ...lookedUp, readonly: [] }));
+    expectNoVerdict(loaded({ ...lookedUp, readonly: [...lookedUp.readonly, address()] }));
+    expectNoVerdict(loaded({ writable: [], readonly: [TREASURY.tokenAccount, ...lookedUp.readonly] }));
+    const { meta, ...json } = fixture.json();
+    expectNoVerdict({ ...json, meta: { ...meta, loadedAddresses: { writable: [address()], readonly: [] } } });
+  });
+
+  it("when it lists the treasury twice", () => {
+    const { transaction, ...json } = fixture.json();
+    const accountKeys = [...transaction.message.accountKeys, TREASURY.tokenAccount];
+    const message = { ...transaction.message, accountKeys };
+    expectNoVerdict({ ...json, transaction: { ...transaction, message } });
+  });
+
+  it("when an instruction names a program that is not there", () => {
+    const { transaction, ...json } = fixture.json();
+    const instructions = [
+      { programIdIndex: 99, accounts: [], data: "" },
+      ...transaction.message.instructions,
+    ];
+    expectNoVerdict({
+      ...json,
+      transaction: { ...transaction, message: { ...transaction.message, instructions } },
+    });
+  });
+
+  it("when an instruction's data is not base58", () => {
+    const { transaction, ...json } = fixture.json();
+    const instructions = transaction.message.instructions.map((each) => ({ ...each, data: "0OIl" }));
+    expectNoVerdict({
+      ...json,
+      transaction: { ...transaction, message: { ...transaction.message, instructions } },
+    });
+  });
+
+  it("when the transfers may be among inner instructions that the node did not keep", () => {
+    const router = { program: address(), accounts: [PAYER, TREASURY.tokenAccount], data: Buffer.of(1) };
+    expectNoVerdict(
+      fixture.json({ instructions: [router, fixture.memo(`svc:${fixture.QUOTE}`)], inner: null }),
+    );
+  });
+
+  it("and a mistake of our own is not taken for one", () => {
+    expect(malformation(new TypeError("undefined is not a function"))).toBeUndefined();
+    expect(malformation(new MalformedAnswer("x".repeat(500)))).toHaveLength(200);
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import { MEMO_V1_PROGRAM, USDC_MINT } from "../../../src/solana/core/addresses.ts";
+import { judgeTransaction } from "../../../src/solana/transactions/transaction-evidence.ts";
+import * as fixture from "../transaction-fixture.ts";
+
+const { AMOUNT, PAYER, PAYER_TOKENS, QUOTE, RULES, STEP, TREASURY, TX } = fixture;
+const { address, balance, batch, memo, moved, signature, transfer, transferChecked } = fixture;
+const judge = (changes: Partial<fixture.Draft> = {}) => judgeTransaction(TX, fixture.json(changes), RULES);
+const MEMO = memo(`svc:${QUOTE}`);
+
+describe("a transaction pays", () => {
+  it("by TransferChecked with a memo: amount, memo, payer, slot and time are told", () => {
+    expect(judge()).toEqual({
+      kind: "paid",
+      amount: AMOUNT,
+      memo: `svc:${QUOTE}`,
+      payer: PAYER,
+      slot: 250_000_001n,
+      blockTime: new Date(1_790_000_000_000),
+    });
+  });
+
+  it("by Transfer", () => {
+    const instructions = [transfer(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT), MEMO];
+    expect(judge({ instructions })).toMatchObject({ kind: "paid", amount: AMOUNT });
+  });
+
+  it("with a memo of the first Memo program", () => {
+    const instructions = [
+      memo(`svc:${QUOTE}`, MEMO_V1_PROGRAM),
+      transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT),
+    ];
+    expect(judge({ instructions })).toMatchObject({ kind: "paid", memo: `svc:${QUOTE}` });
+  });
+
+  it("with a memo of the step form", () => {
+    const text = `${STEP}:${QUOTE}:n-1`;
+    const instructions = [memo(text), transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT)];
+    expect(judge({ instructions })).toMatchObject({ kind: "paid", memo: text });
+  });
+
+  it("with foreign memos beside ours, also ones that are not UTF-8 or very long", () => {
+    const foreign = [memo("thanks"), memo(Buffer.of(0xff, 0xfe)), memo("x".repeat(1_000))];
+    const instructions = [...foreign, MEMO, transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT)];
+    expect(judge({ instructions })).toMatchObject({ kind: "paid", memo: `svc:${QUOTE}` });
+  });
+
+  it("by transfers inside one Batch instruction", () => {
+    const parts = [
+      transfer(PAYER_TOKENS, TREASURY.tokenAccount, 4_000n),
+      transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, 6_000n),
+    ];
+    expect(judge({ instructions: [MEMO, batch(...parts)] })).toMatchObject({ kind: "paid", amount: AMOUNT });
+  });
+
+  it("by a transfer that another program makes", () => {
+    const router = {
+      program: address(),
+      accounts: [PAYER_TOKENS, TREASURY.tokenAccount],
+      data: Buffer.of(1, 2, 3),
+    };
+    const inner = [transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT)];
+    expect(judge({ instructions: [router, MEMO], inner })).toMatchObject({ kind: "paid", amount: AMOUNT });
+  });
+
+  it("by a Batch that another program makes", () => {
+    const router = {
+      program: address(),
+      accounts: [PAYER_TOKENS, TREASURY.tokenAccount],
+      data: Buffer.of(1),
+    };
+    const inner = [batch(transfer(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT))];
+    expect(judge({ instructions: [router, MEMO], inner })).toMatchObject({ kind: "paid", amount: AMOUNT });
+  });
+
+  it("in several transfers: the sum counts once, and the payer is who sent the most", () => {
+    const [rich, riches] = [address(), address()];
+    const pre = [
+      balance(PAYER_TOKENS, "3000"),
+      balance(riches, "7000", { owner: rich }),
+      balance(TREASURY.tokenAccount, "0"),
+    ];
+    const post = [
+      balance(TREASURY.tokenAccount, "10000"),
+      balance(riches, "0", { owner: rich }),
+      balance(PAYER_TOKENS, "0"),
+    ];
+    const instructions = [
+      transfer(PAYER_TOKENS, TREASURY.tokenAccount, 3_000n),
+      transfer(riches, TREASURY.tokenAccount, 7_000n, rich),
+      MEMO,
+    ];
+    expect(judge({ instructions, pre, post })).toMatchObject({ kind: "paid", amount: AMOUNT, payer: rich });
+  });
+
+  it("through a delegate: the payer is the owner of the tokens", () => {
+    const instructions = [transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT, [address()]), MEMO];
+    expect(judge({ instructions })).toMatchObject({ kind: "paid", payer: PAYER });
+  });
+
+  it("from a multisig, whose signers follow the authority", () => {
+    const instructions = [
+      transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT, [PAYER, address(), address()]),
+      MEMO,
+    ];
+    expect(judge({ instructions })).toMatchObject({ kind: "paid", payer: PAYER });
+  });
+
+  it("from an account that it closes: the owner before counts", () => {
+    const { pre, post } = moved(AMOUNT);
+    const closed = post && post.filter(({ account }) => account !== PAYER_TOKENS);
+    expect(judge({ pre, post: closed })).toMatchObject({ kind: "paid", payer: PAYER });
+  });
+
+  it("from an account that lives in this transaction only: the payer is not told", () => {
+    const passing = address();
+    const instructions = [
+      MEMO,
+      transfer(PAYER_TOKENS, passing, AMOUNT),
+      transfer(passing, TREASURY.tokenAccount, AMOUNT),
+    ];
+    expect(judge({ instructions })).toMatchObject({ kind: "paid", amount: AMOUNT, payer: undefined });
+  });
+
+  it("with a fee payer of its own, when it is looked up by the first signature", () => {
+    expect(judge({ signatures: [TX, signature()] })).toMatchObject({ kind: "paid" });
+  });
+
+  it("as a legacy transaction, also where the node leaves version and loadedAddresses out", () => {
+    expect(judge({ version: "legacy" })).toMatchObject({ kind: "paid" });
+    const { version: _version, ...old } = fixture.json();
+    const { loadedAddresses: _loaded, ...meta } = old.meta;
+    expect(judgeTransaction(TX, { ...old, meta }, RULES)).toMatchObject({ kind: "paid" });
+  });
+
+  it("as a version 1 transaction, which has a config and no lookup tables", () => {
+    const v1 = fixture.json({ version: 1 });
+    const message = { ...v1.transaction.message, transactionConfig: { computeUnitLimit: 20_000 } };
+    const told = { ...v1, transaction: { ...v1.transaction, message } };
+    expect(judgeTransaction(TX, told, RULES)).toMatchObject({ kind: "paid", amount: AMOUNT });
+  });
+
+  it("when the treasury and the mint are looked up in a table", () => {
+    const lookedUp = { writable: [address(), TREASURY.tokenAccount], readonly: [address(), USDC_MINT] };
+    expect(judge({ lookedUp })).toMatchObject({ kind: "paid", amount: AMOUNT, payer: PAYER });
+  });
+
+  it("into a treasury that holds more than a float can tell apart", () => {
+    const full = 2n ** 64n - 1n;
+    const pre = [balance(PAYER_TOKENS, "1"), balance(TREASURY.tokenAccount, (full - 1n).toString())];
+    const post = [balance(PAYER_TOKENS, "0"), balance(TREASURY.tokenAccount, full.toString())];
+    const instructions = [transfer(PAYER_TOKENS, TREASURY.tokenAccount, 1n), MEMO];
+    expect(judge({ instructions, pre, post })).toMatchObject({ kind: "paid", amount: 1n });
+  });
+});

@@ -1,0 +1,247 @@
+import { describe, expect, it } from "vitest";
+import { MEMO_V2_PROGRAM, TOKEN_PROGRAM, USDC_MINT } from "../../../src/solana/core/addresses.ts";
+import type { RefusalCode } from "../../../src/solana/transactions/refusal.ts";
+import { judgeTransaction } from "../../../src/solana/transactions/transaction-evidence.ts";
+import * as fixture from "../transaction-fixture.ts";
+
+const { AMOUNT, OTHER_QUOTE, PAYER, PAYER_TOKENS, QUOTE, RULES, STEP, TREASURY, TX } = fixture;
+const { address, balance, batch, memo, moved, signature, transfer, transferChecked } = fixture;
+const TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb";
+const MEMO = memo(`svc:${QUOTE}`);
+const PAYMENT = transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT);
+
+/** Expects the refusal, with words that say what to do. */
+function expectRefusal(code: RefusalCode, changes: Partial<fixture.Draft>): void {
+  const verdict = judgeTransaction(TX, fixture.json(changes), RULES);
+  expect(verdict).toEqual({ kind: "refused", code, reason: expect.stringMatching(/^.{20,}[;,] .{5,}$/) });
+}
+
+/** Balances of the payer's and another account of the treasury's owner. */
+function movedElsewhere(
+  account: string,
+  rest: Partial<fixture.Balance>,
+): Pick<fixture.Draft, "pre" | "post"> {
+  const [source, to] = [{ ...rest, owner: PAYER }, rest];
+  return {
+    pre: [balance(PAYER_TOKENS, "10000", source), balance(account, "0", to)],
+    post: [balance(PAYER_TOKENS, "0", source), balance(account, "10000", to)],
+  };
+}
+
+describe("a transaction is refused", () => {
+  it.each([
+    { InstructionError: [1, { Custom: 1 }] },
+    "AccountInUse",
+    { InsufficientFundsForRent: { account_index: 0 } },
+  ])("when it failed: %j, even where its balances say otherwise", (err) =>
+    expectRefusal("FAILED_TRANSACTION", { err }),
+  );
+
+  it("when it is looked up by its second signature: one payment has one identity", () => {
+    expectRefusal("NOT_THE_FIRST_SIGNATURE", { signatures: [signature(), TX] });
+  });
+
+  it("before anything else when it is looked up by its second signature", () => {
+    expectRefusal("NOT_THE_FIRST_SIGNATURE", { signatures: [signature(), TX], err: "AccountInUse" });
+  });
+});
+
+describe("where the money went decides: refused", () => {
+  it("is USDC sent to somebody else", () => {
+    const other = address();
+    const { pre, post } = movedElsewhere(other, { owner: address() });
+    expectRefusal("WRONG_DESTINATION", {
+      instructions: [MEMO, transferChecked(PAYER_TOKENS, other, AMOUNT)],
+      pre,
+      post,
+    });
+  });
+
+  it("is USDC sent to another token account of the treasury's owner", () => {
+    const other = address();
+    const { pre, post } = movedElsewhere(other, { owner: TREASURY.owner });
+    expectRefusal("WRONG_DESTINATION", {
+      instructions: [MEMO, transferChecked(PAYER_TOKENS, other, AMOUNT)],
+      pre,
+      post,
+    });
+  });
+
+  it("is another mint sent to the treasury's owner", () => {
+    const other = address();
+    const { pre, post } = movedElsewhere(other, { owner: TREASURY.owner, mint: address() });
+    expectRefusal("WRONG_MINT", { instructions: [MEMO, transfer(PAYER_TOKENS, other, AMOUNT)], pre, post });
+  });
+
+  it("is a Token-2022 token sent to the treasury's owner, even under USDC's name", () => {
+    const other = address();
+    const { pre, post } = movedElsewhere(other, { owner: TREASURY.owner, programId: TOKEN_2022 });
+    const instructions = [MEMO, { ...transfer(PAYER_TOKENS, other, AMOUNT), program: TOKEN_2022 }];
+    expectRefusal("WRONG_TOKEN_PROGRAM", { instructions, pre, post });
+  });
+
+  it.each([
+    ["WRONG_MINT", { mint: address() }],
+    ["WRONG_TOKEN_PROGRAM", { programId: TOKEN_2022 }],
+    ["WRONG_DESTINATION", { owner: address() }],
+  ] as const)("is a treasury account that is not what it should be: %s, before or after", (code, wrong) => {
+    const { pre, post } = moved(AMOUNT);
+    const spoil = (balances: fixture.Balance[] | null) =>
+      balances &&
+      balances.map((each) => (each.account === TREASURY.tokenAccount ? { ...each, ...wrong } : each));
+    expectRefusal(code, { pre: spoil(pre), post });
+    expectRefusal(code, { pre, post: spoil(post) });
+  });
+
+  it("is a look-alike program's transfer that names the treasury", () => {
+    const lookalike = { ...PAYMENT, program: `Tokenkeg${address().slice(8)}` };
+    expectRefusal("NOTHING_RECEIVED", { instructions: [lookalike, MEMO], pre: [], post: [] });
+  });
+
+  it("is a look-alike program's transfer beside unchanged balances", () => {
+    const lookalike = { ...PAYMENT, program: address() };
+    expectRefusal("NOTHING_RECEIVED", { instructions: [lookalike, MEMO], ...moved(0n) });
+  });
+
+  it("is a transaction that takes from the treasury", () => {
+    expectRefusal("NOTHING_RECEIVED", moved(-5n));
+  });
+
+  it("is a treasury account without a balance before: it was opened here", () => {
+    const { pre, post } = moved(AMOUNT);
+    expectRefusal("TREASURY_ACCOUNT_NOT_OPEN", { pre: pre && pre.slice(0, 1), post });
+  });
+
+  it("is a treasury account without a balance after: it was closed here", () => {
+    const { pre, post } = moved(AMOUNT);
+    const close = {
+      program: TOKEN_PROGRAM,
+      accounts: [TREASURY.tokenAccount, PAYER, TREASURY.owner],
+      data: Buffer.of(9),
+    };
+    expectRefusal("TREASURY_ACCOUNT_NOT_OPEN", {
+      instructions: [MEMO, PAYMENT, close],
+      pre,
+      post: post && post.slice(0, 1),
+    });
+  });
+
+  it("is an amount beyond what JSON can tell exactly", () => {
+    const huge = 2n ** 53n;
+    const pre = [balance(TREASURY.tokenAccount, "0")];
+    const post = [balance(TREASURY.tokenAccount, huge.toString())];
+    const instructions = [transfer(PAYER_TOKENS, TREASURY.tokenAccount, huge), MEMO];
+    expectRefusal("AMOUNT_OUT_OF_RANGE", { instructions, pre, post });
+  });
+});
+
+describe("transfers must explain what the treasury gained: refused", () => {
+  it("is MintTo the treasury", () => {
+    const mintTo = {
+      program: TOKEN_PROGRAM,
+      accounts: [USDC_MINT, TREASURY.tokenAccount, address()],
+      data: Buffer.from([7, 0x10, 0x27, 0, 0, 0, 0, 0, 0]),
+    };
+    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [mintTo, MEMO] });
+  });
+
+  it("is a transfer in and a transfer out", () => {
+    const back = transfer(TREASURY.tokenAccount, PAYER_TOKENS, 5_000n, TREASURY.owner);
+    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [PAYMENT, back, MEMO], ...moved(5_000n) });
+  });
+
+  it("is a payment beside the treasury's transfer to itself", () => {
+    const itself = transfer(TREASURY.tokenAccount, TREASURY.tokenAccount, 5_000n, TREASURY.owner);
+    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [PAYMENT, itself, MEMO] });
+  });
+
+  it("is the treasury's transfer to itself alone", () => {
+    const itself = transfer(TREASURY.tokenAccount, TREASURY.tokenAccount, AMOUNT, TREASURY.owner);
+    expectRefusal("NOTHING_RECEIVED", { instructions: [itself, MEMO], ...moved(0n) });
+  });
+
+  it("is a transfer that says more than what arrived", () => {
+    const said = transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, 2n ** 64n - 1n);
+    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [said, MEMO] });
+  });
+
+  it("is a Batch that breaks off, in its data or in its accounts, and one inside a Batch", () => {
+    const whole = batch(transfer(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT));
+    const promisesMore = Buffer.from(whole.data);
+    promisesMore.writeUInt8(promisesMore.readUInt8(2) + 1, 2);
+    const broken = [
+      { ...whole, data: whole.data.subarray(0, -1) },
+      { ...whole, data: promisesMore },
+      { ...whole, accounts: whole.accounts.slice(0, 1) },
+      { ...whole, accounts: whole.accounts.slice(0, 2) },
+      batch(whole),
+    ];
+    for (const each of broken) expectRefusal("UNEXPLAINED_CHANGE", { instructions: [each, MEMO] });
+  });
+
+  it("is a Batch whose accounts are counted so that the treasury only seems to receive", () => {
+    const other = address();
+    const first = transfer(PAYER_TOKENS, other, AMOUNT);
+    const second = transfer(other, PAYER_TOKENS, AMOUNT, TREASURY.tokenAccount);
+    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [batch(first, second), MEMO] });
+  });
+
+  it("is a transfer cut short, or without a destination", () => {
+    expectRefusal("UNEXPLAINED_CHANGE", {
+      instructions: [{ ...PAYMENT, data: PAYMENT.data.subarray(0, 9) }, MEMO],
+    });
+    expectRefusal("UNEXPLAINED_CHANGE", {
+      instructions: [{ ...PAYMENT, accounts: PAYMENT.accounts.slice(0, 2) }, MEMO],
+    });
+  });
+
+  it("is a transfer told in another program's data", () => {
+    const told = { ...PAYMENT, program: address() };
+    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [told, MEMO] });
+  });
+});
+
+describe("the memo must be ours, alone and at the top: refused", () => {
+  it("is a payment without a memo", () => {
+    expectRefusal("MEMO_MISSING", { instructions: [PAYMENT] });
+  });
+
+  it("is a memo that another program wrote", () => {
+    const router = { program: address(), accounts: [], data: Buffer.of(1) };
+    expectRefusal("MEMO_MISSING", { instructions: [PAYMENT, router], inner: [MEMO] });
+  });
+
+  it("is a memo by a program that only looks like Memo", () => {
+    expectRefusal("MEMO_MISSING", {
+      instructions: [PAYMENT, memo(`svc:${QUOTE}`, `${MEMO_V2_PROGRAM.slice(0, -1)}s`)],
+    });
+  });
+
+  const foreign: [string, string | Uint8Array][] = [
+    ["is empty", ""],
+    ["says something else", "thanks for the fish"],
+    ["has another prefix", `asg:${QUOTE}`],
+    ["has more around ours", ` svc:${QUOTE}`],
+    ["ends in a line break", `svc:${QUOTE}\n`],
+    ["ends in a zero byte", `svc:${QUOTE}\0`],
+    [
+      "begins with a byte order mark",
+      Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), Buffer.from(`svc:${QUOTE}`)]),
+    ],
+    ["has a fourth part", `${STEP}:${QUOTE}:1:2`],
+    ["has no nonce", `${STEP}:${QUOTE}:`],
+    ["names no quote", "svc:qt_"],
+    ["is a quote alone", QUOTE],
+    ["is not UTF-8", Buffer.concat([Buffer.from(`${STEP}:${QUOTE}:`), Buffer.of(0xc0, 0xaf)])],
+    ["is longer than any of ours", `svc:${QUOTE}${"1".repeat(900)}`],
+  ];
+  it.each(foreign)("is a memo that %s", (_what, text) => {
+    expectRefusal("MEMO_NOT_OURS", { instructions: [PAYMENT, memo(text)] });
+  });
+
+  it("are two memos of ours, for two quotes or for the same", () => {
+    expectRefusal("MEMO_NOT_ALONE", { instructions: [PAYMENT, MEMO, memo(`svc:${OTHER_QUOTE}`)] });
+    expectRefusal("MEMO_NOT_ALONE", { instructions: [PAYMENT, MEMO, memo(`${STEP}:${QUOTE}:1`)] });
+    expectRefusal("MEMO_NOT_ALONE", { instructions: [MEMO, PAYMENT, MEMO] });
+  });
+});

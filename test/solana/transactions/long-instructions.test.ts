@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { TOKEN_PROGRAM } from "../../../src/solana/core/addresses.ts";
+import { judgeTransaction } from "../../../src/solana/transactions/transaction-evidence.ts";
+import { readMovement } from "../../../src/solana/treasury/treasury-movement.ts";
+import {
+  AMOUNT,
+  json,
+  PAYER,
+  PAYER_TOKENS,
+  QUOTE,
+  RULES,
+  TREASURY,
+  transfer,
+  TX,
+} from "../transaction-fixture.ts";
+
+/** Base58 of 10 KiB, the limit of a cross-program call. The Token program ignores trailing data. */
+const LONGEST_DATA = "2".repeat(13_982);
+
+/** A payment in which a program also calls the Token program with as much data as it may, that many times. */
+function payment(calls: number, inner = [transfer(PAYER_TOKENS, TREASURY.tokenAccount, 0n)]) {
+  const told = json({ inner });
+  const keys = told.transaction.message.accountKeys;
+  const long = {
+    programIdIndex: keys.indexOf(TOKEN_PROGRAM),
+    accounts: [0, 1],
+    data: LONGEST_DATA,
+    stackHeight: null,
+  };
+  const [group] = told.meta.innerInstructions ?? [];
+  group?.instructions.push(...Array.from({ length: calls }, () => long));
+  return told;
+}
+
+describe("instructions of the Token program that are longer than any transfer", () => {
+  it("keep no payment from being read: whoever sends them would stop the watch for everybody", () => {
+    expect(readMovement(TX, payment(1), RULES)?.movement).toMatchObject({
+      change: AMOUNT,
+      memo: `svc:${QUOTE}`,
+      payer: PAYER,
+    });
+    expect(judgeTransaction(TX, payment(1), RULES)).toMatchObject({
+      kind: "paid",
+      amount: AMOUNT,
+      payer: PAYER,
+    });
+  });
+
+  it("explain no gain", () => {
+    const told = payment(1, [transfer(PAYER_TOKENS, TREASURY.tokenAccount, 1n)]);
+    expect(judgeTransaction(TX, told, RULES)).toMatchObject({ kind: "refused" });
+    expect(readMovement(TX, told, RULES)?.movement).toMatchObject({ change: AMOUNT });
+  });
+});
