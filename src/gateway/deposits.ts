@@ -11,7 +11,7 @@ import { signedPaymentReader } from "../payments/wallet/signed-payment.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { lazyWalletPayments, SolanaDeposits, SolanaTreasury, type SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
-import { depositService } from "../transport/services/deposit-service.ts";
+import { depositService } from "../transport/services/deposits/deposit-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
 
 /** Dependencies of the deposit service. */

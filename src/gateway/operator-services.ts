@@ -2,13 +2,13 @@ import type { Operations } from "../app/operations/operations.ts";
 import type { KeyRules } from "../domain/accounts/new-key.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { accountService } from "../transport/services/account-service.ts";
-import { auditService } from "../transport/services/audit-service.ts";
-import { audited } from "../transport/services/audited.ts";
-import { keyService } from "../transport/services/key-service.ts";
-import { operationsService } from "../transport/services/operations-service.ts";
+import { accountService } from "../transport/services/accounts/account-service.ts";
+import { auditService } from "../transport/services/operations/audit-service.ts";
+import { audited } from "../transport/services/operations/audited.ts";
+import { keyService } from "../transport/services/accounts/key-service.ts";
+import { operationsService } from "../transport/services/operations/operations-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
-import { treasuryService } from "../transport/services/treasury-service.ts";
+import { treasuryService } from "../transport/services/treasury/treasury-service.ts";
 
 /** Dependencies of the operator's services. */
 export interface OperatorParts {

@@ -147,7 +147,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "key-alias-agrees",
     guard: "Idempotency keys in header and body must be equal.",
-    file: "src/transport/services/idempotency-key.ts",
+    file: "src/transport/services/calls/idempotency-key.ts",
     find: "if (member !== undefined && member !== header)",
     replace: "if (false)",
     tests: ["test/contract/tool-call-refused.test.ts"],

@@ -11,11 +11,11 @@ import {
   recordedAction,
   type RecordedActionDeps,
   type NewAction,
-} from "../../app/operations/operator-actions.ts";
-import type { Caller } from "../../domain/accounts/caller.ts";
-import { isJsonObject } from "../../domain/core/json.ts";
-import type { KeyedContext } from "../request-context.ts";
-import type { AuditedAction, Endpoint, ServiceBinding } from "./service-impl.ts";
+} from "../../../app/operations/operator-actions.ts";
+import type { Caller } from "../../../domain/accounts/caller.ts";
+import { isJsonObject } from "../../../domain/core/json.ts";
+import type { KeyedContext } from "../../request-context.ts";
+import type { AuditedAction, Endpoint, ServiceBinding } from "../service-impl.ts";
 
 /**
  * Wraps a service so that each change by an operator is logged before it runs.

@@ -1,8 +1,8 @@
 import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
-import type { Runs } from "../../app/calls/history.ts";
-import { found, pageQuery } from "./page.ts";
+import type { Runs } from "../../../app/calls/history.ts";
+import { found, pageQuery } from "../page.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /** The caller's runs (specification 4.6). */
 export function runService(runs: Runs): ServiceBinding<typeof RunService> {

@@ -1,4 +1,4 @@
-import type { AuditFinding } from "../../app/operations/audit.ts";
+import type { AuditFinding } from "../../../app/operations/audit.ts";
 
 export function auditMessage(lines: readonly AuditFinding[]) {
   return {

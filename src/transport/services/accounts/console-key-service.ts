@@ -1,10 +1,10 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { KeyService, type KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import type { ApiKeys, KeyUsage } from "../../app/accounts/api-keys.ts";
-import { type KeyRules, validateNewKey } from "../../domain/accounts/new-key.ts";
+import type { ApiKeys, KeyUsage } from "../../../app/accounts/api-keys.ts";
+import { type KeyRules, validateNewKey } from "../../../domain/accounts/new-key.ts";
 import { keyMessage, requestedKey } from "./key-message.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /**
  * The signed-in account's API keys.

@@ -5,9 +5,9 @@ import {
   AccountSchema,
   AccountService,
 } from "#gen/toolgate/v1/account_service_pb.ts";
-import type { Account, Accounts } from "../../app/accounts/accounts.ts";
-import { DEFAULT_LIMIT } from "./page.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import type { Account, Accounts } from "../../../app/accounts/accounts.ts";
+import { DEFAULT_LIMIT } from "../page.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /** The operator's account service. */
 export function accountService(accounts: Accounts): ServiceBinding<typeof AccountService> {

@@ -1,4 +1,4 @@
-import { ToolgateError } from "../../domain/core/errors.ts";
+import { ToolgateError } from "../../../domain/core/errors.ts";
 
 /** 1 to 255 printable ASCII characters, as in the body (toolgate.v1.CallToolRequest). */
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;

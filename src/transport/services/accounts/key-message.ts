@@ -6,9 +6,9 @@ import {
   type KeyLimits as KeyLimitsMessage,
   KeyLimitsSchema,
 } from "#gen/toolgate/v1/key_service_pb.ts";
-import type { ApiKey } from "../../app/accounts/api-keys.ts";
-import type { KeyLimits } from "../../domain/accounts/caller.ts";
-import type { RequestedKey } from "../../domain/accounts/new-key.ts";
+import type { ApiKey } from "../../../app/accounts/api-keys.ts";
+import type { KeyLimits } from "../../../domain/accounts/caller.ts";
+import type { RequestedKey } from "../../../domain/accounts/new-key.ts";
 
 /** Returns the message of a key, without its secret. */
 export function keyMessage({ createdAt, revokedAt, limits, ...key }: ApiKey): ApiKeyMessage {

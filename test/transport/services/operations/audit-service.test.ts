@@ -3,9 +3,9 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AuditService } from "#gen/toolgate/v1/audit_service_pb.ts";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
-import { CHECKS } from "../../../src/postgres/operations/audit-checks.ts";
-import { startWorld, type Agent, type World } from "../../support/world.ts";
-import { callGrpc, detailOf, failureOf, grpcClient, type GrpcCallOptions } from "../grpc-client.ts";
+import { CHECKS } from "../../../../src/postgres/operations/audit-checks.ts";
+import { startWorld, type Agent, type World } from "../../../support/world.ts";
+import { callGrpc, detailOf, failureOf, grpcClient, type GrpcCallOptions } from "../../grpc-client.ts";
 
 let world: World;
 let client: Client;

@@ -6,13 +6,13 @@ import {
   DepositService,
   DepositState,
 } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import type { AccountDeposits } from "../../app/deposits/account-deposits.ts";
-import type { TrackedDeposit } from "../../app/deposits/deposit-tracker.ts";
-import type * as domain from "../../domain/deposits/deposit.ts";
-import { depositMemo } from "../../domain/payments/memo.ts";
-import { displayUsd } from "../../domain/core/money.ts";
-import { solanaPayUrl } from "../../domain/deposits/solana-pay.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import type { AccountDeposits } from "../../../app/deposits/account-deposits.ts";
+import type { TrackedDeposit } from "../../../app/deposits/deposit-tracker.ts";
+import type * as domain from "../../../domain/deposits/deposit.ts";
+import { depositMemo } from "../../../domain/payments/memo.ts";
+import { displayUsd } from "../../../domain/core/money.ts";
+import { solanaPayUrl } from "../../../domain/deposits/solana-pay.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 const DEFAULT_LIMIT = 20;
 

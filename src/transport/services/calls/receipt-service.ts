@@ -1,8 +1,8 @@
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
-import type { Receipts } from "../../app/calls/history.ts";
-import { found, pageQuery } from "./page.ts";
+import type { Receipts } from "../../../app/calls/history.ts";
+import { found, pageQuery } from "../page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /** The caller's receipts (specification 4.5). */
 export function receiptService(receipts: Receipts): ServiceBinding<typeof ReceiptService> {

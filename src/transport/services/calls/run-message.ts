@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Run as RunMessage, RunSchema, RunStatus } from "#gen/toolgate/v1/run_pb.ts";
-import type * as domain from "../../domain/calls/run.ts";
+import type * as domain from "../../../domain/calls/run.ts";
 
 /** Returns the run message (specification 2.6). */
 export function runMessage(run: domain.Run): RunMessage {

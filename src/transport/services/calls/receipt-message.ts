@@ -6,7 +6,7 @@ import {
   ReceiptSchema,
   ReceiptStatus,
 } from "#gen/toolgate/v1/receipt_pb.ts";
-import type * as domain from "../../domain/calls/receipt.ts";
+import type * as domain from "../../../domain/calls/receipt.ts";
 
 /** Returns the receipt message (specification 2.5). */
 export function receiptMessage(receipt: domain.Receipt): ReceiptMessage {

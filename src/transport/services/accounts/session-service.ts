@@ -7,17 +7,17 @@ import {
   SessionService,
   type SignInRequest,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import type { Session, Sessions } from "../../app/accounts/sessions.ts";
-import type { SignIn, SignInProof } from "../../app/accounts/sign-in.ts";
-import type { Clock } from "../../domain/core/clock.ts";
-import { ToolgateError } from "../../domain/core/errors.ts";
-import { SESSION_MS } from "../../domain/accounts/sign-in.ts";
-import type { ConsoleOrigin } from "../console-server/console-origin.ts";
-import { setCookieHeader, clearCookieHeader } from "../console-server/cookie.ts";
-import { SignInLimits } from "../console-server/sign-in-limits.ts";
-import type { ClientInfo } from "../authentication.ts";
-import type { RequestContext } from "../request-context.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import type { Session, Sessions } from "../../../app/accounts/sessions.ts";
+import type { SignIn, SignInProof } from "../../../app/accounts/sign-in.ts";
+import type { Clock } from "../../../domain/core/clock.ts";
+import { ToolgateError } from "../../../domain/core/errors.ts";
+import { SESSION_MS } from "../../../domain/accounts/sign-in.ts";
+import type { ConsoleOrigin } from "../../console-server/console-origin.ts";
+import { setCookieHeader, clearCookieHeader } from "../../console-server/cookie.ts";
+import { SignInLimits } from "../../console-server/sign-in-limits.ts";
+import type { ClientInfo } from "../../authentication.ts";
+import type { RequestContext } from "../../request-context.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /** Characters of the User-Agent header that are stored. */
 const USER_AGENT = 200;

@@ -12,14 +12,14 @@ import {
   OperatorActionSchema,
   TreasuryStatusSchema,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
-import type { ExplainedFailure, Operations, ServiceStatus } from "../../app/operations/operations.ts";
-import type { LastAudit } from "../../app/operations/audit.ts";
-import type { EndpointStatus } from "../../app/operations/chain-monitor.ts";
-import type { FailedPaymentKind as PaymentKind } from "../../app/operations/failed-payments.ts";
-import type { OperatorAction } from "../../app/operations/operator-actions.ts";
+import type { ExplainedFailure, Operations, ServiceStatus } from "../../../app/operations/operations.ts";
+import type { LastAudit } from "../../../app/operations/audit.ts";
+import type { EndpointStatus } from "../../../app/operations/chain-monitor.ts";
+import type { FailedPaymentKind as PaymentKind } from "../../../app/operations/failed-payments.ts";
+import type { OperatorAction } from "../../../app/operations/operator-actions.ts";
 import { auditMessage } from "./audit-message.ts";
-import { DEFAULT_LIMIT } from "./page.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import { DEFAULT_LIMIT } from "../page.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /** The operator's status, failed payments and operator log. */
 export function operationsService(operations: Operations): ServiceBinding<typeof OperationsService> {

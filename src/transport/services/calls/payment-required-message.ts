@@ -8,12 +8,12 @@ import {
   PaymentRetrySchema,
 } from "#gen/toolgate/v1/payment_pb.ts";
 import type { Quote as QuoteMessage } from "#gen/toolgate/v1/quote_pb.ts";
-import type { PaymentRequiredError } from "../../app/calls/payment-required-error.ts";
-import { memoFormats, type Memo } from "../../domain/payments/memo.ts";
-import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
-import { ASSET, NETWORK } from "../../domain/payments/body-proof.ts";
-import { stepIdOf, type Quote } from "../../domain/payments/quote.ts";
-import { xPaymentFormat } from "../../domain/payments/x-payment.ts";
+import type { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
+import { memoFormats, type Memo } from "../../../domain/payments/memo.ts";
+import { displayUsd, type MicroUsd } from "../../../domain/core/money.ts";
+import { ASSET, NETWORK } from "../../../domain/payments/body-proof.ts";
+import { stepIdOf, type Quote } from "../../../domain/payments/quote.ts";
+import { xPaymentFormat } from "../../../domain/payments/x-payment.ts";
 
 /** How this installation is paid. Addresses are base58. */
 export interface PaymentConfig {

@@ -8,15 +8,15 @@ import {
   type Usage as UsageMessage,
   UsageSchema,
 } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { MAX_ACTIVE_KEYS } from "../../app/accounts/api-keys.ts";
-import type * as app from "../../app/accounts/statements.ts";
-import type { Usage, UsageReports } from "../../app/accounts/usage.ts";
-import { invalidField } from "../../domain/core/errors.ts";
-import { keyIdIn } from "./key-id.ts";
-import { dateIn } from "./timestamp.ts";
-import { DEFAULT_LIMIT } from "./page.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
-import { toolIn } from "./tool-name.ts";
+import { MAX_ACTIVE_KEYS } from "../../../app/accounts/api-keys.ts";
+import type * as app from "../../../app/accounts/statements.ts";
+import type { Usage, UsageReports } from "../../../app/accounts/usage.ts";
+import { invalidField } from "../../../domain/core/errors.ts";
+import { keyIdIn } from "../key-id.ts";
+import { dateIn } from "../timestamp.ts";
+import { DEFAULT_LIMIT } from "../page.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
+import { toolIn } from "../tool-name.ts";
 
 export interface BalanceDeps {
   readonly statements: app.Statements;

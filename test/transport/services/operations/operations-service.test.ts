@@ -12,13 +12,13 @@ import {
   type GetStatusResponseSchema,
   OperationsService,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
-import { runToolgate } from "../../cli/toolgate.ts";
-import { signIn } from "../../support/console.ts";
-import { secret } from "../../support/record.ts";
-import { query } from "../../support/database-server.ts";
-import { memoOf, startWorld, type Agent, type World } from "../../support/world.ts";
-import { callGrpc, failureOf, grpcClient } from "../grpc-client.ts";
-import { WATCHFUL } from "./gift.ts";
+import { runToolgate } from "../../../cli/toolgate.ts";
+import { signIn } from "../../../support/console.ts";
+import { secret } from "../../../support/record.ts";
+import { query } from "../../../support/database-server.ts";
+import { memoOf, startWorld, type Agent, type World } from "../../../support/world.ts";
+import { callGrpc, failureOf, grpcClient } from "../../grpc-client.ts";
+import { WATCHFUL } from "../gift.ts";
 
 const { getStatus, listFailedPayments, listActions } = OperationsService.method;
 

@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { HealthService, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
-import type { Health } from "../../app/operations/health.ts";
-import { DetailedError } from "../error-details.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import type { Health } from "../../../app/operations/health.ts";
+import { DetailedError } from "../../error-details.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /** The health check (specification 4.4). `version` is SemVer. */
 export function healthService(health: Health, version: string): ServiceBinding<typeof HealthService> {

@@ -8,16 +8,16 @@ import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
 import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
 import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
-import { operatorServices, type OperatorParts } from "../../../src/gateway/operator-services.ts";
-import { audited } from "../../../src/transport/services/audited.ts";
-import type { Endpoint, ServiceBinding } from "../../../src/transport/services/service-impl.ts";
-import { withOperatorLog } from "../../../src/cli/operator-log.ts";
-import { createLogger } from "../../../src/log.ts";
-import { runToolgate } from "../../cli/toolgate.ts";
-import { query } from "../../support/database-server.ts";
-import { startWorld, type Agent, type World } from "../../support/world.ts";
-import { callGrpc, failureOf, grpcClient } from "../grpc-client.ts";
-import { gift, WATCHFUL } from "./gift.ts";
+import { operatorServices, type OperatorParts } from "../../../../src/gateway/operator-services.ts";
+import { audited } from "../../../../src/transport/services/operations/audited.ts";
+import type { Endpoint, ServiceBinding } from "../../../../src/transport/services/service-impl.ts";
+import { withOperatorLog } from "../../../../src/cli/operator-log.ts";
+import { createLogger } from "../../../../src/log.ts";
+import { runToolgate } from "../../../cli/toolgate.ts";
+import { query } from "../../../support/database-server.ts";
+import { startWorld, type Agent, type World } from "../../../support/world.ts";
+import { callGrpc, failureOf, grpcClient } from "../../grpc-client.ts";
+import { gift, WATCHFUL } from "../gift.ts";
 
 /** Operator actions are logged before they run, on every transport. */
 

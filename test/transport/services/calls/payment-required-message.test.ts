@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { PaymentRequiredError } from "../../../src/app/calls/payment-required-error.ts";
-import { stepIdOf } from "../../../src/domain/payments/quote.ts";
-import { PaymentRequiredMessages } from "../../../src/transport/services/payment-required-message.ts";
-import { PAYMENT } from "../gateway.ts";
+import { PaymentRequiredError } from "../../../../src/app/calls/payment-required-error.ts";
+import { stepIdOf } from "../../../../src/domain/payments/quote.ts";
+import { PaymentRequiredMessages } from "../../../../src/transport/services/calls/payment-required-message.ts";
+import { PAYMENT } from "../../gateway.ts";
 
 const quote = {
   quoteId: "qt_1",

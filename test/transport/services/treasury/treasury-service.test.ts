@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { SuspenseStatus, TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
-import { startWorld, type Agent, type World } from "../../support/world.ts";
-import { callGrpc, detailOf, failureOf, grpcClient } from "../grpc-client.ts";
-import { gift, WATCHFUL } from "./gift.ts";
+import { startWorld, type Agent, type World } from "../../../support/world.ts";
+import { callGrpc, detailOf, failureOf, grpcClient } from "../../grpc-client.ts";
+import { gift, WATCHFUL } from "../gift.ts";
 
 const { listSuspense, assignSuspense, refundReceipt, getTreasury } = TreasuryService.method;
 

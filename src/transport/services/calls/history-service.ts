@@ -3,15 +3,15 @@ import {
   type HistoryFilter as FilterMessage,
   HistoryService,
 } from "#gen/toolgate/console/v1/history_service_pb.ts";
-import type { HistoryFilter, Receipts, Runs, ChainPayment, History } from "../../app/calls/history.ts";
-import { invalidField } from "../../domain/core/errors.ts";
-import { keyIdIn } from "./key-id.ts";
-import { dateIn } from "./timestamp.ts";
-import { found, pageQuery } from "./page.ts";
+import type { HistoryFilter, Receipts, Runs, ChainPayment, History } from "../../../app/calls/history.ts";
+import { invalidField } from "../../../domain/core/errors.ts";
+import { keyIdIn } from "../key-id.ts";
+import { dateIn } from "../timestamp.ts";
+import { found, pageQuery } from "../page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
-import { toolIn } from "./tool-name.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
+import { toolIn } from "../tool-name.ts";
 
 export interface HistoryDeps {
   readonly receipts: Receipts;

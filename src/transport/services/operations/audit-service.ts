@@ -1,8 +1,8 @@
 import { AuditService } from "#gen/toolgate/v1/audit_service_pb.ts";
-import type { Audit } from "../../app/operations/audit.ts";
-import { ToolgateError } from "../../domain/core/errors.ts";
+import type { Audit } from "../../../app/operations/audit.ts";
+import { ToolgateError } from "../../../domain/core/errors.ts";
 import { auditMessage } from "./audit-message.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /** Retry-After, seconds. */
 const RETRY_S = 5;

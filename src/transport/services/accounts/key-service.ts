@@ -1,8 +1,8 @@
 import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
-import type { ApiKeys } from "../../app/accounts/api-keys.ts";
-import { type KeyRules, validateNewKey } from "../../domain/accounts/new-key.ts";
+import type { ApiKeys } from "../../../app/accounts/api-keys.ts";
+import { type KeyRules, validateNewKey } from "../../../domain/accounts/new-key.ts";
 import { keyMessage, requestedKey } from "./key-message.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /**
  * The operator's API key service.

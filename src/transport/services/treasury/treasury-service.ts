@@ -7,13 +7,13 @@ import {
   TreasuryService,
   TreasuryWatchSchema,
 } from "#gen/toolgate/v1/treasury_service_pb.ts";
-import type { Refunds } from "../../app/treasury/refunds.ts";
-import type * as app from "../../app/treasury/suspense.ts";
-import type { TreasuryLedger, WatchState } from "../../app/treasury/treasury-ledger.ts";
-import { invalidField } from "../../domain/core/errors.ts";
-import { globalPageQuery } from "./page.ts";
-import { receiptMessage } from "./receipt-message.ts";
-import { bind, type ServiceBinding } from "./service-impl.ts";
+import type { Refunds } from "../../../app/treasury/refunds.ts";
+import type * as app from "../../../app/treasury/suspense.ts";
+import type { TreasuryLedger, WatchState } from "../../../app/treasury/treasury-ledger.ts";
+import { invalidField } from "../../../domain/core/errors.ts";
+import { globalPageQuery } from "../page.ts";
+import { receiptMessage } from "../calls/receipt-message.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
 
 export interface TreasuryDeps {
   readonly suspense: app.Suspense;
