@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
-import { figureOf } from "../treasury/fixture.ts";
+import { figureOf } from "../crediting/fixture.ts";
 import { callAt, expectAccount, expectCleanAudit, payQuote, type Door } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";

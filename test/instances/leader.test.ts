@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { memoOf, startGround, type Agent, type Ground } from "../support/world.ts";
-import { figureOf } from "../treasury/fixture.ts";
+import { figureOf } from "../crediting/fixture.ts";
 import { callAt, expectCleanAudit, PRICE } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 

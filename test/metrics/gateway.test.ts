@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ConfigError } from "../../src/config/config.ts";
 import { startWorld, type World } from "../support/world.ts";
-import { figureOf } from "../treasury/fixture.ts";
+import { figureOf } from "../crediting/fixture.ts";
 
 let world: World;
 const figure = (name: string, labels?: string) => figureOf(world.gateway.metricsAddress, name, labels);

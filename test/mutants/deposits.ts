@@ -5,8 +5,8 @@ const ACCOUNT = "src/app/deposits/account-deposits.ts";
 const TABLE = "src/postgres/deposits/deposits.ts";
 const SIGNED = "src/payments/wallet/signed-payment.ts";
 const DOMAIN = ["test/domain/deposits/deposit.test.ts"];
-const STATUS = ["test/deposits/deposits.test.ts"];
-const WALLETS = ["test/deposits/wallet-payments.test.ts"];
+const STATUS = ["test/crediting/deposits.test.ts"];
+const WALLETS = ["test/crediting/wallet-payments.test.ts"];
 
 /** Deposits of the console, and transactions sent for wallets. */
 export const DEPOSITS: readonly Mutant[] = [

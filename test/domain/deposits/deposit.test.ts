@@ -11,7 +11,7 @@ import {
 } from "../../../src/domain/deposits/deposit.ts";
 import { depositMemo, parseMemo } from "../../../src/domain/payments/memo.ts";
 import { solanaPayUrl } from "../../../src/domain/deposits/solana-pay.ts";
-import { parseTransferRequest } from "../../deposits/solana-pay.ts";
+import { parseTransferRequest } from "../../crediting/solana-pay.ts";
 
 const ADDRESS = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 const ID = `dep_${"0".repeat(32)}`;

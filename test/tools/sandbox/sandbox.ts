@@ -5,7 +5,7 @@ import path from "node:path";
 import { afterAll, expect, vi } from "vitest";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { request, type Agent, type Answer } from "../../support/world.ts";
-import { figureOf } from "../../treasury/fixture.ts";
+import { figureOf } from "../../crediting/fixture.ts";
 
 /** Calls of the sandbox tools on a gateway with the real engine. */
 

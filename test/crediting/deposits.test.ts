@@ -1,8 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import type { Agent } from "../support/world.ts";
-import type { Watching } from "../treasury/fixture.ts";
-import { AMOUNT, DepositState, setScene, soon, type Deposit, type Scene, type Teller } from "./fixture.ts";
+import type { Watching } from "./fixture.ts";
+import {
+  AMOUNT,
+  DepositState,
+  setScene,
+  soon,
+  type Deposit,
+  type Scene,
+  type Teller,
+} from "./deposit-fixture.ts";
 
 /** Deposits, from their beginning to the balance, as people see them. */
 const { WAITING, SEEN, CONFIRMED, FINALIZED, CREDITED, FAILED, UNASSIGNED } = DepositState;

@@ -22,9 +22,9 @@ import { paymentInstructions } from "../../src/solana/deposits/payment-instructi
 import { systemClock, systemRandom } from "../../src/system.ts";
 import type { KeyedContext } from "../../src/transport/request-context.ts";
 import type { Agent } from "../support/world.ts";
-import { setScene as setTreasuryScene, type Scene as TreasuryScene } from "../treasury/fixture.ts";
+import { setScene as setTreasuryScene, type Scene as TreasuryScene } from "./fixture.ts";
 
-export { soon } from "../treasury/fixture.ts";
+export { soon } from "./fixture.ts";
 export { DepositState };
 export type { Deposit };
 

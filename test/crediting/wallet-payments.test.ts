@@ -13,8 +13,16 @@ import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { pastOffer } from "../attacks/scene.ts";
 import { pageClient, signIn } from "../support/console.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
-import { PRICE, type Watching } from "../treasury/fixture.ts";
-import { AMOUNT, DepositState, setScene, soon, type Deposit, type Scene, type Teller } from "./fixture.ts";
+import { PRICE, type Watching } from "./fixture.ts";
+import {
+  AMOUNT,
+  DepositState,
+  setScene,
+  soon,
+  type Deposit,
+  type Scene,
+  type Teller,
+} from "./deposit-fixture.ts";
 import { transactionOf } from "./solana-pay.ts";
 
 /** What wallets are given to sign, and what is sent for them. */
