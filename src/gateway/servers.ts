@@ -24,7 +24,6 @@ import { Cors } from "../transport/http/cors.ts";
 import { Facade } from "../transport/http/facade.ts";
 import { JsonRoutes } from "../transport/http/json-routes.ts";
 import { HttpServer } from "../transport/http/server.ts";
-import { McpEndpoint } from "../transport/mcp/mcp-endpoint.ts";
 import { McpHandler } from "../transport/mcp/mcp-handler.ts";
 import { Pipeline } from "../transport/pipeline.ts";
 import { healthService } from "../transport/services/operations/health-service.ts";
@@ -108,9 +107,10 @@ export function createServers({
     ]),
     errorBindings: [...errorErrors, ...paymentErrors, ...healthErrors],
   });
-  const mcp = new McpEndpoint({
+  const mcp = new McpHandler({
     routes,
-    mcp: new McpHandler(pipeline, deps.catalogue),
+    pipeline,
+    catalogue: deps.catalogue,
     originPolicy: new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins }),
   });
   const subject = { catalogue: deps.catalogue, version: VERSION, baseUrl, gasless: deps.relay !== undefined };

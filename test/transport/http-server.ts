@@ -10,7 +10,6 @@ import { Cors } from "../../src/transport/http/cors.ts";
 import { Facade } from "../../src/transport/http/facade.ts";
 import { JsonRoutes } from "../../src/transport/http/json-routes.ts";
 import { HttpServer } from "../../src/transport/http/server.ts";
-import { McpEndpoint } from "../../src/transport/mcp/mcp-endpoint.ts";
 import { McpHandler } from "../../src/transport/mcp/mcp-handler.ts";
 import { BODY_LIMIT, type Gateway } from "./gateway.ts";
 
@@ -32,7 +31,7 @@ export async function openHttpServer(
     bodyLimit: BODY_LIMIT,
   });
   const originPolicy = new OriginPolicy({ host: "127.0.0.1", publicUrl: undefined, origins: [] });
-  const mcp = new McpEndpoint({ routes, mcp: new McpHandler(pipeline, catalogue), originPolicy });
+  const mcp = new McpHandler({ routes, pipeline, catalogue, originPolicy });
   const large = { path: "/large", mediaType: "text/plain", maxAgeSeconds: 0, text: () => "x".repeat(LARGE) };
   const failed = () => ({ status: 405 });
   const server = new HttpServer(

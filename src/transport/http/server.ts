@@ -9,7 +9,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { DocumentHandler } from "../documents/document-handler.ts";
-import { MCP_PATH, type McpEndpoint } from "../mcp/mcp-endpoint.ts";
+import { MCP_PATH, type McpHandler } from "../mcp/mcp-handler.ts";
 import { hasBody } from "./body.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
 import type { Cors } from "./cors.ts";
@@ -33,7 +33,7 @@ export interface HttpServerParts {
   readonly console: MountedHandler;
   readonly cors: Cors;
   readonly connect: MountedHandler;
-  readonly mcp: McpEndpoint;
+  readonly mcp: McpHandler;
   readonly facade: Facade;
   /** Answers bytes that are not a request. */
   readonly routes: Pick<JsonRoutes, "refusal">;

@@ -3,12 +3,19 @@ import type { HttpResponse } from "../http/response.ts";
 import { credentialsOf } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import type { McpExchange } from "./exchange.ts";
-import { errorMessage, readMessage, resultMessage, type Message, type RequestId } from "./message.ts";
+import {
+  errorMessage,
+  JsonRpcError,
+  readMessage,
+  resultMessage,
+  RPC_ERROR,
+  UnreadableMessageError,
+  type Message,
+  type RequestId,
+} from "./json-rpc.ts";
 import type { Methods } from "./methods.ts";
-import { failedCall } from "./refusal.ts";
 import { eraOf, DEFAULT_REVISION } from "./revision.ts";
-import { JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
-import { UnreadableMessageError } from "./unreadable-message.ts";
+import { failedCall } from "./tool-result.ts";
 
 const MAX_MESSAGES = 10;
 
@@ -73,9 +80,9 @@ export class BatchHandler {
    */
   #failure(thrown: unknown, id: RequestId, exchange: McpExchange): object {
     if (thrown instanceof JsonRpcError) return errorMessage(id, thrown.code, thrown.message, thrown.data);
-    const refusal = failedCall(thrown, true, exchange, this.#pipeline);
-    if (refusal.kind === "result") return resultMessage(id, refusal.result);
-    return errorMessage(id, refusal.answer.status, refusal.message, refusal.answer.json);
+    const failed = failedCall(thrown, true, exchange, this.#pipeline);
+    if (failed.kind === "result") return resultMessage(id, failed.result);
+    return errorMessage(id, failed.answer.status, failed.message, failed.answer.json);
   }
 }
 

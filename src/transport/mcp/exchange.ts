@@ -1,24 +1,27 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { RateDecision } from "../../domain/accounts/rate-limit.ts";
+import type { ProgressListener } from "../../domain/tools/tool.ts";
 import type { Failure } from "../error-details.ts";
-import type { Header } from "../header.ts";
-import type { HttpResponse } from "../http/response.ts";
 import { EventStream } from "../http/event-stream.ts";
+import type { JsonExchange } from "../http/json-routes.ts";
+import type { HttpResponse } from "../http/response.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Settlement, SettlementReport } from "../x402/settlement.ts";
-import { prefersInBand } from "./payment-in-band.ts";
 
 /** Accept values that allow events (RFC 9110 section 12.5.1). */
 const EVENTS = /text\/event-stream|text\/\*|\*\/\*/i;
 
+/** `Prefer: payment=in-band` (RFC 7240 section 2), alone or among other preferences. */
+const IN_BAND = /(?:^|,)\s*payment\s*=\s*(?:in-band|"in-band")\s*(?:[;,]|$)/i;
+
+/** Token of progress notifications (MCP, Progress). */
+export type ProgressToken = string | number;
+
 interface ExchangeParts {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly http: JsonExchange;
   readonly body: unknown;
   readonly context: RequestContext;
-  /** Headers of the response. */
-  readonly responseHeaders: Header[];
   /** Builds the plain HTTP response of a failure. */
   readonly failed: (failure: Failure) => HttpResponse;
 }
@@ -27,22 +30,24 @@ interface ExchangeParts {
 export class McpExchange {
   readonly body: unknown;
   readonly context: RequestContext;
-  readonly headers: IncomingHttpHeaders;
-  readonly request: IncomingMessage;
   readonly failed: (failure: Failure) => HttpResponse;
-  readonly #response: ServerResponse;
-  readonly #responseHeaders: Header[];
+  readonly #http: JsonExchange;
   #stream: EventStream | undefined;
   #settlement: Settlement | undefined;
 
-  constructor({ request, response, body, context, responseHeaders: answerHeaders, failed }: ExchangeParts) {
-    this.request = request;
-    this.headers = request.headers;
+  constructor({ http, body, context, failed }: ExchangeParts) {
+    this.#http = http;
     this.body = body;
     this.context = context;
     this.failed = failed;
-    this.#response = response;
-    this.#responseHeaders = answerHeaders;
+  }
+
+  get request(): IncomingMessage {
+    return this.#http.request;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.request.headers;
   }
 
   /** MCP-Protocol-Version as sent; repeats are joined and so match no revision. */
@@ -51,14 +56,14 @@ export class McpExchange {
     return version === undefined ? undefined : String(version);
   }
 
-  /** Whether the response may be an event stream: not for clients that accept JSON only, nor for batches. */
-  get acceptsEvents(): boolean {
-    const { accept } = this.headers;
-    return !this.isBatch && (accept === undefined || EVENTS.test(accept));
-  }
-
   get isBatch(): boolean {
     return Array.isArray(this.body);
+  }
+
+  /** Whether the client wants payment requests as tool results: some hosts show their model nothing else. */
+  get inBand(): boolean {
+    const { prefer } = this.headers;
+    return prefer !== undefined && IN_BAND.test(String(prefer));
   }
 
   /** Outcome of the current call's x402 payment. */
@@ -77,26 +82,39 @@ export class McpExchange {
     if (!this.isBatch) this.context.onSettlement?.(report);
   }
 
-  /** Whether the client wants payment requests as tool results. */
-  get inBand(): boolean {
-    return prefersInBand(this.headers.prefer);
+  /** Replaces the rate limit headers. */
+  setRateHeaders(rate: RateDecision | undefined): void {
+    if (!rate) return;
+    const { headers } = this.#http;
+    const merged = new Map([...headers, ...rateLimitHeaders(rate)]);
+    headers.splice(0, headers.length, ...merged);
   }
 
-  /** The event stream; undefined until it is opened. */
+  /** The event stream; undefined until the first progress notification. */
   get stream(): EventStream | undefined {
     return this.#stream;
   }
 
-  /** Replaces the rate limit headers. */
-  setRateHeaders(rate: RateDecision | undefined): void {
-    if (!rate) return;
-    const merged = new Map([...this.#responseHeaders, ...rateLimitHeaders(rate)]);
-    this.#responseHeaders.splice(0, this.#responseHeaders.length, ...merged);
-  }
-
-  /** Opens the event stream once. */
-  openStream(): EventStream {
-    this.#stream ??= new EventStream(this.#response, this.#responseHeaders);
-    return this.#stream;
+  /**
+   * Returns a sender of progress notifications; undefined when the response cannot be an event stream. The
+   * first one opens the stream: until then an error keeps its HTTP status.
+   */
+  progressListener(progressToken: ProgressToken): ProgressListener | undefined {
+    const { accept } = this.headers;
+    if (this.isBatch || (accept !== undefined && !EVENTS.test(accept))) return undefined;
+    let latest = Number.NEGATIVE_INFINITY;
+    return ({ progress, total, message }) => {
+      // MCP requires increasing values.
+      if (!(progress > latest)) return;
+      latest = progress;
+      const params = {
+        progressToken,
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+      };
+      this.#stream ??= new EventStream(this.#http.response, this.#http.headers);
+      this.#stream.send({ jsonrpc: "2.0", method: "notifications/progress", params });
+    };
   }
 }

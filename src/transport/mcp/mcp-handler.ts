@@ -1,40 +1,87 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
+import { isJsonObject } from "../../domain/core/json.ts";
+import type { JsonExchange, JsonRoutes } from "../http/json-routes.ts";
+import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { BatchHandler } from "./batch.ts";
-import type { McpExchange } from "./exchange.ts";
-import { mergeRpcError } from "./merged-error.ts";
-import { errorMessage, readMessage, resultMessage, type Message, type RequestId } from "./message.ts";
+import { McpExchange } from "./exchange.ts";
+import {
+  errorMessage,
+  JsonRpcError,
+  mergeRpcError,
+  parseJson,
+  readMessage,
+  resultMessage,
+  RPC_ERROR,
+  UnreadableMessageError,
+  type Message,
+  type RequestId,
+} from "./json-rpc.ts";
 import { Methods } from "./methods.ts";
 import { requireMirroredHeaders } from "./mirrored-headers.ts";
-import { modernResult } from "./modern-result.ts";
-import { PREFERENCE_APPLIED } from "./payment-in-band.ts";
-import { failedCall, type PlainFailure } from "./refusal.ts";
-import { requireLegacyRevision, requireModernRevision, eraOf, type Era } from "./revision.ts";
-import { JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
-import { UnreadableMessageError } from "./unreadable-message.ts";
+import { eraOf, modernResult, requireLegacyRevision, requireModernRevision, type Era } from "./revision.ts";
+import { failedCall, PREFERENCE_APPLIED, type PlainFailure } from "./tool-result.ts";
+
+/** Path of the MCP endpoint (specification 4.2). */
+export const MCP_PATH = "/mcp";
 
 const ACCEPTED: HttpResponse = { status: 202 };
 
-/** Serves MCP of both eras on one stateless endpoint; each request declares its era. */
+export interface McpHandlerDeps {
+  readonly routes: JsonRoutes;
+  readonly pipeline: Pipeline;
+  readonly catalogue: Catalogue;
+  /** Origins whose pages may call the endpoint. */
+  readonly originPolicy: OriginPolicy;
+}
+
+/**
+ * The HTTP handler of {@link MCP_PATH}: one stateless endpoint for MCP of both eras, and for the contract's
+ * plain tool calls.
+ */
 export class McpHandler {
-  readonly #pipeline: Pipeline;
+  readonly #deps: McpHandlerDeps;
   readonly #methods: Methods;
   readonly #batches: BatchHandler;
 
-  constructor(pipeline: Pipeline, catalogue: Catalogue) {
-    this.#pipeline = pipeline;
-    this.#methods = new Methods(pipeline, catalogue);
-    this.#batches = new BatchHandler(pipeline, this.#methods);
+  constructor(deps: McpHandlerDeps) {
+    this.#deps = deps;
+    this.#methods = new Methods(deps.pipeline, deps.catalogue);
+    this.#batches = new BatchHandler(deps.pipeline, this.#methods);
   }
 
   /**
-   * Handles the message or batch of an authenticated client.
-   * @throws UnreadableMessageError when it is not JSON-RPC
+   * Serves one request. Never throws.
+   * @param gone aborts when the client disconnects before the response
    */
-  async answer(exchange: McpExchange): Promise<HttpResponse> {
+  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
+    return this.#deps.routes.handle(request, response, gone, (http) => this.#respond(http));
+  }
+
+  async #respond(http: JsonExchange): Promise<HttpResponse> {
+    const { routes, originPolicy } = this.#deps;
+    originPolicy.require(http.request);
+    const call = await routes.read(http);
+    try {
+      const body = parseJson(call.body);
+      const context = routes.context(http, call, "prefix");
+      if (!isJsonRpc(body)) return await routes.invoke(http, call, body, context);
+      const exchange = new McpExchange({ http, body, context, failed: routes.failed });
+      const answer = Array.isArray(body)
+        ? await this.#batches.answer(body, exchange)
+        : await this.#answer(exchange);
+      return exchange.stream ? { ...answer, stream: exchange.stream } : answer;
+    } catch (error) {
+      if (!(error instanceof UnreadableMessageError)) throw error;
+      return mergeRpcError(routes.errorResponse(http, error), null, error.rpcCode, error.message);
+    }
+  }
+
+  /** Handles a single message. @throws UnreadableMessageError when it is not JSON-RPC */
+  async #answer(exchange: McpExchange): Promise<HttpResponse> {
     const { body, version } = exchange;
-    if (Array.isArray(body)) return this.#batches.answer(body, exchange);
     const message = readMessage(body);
     const era = eraOf(message, version);
     if (!message || message.id === undefined) return acceptance(message, era, version);
@@ -46,10 +93,8 @@ export class McpHandler {
       }
       requireModernRevision(message, version);
       requireMirroredHeaders(message, exchange.headers);
-      return {
-        status: 200,
-        json: resultMessage(id, modernResult(await this.#methods.result(message, era, exchange))),
-      };
+      const result = await this.#methods.result(message, era, exchange);
+      return { status: 200, json: resultMessage(id, modernResult(result)) };
     } catch (error) {
       return this.#failure(error, id, era, exchange);
     }
@@ -57,11 +102,16 @@ export class McpHandler {
 
   #failure(thrown: unknown, id: RequestId, era: Era, exchange: McpExchange): HttpResponse {
     if (thrown instanceof JsonRpcError) return protocolError(thrown, id);
-    const refusal = failedCall(thrown, exchange.inBand, exchange, this.#pipeline);
-    if (refusal.kind === "plain") return failedAnswer(refusal, id, exchange);
-    const json = resultMessage(id, era === "modern" ? modernResult(refusal.result) : refusal.result);
-    return refusal.preferred ? { status: 200, json, headers: [PREFERENCE_APPLIED] } : { status: 200, json };
+    const failed = failedCall(thrown, exchange.inBand, exchange, this.#deps.pipeline);
+    if (failed.kind === "plain") return plainError(failed, id, exchange);
+    const json = resultMessage(id, era === "modern" ? modernResult(failed.result) : failed.result);
+    return failed.preferred ? { status: 200, json, headers: [PREFERENCE_APPLIED] } : { status: 200, json };
   }
+}
+
+/** Only an object without `jsonrpc` is a plain tool call. */
+function isJsonRpc(body: unknown): boolean {
+  return !isJsonObject(body) || Object.hasOwn(body, "jsonrpc");
 }
 
 /**
@@ -71,10 +121,8 @@ export class McpHandler {
 function acceptance(message: Message | undefined, era: Era, version: string | undefined): HttpResponse {
   if (era === "modern") {
     if (message) return ACCEPTED;
-    throw new UnreadableMessageError(
-      RPC_ERROR.invalidRequest,
-      "body: is a response, but the server sent no request",
-    );
+    const problem = "body: is a response, but the server sent no request";
+    throw new UnreadableMessageError(RPC_ERROR.invalidRequest, problem);
   }
   try {
     requireLegacyRevision(version);
@@ -89,11 +137,7 @@ function acceptance(message: Message | undefined, era: Era, version: string | un
  * An event must be a bare JSON-RPC message: the official clients ignore one with other members and keep
  * waiting.
  */
-function failedAnswer(
-  { answer, message }: PlainFailure,
-  id: RequestId,
-  { stream }: McpExchange,
-): HttpResponse {
+function plainError({ answer, message }: PlainFailure, id: RequestId, { stream }: McpExchange): HttpResponse {
   if (!stream) return mergeRpcError(answer, id, answer.status, message);
   return { status: answer.status, json: errorMessage(id, answer.status, message, answer.json) };
 }

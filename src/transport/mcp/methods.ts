@@ -1,23 +1,31 @@
 import { isMessage } from "@bufbuild/protobuf";
 import { CallToolResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
+import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import { displayUsd } from "../../domain/core/money.ts";
+import type { Tool } from "../../domain/tools/tool.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
-import type { RequestContext } from "../request-context.ts";
 import type { McpExchange } from "./exchange.ts";
-import { initialize } from "./initialize.ts";
-import { listTools } from "./list-tools.ts";
-import type { Message } from "./message.ts";
+import { invalidParams, JsonRpcError, RPC_ERROR, type Message } from "./json-rpc.ts";
 import { requireMirroredArguments } from "./mirrored-headers.ts";
-import { discover, type Result } from "./modern-result.ts";
-import { ProgressReports } from "./progress-reports.ts";
-import type { Era } from "./revision.ts";
-import { withSettlement } from "./payment-in-band.ts";
-import { JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
-import { CACHING } from "./server-info.ts";
-import { readToolCall, type ToolCall } from "./tool-call.ts";
-import { toolResult } from "./tool-result.ts";
+import { LEGACY_REVISIONS, MODERN_REVISIONS, SERVER_INFO, type Era, type Result } from "./revision.ts";
+import { contextOf, readToolCall } from "./tool-call.ts";
+import { toolResult, withSettlement } from "./tool-result.ts";
 
 const EMPTY: Result = {};
+
+/** No listChanged: change notifications would need open streams. */
+const CAPABILITIES = { tools: {} };
+
+/** Instructions for the model, in every era. */
+const INSTRUCTIONS =
+  "Billable tools are charged in USDC from the account's balance. A call that it does not cover returns a " +
+  "quote, as HTTP 402 or as a result with isError. Pay the quote once on Solana by its payment_instructions " +
+  'and repeat the same call with the proof in the X-Payment header or in _meta["toolgate/payment_proof"].';
+
+/** Cache lifetime of lists and server information, ms; private because each key sees its own tools. */
+const CACHING = { ttlMs: 60_000, cacheScope: "private" };
 
 /** The MCP methods of a server with tools. */
 export class Methods {
@@ -56,9 +64,7 @@ export class Methods {
     }
     // Modern clients and proxies read the HTTP status (Streamable HTTP, protocol version header).
     const status = era === "modern" ? 404 : 200;
-    throw new JsonRpcError(RPC_ERROR.methodNotFound, `unknown method ${method.slice(0, 128)}`, {
-      status,
-    });
+    throw new JsonRpcError(RPC_ERROR.methodNotFound, `unknown method ${method.slice(0, 128)}`, { status });
   }
 
   async #call({ params }: Message, era: Era, exchange: McpExchange): Promise<Result> {
@@ -71,23 +77,53 @@ export class Methods {
   }
 }
 
-/** Adds what the call's `_meta` says to the context of the request. */
-function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
-  const { context, acceptsEvents } = exchange;
-  const { xPayment, paymentSignature } = context;
-  if (
-    progressToken === undefined &&
-    payment === undefined &&
-    xPayment === undefined &&
-    paymentSignature === undefined
-  )
-    return context;
-  const reports =
-    progressToken !== undefined && acceptsEvents && new ProgressReports(progressToken, exchange);
+/**
+ * MCP lifecycle, initialization: returns the requested revision if supported, otherwise the newest with
+ * `initialize`. Creates no session.
+ */
+function initialize(params: JsonObject | undefined): Result {
+  const asked = params?.["protocolVersion"];
+  if (typeof asked !== "string")
+    throw invalidParams("params.protocolVersion", "must be a string such as 2025-11-25");
   return {
-    ...context,
-    metaPayment: payment,
-    progress: reports ? reports.listener : undefined,
-    onSettlement: (report) => exchange.settled(report),
+    protocolVersion: LEGACY_REVISIONS.includes(asked) ? asked : LEGACY_REVISIONS[0],
+    capabilities: CAPABILITIES,
+    serverInfo: SERVER_INFO,
+    instructions: INSTRUCTIONS,
+  };
+}
+
+/** `server/discover`: lists only the revisions that work without `initialize`. */
+function discover(): Result {
+  return {
+    supportedVersions: MODERN_REVISIONS,
+    capabilities: CAPABILITIES,
+    instructions: INSTRUCTIONS,
+    ...CACHING,
+  };
+}
+
+/** MCP tools/list: the tools this key may call, in catalogue order, on one page. */
+function listTools({ tools }: Catalogue, caller: Caller | undefined, params: JsonObject | undefined): Result {
+  if (params?.["cursor"] !== undefined)
+    throw invalidParams("params.cursor", "there is only one page; omit it");
+  return { tools: tools.filter((tool) => isCallable(tool, caller)).map(listed) };
+}
+
+function isCallable({ name, status, scope }: Tool, caller: Caller | undefined): boolean {
+  if (status !== "active" || (caller && !allowsTool(caller, name))) return false;
+  return scope === undefined || caller?.scopes.has(scope) === true;
+}
+
+function listed({ name, description, inputSchema, annotations, billable, fixedPrice }: Tool): object {
+  const price = fixedPrice !== undefined && {
+    "toolgate/price": { price_usdc_microusd: Number(fixedPrice), price_display: displayUsd(fixedPrice) },
+  };
+  return {
+    name,
+    description,
+    inputSchema,
+    ...(annotations && { annotations }),
+    _meta: { "toolgate/billable": billable, ...price },
   };
 }

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
-import type { Message } from "./message.ts";
+import { quoted, type Message } from "./json-rpc.ts";
 import { headerMismatch } from "./revision.ts";
-import { quoted } from "./rpc-error.ts";
 
 // Headers that repeat parts of the body for proxies (Streamable HTTP, request metadata). They decide nothing:
 // a header that differs from the body is an error.

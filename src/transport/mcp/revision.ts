@@ -1,6 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../domain/core/json.ts";
-import type { Message } from "./message.ts";
-import { JsonRpcError, RPC_ERROR, quoted } from "./rpc-error.ts";
+import { VERSION } from "../../version.ts";
+import { JsonRpcError, quoted, RPC_ERROR, type Message } from "./json-rpc.ts";
+
+/** Server information (MCP, Implementation). */
+export const SERVER_INFO = { name: "toolgate", version: VERSION };
 
 /** MCP revisions that start with `initialize`, newest first. */
 export const LEGACY_REVISIONS: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -20,6 +23,12 @@ const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 /** Eras of the protocol (Versioning, terminology): legacy starts with `initialize`, modern is stateless. */
 export type Era = "legacy" | "modern";
+
+/** The result of any method. */
+export interface Result {
+  readonly [member: string]: unknown;
+  readonly _meta?: object;
+}
 
 /** Returns the era: modern when `_meta` or the MCP-Protocol-Version header says so. */
 export function eraOf(message: Message | undefined, version: string | undefined): Era {
@@ -62,6 +71,18 @@ function versionOf(params: JsonObject | undefined): string {
 
 function malformed(message: string): JsonRpcError {
   return new JsonRpcError(RPC_ERROR.invalidParams, message, { status: 400 });
+}
+
+/**
+ * Adds the members that revision 2026-07-28 requires: result type and server info (Overview, result responses
+ * and `_meta`).
+ */
+export function modernResult(result: Result): object {
+  return {
+    resultType: "complete",
+    ...result,
+    _meta: { ...result._meta, "io.modelcontextprotocol/serverInfo": SERVER_INFO },
+  };
 }
 
 /** Error for a header that differs from the body (-32020 with HTTP 400). */

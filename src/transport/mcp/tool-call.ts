@@ -7,10 +7,9 @@ import type { CallToolRequestSchema } from "#gen/toolgate/v1/tool_service_pb.ts"
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import { invalidParams, JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
-
-/** Token of progress notifications (MCP, Progress). */
-export type ProgressToken = string | number;
+import type { RequestContext } from "../request-context.ts";
+import type { McpExchange, ProgressToken } from "./exchange.ts";
+import { invalidParams, JsonRpcError, RPC_ERROR } from "./json-rpc.ts";
 
 /** An MCP tool call. */
 export interface ToolCall {
@@ -69,4 +68,18 @@ function proofOf(json: JsonValue): PaymentProof {
 function keyOf(json: JsonValue): string {
   if (typeof json === "string") return json;
   throw invalidParams(`params._meta["${META_KEY}"]`, "must be a string");
+}
+
+/** Returns the context of the request with what the call's `_meta` adds. */
+export function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
+  const { context } = exchange;
+  const { xPayment, paymentSignature } = context;
+  if ([progressToken, payment, xPayment, paymentSignature].every((value) => value === undefined))
+    return context;
+  return {
+    ...context,
+    metaPayment: payment,
+    progress: progressToken === undefined ? undefined : exchange.progressListener(progressToken),
+    onSettlement: (report) => exchange.settled(report),
+  };
 }

@@ -1,12 +1,43 @@
 import type { MessageShape } from "@bufbuild/protobuf";
+import { JsonFieldError } from "#httpjson/runtime/index.ts";
 import { receiptToJson } from "#gen/toolgate/v1/receipt_http.ts";
 import type { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { ToolgateError, type ErrorCode } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import { jsonOf } from "../../domain/core/json-cache.ts";
-import type { Result } from "./modern-result.ts";
+import type { Failure } from "../error-details.ts";
+import type { Header } from "../header.ts";
+import type { HttpResponse } from "../http/response.ts";
+import type { Pipeline } from "../pipeline.ts";
+import type { Settlement } from "../x402/settlement.ts";
+import type { McpExchange } from "./exchange.ts";
+import type { Result } from "./revision.ts";
 
 /** Types of content blocks (MCP, tool result). */
 const BLOCKS: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
+
+/** Errors that become results when the client asks for payments in band. */
+const PAYMENT_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "PAYMENT_REQUIRED",
+  "QUOTE_EXPIRED",
+  "INVALID_PAYMENT",
+  "PAYMENT_PENDING",
+]);
+
+/** RFC 7240 section 3. */
+export const PREFERENCE_APPLIED: Header = ["preference-applied", "payment=in-band"];
+
+/** How a failed tool call is reported. */
+export type FailedCall =
+  /** As a result for the model. */
+  { readonly kind: "result"; readonly result: Result; readonly preferred: boolean } | PlainFailure;
+
+/** As a plain HTTP error. */
+export interface PlainFailure {
+  readonly kind: "plain";
+  readonly answer: HttpResponse;
+  readonly message: string;
+}
 
 /** Returns a successful tool result with its receipt. */
 export function toolResult({ result = {}, receipt }: MessageShape<typeof CallToolResponseSchema>): Result {
@@ -35,7 +66,50 @@ function isBlock(value: JsonValue): value is JsonObject {
   return isJsonObject(value) && BLOCKS.has(value["type"]);
 }
 
-/** Returns a tool result that explains invalid arguments to the model (MCP, tool execution errors). */
-export function failedToolResult(message: string): Result {
-  return { content: [{ type: "text", text: message }], isError: true };
+/** Adds the outcome of the x402 payment (x402 v2, MCP transport). */
+export function withSettlement(result: Result, settlement: Settlement | undefined): Result {
+  return settlement ? { ...result, _meta: { ...result._meta, "x402/payment-response": settlement } } : result;
+}
+
+/**
+ * Decides how to report a failed call: invalid arguments always as a result (MCP, tool execution errors),
+ * payment errors as a result when requested.
+ * @param inBand whether payment errors become results
+ */
+export function failedCall(
+  thrown: unknown,
+  inBand: boolean,
+  exchange: McpExchange,
+  pipeline: Pipeline,
+): FailedCall {
+  if (
+    thrown instanceof JsonFieldError ||
+    (thrown instanceof ToolgateError && thrown.code === "INVALID_REQUEST")
+  )
+    return { kind: "result", result: errorResult(thrown.message), preferred: false };
+  const failure = pipeline.failure(thrown, exchange.context.requestId);
+  const answer = exchange.failed(failure);
+  if (!inBand || !PAYMENT_ERRORS.has(failure.error.code))
+    return {
+      kind: "plain",
+      answer,
+      message: thrown instanceof ToolgateError ? thrown.message : "internal error",
+    };
+  const result = withSettlement(inBandResult(failure, answer.json), exchange.settlement);
+  return { kind: "result", result, preferred: true };
+}
+
+/**
+ * Returns a failure as a tool result: the plain body as text, with the x402 members when it can be paid that
+ * way. Only a quote uses the payment_required name, so that no client pays twice. Without structuredContent:
+ * clients validate it against outputSchema even for errors.
+ */
+function inBandResult({ error, offer }: Failure, body: unknown): Result {
+  const content = isJsonObject(body) && offer ? { ...body, ...offer.paymentRequired } : body;
+  const name = error.code === "PAYMENT_REQUIRED" ? "toolgate/payment_required" : "toolgate/error";
+  return { ...errorResult(JSON.stringify(content)), _meta: { [name]: body } };
+}
+
+function errorResult(text: string): Result {
+  return { content: [{ type: "text", text }], isError: true };
 }

@@ -1,0 +1,140 @@
+import { JsonFieldError, parseBody } from "#httpjson/runtime/index.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
+import type { HttpResponse } from "../http/response.ts";
+
+/** Codes of JSON-RPC 2.0 section 5.1, and from -32020 of MCP (revision 2026-07-28, Overview, error codes). */
+export const RPC_ERROR = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  headerMismatch: -32020,
+  unsupportedVersion: -32022,
+} as const;
+
+/** Id of a JSON-RPC request (JSON-RPC 2.0 section 4; MCP forbids null). */
+export type RequestId = string | number;
+
+/** A request, or a notification when `id` is absent (JSON-RPC 2.0 section 4). */
+export interface Message {
+  readonly id: RequestId | undefined;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+
+/** An error of the protocol, not of the gateway. */
+export class JsonRpcError extends Error {
+  readonly code: number;
+  /** HTTP status; most errors of a method use 200. */
+  readonly status: number;
+  readonly data: object | undefined;
+
+  constructor(
+    code: number,
+    message: string,
+    { status = 200, data }: { status?: number; data?: object } = {},
+  ) {
+    super(message.toWellFormed());
+    this.name = "JsonRpcError";
+    this.code = code;
+    this.status = status;
+    this.data = data;
+  }
+}
+
+/** A body that is neither JSON-RPC nor a tool call: INVALID_REQUEST with a JSON-RPC error code. */
+export class UnreadableMessageError extends ToolgateError {
+  readonly rpcCode: number;
+
+  constructor(rpcCode: number, message: string) {
+    super("INVALID_REQUEST", message);
+    this.rpcCode = rpcCode;
+  }
+}
+
+/**
+ * Parses the body of an MCP request.
+ * @throws UnreadableMessageError for invalid JSON
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) throw new UnreadableMessageError(RPC_ERROR.parse, "body: is missing");
+  try {
+    return parseBody(bytes);
+  } catch (error) {
+    if (error instanceof JsonFieldError) throw new UnreadableMessageError(RPC_ERROR.parse, error.message);
+    throw error;
+  }
+}
+
+/**
+ * Reads a message. Written by hand because every request passes here.
+ * @param path path of the message for errors
+ * @returns undefined for a response: a stateless server sends no requests
+ * @throws UnreadableMessageError for invalid JSON-RPC 2.0
+ */
+export function readMessage(body: unknown, path = "body"): Message | undefined {
+  if (!isJsonObject(body)) throw invalidMessage(path, "must be an object");
+  if (body["jsonrpc"] !== "2.0") throw invalidMessage(path, 'jsonrpc must be "2.0"');
+  const { id, method, params } = body;
+  if (typeof method !== "string") {
+    if (isResponse(body)) return undefined;
+    throw invalidMessage(path, "method must be a string");
+  }
+  if (id !== undefined && !isRequestId(id))
+    throw invalidMessage(path, "id must be a string or a number up to 2^53 - 1");
+  if (params !== undefined && !isJsonObject(params))
+    throw invalidMessage(path, "params must be an object; omit it when there are none");
+  return { id, method, params };
+}
+
+function invalidMessage(path: string, problem: string): UnreadableMessageError {
+  const message = `${path}: is not a JSON-RPC 2.0 request: ${problem}`;
+  return new UnreadableMessageError(RPC_ERROR.invalidRequest, message);
+}
+
+/** The id must survive a round trip: a client could not match another id to its paid call. */
+function isRequestId(id: JsonValue): id is RequestId {
+  if (typeof id === "number") return Math.abs(id) <= Number.MAX_SAFE_INTEGER;
+  return typeof id === "string" && id.isWellFormed();
+}
+
+/** JSON-RPC 2.0 section 5. */
+function isResponse({ id, method, result, error }: JsonObject): boolean {
+  if (method !== undefined || (id !== undefined && id !== null && !isRequestId(id))) return false;
+  return isJsonObject(result) || isJsonObject(error);
+}
+
+/** A successful answer (JSON-RPC 2.0 section 5). */
+export function resultMessage(id: RequestId, result: object) {
+  return { jsonrpc: "2.0", id, result };
+}
+
+/** A failed answer (JSON-RPC 2.0 section 5.1). `id` is null when the request had no valid one. */
+export function errorMessage(id: RequestId | null, code: number, message: string, data?: unknown) {
+  return { jsonrpc: "2.0", id, error: data === undefined ? { code, message } : { code, message, data } };
+}
+
+/**
+ * Merges the JSON-RPC error into the plain error response, so that HTTP and JSON-RPC clients both understand
+ * it. The plain body is also the `data` of the JSON-RPC error.
+ */
+export function mergeRpcError(
+  answer: HttpResponse,
+  id: RequestId | null,
+  code: number,
+  message: string,
+): HttpResponse {
+  const body = typeof answer.json === "object" ? answer.json : {};
+  return { ...answer, json: { ...body, ...errorMessage(id, code, message, answer.json) } };
+}
+
+/** Returns -32602 with the path of the invalid member. */
+export function invalidParams(path: string, problem: string): JsonRpcError {
+  return new JsonRpcError(RPC_ERROR.invalidParams, `${path}: ${problem}`);
+}
+
+/** Quotes client text in a message, at most 128 characters. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 128));
+}
