@@ -6,6 +6,7 @@ import {
   type Session,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { changeSession, queryClient, setSigningOut } from "./rpc.ts";
+import { announceSignOut, onSignOutElsewhere } from "./sign-out-signal.ts";
 
 /** The session and facts about the gateway. */
 export interface SignedIn {
@@ -32,13 +33,19 @@ export function useSessionQuery() {
   return useQuery(SessionService.method.getSession, {}, { staleTime: 60_000 });
 }
 
+// The session's cookie belongs to all tabs.
+onSignOutElsewhere(() => changeSession({}));
+
 /** Cancels running requests, which would be rejected, and clears all data afterwards. */
 const signOutOptions = {
   onMutate: () => {
     setSigningOut(true);
     return queryClient.cancelQueries();
   },
-  onSuccess: () => changeSession({}),
+  onSuccess: () => {
+    changeSession({});
+    announceSignOut();
+  },
   onError: () => {
     setSigningOut(false);
     return queryClient.invalidateQueries();

@@ -1,5 +1,21 @@
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import type { ConsoleWorld } from "./console-world.ts";
+import { formatRelativeTime } from "../../src/console/format.ts";
+import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
+
+/** Returns the page's clock, ms. */
+async function pageTime(page: Page): Promise<number> {
+  return Number(await page.evaluate("Date.now()"));
+}
+
+/** Makes the page hidden, as a switch of tabs does. */
+async function hide(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const document: EventTarget = Reflect.get(globalThis, "document");
+    Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+  });
+}
 
 /** Tests of the activity page. */
 export function activityFlows(getWorld: () => ConsoleWorld): void {
@@ -40,6 +56,42 @@ export function activityFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("No matching runs").waitFor();
     expect(await page.getByLabel("Tool", { exact: true }).inputValue()).toBe("echo");
     expect(await page.getByLabel("From (UTC day)").inputValue()).toBe("");
+    await closeBrowser();
+  });
+
+  test("polls the lists while the page is visible, and shows relative times to the second", async () => {
+    const world = getWorld();
+    const agent = await world.agent({ balance: 1_000_000n });
+    const call = () => world.call(agent, "vram_estimate", { parameters_b: 7 });
+    await call();
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    await page.clock.install();
+    await page.goto("activity?tab=runs");
+    await page.getByText("1 run", { exact: true }).waitFor();
+    await call();
+    await page.clock.fastForward(15_000);
+    await page.getByText("2 runs", { exact: true }).waitFor();
+    let asked = 0;
+    page.on("request", (request) => {
+      if (request.url().includes("/ListRuns")) asked++;
+    });
+    await hide(page);
+    await page.clock.fastForward(60_000);
+    await navigate(page, "");
+    const newest = page.getByRole("table", { name: "Recent calls" }).locator("time").first();
+    await newest.waitFor();
+    // The overview asks once when it opens, and Activity did not while it was hidden.
+    expect(asked).toBe(1);
+    // Just after a full ten seconds, when a coarse clock is off the most.
+    await page.clock.fastForward(11_000 - ((await pageTime(page)) % 10_000));
+    await expect
+      .poll(async () => {
+        const at = Date.parse((await newest.getAttribute("datetime")) ?? "");
+        const [text, now] = [await newest.textContent(), await pageTime(page)];
+        const exact = [now, now - 1_000].map((time) => formatRelativeTime(new Date(at), new Date(time)));
+        return exact.includes(text ?? "");
+      }, POLL)
+      .toBe(true);
     await closeBrowser();
   });
 }

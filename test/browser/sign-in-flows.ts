@@ -5,19 +5,26 @@ import { ledgerWallet, testWallet, walletWithoutSignIn } from "./wallet.ts";
 
 /** Tests of sign-in and sign-out. */
 export function signInFlows(getWorld: () => ConsoleWorld): void {
-  test("signs in with a wallet, stays signed in after a reload and signs out", async () => {
+  test("signs in with a wallet, stays signed in after a reload and signs out in all tabs", async () => {
     const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
-    const { page, closeBrowser } = await world.browserFor({ wallets: [wallet] });
+    const { page, context, closeBrowser } = await world.browserFor({ wallets: [wallet] });
     await page.goto("");
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(wallet.requests).toEqual(["signIn"]);
     await page.reload();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const tab = await context.newPage();
+    await tab.goto("settings");
+    await tab.getByText("This session").waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
+    await tab.getByRole("heading", { name: "Sign in with your wallet" }).waitFor({ timeout: 5_000 });
+    expect(await tab.locator("body").innerText()).not.toContain(
+      agent.wallet.publicKey.toBase58().slice(0, 5),
+    );
     await closeBrowser();
   });
 

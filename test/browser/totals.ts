@@ -179,6 +179,14 @@ async function checkPagination(page: Page): Promise<void> {
   expect([await table.getByRole("row").count(), asked]).toEqual([26, 10]);
   await page.getByRole("button", { name: "Newer" }).click();
   await page.getByText("Page 9: 25 receipts", { exact: true }).waitFor();
+  await table.getByRole("link").first().click();
+  await page.getByRole("heading", { name: "Receipt", level: 1 }).waitFor();
+  await page.goBack();
+  await page.getByText("Page 9: 25 receipts", { exact: true }).waitFor();
+  await page.reload();
+  await page.getByText("Page 9: 25 receipts", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Newer" }).click();
+  await page.getByText("Page 8: 25 receipts", { exact: true }).waitFor();
   // A new filter starts at the first page.
   await page.getByLabel("Status").selectOption("refunded");
   await page.getByText(/^(Page 1: )?[1-9]\d* receipts?$/).waitFor();

@@ -13,23 +13,34 @@ export function Time({
   relative?: boolean;
   none?: string;
 }) {
-  const now = useClock();
   if (at === undefined) return <span className="faint">{none}</span>;
   const date = at instanceof Date ? at : timestampDate(at);
   const local = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
   return (
     <time dateTime={date.toISOString()} title={`${formatUtc(date)} UTC\n${local} (local)`} className="time">
-      {relative ? formatRelativeTime(date, new Date(now)) : `${formatUtc(date)} UTC`}
+      {relative ? <RelativeTime date={date} /> : `${formatUtc(date)} UTC`}
     </time>
   );
 }
 
-/** Shared clock for relative times, ms. */
-function useClock(): number {
-  return useSyncExternalStore(subscribe, () => Math.ceil(Date.now() / 10_000) * 10_000);
+/** Renders again only when its text changes. */
+function RelativeTime({ date }: { date: Date }) {
+  return useSyncExternalStore(subscribe, () => formatRelativeTime(date, new Date()));
 }
 
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** One timer for all relative times. */
 function subscribe(listener: () => void): () => void {
-  const timer = setInterval(listener, 10_000);
-  return () => clearInterval(timer);
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    for (const notify of listeners) notify();
+  }, 1_000);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
 }

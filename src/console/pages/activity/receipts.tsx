@@ -5,7 +5,7 @@ import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { pluralize } from "../../format.ts";
 import { Money, Status, Time, type Column } from "../../ui/index.ts";
-import { usePagedList } from "../paged-list.ts";
+import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { paymentMethodLabel, receiptStatusLabel } from "../status-labels.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { dateRangeError, RECEIPT_STATUSES, timestampRange, writeFilter, type Filter } from "./filter.ts";
@@ -60,7 +60,7 @@ export function Receipts({ filter, onFilter }: { filter: Filter; onFilter: (filt
         },
         { signal },
       ),
-    dateRangeError(filter) === undefined,
+    { enabled: dateRangeError(filter) === undefined, pollMs: () => POLL_MS },
   );
   return (
     <ListCard

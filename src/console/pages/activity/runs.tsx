@@ -5,7 +5,7 @@ import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { pluralize } from "../../format.ts";
 import { Money, Status, Time, type Column } from "../../ui/index.ts";
-import { usePagedList } from "../paged-list.ts";
+import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { durationLabel } from "../run/duration.ts";
 import { runStatusLabel } from "../status-labels.ts";
 import { FilterBar } from "./filter-bar.tsx";
@@ -47,6 +47,9 @@ const COLUMNS: readonly Column<Run>[] = [
   },
 ];
 
+/** Poll interval while a run is active, ms. */
+const ACTIVE_POLL_MS = 2_000;
+
 /** The account's runs, charged or not. */
 export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }) {
   const transport = useTransport();
@@ -61,7 +64,7 @@ export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: 
         },
         { signal },
       ),
-    dateRangeError(filter) === undefined,
+    { enabled: dateRangeError(filter) === undefined, pollMs: runsPollMs },
   );
   return (
     <ListCard
@@ -79,4 +82,9 @@ export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: 
       }
     />
   );
+}
+
+/** A run that is shown as running ends soon. */
+function runsPollMs(runs: readonly Run[]): number {
+  return runs.some(({ status }) => status === RunStatus.ACTIVE) ? ACTIVE_POLL_MS : POLL_MS;
 }

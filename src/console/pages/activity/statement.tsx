@@ -13,7 +13,7 @@ import {
   type Column,
 } from "../../ui/index.ts";
 import { transactionHref } from "../explorer.ts";
-import { usePagedList } from "../paged-list.ts";
+import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { entryKindLabel } from "../status-labels.ts";
 import { ListCard } from "./list-card.tsx";
 
@@ -51,8 +51,10 @@ function EntryReference({ entry: { tool, receiptId, txSignature, note } }: { ent
 /** The account's ledger entries with the balance after each. Holds are not entries. */
 export function Statement() {
   const transport = useTransport();
-  const list = usePagedList(["entries"], (page, signal) =>
-    createClient(BalanceService, transport).listEntries(page, { signal }),
+  const list = usePagedList(
+    ["entries"],
+    (page, signal) => createClient(BalanceService, transport).listEntries(page, { signal }),
+    { pollMs: () => POLL_MS },
   );
   return (
     <ListCard

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useSearchParams } from "wouter";
 import { Tabs } from "../../ui/index.ts";
 import { FailedPayments } from "./failed-payments.tsx";
 import { OperatorPage } from "./operator-page.tsx";
@@ -13,13 +13,19 @@ const TABS = [
 
 /** Payments that need an operator. */
 export function PaymentsPage() {
-  const [tab, setTab] = useState<(typeof TABS)[number]["id"]>("open");
+  const [search, setSearch] = useSearchParams();
+  const tab = TABS.find(({ id }) => id === search.get("tab"))?.id ?? "open";
   return (
     <OperatorPage
       title="Payments"
       lead="Transfers to the treasury without a matching quote or deposit, and payments that bought nothing."
     >
-      <Tabs label="Payments" tabs={TABS} current={tab} onChange={setTab}>
+      <Tabs
+        label="Payments"
+        tabs={TABS}
+        current={tab}
+        onChange={(id) => setSearch(id === "open" ? {} : { tab: id })}
+      >
         {tab === "failed" ? <FailedPayments /> : <SuspenseList key={tab} open={tab === "open"} />}
       </Tabs>
     </OperatorPage>
