@@ -1,4 +1,4 @@
-import { CountedRelayClaims } from "../app/payments/counted-relay-claims.ts";
+import { CountedRelayClaims } from "../app/payments/gasless/counted-relay-claims.ts";
 import { BackgroundWorker } from "../app/jobs/background-worker.ts";
 import { disabledRelayJob, relayJobs } from "../app/jobs/relay-jobs.ts";
 import { treasuryJobs } from "../app/jobs/treasury-jobs.ts";

@@ -2,7 +2,7 @@ import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import { Catalogue } from "../app/calls/catalogue.ts";
 import type { PaymentVerdict } from "../app/payments/payment-verifier.ts";
 import type { LookupResult, ChainLookupLimit } from "../app/payments/chain-lookup-limit.ts";
-import type { Relay } from "../app/payments/relay-port.ts";
+import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
 import { Quotes } from "../domain/payments/quote.ts";
 import type { Postgres } from "../postgres/index.ts";

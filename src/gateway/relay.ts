@@ -1,8 +1,8 @@
-import { CountedRelayClaims } from "../app/payments/counted-relay-claims.ts";
+import { CountedRelayClaims } from "../app/payments/gasless/counted-relay-claims.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { ChainLookupLimit } from "../app/payments/chain-lookup-limit.ts";
-import { GaslessRelay } from "../app/payments/relay.ts";
-import type { Sponsor } from "../app/payments/sponsor.ts";
+import { GaslessRelay } from "../app/payments/gasless/relay.ts";
+import type { Sponsor } from "../app/payments/gasless/sponsor.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";

@@ -9,7 +9,7 @@ import type { Receipts, Runs } from "../app/calls/history.ts";
 import type { DepositAccounts, Deposits } from "../app/deposits/deposits.ts";
 import type { OperationsQueries } from "../app/operations/operations-queries.ts";
 import type { OperatorActionLog } from "../app/operations/operator-actions.ts";
-import type { RelayClaims } from "../app/payments/relay-claims.ts";
+import type { RelayClaims } from "../app/payments/gasless/relay-claims.ts";
 import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
 import type { Sessions } from "../app/accounts/sessions.ts";
 import type { SignInChallenges } from "../app/accounts/sign-in-challenges.ts";

@@ -37,7 +37,7 @@ export const DEPOSITS: readonly Mutant[] = [
   {
     name: "deposit-no-proof",
     guard: "A deposit cannot be the proof of a call.",
-    file: "src/app/payments/settle-payment.ts",
+    file: "src/app/payments/chain-payment.ts",
     find: 'if (memo?.form === "deposit") throw',
     replace: 'if (memo?.form === "deposit" && false) throw',
     tests: WALLETS,

@@ -1,11 +1,11 @@
 import type { Mutant } from "./mutant.ts";
 
 const RULES = "src/payments/gasless";
-const PASSAGE = "src/app/payments/transaction-submission.ts";
-const RELAY = "src/app/payments/relay.ts";
+const PASSAGE = "src/app/payments/gasless/transaction-submission.ts";
+const RELAY = "src/app/payments/gasless/relay.ts";
 const REFUSED = ["test/payments/gasless/refused.test.ts"];
 const READING = ["test/payments/gasless/reading.test.ts"];
-const STATES = ["test/app/payments/relay.test.ts"];
+const STATES = ["test/app/payments/gasless/relay.test.ts"];
 
 /** Rules for transactions the gateway signs as fee payer, and their submission. */
 export const GASLESS: readonly Mutant[] = [

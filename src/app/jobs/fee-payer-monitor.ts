@@ -1,6 +1,6 @@
 import type { Metrics } from "../operations/metrics.ts";
-import type { RelayClaims } from "../payments/relay-claims.ts";
-import type { RelayChain } from "../payments/relay-chain.ts";
+import type { RelayClaims } from "../payments/gasless/relay-claims.ts";
+import type { RelayChain } from "../payments/gasless/relay-chain.ts";
 import type { Log } from "../../domain/core/log.ts";
 
 export interface FeePayerMonitorDeps {

@@ -1,5 +1,5 @@
-import type { GaslessRelay } from "../payments/relay.ts";
-import type { RelayClaims } from "../payments/relay-claims.ts";
+import type { GaslessRelay } from "../payments/gasless/relay.ts";
+import type { RelayClaims } from "../payments/gasless/relay-claims.ts";
 
 /** Idle time of a claim before it is taken over, ms: the instance that submits it would have moved it. */
 const IDLE_MS = 3_000;

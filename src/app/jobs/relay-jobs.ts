@@ -1,8 +1,8 @@
 import type { Metrics } from "../operations/metrics.ts";
-import type { GaslessRelay } from "../payments/relay.ts";
-import { TransactionSubmission, type SubmissionDeps } from "../payments/transaction-submission.ts";
-import type { RelayClaims, RelayClaim } from "../payments/relay-claims.ts";
-import type { RelayChain } from "../payments/relay-chain.ts";
+import type { GaslessRelay } from "../payments/gasless/relay.ts";
+import { TransactionSubmission, type SubmissionDeps } from "../payments/gasless/transaction-submission.ts";
+import type { RelayClaims, RelayClaim } from "../payments/gasless/relay-claims.ts";
+import type { RelayChain } from "../payments/gasless/relay-chain.ts";
 import { FeePayerMonitor } from "./fee-payer-monitor.ts";
 import { finishRelays, type FinishRelaysDeps } from "./finish-relays.ts";
 import type { Log } from "../../domain/core/log.ts";

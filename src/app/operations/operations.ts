@@ -7,7 +7,7 @@ import type { LastAudit } from "./audit.ts";
 import type { CallMinute, OperationsQueries } from "./operations-queries.ts";
 import type { OperatorAction, OperatorActionLog } from "./operator-actions.ts";
 import type { Page } from "../../domain/core/page.ts";
-import type { RelayClaims } from "../payments/relay-claims.ts";
+import type { RelayClaims } from "../payments/gasless/relay-claims.ts";
 import { TreasuryCheck } from "../treasury/treasury-check.ts";
 import type { TreasuryLedger, WatchState } from "../treasury/treasury-ledger.ts";
 

@@ -1,8 +1,8 @@
 import type { Quote } from "../../domain/payments/quote.ts";
 import type { CallContext } from "../calls/call-context.ts";
 import type { CallPayment } from "../calls/ledger.ts";
-import { submitPayment, type GaslessDeps, type IdentifiedPayment } from "./identify-payment.ts";
-import { requireQuote, settlePayment, type SettleDeps } from "./settle-payment.ts";
+import { submitPayment, type GaslessDeps, type IdentifiedPayment } from "./gasless/gasless-method.ts";
+import { requireQuote, settlePayment, type SettleDeps } from "./chain-payment.ts";
 
 export interface QuotePayment {
   readonly identified: IdentifiedPayment;

@@ -6,8 +6,8 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from "@solana/web3.js";
-import type { RecentBlockhash } from "../../app/payments/relay-chain.ts";
-import type { UnsignedTransaction } from "../../app/payments/sponsor.ts";
+import type { RecentBlockhash } from "../../app/payments/gasless/relay-chain.ts";
+import type { UnsignedTransaction } from "../../app/payments/gasless/sponsor.ts";
 import { MEMO_V2_PROGRAM, USDC_DECIMALS, USDC_MINT } from "./programs.ts";
 
 /** Enough for a transfer with a memo. */

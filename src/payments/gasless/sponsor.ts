@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { PublicKey } from "@solana/web3.js";
-import type { DecodedTransaction, Sponsor, UnsignedTransaction } from "../../app/payments/sponsor.ts";
-import type { RecentBlockhash } from "../../app/payments/relay-chain.ts";
+import type { DecodedTransaction, Sponsor, UnsignedTransaction } from "../../app/payments/gasless/sponsor.ts";
+import type { RecentBlockhash } from "../../app/payments/gasless/relay-chain.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
 import { isSignedBy } from "../../domain/core/ed25519.ts";
 import { invalidField } from "../../domain/core/errors.ts";

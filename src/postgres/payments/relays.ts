@@ -9,7 +9,7 @@ import type {
   RelayQuota,
   RelayState,
   RelayVerdict,
-} from "../../app/payments/relay-claims.ts";
+} from "../../app/payments/gasless/relay-claims.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { signatureFrom, uuidFromId } from "../database/row-mapping.ts";
 

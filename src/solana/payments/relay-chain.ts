@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { RecentBlockhash, RelayChain } from "../../app/payments/relay-chain.ts";
+import type { RecentBlockhash, RelayChain } from "../../app/payments/gasless/relay-chain.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 import { printable } from "../core/printable.ts";

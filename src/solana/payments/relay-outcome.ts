@@ -1,4 +1,4 @@
-import type { RelayChain } from "../../app/payments/relay-chain.ts";
+import type { RelayChain } from "../../app/payments/gasless/relay-chain.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 import { printable } from "../core/printable.ts";
 import { heightRequest } from "./relay-requests.ts";

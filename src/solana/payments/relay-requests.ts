@@ -1,6 +1,6 @@
 import { base58 } from "@scure/base";
 import { z } from "zod";
-import type { RecentBlockhash } from "../../app/payments/relay-chain.ts";
+import type { RecentBlockhash } from "../../app/payments/gasless/relay-chain.ts";
 import type { RpcRequest } from "../rpc/endpoint.ts";
 import { MalformedAnswer } from "../rpc/rpc-failure.ts";
 import { transactionErrorSchema } from "../transactions/transaction-json.ts";

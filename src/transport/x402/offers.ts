@@ -1,6 +1,6 @@
 import type { PaymentRequiredError } from "../../app/calls/payment-required-error.ts";
-import type { RecentBlockhash } from "../../app/payments/relay-chain.ts";
-import type { Relay } from "../../app/payments/relay-port.ts";
+import type { RecentBlockhash } from "../../app/payments/gasless/relay-chain.ts";
+import type { Relay } from "../../app/payments/gasless/relay-port.ts";
 import { X402_V1_NETWORK, x402Terms, type X402Treasury } from "../../domain/payments/x402.ts";
 import type { Header } from "../header.ts";
 import { encodeHeader } from "./encode.ts";

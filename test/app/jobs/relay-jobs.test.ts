@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { relayJobs, type RelayJobsOptions } from "../../../src/app/jobs/relay-jobs.ts";
 import type { Job } from "../../../src/app/jobs/job.ts";
-import type { RelayClaim } from "../../../src/app/payments/relay-claims.ts";
+import type { RelayClaim } from "../../../src/app/payments/gasless/relay-claims.ts";
 import { PrometheusMetrics } from "../../../src/metrics/index.ts";
 
 /** What the keeper does for the gasless relay. */

@@ -6,7 +6,7 @@ import type {
   RelayLimits,
   RelayState,
   RelayVerdict,
-} from "../../../src/app/payments/relay-claims.ts";
+} from "../../../src/app/payments/gasless/relay-claims.ts";
 import { idFromUuid, uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
 import { PostgresRelays } from "../../../src/postgres/payments/relays.ts";
 import { createTestDatabase, servingUrl, type TestDatabase } from "../../support/postgres.ts";

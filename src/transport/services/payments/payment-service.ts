@@ -1,5 +1,5 @@
 import { PaymentService } from "#gen/toolgate/v1/payment_service_pb.ts";
-import type { Relay } from "../../../app/payments/relay-port.ts";
+import type { Relay } from "../../../app/payments/gasless/relay-port.ts";
 import { invalidField, ToolgateError } from "../../../domain/core/errors.ts";
 import type { Quote, Quotes } from "../../../domain/payments/quote.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";

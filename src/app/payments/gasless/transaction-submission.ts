@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ToolgateError } from "../../domain/core/errors.ts";
-import type { Log } from "../../domain/core/log.ts";
+import { ToolgateError } from "../../../domain/core/errors.ts";
+import type { Log } from "../../../domain/core/log.ts";
 import { reasonOf } from "./relay-errors.ts";
 import type { RelayClaims, RelayClaim } from "./relay-claims.ts";
 import type { RelayChain } from "./relay-chain.ts";

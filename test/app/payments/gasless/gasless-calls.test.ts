@@ -1,22 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { beforeEach, describe, expect, it } from "vitest";
-import { callTool, type CallToolDeps, type ToolCall } from "../../../src/app/calls/call-tool.ts";
-import { Catalogue } from "../../../src/app/calls/catalogue.ts";
-import type { CallContext } from "../../../src/app/calls/call-context.ts";
-import type { PaymentVerdict } from "../../../src/app/payments/payment-verifier.ts";
-import type { Relay, RelayRequest } from "../../../src/app/payments/relay-port.ts";
-import type { RelayClaim } from "../../../src/app/payments/relay-claims.ts";
-import { ToolgateError } from "../../../src/domain/core/errors.ts";
-import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
-import { newId } from "../../../src/domain/core/ids.ts";
-import { stepIdOf, Quotes } from "../../../src/domain/payments/quote.ts";
-import { X402_NETWORK, x402Terms } from "../../../src/domain/payments/x402.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
-import { settlementOfFailure } from "../../../src/transport/x402/settlement.ts";
-import { MemoryLedger } from "../../transport/memory-ledger.ts";
-import { TestTools } from "../../transport/test-tools.ts";
-import { newContext, unlimitedWork } from "../context.ts";
+import { callTool, type CallToolDeps, type ToolCall } from "../../../../src/app/calls/call-tool.ts";
+import { Catalogue } from "../../../../src/app/calls/catalogue.ts";
+import type { CallContext } from "../../../../src/app/calls/call-context.ts";
+import type { PaymentVerdict } from "../../../../src/app/payments/payment-verifier.ts";
+import type { Relay, RelayRequest } from "../../../../src/app/payments/gasless/relay-port.ts";
+import type { RelayClaim } from "../../../../src/app/payments/gasless/relay-claims.ts";
+import { ToolgateError } from "../../../../src/domain/core/errors.ts";
+import { fingerprint } from "../../../../src/domain/calls/fingerprint.ts";
+import { newId } from "../../../../src/domain/core/ids.ts";
+import { stepIdOf, Quotes } from "../../../../src/domain/payments/quote.ts";
+import { X402_NETWORK, x402Terms } from "../../../../src/domain/payments/x402.ts";
+import { systemClock, systemRandom } from "../../../../src/system.ts";
+import { settlementOfFailure } from "../../../../src/transport/x402/settlement.ts";
+import { MemoryLedger } from "../../../transport/memory-ledger.ts";
+import { TestTools } from "../../../transport/test-tools.ts";
+import { newContext, unlimitedWork } from "../../context.ts";
 
 /** A paid call whose transaction is left to the gateway to send, from the call's side of the relay. */
 

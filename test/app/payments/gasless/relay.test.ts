@@ -1,9 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Keypair, PublicKey, VersionedTransaction } from "@solana/web3.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { ToolgateError } from "../../../src/domain/core/errors.ts";
-import { bid, limit, memo, payment, transfer } from "../../payments/gasless/fixture.ts";
-import { rpc, signed as signedTransfer, transfer as usdcTransfer, usdcOf } from "../../localchain/paying.ts";
+import { ToolgateError } from "../../../../src/domain/core/errors.ts";
+import { bid, limit, memo, payment, transfer } from "../../../payments/gasless/fixture.ts";
+import {
+  rpc,
+  signed as signedTransfer,
+  transfer as usdcTransfer,
+  usdcOf,
+} from "../../../localchain/paying.ts";
 import { altered, PRICE, RelayScene, type Instance, type Payment } from "./relay-fixture.ts";
 
 /** Relaying on the real database and a local chain, over three instances. */

@@ -1,4 +1,4 @@
-import type { Quote } from "../../domain/payments/quote.ts";
+import type { Quote } from "../../../domain/payments/quote.ts";
 import type { RecentBlockhash } from "./relay-chain.ts";
 
 /**

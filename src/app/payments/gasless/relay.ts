@@ -1,10 +1,10 @@
-import type { Clock } from "../../domain/core/clock.ts";
-import { ToolgateError } from "../../domain/core/errors.ts";
-import type { MicroUsd } from "../../domain/core/money.ts";
-import type { Quote } from "../../domain/payments/quote.ts";
-import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
-import type { Log } from "../../domain/core/log.ts";
-import type { ChainLookupLimit } from "./chain-lookup-limit.ts";
+import type { Clock } from "../../../domain/core/clock.ts";
+import { ToolgateError } from "../../../domain/core/errors.ts";
+import type { MicroUsd } from "../../../domain/core/money.ts";
+import type { Quote } from "../../../domain/payments/quote.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../../domain/payments/relay-refusal.ts";
+import type { Log } from "../../../domain/core/log.ts";
+import type { ChainLookupLimit } from "../chain-lookup-limit.ts";
 import { RecentBlockhashes } from "./recent-blockhashes.ts";
 import {
   claimRefused,
@@ -19,7 +19,7 @@ import type { RecentBlockhash, RelayChain } from "./relay-chain.ts";
 import type { Relay, RelayRequest } from "./relay-port.ts";
 import type { RelayClaims, RelayClaim, RelayLimits, RelayState } from "./relay-claims.ts";
 import type { RelayedTransaction, Sponsor, UnsignedTransaction } from "./sponsor.ts";
-import { unlessAborted } from "../../domain/core/unless-aborted.ts";
+import { unlessAborted } from "../../../domain/core/unless-aborted.ts";
 
 /** Blocks during which a blockhash is valid. */
 const BLOCKHASH_BLOCKS = 150n;

@@ -1,6 +1,6 @@
-import { ToolgateError } from "../../domain/core/errors.ts";
-import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
-import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
+import { ToolgateError } from "../../../domain/core/errors.ts";
+import { displayUsd, type MicroUsd } from "../../../domain/core/money.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../../domain/payments/relay-refusal.ts";
 import type { RelayBudget, RelayQuota, RelayVerdict } from "./relay-claims.ts";
 
 /** Errors of relayed payments. Each says whether anything was sent and what to do. */

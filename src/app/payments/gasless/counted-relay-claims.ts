@@ -1,4 +1,4 @@
-import type { Metrics } from "../operations/metrics.ts";
+import type { Metrics } from "../../operations/metrics.ts";
 import type {
   NewRelayClaim,
   RelayClaims,

@@ -1,7 +1,7 @@
-import type { Clock } from "../../domain/core/clock.ts";
-import { Lru } from "../../domain/core/lru.ts";
+import type { Clock } from "../../../domain/core/clock.ts";
+import { Lru } from "../../../domain/core/lru.ts";
 import type { RecentBlockhash, RelayChain } from "./relay-chain.ts";
-import { unlessAborted } from "../../domain/core/unless-aborted.ts";
+import { unlessAborted } from "../../../domain/core/unless-aborted.ts";
 
 /** Maximum age of a blockhash without asking the network, ms. It is valid for about a minute. */
 const FRESH_MS = 3_000;
