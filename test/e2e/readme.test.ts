@@ -62,7 +62,7 @@ describe("README.md and docs/tutorials/buy-a-call.md", () => {
     const first = commandsUnder("README.md", "Buy a call with curl");
     const second = commandsUnder("docs/tutorials/buy-a-call.md", "Put money on the account");
     // On a busy machine the code starts later.
-    const patient = second.replace("sleep 2", "sleep 8");
+    const patient = second.replace("sleep 5", "sleep 12");
     const output = await runInBash(folder, `${first}\necho ---\n${patient}`);
     const [bought = "", worked = ""] = output.split("\n---\n");
     expect(bought).toMatch(/HTTP 402\n[\s\S]*HTTP 200\n[\s\S]*HTTP 200\n/);
@@ -98,7 +98,7 @@ describe("docs/tutorials/buy-a-call.md", () => {
   it("docs/tutorials/buy-a-call.md shows a program that pays by itself", async () => {
     const output = await runInBash(
       folder,
-      commandsUnder("docs/tutorials/buy-a-call.md", "Pay on the chain instead"),
+      commandsUnder("docs/tutorials/buy-a-call.md", "Let a program pay"),
     );
     expect(output).toMatch(/receipt_id: 'rcpt_/);
   });
