@@ -9,6 +9,7 @@ import {
   RunStatus,
   ToolService,
   type GetCapabilitiesResponse,
+  type GetPriceResponse,
   type Receipt,
   type Run,
 } from "./messages.ts";
@@ -89,6 +90,11 @@ export class ToolgateClient {
     const call = this.#call(options, { "idempotency-key": idempotencyKey });
     const { result = {}, receipt } = await withCallErrors(this.#tools.callTool({ tool, params }, call));
     return { result, receipt };
+  }
+
+  /** Returns the price of a call and what the balance lacks for it, without running it. */
+  price(tool: string, params: JsonObject, options: RequestOptions = {}): Promise<GetPriceResponse> {
+    return withCallErrors(this.#tools.getPrice({ tool, params }, this.#call(options)));
   }
 
   /** Every tool, with its price where that is fixed. */

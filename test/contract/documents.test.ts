@@ -24,6 +24,7 @@ import { expectError } from "./error-body.ts";
 
 const PUBLIC_URL = "https://tools.example.com";
 const CALL = "/v1/mcp/tools/call";
+const PRICE = "/v1/mcp/tools/price";
 const BUILD = "/v1/payments/transaction";
 const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
 const ECHO = { tool: "echo", params: { message: "hi" } };
@@ -159,6 +160,16 @@ describe("what the document says is what the gateway does", () => {
     expect(paid.body.receipt.tx_signature).toBe(tx);
   });
 
+  it("when the price of a call is asked for", async () => {
+    expect((await ask("POST", PRICE, poor, PAID)).status).toBe(200);
+    expect((await ask("POST", PRICE, poor, { tool: "echo" })).status).toBe(400);
+    expect((await ask("POST", PRICE, undefined, PAID)).status).toBe(401);
+    expect((await ask("POST", PRICE, await world.agent({ scopes: [] }), PAID)).status).toBe(403);
+    expect((await ask("POST", PRICE, poor, { tool: "teleport", params: {} })).status).toBe(404);
+    expect((await ask("POST", PRICE, poor, JSON.stringify("x".repeat(70_000)))).status).toBe(413);
+    expect((await ask("POST", PRICE, poor, "tool=echo", { "content-type": "text/plain" })).status).toBe(415);
+  });
+
   it("when the transaction that pays is built", async () => {
     const build = (
       caller: Agent | undefined,
@@ -261,7 +272,7 @@ describe("what the document says is what the gateway does", () => {
     await world.postgres.accounts.setBlocked(blocked.accountId, { blocked: true, reason: "test" });
     for (const target of ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"])
       expect((await ask("GET", target, blocked)).status).toBe(403);
-    for (const target of [CALL, "/mcp", BUILD])
+    for (const target of [CALL, "/mcp", PRICE, BUILD])
       expect((await ask("POST", target, blocked, ECHO)).status).toBe(403);
   });
 
@@ -270,7 +281,7 @@ describe("what the document says is what the gateway does", () => {
     await ask("GET", "/mcp/capabilities", hasty);
     const targets = ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"];
     for (const target of targets) expect((await ask("GET", target, hasty)).status).toBe(429);
-    for (const target of [CALL, "/mcp", BUILD])
+    for (const target of [CALL, "/mcp", PRICE, BUILD])
       expect((await ask("POST", target, hasty, ECHO)).status).toBe(429);
     const link = await openDatabaseLink(world.database.url);
     const far = await world.startAnother({ DATABASE_URL: link.url });
@@ -279,7 +290,7 @@ describe("what the document says is what the gateway does", () => {
     const answers = await Promise.all([
       ask("GET", "/mcp/capabilities", unseen, undefined, {}, far),
       ...["/health", ...targets.slice(1)].map((target) => ask("GET", target, rich, undefined, {}, far)),
-      ...[CALL, "/mcp", BUILD].map((target) => ask("POST", target, rich, PAID, {}, far)),
+      ...[CALL, "/mcp", PRICE, BUILD].map((target) => ask("POST", target, rich, PAID, {}, far)),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
     link.mend();

@@ -40,6 +40,8 @@ export function around(deps: CallToolDeps, { strike, workMs, onLost }: Watch): C
       },
       credit: (accountId, deposit) => at("ledger.credit", () => ledger.credit(accountId, deposit)),
       balance: (accountId) => at("ledger.balance", () => ledger.balance(accountId)),
+      // Not part of a call.
+      spentToday: (budgetId) => ledger.spentToday(budgetId),
     },
     unpaidWork: {
       requireAllowance: (accountId, tool) => unpaidWork.requireAllowance(accountId, tool),

@@ -25,6 +25,10 @@ export class MemoryLedger implements Ledger {
   readonly balances = new Map<string, MicroUsd>();
   readonly entries: Entry[] = [];
 
+  async spentToday(): Promise<MicroUsd> {
+    return 0n;
+  }
+
   async findPrior({ accountId, fingerprint, txSignature }: PriorQuery): Promise<PriorOutcome> {
     const entry = this.entries.find(({ call }) => call.payment?.txSignature === txSignature);
     if (!entry) return undefined;

@@ -5,13 +5,14 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { PaymentProofJson } from "./payment_http.ts";
 import { paymentProofFromJson, paymentProofToJson } from "./payment_http.ts";
-import type { CallToolRequest, CallToolResponse, GetCapabilitiesRequest, GetCapabilitiesResponse } from "./tool_service_pb.ts";
+import type { CallToolRequest, CallToolResponse, GetCapabilitiesRequest, GetCapabilitiesResponse, GetPriceRequest, GetPriceResponse } from "./tool_service_pb.ts";
 import { ToolService } from "./tool_service_pb.ts";
 import { defaultMaxDepth, readObject, readString, refuseBoth } from "#httpjson/runtime/read.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
 import { readStruct } from "#httpjson/runtime/read-any-json.ts";
 import type { ReceiptJson } from "./receipt_http.ts";
 import { receiptToJson } from "./receipt_http.ts";
+import { int64ToJson } from "#httpjson/runtime/write.ts";
 import type { ToolJson } from "./tool_http.ts";
 import { toolToJson } from "./tool_http.ts";
 import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
@@ -83,6 +84,66 @@ export function callToolResponseToJson(message: CallToolResponse): CallToolRespo
     ok: message.ok,
     result: message.result,
     receipt: message.receipt === undefined ? undefined : receiptToJson(message.receipt),
+  };
+}
+
+/**
+ * JSON of the message toolgate.v1.GetPriceRequest. Members that are undefined are left out by JSON.stringify.
+ */
+export type GetPriceRequestJson = {
+  tool: string;
+  params?: JsonObject | undefined;
+};
+
+export function getPriceRequestToJson(message: GetPriceRequest): GetPriceRequestJson {
+  return {
+    tool: message.tool,
+    params: message.params,
+  };
+}
+
+/**
+ * Reads the message toolgate.v1.GetPriceRequest.
+ *
+ * @throws JsonFieldError naming the path of what does not fit
+ */
+export function getPriceRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): GetPriceRequest {
+  const object = readObject(json, path, depth);
+  const message: GetPriceRequest = { $typeName: "toolgate.v1.GetPriceRequest", tool: "" };
+  for (const name in object) {
+    const value = object[name];
+    switch (name) {
+      case "tool":
+        if (value !== null) message.tool = readString(value, at(path, "tool"));
+        break;
+      case "params":
+        if (value !== null) message.params = readStruct(value, at(path, "params"), depth - 1);
+        break;
+      default:
+        throw unknownField(path, name);
+    }
+  }
+  return message;
+}
+
+/**
+ * JSON of the message toolgate.v1.GetPriceResponse. Members that are undefined are left out by JSON.stringify.
+ */
+export type GetPriceResponseJson = {
+  tool: string;
+  price_usdc_microusd: number | string;
+  price_display: string;
+  balance_usdc_microusd: number | string;
+  missing_usdc_microusd: number | string;
+};
+
+export function getPriceResponseToJson(message: GetPriceResponse): GetPriceResponseJson {
+  return {
+    tool: message.tool,
+    price_usdc_microusd: int64ToJson(message.priceUsdcMicrousd),
+    price_display: message.priceDisplay,
+    balance_usdc_microusd: int64ToJson(message.balanceUsdcMicrousd),
+    missing_usdc_microusd: int64ToJson(message.missingUsdcMicrousd),
   };
 }
 
@@ -159,6 +220,19 @@ export const toolServiceRoutes = {
       body: "*",
       read: callToolRequestFromJson,
       write: callToolResponseToJson,
+    },
+    {
+      method: ToolService.method.getPrice,
+      httpMethod: "POST",
+      pattern: "/v1/mcp/tools/price",
+      segments: ["v1", "mcp", "tools", "price"],
+      verb: "",
+      variables: [],
+      query: new Map<string, Parameter>(),
+      unknownQuery: "deny",
+      body: "*",
+      read: getPriceRequestFromJson,
+      write: getPriceResponseToJson,
     },
     {
       method: ToolService.method.getCapabilities,

@@ -20,7 +20,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/tool_service.proto.
  */
 export const file_toolgate_v1_tool_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch50b29sZ2F0ZS92MS90b29sX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIvMBCg9DYWxsVG9vbFJlcXVlc3QSGAoEdG9vbBgBIAEoCUIKukgHcgUQARiAARIvCgZwYXJhbXMYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Qga6SAPIAQESNQoNcGF5bWVudF9wcm9vZhgDIAEoCzIZLnRvb2xnYXRlLnYxLlBheW1lbnRQcm9vZkgAiAEBEjgKD2lkZW1wb3RlbmN5X2tleRgEIAEoCUIaukgXchUQARj/ATIOXltceDIwLVx4N2VdKyRIAYgBAUIQCg5fcGF5bWVudF9wcm9vZkISChBfaWRlbXBvdGVuY3lfa2V5IoUBChBDYWxsVG9vbFJlc3BvbnNlEgoKAm9rGAEgASgIEi0KBnJlc3VsdBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBPDzGAESKgoHcmVjZWlwdBgDIAEoCzIULnRvb2xnYXRlLnYxLlJlY2VpcHRIAIgBAUIKCghfcmVjZWlwdCIYChZHZXRDYXBhYmlsaXRpZXNSZXF1ZXN0ImwKF0dldENhcGFiaWxpdGllc1Jlc3BvbnNlEiAKBXRvb2xzGAEgAygLMhEudG9vbGdhdGUudjEuVG9vbBIPCgd2ZXJzaW9uGAIgASgJEg8KB25ldHdvcmsYAyABKAkSDQoFYXNzZXQYBCABKAkyjQgKC1Rvb2xTZXJ2aWNlEvoGCghDYWxsVG9vbBIcLnRvb2xnYXRlLnYxLkNhbGxUb29sUmVxdWVzdBodLnRvb2xnYXRlLnYxLkNhbGxUb29sUmVzcG9uc2UisAbq8xiDBhIQUEFZTUVOVF9SRVFVSVJFRBINUVVPVEVfRVhQSVJFRBIPSU5WQUxJRF9QQVlNRU5UEglGT1JCSURERU4SDlRPT0xfTk9UX0ZPVU5EEhBUT09MX1VOQVZBSUxBQkxFEhNSRVFVRVNUX0lOX1BST0dSRVNTEhRJREVNUE9URU5DWV9NSVNNQVRDSBIJQ0FOQ0VMTEVEEgtUT09MX0ZBSUxFRBIPUEFZTUVOVF9QRU5ESU5HIglYLVBheW1lbnQiEVBBWU1FTlQtU0lHTkFUVVJFIg9JZGVtcG90ZW5jeS1LZXkqEFBBWU1FTlQtUkVRVUlSRUQqEFBBWU1FTlQtUkVTUE9OU0Uy+gMKBC9tY3ASB0NhbGxNY3AaN1NlcnZlcyB0aGUgTW9kZWwgQ29udGV4dCBQcm90b2NvbCBhbmQgcGxhaW4gdG9vbCBjYWxscy4i4QFTdHJlYW1hYmxlIEhUVFAgb2YgTUNQLCB3aXRob3V0IHNlc3Npb25zOiBvbmUgSlNPTi1SUEMgbWVzc2FnZSBhIHJlcXVlc3QsIGFuc3dlcmVkIHdpdGggSlNPTi4gQSBib2R5IHdpdGhvdXQgYGpzb25ycGNgIGlzIGEgdG9vbCBjYWxsIGFzIGF0IGAvdjEvbWNwL3Rvb2xzL2NhbGxgLiBGYWlsdXJlcyBvZiBKU09OLVJQQyByZXF1ZXN0cyBjYXJyeSB0aGUgbWVtYmVycyBvZiBib3RoIGJvZGllcy4qGnRvb2xnYXRlLnYxLkpzb25ScGNNZXNzYWdlMht0b29sZ2F0ZS52MS5Kc29uUnBjUmVzcG9uc2U4AUIiVGhlIGJvZHkgaG9sZHMgbm90aWZpY2F0aW9ucyBvbmx5LkptQSBjYWxsIGFza2VkIGZvciBwcm9ncmVzczogZWFjaCBldmVudCBpcyBhIEpTT04tUlBDIG1lc3NhZ2UsIHByb2dyZXNzIG5vdGlmaWNhdGlvbnMgZmlyc3QsIHRoZW4gdGhlIHJlc3BvbnNlLoLT5JMCIjoBKloJOgEqIgQvbWNwIhIvdjEvbWNwL3Rvb2xzL2NhbGwSgAEKD0dldENhcGFiaWxpdGllcxIjLnRvb2xnYXRlLnYxLkdldENhcGFiaWxpdGllc1JlcXVlc3QaJC50b29sZ2F0ZS52MS5HZXRDYXBhYmlsaXRpZXNSZXNwb25zZSIikAIB6vMYAggBgtPkkwITEhEvbWNwL2NhcGFiaWxpdGllc2IGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_httpjson_v1_options, file_toolgate_v1_payment, file_toolgate_v1_receipt, file_toolgate_v1_tool]);
+  fileDesc("Ch50b29sZ2F0ZS92MS90b29sX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIvMBCg9DYWxsVG9vbFJlcXVlc3QSGAoEdG9vbBgBIAEoCUIKukgHcgUQARiAARIvCgZwYXJhbXMYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Qga6SAPIAQESNQoNcGF5bWVudF9wcm9vZhgDIAEoCzIZLnRvb2xnYXRlLnYxLlBheW1lbnRQcm9vZkgAiAEBEjgKD2lkZW1wb3RlbmN5X2tleRgEIAEoCUIaukgXchUQARj/ATIOXltceDIwLVx4N2VdKyRIAYgBAUIQCg5fcGF5bWVudF9wcm9vZkISChBfaWRlbXBvdGVuY3lfa2V5IoUBChBDYWxsVG9vbFJlc3BvbnNlEgoKAm9rGAEgASgIEi0KBnJlc3VsdBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBPDzGAESKgoHcmVjZWlwdBgDIAEoCzIULnRvb2xnYXRlLnYxLlJlY2VpcHRIAIgBAUIKCghfcmVjZWlwdCJcCg9HZXRQcmljZVJlcXVlc3QSGAoEdG9vbBgBIAEoCUIKukgHcgUQARiAARIvCgZwYXJhbXMYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Qga6SAPIAQEikgEKEEdldFByaWNlUmVzcG9uc2USDAoEdG9vbBgBIAEoCRIbChNwcmljZV91c2RjX21pY3JvdXNkGAIgASgDEhUKDXByaWNlX2Rpc3BsYXkYAyABKAkSHQoVYmFsYW5jZV91c2RjX21pY3JvdXNkGAQgASgDEh0KFW1pc3NpbmdfdXNkY19taWNyb3VzZBgFIAEoAyIYChZHZXRDYXBhYmlsaXRpZXNSZXF1ZXN0ImwKF0dldENhcGFiaWxpdGllc1Jlc3BvbnNlEiAKBXRvb2xzGAEgAygLMhEudG9vbGdhdGUudjEuVG9vbBIPCgd2ZXJzaW9uGAIgASgJEg8KB25ldHdvcmsYAyABKAkSDQoFYXNzZXQYBCABKAkyqwkKC1Rvb2xTZXJ2aWNlEvoGCghDYWxsVG9vbBIcLnRvb2xnYXRlLnYxLkNhbGxUb29sUmVxdWVzdBodLnRvb2xnYXRlLnYxLkNhbGxUb29sUmVzcG9uc2UisAbq8xiDBhIQUEFZTUVOVF9SRVFVSVJFRBINUVVPVEVfRVhQSVJFRBIPSU5WQUxJRF9QQVlNRU5UEglGT1JCSURERU4SDlRPT0xfTk9UX0ZPVU5EEhBUT09MX1VOQVZBSUxBQkxFEhNSRVFVRVNUX0lOX1BST0dSRVNTEhRJREVNUE9URU5DWV9NSVNNQVRDSBIJQ0FOQ0VMTEVEEgtUT09MX0ZBSUxFRBIPUEFZTUVOVF9QRU5ESU5HIglYLVBheW1lbnQiEVBBWU1FTlQtU0lHTkFUVVJFIg9JZGVtcG90ZW5jeS1LZXkqEFBBWU1FTlQtUkVRVUlSRUQqEFBBWU1FTlQtUkVTUE9OU0Uy+gMKBC9tY3ASB0NhbGxNY3AaN1NlcnZlcyB0aGUgTW9kZWwgQ29udGV4dCBQcm90b2NvbCBhbmQgcGxhaW4gdG9vbCBjYWxscy4i4QFTdHJlYW1hYmxlIEhUVFAgb2YgTUNQLCB3aXRob3V0IHNlc3Npb25zOiBvbmUgSlNPTi1SUEMgbWVzc2FnZSBhIHJlcXVlc3QsIGFuc3dlcmVkIHdpdGggSlNPTi4gQSBib2R5IHdpdGhvdXQgYGpzb25ycGNgIGlzIGEgdG9vbCBjYWxsIGFzIGF0IGAvdjEvbWNwL3Rvb2xzL2NhbGxgLiBGYWlsdXJlcyBvZiBKU09OLVJQQyByZXF1ZXN0cyBjYXJyeSB0aGUgbWVtYmVycyBvZiBib3RoIGJvZGllcy4qGnRvb2xnYXRlLnYxLkpzb25ScGNNZXNzYWdlMht0b29sZ2F0ZS52MS5Kc29uUnBjUmVzcG9uc2U4AUIiVGhlIGJvZHkgaG9sZHMgbm90aWZpY2F0aW9ucyBvbmx5LkptQSBjYWxsIGFza2VkIGZvciBwcm9ncmVzczogZWFjaCBldmVudCBpcyBhIEpTT04tUlBDIG1lc3NhZ2UsIHByb2dyZXNzIG5vdGlmaWNhdGlvbnMgZmlyc3QsIHRoZW4gdGhlIHJlc3BvbnNlLoLT5JMCIjoBKloJOgEqIgQvbWNwIhIvdjEvbWNwL3Rvb2xzL2NhbGwSmwEKCEdldFByaWNlEhwudG9vbGdhdGUudjEuR2V0UHJpY2VSZXF1ZXN0Gh0udG9vbGdhdGUudjEuR2V0UHJpY2VSZXNwb25zZSJSkAIB6vMYLRIJRk9SQklEREVOEg5UT09MX05PVF9GT1VORBIQVE9PTF9VTkFWQUlMQUJMRYLT5JMCGDoBKiITL3YxL21jcC90b29scy9wcmljZRKAAQoPR2V0Q2FwYWJpbGl0aWVzEiMudG9vbGdhdGUudjEuR2V0Q2FwYWJpbGl0aWVzUmVxdWVzdBokLnRvb2xnYXRlLnYxLkdldENhcGFiaWxpdGllc1Jlc3BvbnNlIiKQAgHq8xgCCAGC0+STAhMSES9tY3AvY2FwYWJpbGl0aWVzYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_httpjson_v1_options, file_toolgate_v1_payment, file_toolgate_v1_receipt, file_toolgate_v1_tool]);
 
 /**
  * A tool call (specification 2.1).
@@ -101,6 +101,83 @@ export const CallToolResponseSchema: GenMessage<CallToolResponse> = /*@__PURE__*
   messageDesc(file_toolgate_v1_tool_service, 1);
 
 /**
+ * The call whose price is asked for.
+ *
+ * @generated from message toolgate.v1.GetPriceRequest
+ */
+export type GetPriceRequest = Message<"toolgate.v1.GetPriceRequest"> & {
+  /**
+   * Tool name from the catalogue.
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * Tool parameters; `{}` if it takes none.
+   *
+   * @generated from field: google.protobuf.Struct params = 2;
+   */
+  params?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.GetPriceRequest.
+ * Use `create(GetPriceRequestSchema)` to create a new message.
+ */
+export const GetPriceRequestSchema: GenMessage<GetPriceRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_tool_service, 2);
+
+/**
+ * The price of a call. Another price may hold at the time of the call.
+ *
+ * @generated from message toolgate.v1.GetPriceResponse
+ */
+export type GetPriceResponse = Message<"toolgate.v1.GetPriceResponse"> & {
+  /**
+   * Tool of the call.
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * Price in micro-USD (millionths of a USD); 0 if the call is free.
+   *
+   * @generated from field: int64 price_usdc_microusd = 2;
+   */
+  priceUsdcMicrousd: bigint;
+
+  /**
+   * Price for display, e.g. "$0.01".
+   *
+   * @generated from field: string price_display = 3;
+   */
+  priceDisplay: string;
+
+  /**
+   * Balance of the account in micro-USD, without what running calls hold.
+   *
+   * @generated from field: int64 balance_usdc_microusd = 4;
+   */
+  balanceUsdcMicrousd: bigint;
+
+  /**
+   * What the balance lacks for the call, micro-USD; 0 if it covers the price.
+   *
+   * @generated from field: int64 missing_usdc_microusd = 5;
+   */
+  missingUsdcMicrousd: bigint;
+};
+
+/**
+ * Describes the message toolgate.v1.GetPriceResponse.
+ * Use `create(GetPriceResponseSchema)` to create a new message.
+ */
+export const GetPriceResponseSchema: GenMessage<GetPriceResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_tool_service, 3);
+
+/**
  * Request for the catalogue.
  *
  * @generated from message toolgate.v1.GetCapabilitiesRequest
@@ -113,7 +190,7 @@ export type GetCapabilitiesRequest = Message<"toolgate.v1.GetCapabilitiesRequest
  * Use `create(GetCapabilitiesRequestSchema)` to create a new message.
  */
 export const GetCapabilitiesRequestSchema: GenMessage<GetCapabilitiesRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_tool_service, 2);
+  messageDesc(file_toolgate_v1_tool_service, 4);
 
 /**
  * The catalogue (specification 2.6).
@@ -155,7 +232,7 @@ export type GetCapabilitiesResponse = Message<"toolgate.v1.GetCapabilitiesRespon
  * Use `create(GetCapabilitiesResponseSchema)` to create a new message.
  */
 export const GetCapabilitiesResponseSchema: GenMessage<GetCapabilitiesResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_tool_service, 3);
+  messageDesc(file_toolgate_v1_tool_service, 5);
 
 /**
  * Runs tools (specification 4.1 to 4.3). Requires an API key, except for the catalogue.
@@ -174,6 +251,17 @@ export const ToolService: GenService<{
     methodKind: "unary";
     input: typeof CallToolRequestSchema;
     output: typeof CallToolResponseSchema;
+  },
+  /**
+   * Returns the price of a call and what the balance lacks for it, without running it. Free, and issues no
+   * quote. Fails like the call: unknown tool, invalid parameters, limits of the key.
+   *
+   * @generated from rpc toolgate.v1.ToolService.GetPrice
+   */
+  getPrice: {
+    methodKind: "unary";
+    input: typeof GetPriceRequestSchema;
+    output: typeof GetPriceResponseSchema;
   },
   /**
    * Lists the catalogue. Requires no key; an invalid key is refused.

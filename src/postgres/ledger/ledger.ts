@@ -221,6 +221,15 @@ export class PostgresLedger implements Ledger {
     return rows[0].available;
   }
 
+  async spentToday(budgetId: string): Promise<MicroUsd> {
+    const rows = await this.#query<{ spent: bigint }>(
+      "ledger-budget",
+      "select spent from key_budget where budget_id = $1 and day = (now() at time zone 'utc')::date",
+      [uuidFromId("key", budgetId)],
+    );
+    return rows[0]?.spent ?? 0n;
+  }
+
   /** Sorted by claim, as it may insert claims: the same lock order as ledger_authorize, so no deadlock. */
   async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
     const rows = await this.#query<PriorRow>(

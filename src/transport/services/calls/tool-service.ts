@@ -4,6 +4,7 @@ import { type Tool as ToolMessage, ToolSchema, ToolStatus } from "#gen/toolgate/
 import { GetCapabilitiesResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { callTool, type CallToolDeps } from "../../../app/calls/call-tool.ts";
 import { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
+import { priceCall } from "../../../app/calls/price-call.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
 import { ASSET, NETWORK, type BodyProof } from "../../../domain/payments/body-proof.ts";
 import type { ListedTool } from "../../../domain/tools/tool.ts";
@@ -67,6 +68,19 @@ export function toolService(
           const offer = messages.isGasless(error.quote) ? await offers?.offer(error, path) : undefined;
           throw DetailedError.paymentRequired(error, messages.message(error, requestId, memoForm), offer);
         }
+      },
+    },
+    getPrice: {
+      key: "required",
+      async call({ tool, params = {} }, { caller }) {
+        const { price, balance, missing } = await priceCall(deps, { tool, params }, caller);
+        return {
+          tool,
+          priceUsdcMicrousd: price,
+          priceDisplay: displayUsd(price),
+          balanceUsdcMicrousd: balance,
+          missingUsdcMicrousd: missing,
+        };
       },
     },
     getCapabilities: {

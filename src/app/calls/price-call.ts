@@ -1,0 +1,48 @@
+import type { Caller } from "../../domain/accounts/caller.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { ToolCall } from "./call-tool.ts";
+import type { Catalogue } from "./catalogue.ts";
+import {
+  dailyBudgetOf,
+  dailyLimitReached,
+  requirePriceWithinLimit,
+  requireToolAccess,
+} from "./key-limits.ts";
+import type { Ledger } from "./ledger.ts";
+
+export interface PriceCallDeps {
+  readonly catalogue: Pick<Catalogue, "resolve">;
+  readonly ledger: Pick<Ledger, "balance" | "spentToday">;
+}
+
+/** The price of a call, micro-USD. */
+export interface CallPrice {
+  /** 0n if the call is free. */
+  readonly price: MicroUsd;
+  readonly balance: MicroUsd;
+  /** What the balance lacks; 0n if it covers the price. */
+  readonly missing: MicroUsd;
+}
+
+/**
+ * Prices a call without running it. Stores nothing and issues no quote.
+ * @throws ToolgateError as the call would: tool, access, parameters, limits of the key
+ */
+export async function priceCall(
+  { catalogue, ledger }: PriceCallDeps,
+  call: Pick<ToolCall, "tool" | "params">,
+  caller: Caller,
+): Promise<CallPrice> {
+  const tool = catalogue.resolve(call.tool);
+  requireToolAccess(tool, caller);
+  const { price } = tool.prepare(call.params);
+  requirePriceWithinLimit(tool.name, caller, price);
+  const budget = dailyBudgetOf(caller);
+  const [balance, spent] = await Promise.all([
+    ledger.balance(caller.accountId),
+    budget ? ledger.spentToday(budget.id) : 0n,
+  ]);
+  if (budget && spent + price > budget.perDay)
+    throw dailyLimitReached(tool.name, price, spent, budget.perDay);
+  return { price, balance, missing: price > 0n && price > balance ? price - balance : 0n };
+}
