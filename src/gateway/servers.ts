@@ -1,10 +1,4 @@
-import { errorBindings as errorErrors } from "#gen/toolgate/v1/error_http.ts";
-import { errorBindings as healthErrors, healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
-import { errorBindings as paymentErrors } from "#gen/toolgate/v1/payment_http.ts";
-import { paymentServiceRoutes } from "#gen/toolgate/v1/payment_service_http.ts";
-import { receiptServiceRoutes } from "#gen/toolgate/v1/receipt_service_http.ts";
-import { runServiceRoutes } from "#gen/toolgate/v1/run_service_http.ts";
-import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
+import { errorBindings, routes as generatedRoutes } from "#gen/toolgate/v1/index_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
@@ -98,14 +92,8 @@ export function createServers({
   const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
   const routes = new JsonRoutes({
     ...common,
-    transcoder: createTranscoder([
-      toolServiceRoutes,
-      paymentServiceRoutes,
-      receiptServiceRoutes,
-      runServiceRoutes,
-      healthServiceRoutes,
-    ]),
-    errorBindings: [...errorErrors, ...paymentErrors, ...healthErrors],
+    transcoder: createTranscoder(generatedRoutes),
+    errorBindings,
   });
   const mcp = new McpHandler({
     routes,

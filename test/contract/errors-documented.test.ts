@@ -6,7 +6,7 @@ import { ERRORS } from "../../src/domain/core/errors.ts";
 const page = await readFile(path.join(import.meta.dirname, "../../docs/reference/errors.md"), "utf8");
 const rows = [...page.matchAll(/^\| `([A-Z_]+)` \| (\d+) \| ([A-Z_]+) \| (.+) \| (.+) \|$/gm)];
 
-it("docs/reference/errors.md lists the error codes of src/domain/errors.ts in their order", () => {
+it("docs/reference/errors.md lists the errors of the proto catalogue in their order", () => {
   const documented = rows.map(([, code, status, rpc]) => [code, { status: Number(status), rpc }]);
   expect(documented).toEqual(Object.entries(ERRORS));
 });

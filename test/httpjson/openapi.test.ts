@@ -3,11 +3,13 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import path from "node:path";
 import SwaggerParser from "@apidevtools/swagger-parser";
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type DescFile } from "@bufbuild/protobuf";
 import type { FileDescriptorProto } from "@bufbuild/protobuf/wkt";
 import { CodeGeneratorRequestSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import type { Plugin } from "@bufbuild/protoplugin";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ApiError } from "#httpjson/openapi/catalogue.ts";
+import { errorTable } from "#httpjson/openapi/error-table.ts";
 import { openApiPlugin } from "#httpjson/openapi/plugin.ts";
 import { referencePlugin } from "#httpjson/reference/plugin.ts";
 
@@ -97,6 +99,11 @@ const refused: [what: string, says: string, proto: string][] = [
     one("").replace("PKG.Gone", "PKG.Empty"),
   ],
   [
+    "an error without a gRPC code beside one that has one",
+    "document: the error GONE has no grpc; set it",
+    one("").replace("status: 400", 'status: 400 grpc: "INVALID_ARGUMENT"'),
+  ],
+  [
     "routes that OpenAPI cannot distinguish",
     "OpenAPI cannot distinguish /{x=b/*} from another route",
     `${DOCUMENT} service S { ${ROUTE("A", "/{x=a/*}")} ${ROUTE("B", "/{x=b/*}")} } message Empty { string x = 1; }`.replaceAll(
@@ -160,6 +167,25 @@ function generate(plugin: Plugin, name: string, parameter = ""): Map<string, str
 }
 const documentOf = (parameter = "field_names=proto,emit_default=true,int64=number") =>
   JSON.parse(generate(openApiPlugin, "shelves", parameter).get("openapi.json") ?? "");
+
+describe("the error table", () => {
+  it("is written only when the catalogue has gRPC codes", () => {
+    expect(generate(openApiPlugin, "shelves").has("errors.ts")).toBe(false);
+  });
+
+  it("has the first entry of each code", () => {
+    const file = { proto: { name: "a.proto" } } as DescFile;
+    const entry = (code: string, status: number, grpc: string) => ({ code, status, grpc }) as ApiError;
+    const table = errorTable(file, [
+      entry("A", 402, "ABORTED"),
+      entry("A", 400, ""),
+      entry("B", 404, "NOT_FOUND"),
+    ]);
+    expect(table).toContain(
+      '{\n  A: { status: 402, rpc: "ABORTED" },\n  B: { status: 404, rpc: "NOT_FOUND" },\n} as const;\n',
+    );
+  });
+});
 
 describe("the OpenAPI document", () => {
   it("is one that a validator takes", async () => {

@@ -1,14 +1,12 @@
 import type { Message } from "@bufbuild/protobuf";
-import { errorBindings as errorErrors } from "#gen/toolgate/v1/error_http.ts";
-import { errorBindings as healthErrors } from "#gen/toolgate/v1/health_service_http.ts";
-import { errorBindings as paymentErrors } from "#gen/toolgate/v1/payment_http.ts";
+import { errorBindings } from "#gen/toolgate/v1/index_http.ts";
 import { createErrorBody } from "#httpjson/runtime/index.ts";
 import { ERRORS, type ErrorCode, type RpcCode } from "../../src/domain/core/errors.ts";
 
 /** The outcome of a call as HTTP/JSON, on any transport. */
 export type Outcome = { answer: unknown } | { error: unknown };
 
-const errorBody = createErrorBody([...errorErrors, ...paymentErrors, ...healthErrors]);
+const errorBody = createErrorBody(errorBindings);
 
 /** An answer. */
 export function answered(json: unknown): Outcome {

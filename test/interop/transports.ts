@@ -13,11 +13,7 @@ import { status as GrpcStatus } from "@grpc/grpc-js";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
 import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
-import { healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
-import { receiptServiceRoutes } from "#gen/toolgate/v1/receipt_service_http.ts";
-import { runServiceRoutes } from "#gen/toolgate/v1/run_service_http.ts";
-import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
-import type { ServiceRoutes } from "#httpjson/runtime/index.ts";
+import { routes as services } from "#gen/toolgate/v1/index_http.ts";
 import type { RpcCode } from "../../src/domain/core/errors.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { callGrpc, failureOf, grpcClient, statusDetails } from "../transport/grpc-client.ts";
@@ -76,12 +72,6 @@ export const TRANSPORTS: readonly [name: string, open: (gateway: Gateway) => Tra
   ["gRPC, from grpc-js", grpcTransportClient],
 ];
 
-const services: readonly ServiceRoutes[] = [
-  toolServiceRoutes,
-  receiptServiceRoutes,
-  runServiceRoutes,
-  healthServiceRoutes,
-];
 const routes = services.flatMap((service) => service.routes);
 const errors = createRegistry(ErrorBodySchema, PaymentRequiredSchema, HealthUnavailableSchema);
 

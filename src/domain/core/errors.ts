@@ -1,3 +1,5 @@
+import { ERRORS as CATALOGUE } from "#gen/errors.ts";
+
 /** gRPC status names (grpc.io, status codes). */
 export type RpcCode =
   | "ABORTED"
@@ -13,29 +15,8 @@ export type RpcCode =
   | "UNAVAILABLE"
   | "UNIMPLEMENTED";
 
-/** All client errors with their HTTP status (specification 7) and gRPC code. */
-export const ERRORS = {
-  INVALID_REQUEST: { status: 400, rpc: "INVALID_ARGUMENT" },
-  UNAUTHORIZED: { status: 401, rpc: "UNAUTHENTICATED" },
-  PAYMENT_REQUIRED: { status: 402, rpc: "FAILED_PRECONDITION" },
-  QUOTE_EXPIRED: { status: 402, rpc: "FAILED_PRECONDITION" },
-  INVALID_PAYMENT: { status: 402, rpc: "FAILED_PRECONDITION" },
-  FORBIDDEN: { status: 403, rpc: "PERMISSION_DENIED" },
-  NOT_FOUND: { status: 404, rpc: "NOT_FOUND" },
-  TOOL_NOT_FOUND: { status: 404, rpc: "NOT_FOUND" },
-  TOOL_UNAVAILABLE: { status: 404, rpc: "UNIMPLEMENTED" },
-  METHOD_NOT_ALLOWED: { status: 405, rpc: "UNIMPLEMENTED" },
-  REQUEST_IN_PROGRESS: { status: 409, rpc: "ABORTED" },
-  PAYLOAD_TOO_LARGE: { status: 413, rpc: "RESOURCE_EXHAUSTED" },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, rpc: "INVALID_ARGUMENT" },
-  IDEMPOTENCY_MISMATCH: { status: 422, rpc: "INVALID_ARGUMENT" },
-  RATE_LIMITED: { status: 429, rpc: "RESOURCE_EXHAUSTED" },
-  CANCELLED: { status: 499, rpc: "CANCELLED" },
-  INTERNAL: { status: 500, rpc: "INTERNAL" },
-  TOOL_FAILED: { status: 500, rpc: "INTERNAL" },
-  PAYMENT_PENDING: { status: 503, rpc: "UNAVAILABLE" },
-  UNAVAILABLE: { status: 503, rpc: "UNAVAILABLE" },
-} as const satisfies Record<string, { status: number; rpc: RpcCode }>;
+/** All client errors with their HTTP status (specification 7) and gRPC code; the source is api.proto. */
+export const ERRORS = CATALOGUE satisfies Readonly<Record<string, { status: number; rpc: RpcCode }>>;
 
 export type ErrorCode = keyof typeof ERRORS;
 

@@ -11,6 +11,8 @@ export interface ApiError {
   readonly meaning: string;
   readonly body: DescMessage;
   readonly applies: string;
+  /** gRPC status code; empty if unset. */
+  readonly grpc: string;
 }
 
 /** Whether an operation looks at the credential. */
@@ -52,6 +54,7 @@ export class ApiCatalogue {
         meaning: textOf(error, "meaning"),
         body,
         applies,
+        grpc: textOf(error, "grpc"),
       };
     });
   }

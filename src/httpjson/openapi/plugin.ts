@@ -7,6 +7,7 @@ import { bindingsOf, type Binding } from "../plugin/http-rule.ts";
 import { findReachable } from "../plugin/reachable.ts";
 import { textPlugin, type Input, type Output } from "../plugin/text-plugin.ts";
 import { ApiCatalogue } from "./catalogue.ts";
+import { errorTable } from "./error-table.ts";
 import { objectsOf, textOf } from "./json-option.ts";
 import { operationOf, type OperationContext } from "./operation.ts";
 import { headerSchema } from "./responses.ts";
@@ -42,6 +43,8 @@ function* generate({ files, allFiles, options }: Input): Iterable<Output> {
     name: "openapi.json",
     content: `${JSON.stringify({ ...head(document, bindings), paths, ...components(catalogue, schemas) }, undefined, 2)}\n`,
   };
+  const table = errorTable(owner, catalogue.errors);
+  if (table !== undefined) yield { name: "errors.ts", content: table };
 }
 
 function bindingsIn(files: readonly DescFile[], annotations: Annotations): Binding[] {

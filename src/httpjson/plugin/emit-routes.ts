@@ -12,14 +12,14 @@ import type { PluginOptions } from "./options.ts";
 import type { OutputFile } from "./output-file.ts";
 import { runtime } from "./output-file.ts";
 
-/** Emits a service's route table. */
+/** Emits a service's route table. @returns its name */
 export function emitRoutes(
   f: OutputFile,
   service: DescService,
   bindings: readonly Binding[],
   annotations: Annotations,
   options: PluginOptions,
-): void {
+): string {
   const schema = f.importSchema(service);
   const name = `${schema.name.charAt(0).toLowerCase()}${schema.name.slice(1)}Routes`;
   f.print(f.jsDoc(`HTTP routes of the service ${service.typeName}, from its google.api.http annotations.`));
@@ -32,6 +32,7 @@ export function emitRoutes(
   f.print("  ],");
   f.print("} satisfies ", runtime(f, "ServiceRoutes", "route", true), ";");
   f.print();
+  return name;
 }
 
 function emitRoute(

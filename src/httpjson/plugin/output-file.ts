@@ -17,7 +17,7 @@ export function openOutputFile(schema: Schema, source: DescFile): OutputFile {
  * Imports from the runtime. Through package.json "imports", so that generated files can be anywhere in the
  * package.
  */
-export function runtime(f: OutputFile, name: string, file: string, typeOnly = false): ImportSymbol {
+export function runtime(f: GeneratedFile, name: string, file: string, typeOnly = false): ImportSymbol {
   return f.import(name, `#httpjson/runtime/${file}.ts`, typeOnly);
 }
 

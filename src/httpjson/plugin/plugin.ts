@@ -10,6 +10,7 @@ import { emitEnum } from "./emit-enum.ts";
 import { emitReader } from "./emit-reader.ts";
 import { emitRoutes } from "./emit-routes.ts";
 import { emitWriter } from "./emit-writer.ts";
+import { emitIndexes, type Exports } from "./emit-index.ts";
 import type { Binding } from "./http-rule.ts";
 import { bindingsOf } from "./http-rule.ts";
 import type { PluginOptions } from "./options.ts";
@@ -50,9 +51,11 @@ function generate(schema: Schema<PluginOptions>): void {
     });
   checkDistinct(bindings);
   const reachable = findReachable(schema.files, bindings, annotations);
-  for (const file of schema.files) {
-    emitFile(openOutputFile(schema, file), schema, { annotations, bindings, reachable });
-  }
+  const context = { annotations, bindings, reachable };
+  emitIndexes(
+    schema,
+    schema.files.map((file) => emitFile(openOutputFile(schema, file), schema, context)),
+  );
 }
 
 interface Context {
@@ -65,14 +68,15 @@ function emitFile(
   f: OutputFile,
   schema: Schema<PluginOptions>,
   { annotations, bindings, reachable }: Context,
-): void {
+): Exports {
+  const routes: string[] = [];
   const errors = [];
   for (const desc of schema.typesInFile(f.source)) {
     switch (desc.kind) {
       case "service": {
         const own = bindings.filter(({ method }) => method.parent === desc);
         if (own.length > 0) {
-          emitRoutes(f, desc, own, annotations, schema.options);
+          routes.push(emitRoutes(f, desc, own, annotations, schema.options));
         }
         break;
       }
@@ -117,4 +121,5 @@ function emitFile(
     }
     f.print("];");
   }
+  return { file: f.source.name, routes, hasErrors: errors.length > 0 };
 }
