@@ -46,7 +46,7 @@ export interface PaymentOptions {
   /** Default: the global fetch. */
   readonly fetch?: typeof fetch;
   /**
-   * Told of each payment whose call was answered; for callers that never see the response, as behind an MCP
+   * Called for each payment whose call was answered; for callers that never see the response, as behind an MCP
    * client.
    */
   readonly onPayment?: (payment: Payment) => void;

@@ -39,7 +39,7 @@ export async function resumePayments(options: ResumeOptions): Promise<Resumed[]>
   await payer.budget.releaseOrphans(async (id) => (await payer.book.get(id)) !== undefined);
   const resumed: Resumed[] = [];
   for (const { paymentId } of records) {
-    // Somebody else may have finished it while those before it were.
+    // Another process may have finished it in the meantime.
     const record = await payer.book.get(paymentId);
     if (!record || record.state === "refused" || record.state === "answered") continue;
     options.signal?.throwIfAborted();

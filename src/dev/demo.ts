@@ -9,7 +9,7 @@ import {
 } from "@solana/web3.js";
 import { z } from "zod";
 
-/** What an agent must know before it can buy. */
+/** What an agent needs to buy a call. */
 export interface DemoAgent {
   baseUrl: string;
   rpcUrl: string;
@@ -46,9 +46,8 @@ const CALL = {
 };
 
 /**
- * An agent that buys one call the way any agent would, over plain HTTP and web3.js: 402, pay on the chain,
- * repeat with the proof, repeat once more. Where its account has a balance by now, e.g. from a deposit in the
- * console, that pays, and nothing is asked for. Tells each step.
+ * Buys one call as any agent would, over plain HTTP and web3.js: gets a 402, pays on the chain, repeats with
+ * the proof, repeats once more. An account with a balance pays from it and gets no 402. Logs each step.
  * @throws Error naming the step that failed
  */
 export async function buyOneCall(agent: DemoAgent, log: (line: string) => void): Promise<void> {
@@ -84,7 +83,7 @@ export async function buyOneCall(agent: DemoAgent, log: (line: string) => void):
 }
 
 function paidByBalance({ receipt }: z.output<typeof paidSchema>): string {
-  return `1  asked for ${CALL.tool}       -> 200, receipt ${receipt.receipt_id}, debited ${receipt.debited_usdc_microusd} micro-USD: the account has a balance, which pays`;
+  return `1  asked for ${CALL.tool}       -> 200, receipt ${receipt.receipt_id}, debited ${receipt.debited_usdc_microusd} micro-USD: paid from the account's balance`;
 }
 
 async function post(

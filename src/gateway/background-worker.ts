@@ -36,7 +36,7 @@ export function createWorker({
   const { MEMO_PREFIX: memoPrefix } = config;
   const watchIntervalMs = config.WATCH_INTERVAL_MS;
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
-  const { works, everywhere } = treasuryJobs({
+  const { jobs, everywhere } = treasuryJobs({
     chain: new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix, finalizedAbove, log }),
     ledger: postgres.treasuryLedger,
     quotes,
@@ -61,7 +61,7 @@ export function createWorker({
         watchIntervalMs,
       })
     : {
-        works: [
+        jobs: [
           disabledRelayJob({
             chain: new SolanaRelayChain(chain.rpc),
             claims: new CountedRelayClaims(postgres.relays, metrics),
@@ -73,7 +73,7 @@ export function createWorker({
       };
   return new BackgroundWorker({
     leadership: postgres.treasuryLedger,
-    leaderJobs: [...works, ...relaying.works],
+    leaderJobs: [...jobs, ...relaying.jobs],
     instanceJobs: [...measured, ...relaying.everywhere],
     metrics,
     log: { info: (details, message) => log.info(details, message), ...postgres.withoutOutageErrors(log) },

@@ -39,7 +39,7 @@ export class Chain {
     this.svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n);
     installFaucet(this.svm);
     installUsdc(this.svm);
-    this.#tellTime();
+    this.#setTime();
   }
 
   /** Registers a listener; the returned function removes it. */
@@ -65,14 +65,14 @@ export class Chain {
 
   moveTo(slot: number): void {
     this.slots.moveTo(slot);
-    this.#tellTime();
+    this.#setTime();
     for (const listener of this.#listeners) listener.onSlot?.(this.slots.current);
   }
 
   /** Shifts the cluster's clock against the wall clock, as real clusters drift. */
   setTimeOffset(seconds: number): void {
     this.slots.timeOffsetSeconds = seconds;
-    this.#tellTime();
+    this.#setTime();
   }
 
   /** Why a transaction would not be accepted right now, before it is run. */
@@ -103,7 +103,7 @@ export class Chain {
   /** Runs a transaction that was accepted earlier again; its blockhash may have expired since. */
   replay(transaction: WireTransaction, position: Position): void {
     this.slots.moveTo(position.slot);
-    this.#tellTime(position.blockTime);
+    this.#setTime(position.blockTime);
     this.#append(transaction, position);
   }
 
@@ -128,9 +128,12 @@ export class Chain {
   }
 
   #append(transaction: WireTransaction, entry: Entry): TransactionRecord | Refusal {
+    const blockTime = entry.blockTime ?? this.slots.unixSeconds();
+    // The block's time is read once, so that the block and its transactions agree.
+    if (entry.blockTime === undefined) this.slots.stamp(blockTime);
     const position: Position = {
       slot: entry.slot ?? this.slots.current,
-      blockTime: entry.blockTime ?? this.slots.unixSeconds(),
+      blockTime,
       rooted: entry.rooted ?? false,
     };
     const outcome = execute(this.svm, transaction, position);
@@ -141,7 +144,7 @@ export class Chain {
   }
 
   /** Lets programs see the slot, the time and the recent blockhashes through the sysvars. */
-  #tellTime(unixSeconds = this.slots.unixSeconds()): void {
+  #setTime(unixSeconds = this.slots.unixSeconds()): void {
     const { current } = this.slots;
     this.slots.stamp(unixSeconds);
     const clock = this.svm.getClock();

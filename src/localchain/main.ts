@@ -28,7 +28,7 @@ const local = await startLocalChain({
 const stop = (): void => void local.close().then(() => process.exit(0));
 process.once("SIGTERM", stop);
 process.once("SIGINT", stop);
-// Whoever was to read the line has died before it was written.
+// The reader of the line died before it was written.
 process.stdout.once("error", stop);
 const stdin = fstatSync(0);
 if (stdin.isFIFO() || stdin.isSocket()) process.stdin.once("close", stop).resume();

@@ -178,7 +178,7 @@ describe("a payment that comes too late", () => {
       for (const proof of [tx, unknown, unknown])
         expectRefused(
           await callWith(quick, buyer, proof, offer.quoteId),
-          /the quote has expired; a payment that was made for it is credited to your balance once it is final/,
+          /the quote has expired; a payment made for it is credited to your balance once it is finalized/,
           "QUOTE_EXPIRED",
         );
       const asked = ["getTransaction", "getSignatureStatuses"].map((method) =>

@@ -160,7 +160,10 @@ describe("a quote identifier", () => {
     );
     expect(answers).toHaveLength(97);
     for (const answer of answers)
-      expectRefused(answer, /the quote is not one of ours; use the quote_id of the 402 answer, unchanged/);
+      expectRefused(
+        answer,
+        /the quote was not issued by this gateway; use the quote_id of the 402 response, unchanged/,
+      );
     expect(world.chain.faults.callCount("getTransaction")).toBe(0);
     await expectStillGood(payment);
   });
@@ -172,7 +175,7 @@ describe("a quote identifier", () => {
   ])("%s is none of ours", async (_name, change) => {
     const payment = await paid();
     const answer = await callWith(world, payment.agent, payment.tx, change(payment.offer.quoteId));
-    expectRefused(answer, /the quote is not one of ours/);
+    expectRefused(answer, /the quote was not issued by this gateway/);
     await expectStillGood(payment);
   });
 
@@ -204,10 +207,13 @@ describe("a quote identifier", () => {
     const foreign = { version: 1, secret: Buffer.alloc(32, 7) };
     const offer = pastOffer({ current: () => foreign, version: () => foreign }, payment.agent, 0);
     const tx = await world.pay(payment.agent, PRICE, offer.memo);
-    expectRefused(await callWith(world, payment.agent, tx, offer.quoteId), /the quote is not one of ours/);
+    expectRefused(
+      await callWith(world, payment.agent, tx, offer.quoteId),
+      /the quote was not issued by this gateway/,
+    );
     expectRefused(
       await callWith(world, payment.agent, tx, payment.offer.quoteId),
-      /names no quote of ours; the operator can assign/,
+      /names no quote of this gateway; the operator can assign/,
     );
     await expectStillGood(payment);
   });
@@ -217,7 +223,10 @@ describe("a quote identifier", () => {
     const retired = { version: 9, secret: Buffer.alloc(32, 9) };
     const offer = pastOffer({ current: () => retired, version: () => retired }, agent, 0);
     const tx = await world.pay(agent, PRICE, offer.memo);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the quote is not one of ours/);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /the quote was not issued by this gateway/,
+    );
     await expectNothing(world, agent);
     const hex = retired.secret.toString("hex");
     await query(

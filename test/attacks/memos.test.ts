@@ -95,7 +95,7 @@ describe("a payment whose memo is not ours", () => {
     const tx = await payWith(agent, memo(`svc:qt_${base58.encode(Buffer.alloc(97, 7))}`));
     expectRefused(
       await callWith(world, agent, tx, offer.quoteId),
-      /names no quote of ours; the operator can assign the transfer/,
+      /names no quote of this gateway; the operator can assign the transfer/,
     );
     await expectNothing(world, agent);
   });

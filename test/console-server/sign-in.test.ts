@@ -237,7 +237,7 @@ describe("rejected sign-in", () => {
     ]) {
       const challenge = await changeChallenge(await newChallenge(world.gateway), changed);
       const error = await errorOf(anonymousClient(world.gateway).signIn(answerOf(victim, challenge)));
-      expect(error).toMatch(/^Unauthenticated: nonce: the challenge is unknown, was used or is over/);
+      expect(error).toMatch(/^Unauthenticated: nonce: the challenge is unknown, used or expired/);
     }
   });
 

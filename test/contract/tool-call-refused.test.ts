@@ -234,7 +234,7 @@ describe("the limits of a key", () => {
       over,
       403,
       "FORBIDDEN",
-      /may take \$0\.002 a day from the balance, \$0\.002 is spent, and this call of vram_estimate costs \$0\.001: the limit starts anew at 00:00 UTC/,
+      /may take \$0\.002 a day from the balance, \$0\.002 is spent, and this call of vram_estimate costs \$0\.001: the limit resets at 00:00 UTC/,
     );
     expect(over.headers.get("payment-required")).toBeNull();
     expect(await estimate(agent, { body: { idempotency_key: "first" } })).toMatchObject({ body: first.body });

@@ -18,7 +18,7 @@ afterAll(() => scene.close());
 const balance = () => scene.postgres.ledger.balance(agent.accountId);
 const watch = (tokenAccount: string) => scene.postgres.treasuryLedger.watch(tokenAccount);
 
-it("is changed as the page on configuration says, and the books stay right", async () => {
+it("changes the treasury as docs/reference/configuration.md describes, and keeps the ledger right", async () => {
   const next = scene.chain.controls.createWallet({ microUsd: 0n }).publicKey;
   const nextTokens = scene.chain.controls.usdcAccount(next);
   const settings = { TREASURY_OWNER: next.toBase58() };

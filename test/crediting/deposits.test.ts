@@ -50,8 +50,8 @@ const pay = (amount = AMOUNT) =>
 /** More than a second after the last look, so that the chain is looked at anew. */
 const nextLook = () => new Promise((resolve) => setTimeout(resolve, 1_050));
 
-describe("a deposit", () => {
-  it("begins as a memo, a reference and a transfer request", async () => {
+describe("deposits", () => {
+  it("creates a deposit with a memo, a reference and a transfer request", async () => {
     expect(deposit).toMatchObject({
       depositId: expect.stringMatching(/^dep_[0-9a-f]{32}$/),
       state: WAITING,
@@ -71,14 +71,14 @@ describe("a deposit", () => {
     expect((await teller.list(agent)).map(({ depositId }) => depositId)).toEqual([deposit.depositId]);
   });
 
-  it("is not credited before the treasury is watched, and then is", async () => {
+  it("credits a deposit only after the treasury watch has started", async () => {
     expect(unwatched.told).toMatchObject({ state: FINALIZED, creditedUsdcMicrousd: 0n });
     const { agent: early, deposit: first } = unwatched;
     await expect.poll(async () => (await another.get(early, first)).state, soon).toBe(CREDITED);
     expect(await scene.balance(early)).toBe(AMOUNT);
   });
 
-  it("is seen, confirmed, finalized, and credited once, whoever watches and asks", async () => {
+  it("shows a deposit as seen, confirmed and finalized, and credits it once", async () => {
     const tx = await pay();
     // Nobody is told of what one node alone has.
     expect(await teller.get(agent, deposit)).toMatchObject({ state: CONFIRMED, txSignature: tx });
@@ -100,7 +100,7 @@ describe("a deposit", () => {
     expect((await teller.list(agent))[0]).toMatchObject({ state: CREDITED, txSignature: tx });
   });
 
-  it("takes several transfers, from any wallet and of any amount, and is credited with their sum", async () => {
+  it("credits the sum of several transfers from any wallet", async () => {
     const stranger = await scene.agent();
     await pay(AMOUNT - 1n);
     await scene.transfer(stranger, { amount: 7n, memo: deposit.memo });
@@ -113,7 +113,7 @@ describe("a deposit", () => {
     expect(await scene.balance(stranger)).toBe(0n);
   });
 
-  it("needs no reference: its memo is enough", async () => {
+  it("credits a deposit by its memo alone, without the reference", async () => {
     await scene.transfer(agent, { amount: AMOUNT, memo: deposit.memo });
     expect(await stateOf()).toBe(WAITING);
     scene.finalize();
@@ -121,14 +121,14 @@ describe("a deposit", () => {
     expect(await scene.balance(agent)).toBe(AMOUNT);
   });
 
-  it("of a blocked account is credited all the same", async () => {
+  it("credits a deposit of a blocked account", async () => {
     await scene.postgres.accounts.setBlocked(agent.accountId, { blocked: true, reason: "asked for it" });
     await pay();
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
   });
 
-  it("is nobody else's to see", async () => {
+  it("hides a deposit from other accounts", async () => {
     const stranger = await scene.agent();
     await expect(teller.get(stranger, deposit)).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(teller.get(agent, { ...deposit, depositId: "dep_1" })).rejects.toMatchObject({
@@ -138,8 +138,8 @@ describe("a deposit", () => {
   });
 });
 
-describe("a transfer that is not the deposit's", () => {
-  it("which has its reference and no memo lies in suspense, and is told so until the operator has given it", async () => {
+describe("transfers that do not belong to the deposit", () => {
+  it("holds a transfer with the reference but no memo in suspense until the operator assigns it", async () => {
     const tx = await scene.transfer(agent, { amount: AMOUNT, reference: deposit.reference });
     scene.finalize();
     const open = { limit: 1, cursor: undefined, status: "open" } as const;
@@ -161,7 +161,7 @@ describe("a transfer that is not the deposit's", () => {
     expect(await scene.balance(agent)).toBe(AMOUNT);
   });
 
-  it("which has its reference and another deposit's memo is that one's", async () => {
+  it("credits the deposit of the memo, not the deposit of the reference", async () => {
     const other = await teller.begin(agent);
     await scene.transfer(agent, { amount: 5n, memo: other.memo, reference: deposit.reference });
     expect(await teller.get(agent, deposit)).toMatchObject({
@@ -174,7 +174,7 @@ describe("a transfer that is not the deposit's", () => {
     expect(await scene.balance(agent)).toBe(5n);
   });
 
-  it("which names a deposit that nobody began, or two, lies in suspense", async () => {
+  it("holds a transfer that names an unknown deposit, or two, in suspense", async () => {
     const open = { limit: 2, cursor: undefined, status: "open" } as const;
     const unknown = await scene.transfer(agent, { amount: 3n, memo: `svc:dep_${"0".repeat(32)}` });
     const [memo] = paymentInstructions({
@@ -197,7 +197,7 @@ describe("a transfer that is not the deposit's", () => {
     expect(await scene.balance(agent)).toBe(0n);
   });
 
-  it("which merely names its reference, or fails, says nothing, unless it failed as the deposit", async () => {
+  it("ignores transfers that only name the reference, and reports the deposit's own failed transfer", async () => {
     const { reference, memo } = deposit;
     const stranger = await scene.agent();
     // A stranger who has seen the reference on the chain.
@@ -216,8 +216,8 @@ describe("a transfer that is not the deposit's", () => {
   });
 });
 
-describe("what the chain takes back", () => {
-  it("is waited for again, and never credited", async () => {
+describe("transfers that vanish from the chain", () => {
+  it("shows a vanished transfer as awaited again and never credits it", async () => {
     const tx = await pay();
     expect(await stateOf()).toBe(CONFIRMED);
     expect(scene.chain.chain.drop(tx)).toBe(true);
@@ -232,7 +232,7 @@ describe("what the chain takes back", () => {
     expect(await scene.balance(agent)).toBe(AMOUNT);
   });
 
-  it("is not credited when a node has called it finalized", async () => {
+  it("does not credit a vanished transfer that one node called finalized", async () => {
     const tx = await pay();
     const final = {
       context: { slot: 1 },
@@ -261,8 +261,8 @@ describe("what the chain takes back", () => {
   });
 });
 
-describe("while the network cannot be asked", () => {
-  it("a deposit is told as it was seen last, and its credit all the same", async () => {
+describe("deposits during chain outages", () => {
+  it("returns the last known status, and a credit without the chain", async () => {
     await pay();
     expect(await stateOf()).toBe(CONFIRMED);
     for (const faults of [scene.chain.faults, scene.secondFaults])
@@ -274,7 +274,7 @@ describe("while the network cannot be asked", () => {
     expect(await stateOf(scene.teller())).toBe(SEEN);
   });
 
-  it("by one endpoint the other one is asked, and a look that hangs ends", async () => {
+  it("polls the second endpoint when the first hangs, and stops a hanging poll", async () => {
     const tx = await pay();
     scene.chain.faults.add({ method: "*", fault: { kind: "hang" } });
     // Who goes away ends their own waiting, and nobody else's.
@@ -282,14 +282,14 @@ describe("while the network cannot be asked", () => {
     expect(await teller.get(agent, deposit)).toMatchObject({ state: CONFIRMED, txSignature: tx });
   });
 
-  it("by who lags nothing is forgotten that another knows", async () => {
+  it("keeps what a current endpoint reported when another one lags", async () => {
     await pay();
     scene.chain.faults.add({ method: "*", fault: { kind: "stale", slots: 100 } });
     expect(await stateOf()).toBe(CONFIRMED);
   });
 });
 
-it("asks the network once a second for a deposit, however many ask", async () => {
+it("polls the chain once a second per deposit for any number of callers", async () => {
   const looks = () => scene.chain.faults.callCount("getSignaturesForAddress");
   await gateway.close();
   const [before, began] = [looks(), Date.now()];
@@ -298,7 +298,7 @@ it("asks the network once a second for a deposit, however many ask", async () =>
   gateway = await scene.start();
 });
 
-it("credits what was finalized while no keeper was there, when one is, and asking for it does no harm", async () => {
+it("credits a transfer finalized while no worker ran, whether or not it is polled", async () => {
   await gateway.close();
   await pay();
   scene.finalize();
@@ -312,7 +312,7 @@ it("credits what was finalized while no keeper was there, when one is, and askin
   expect(await scene.balance(agent)).toBe(AMOUNT);
 });
 
-it("lets a hundred deposits of a day wait, and more once one of them is credited", async () => {
+it("allows a hundred waiting deposits a day, and more after one is credited", async () => {
   const [first] = await Promise.all(Array.from({ length: 98 }, () => teller.begin(agent)));
   const more = await Promise.allSettled([teller.begin(agent), another.begin(agent), teller.begin(agent)]);
   expect(more.filter(({ status }) => status === "fulfilled")).toHaveLength(1);

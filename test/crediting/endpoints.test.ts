@@ -44,8 +44,8 @@ function tells(faults: Faults, result: Json): void {
   faults.add({ method: HISTORY, fault: { kind: "result", result } });
 }
 
-describe("a first endpoint", () => {
-  it("that knows no history at all keeps nobody from their money", async () => {
+describe("an unreliable first endpoint", () => {
+  it("credits payments although the first endpoint has no history", async () => {
     const quote = await gateway.quote(agent);
     tells(scene.chain.faults, []);
     await scene.pay(agent, 400n, memoOf(quote));
@@ -53,7 +53,7 @@ describe("a first endpoint", () => {
     await expect.poll(balance, soon).toBe(400n);
   });
 
-  it("that has lost one transaction keeps nobody from theirs either", async () => {
+  it("credits a payment that the first endpoint has lost", async () => {
     const quote = await gateway.quote(agent);
     tells(scene.chain.faults, await history());
     const lost = await scene.pay(agent, 400n, memoOf(quote));
@@ -71,7 +71,7 @@ describe("a first endpoint", () => {
   });
 });
 
-it("tells that the first endpoint leaves out what the watch has passed", async () => {
+it("logs that the first endpoint omits recorded transactions", async () => {
   const quote = await gateway.quote(agent);
   await gateway.close();
   tells(scene.chain.faults, await history());
@@ -88,7 +88,7 @@ it("tells that the first endpoint leaves out what the watch has passed", async (
     .toMatchObject([{ level: 40, tx_signatures: [lost], found_at_endpoint: 2, endpoints: 2 }]);
 });
 
-it("tells a difference between the chain and the books that stays, and when it is gone", async () => {
+it("logs a lasting difference between chain and ledger, and its end", async () => {
   const quote = await gateway.quote(agent);
   const known = await history();
   tells(scene.chain.faults, known);
@@ -112,7 +112,7 @@ it("tells a difference between the chain and the books that stays, and when it i
     .toContain("treasury balance matches the ledger");
 });
 
-it("works on while one endpoint is away, and tells when none answers, once", async () => {
+it("keeps working while one endpoint is down, and logs once when all are", async () => {
   const quote = await gateway.quote(agent);
   scene.chain.faults.add({ method: "*", fault: { kind: "http", status: 503 } });
   await scene.pay(agent, 70n, memoOf(quote)).catch(() => {});

@@ -83,7 +83,7 @@ const deed = fc.record({
   amount: fc.bigInt(1n, 3_000n),
 });
 
-it("holds what the books say after any mixture of payments, calls, withdrawals, forks and restarts", async () => {
+it("keeps treasury and ledger equal after random payments, calls, withdrawals, forks and restarts", async () => {
   const urls = [scene.chain.url, scene.secondUrl];
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const treasuryOwner = scene.treasury.publicKey.toBase58();

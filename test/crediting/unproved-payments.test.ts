@@ -38,8 +38,8 @@ function transfer(from: PublicKey, to: PublicKey, amount: bigint): TransactionIn
   );
 }
 
-describe("a payment that is sent and never proved", () => {
-  it("ends on the account of its quote, once it is finalized, and pays the next call", async () => {
+describe("a payment without a proof", () => {
+  it("credits the account of its quote after finality, which pays the next call", async () => {
     const quote = await gateway.quote(agent);
     const before = await gateway.figure("toolgate_payments_credited_total");
     await scene.pay(agent, PRICE + 234n, memoOf(quote));
@@ -52,7 +52,7 @@ describe("a payment that is sent and never proved", () => {
     expect(await balance()).toBe(234n);
   });
 
-  it("buys its call when the proof comes after all, and is credited once", async () => {
+  it("buys its call when the proof arrives later, and is credited once", async () => {
     const quote = await gateway.quote(agent);
     const tx = await scene.pay(agent, PRICE, memoOf(quote));
     scene.finalize();
@@ -65,7 +65,7 @@ describe("a payment that is sent and never proved", () => {
   });
 });
 
-it("finalizes a payment that was proved, without crediting it again", async () => {
+it("finalizes a proved payment without crediting it again", async () => {
   const quote = await gateway.quote(agent);
   const before = (await gateway.figure("toolgate_payments_finalized_total")) ?? 0;
   const tx = await scene.pay(agent, PRICE, memoOf(quote));
@@ -80,7 +80,7 @@ it("finalizes a payment that was proved, without crediting it again", async () =
 it.each([
   ["no memo", undefined],
   ["a memo that names no quote", "svc:qt_2NEpo7TZRRrLZSi2U"],
-])("keeps a transfer with %s in suspense", async (_what, memo) => {
+])("holds a transfer with %s in suspense", async (_what, memo) => {
   const before = (await gateway.figure("toolgate_suspense_transfers")) ?? 0;
   const tx =
     memo === undefined
@@ -94,11 +94,11 @@ it.each([
   ]);
   expect(await balance()).toBe(0n);
   expect(gateway.log.filter(({ tx_signature }) => tx_signature === tx).map(({ msg }) => msg)).toEqual([
-    "a transfer names no quote of ours and is kept in suspense",
+    "a transfer names no quote of this gateway and is held in suspense",
   ]);
 });
 
-it("books what the treasury's owner takes out", async () => {
+it("records a withdrawal by the treasury's owner", async () => {
   const quote = await gateway.quote(agent);
   await scene.pay(agent, 5_000n, memoOf(quote));
   scene.finalize();
@@ -114,7 +114,7 @@ it("books what the treasury's owner takes out", async () => {
   expect(await balance()).toBe(5_000n);
 });
 
-it("finds what came while no instance ran, once", async () => {
+it("finds payments made while no instance ran, once", async () => {
   const quote = await gateway.quote(agent);
   await gateway.close();
   await scene.pay(agent, 900n, memoOf(quote));
@@ -132,7 +132,7 @@ it("finds what came while no instance ran, once", async () => {
   expect(await held()).toBe(before + 50n);
 });
 
-it("tells how long ago it looked, and that it leads", async () => {
+it("reports the age of the last check and the leader as metrics", async () => {
   await expect.poll(() => gateway.figure("toolgate_keeper_leading"), soon).toBe(1);
   await expect.poll(() => gateway.figure("toolgate_watch_age_seconds"), soon).toBeLessThan(3);
   for (const work of ["lead", "watch", "rescan", "reconcile", "finality", "figures"]) {

@@ -20,7 +20,7 @@ const receiptStatus = async () => {
   return body.items.map(({ status }: { status: string }) => status);
 };
 
-it("is taken back, blocks the account's paid calls, and is given back when it lands after all", async () => {
+it("reverses a vanished payment, blocks paid calls and reinstates it when it lands", async () => {
   const quote = await gateway.quote(agent);
   const tx = await scene.pay(agent, PRICE, memoOf(quote));
   const bought = await gateway.buy(agent, xPayment(tx, quote.quote_id));
@@ -40,7 +40,7 @@ it("is taken back, blocks the account's paid calls, and is given back when it la
   expect(gateway.log.filter(({ tx_signature }) => tx_signature === tx)).toMatchObject([
     {
       level: 50,
-      msg: "a payment vanished from the chain and was taken back",
+      msg: "a payment vanished from the chain and was reversed",
       account: agent.accountId,
       amount_usdc: formatUsdc(PRICE),
       balance_usdc: formatUsdc(-PRICE),
@@ -48,7 +48,7 @@ it("is taken back, blocks the account's paid calls, and is given back when it la
   ]);
   const refused = await gateway.buy(agent);
   expect(refused.status).toBe(403);
-  expect(refused.body.message).toMatch(/taken back/);
+  expect(refused.body.message).toMatch(/reversed/);
   expect(await scene.violations()).toEqual([]);
 
   // Another node kept it, and its fork is the one that stays.

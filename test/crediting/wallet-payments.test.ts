@@ -67,7 +67,7 @@ function changed(
 }
 
 describe("the transaction of a deposit", () => {
-  it("is signed by the wallet, which pays the fee, sent, seen, confirmed, and credited", async () => {
+  it("is signed and paid for by the wallet, sent, confirmed and credited", async () => {
     const transaction = await teller.build(agent, deposit);
     const { message } = VersionedTransaction.deserialize(transaction);
     expect(message.version).toBe(0);
@@ -97,7 +97,7 @@ describe("the transaction of a deposit", () => {
     expect(await scene.balance(agent)).toBe(AMOUNT);
   });
 
-  it("can be another wallet's", async () => {
+  it("accepts another wallet as the payer", async () => {
     const other = await scene.agent();
     const transaction = await teller.build(agent, deposit, other.wallet.publicKey.toBase58());
     await teller.send(agent, signed(transaction, other.wallet));
@@ -121,12 +121,12 @@ describe("the transaction of a deposit", () => {
       /payer: holds 0 SOL, which does not pay .* needs 0\.00089668 SOL/,
     ],
     ["a wallet with hardly any SOL", () => wallet(AMOUNT, 896_000n), /payer: holds 0\.000896 SOL/],
-  ])("is not made for %s", async (_what, payer, message) => {
+  ])("is not built for %s", async (_what, payer, message) => {
     await expect(teller.build(agent, deposit, payer())).rejects.toMatchObject({ code: "INVALID_REQUEST" });
     await expect(teller.build(agent, deposit, payer())).rejects.toThrow(message);
   });
 
-  it("is not made while the network cannot be asked", async () => {
+  it("is not built while the chain is unreachable", async () => {
     for (const faults of [scene.chain.faults, scene.secondFaults])
       faults.add({ method: "*", fault: { kind: "http", status: 503 } });
     await expect(teller.build(agent, deposit)).rejects.toMatchObject({ code: "UNAVAILABLE" });
@@ -141,7 +141,7 @@ function wallet(microUsd?: bigint, lamports = 1_000_000_000n): string {
   return made.publicKey.toBase58();
 }
 
-it("is asked for at the console's door, with a session", async () => {
+it("is built by the console's endpoint for a session", async () => {
   const page = (await signIn({ gateway }, agent.wallet)).client(DepositService);
   const { deposit: begun } = await page.createDeposit({ amountUsdcMicrousd: 10_000n });
   const { depositId = "" } = begun ?? {};
@@ -167,7 +167,7 @@ it("is asked for at the console's door, with a session", async () => {
 });
 
 describe("the transaction of a quote", () => {
-  it("buys its call", async () => {
+  it("buys the call of the quote", async () => {
     const { quote_id: quoteId } = await gateway.quote(agent);
     const tx = await teller.send(agent, signed(await teller.build(agent, { quoteId })));
     scene.confirm();
@@ -176,7 +176,7 @@ describe("the transaction of a quote", () => {
     expect(bought.body.receipt).toMatchObject({ tx_signature: tx, debited_usdc_microusd: Number(PRICE) });
   });
 
-  it("is made for a quote of this account alone, and while it is good", async () => {
+  it("is built only for a valid quote of the same account", async () => {
     const stranger = await scene.agent();
     const { quote_id: theirs } = await gateway.quote(stranger);
     for (const quoteId of [theirs, "qt_2NEpo7TZRRrLZSi2U", "dep_1"])
@@ -192,7 +192,7 @@ describe("the transaction of a quote", () => {
   });
 });
 
-describe("what is not such a transaction is not sent", () => {
+describe("transactions of a deposit that are not sent", () => {
   let good: Uint8Array;
   beforeEach(async () => {
     good = await teller.build(agent, deposit);
@@ -250,7 +250,7 @@ describe("what is not such a transaction is not sent", () => {
     expect(sent()).toBe(before);
   });
 
-  it("nor is one for another deposit, or by another account", async () => {
+  it("refuses a transaction of another deposit or account", async () => {
     const other = await teller.begin(agent);
     await expect(teller.send(agent, signed(good), other.depositId)).rejects.toThrow(
       /deposit_id: is not the one that the transaction's memo names/,
@@ -258,7 +258,7 @@ describe("what is not such a transaction is not sent", () => {
     await expect(teller.send(await scene.agent(), signed(good))).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  it("nor what the network refuses, and the reason is told in words", async () => {
+  it("returns the network's reason when it rejects a transaction", async () => {
     const send = (transaction: Uint8Array) => teller.send(agent, transaction);
     const dear = await teller.begin(agent, 1_000_000_000n);
     const all = signed(await teller.build(agent, dear));
@@ -278,14 +278,14 @@ describe("what is not such a transaction is not sent", () => {
     expect((await teller.get(agent, deposit)).state).toBe(DepositState.WAITING);
   });
 
-  it("but for a node that cannot send, the next one does", async () => {
+  it("sends through the next node when one cannot send", async () => {
     scene.chain.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 503 } });
     await teller.send(agent, signed(good));
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
   });
 
-  it("nor is it called refused while a node that gave no answer may have sent it: sent again it pays once", async () => {
+  it("reports no rejection while a silent node may have sent the transaction; repeated, it pays once", async () => {
     const refusal = { kind: "rpc_error", code: -32002, data: { err: "BlockhashNotFound" } } as const;
     scene.chain.faults.add({ method: "sendTransaction", fault: { kind: "delay", ms: 1_000 } });
     scene.secondFaults.add({ method: "sendTransaction", fault: refusal });
@@ -322,7 +322,7 @@ function withMemo(all: TransactionInstruction[], text: string): TransactionInstr
 }
 
 describe("the transfer request", () => {
-  it("is all that a wallet needs", async () => {
+  it("contains everything that a wallet needs", async () => {
     const connection = new Connection(scene.chain.url, "confirmed");
     const unsigned = await transactionOf(deposit.solanaPayUrl, agent.wallet.publicKey, connection);
     unsigned.sign(agent.wallet);
@@ -336,7 +336,7 @@ describe("the transfer request", () => {
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
   });
 
-  it("says amounts as wallets read them", async () => {
+  it("writes amounts as wallets read them", async () => {
     const amounts = [10_000n, 1_000_000n, 1_500_000n, 123_456_789n, 1_000_000_000_000n, 20_000_000n];
     const urls = await Promise.all(
       amounts.map(async (amount) => (await teller.begin(agent, amount)).solanaPayUrl),
@@ -361,7 +361,7 @@ describe("a deposit as the proof of a call", () => {
     { headers: xPayment(tx, deposit.depositId) },
   ];
 
-  it("is refused, says why, and stays a deposit", async () => {
+  it("refuses a deposit's transfer as a proof with the reason, and keeps it a deposit", async () => {
     const { quote_id: quoteId } = await gateway.quote(agent);
     const tx = await scene.transfer(agent, {
       amount: AMOUNT,
@@ -388,7 +388,7 @@ describe("a deposit as the proof of a call", () => {
     expect((await gateway.buy(agent)).body.receipt.paid_by).toBe("balance");
   });
 
-  it("is neither, when its memo names a quote: that is paid, and the deposit is told so", async () => {
+  it("treats a transfer with the deposit's reference and a quote's memo as a payment of the quote", async () => {
     const quote = await gateway.quote(agent);
     const { reference } = deposit;
     const tx = await scene.transfer(agent, { amount: PRICE, memo: memoOf(quote), reference });

@@ -295,7 +295,7 @@ function expectCredited(
   if (
     told.status === 402 &&
     code === "QUOTE_EXPIRED" &&
-    /is credited to your balance once it is final/.test(message)
+    /is credited to your balance once it is finalized/.test(message)
   )
     market.reference.promisedOf(tx);
   else if (told.status === 402 && (code === "INVALID_PAYMENT" || code === "QUOTE_EXPIRED") && says)

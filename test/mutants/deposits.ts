@@ -41,7 +41,7 @@ export const DEPOSITS: readonly Mutant[] = [
     find: 'if (memo?.form === "deposit") throw',
     replace: 'if (memo?.form === "deposit" && false) throw',
     tests: WALLETS,
-    only: "stays a deposit|is neither",
+    only: "refuses a deposit's transfer as a proof with the reason, and keeps it |treats a transfer with the deposit's reference and a quote's memo as a",
   },
   {
     name: "deposit-own",
@@ -50,7 +50,7 @@ export const DEPOSITS: readonly Mutant[] = [
     find: "where deposit.account_id = $1 and deposit.id = $2",
     replace: "where ($1::uuid is not null) and deposit.id = $2",
     tests: STATUS,
-    only: "nobody else's|is told as it was seen last",
+    only: "hides a deposit|returns the last known status, and a credit without the chain",
   },
   {
     name: "deposit-waiting",
@@ -59,7 +59,7 @@ export const DEPOSITS: readonly Mutant[] = [
     find: ") < $6",
     replace: ") < $6 + 50",
     tests: STATUS,
-    only: "a hundred deposits|begins as a memo",
+    only: "allows a hundred waiting deposits a day, and more after one is credite|creates a deposit with a memo, a reference and a transfer request",
   },
   {
     name: "wallet-quote-account",
@@ -77,7 +77,7 @@ export const DEPOSITS: readonly Mutant[] = [
     find: "destination?.equals(treasury) !== true",
     replace: "!destination",
     tests: WALLETS,
-    only: "is not sent",
+    only: "transactions of a deposit that are not sent",
   },
   {
     name: "wallet-signed",
@@ -86,6 +86,6 @@ export const DEPOSITS: readonly Mutant[] = [
     find: "if (!key || !isSignedBy(key, message, signature))",
     replace: "if (!key)",
     tests: WALLETS,
-    only: "is not sent",
+    only: "transactions of a deposit that are not sent",
   },
 ];

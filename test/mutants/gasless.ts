@@ -137,7 +137,7 @@ export const GASLESS: readonly Mutant[] = [
     find: 'return (await claims.reject(claim.messageHash, reason)) ? { state: "failed", reason } : this.#reread(claim);',
     replace: 'await claims.move(claim.messageHash, "failed", reason); return { state: "failed", reason };',
     tests: STATES,
-    only: "what would fail|thinks it would fail|asked for once",
+    only: "refuses a transaction that would fail, at no cost, and accepts another|waits for a sent payment on an instance that expects it to fail|fetches a blockhash once for concurrent callers and again after some s",
   },
   {
     name: "relay-broadcast-before-send",
@@ -146,7 +146,7 @@ export const GASLESS: readonly Mutant[] = [
     find: 'const moved = await claims.move(claim.messageHash, "broadcast");',
     replace: "const moved = true as boolean;",
     tests: STATES,
-    only: "thinks it would fail|stays its own|asked for once",
+    only: "waits for a sent payment on an instance that expects it to fail|returns PAYMENT_PENDING for a sent payment, which keeps its quote|fetches a blockhash once for concurrent callers and again after some s",
   },
   {
     name: "relay-absent-is-no-end",
@@ -155,7 +155,7 @@ export const GASLESS: readonly Mutant[] = [
     find: "if (outcome.expired) return",
     replace: "if (true) return",
     tests: STATES,
-    only: "does not land|what comes after",
+    only: "does not land|refuses a payment after its quote expired",
   },
   {
     name: "relay-blockhash-valid",
@@ -164,7 +164,7 @@ export const GASLESS: readonly Mutant[] = [
     find: "if (!valid) {",
     replace: "if (false) {",
     tests: STATES,
-    only: "what is not sent",
+    only: "payments that are not sent",
   },
   {
     name: "relay-unsure-is-pending",
@@ -173,6 +173,6 @@ export const GASLESS: readonly Mutant[] = [
     find: 'error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error',
     replace: "error",
     tests: STATES,
-    only: "storing is unsure|asked for once",
+    only: "finishes a claim whose storing is uncertain, and returns PAYMENT_PENDI|fetches a blockhash once for concurrent callers and again after some s",
   },
 ];

@@ -135,7 +135,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
     name: "leader-lapses",
     guard: "An instance that cannot renew its leader lease stops before another can take it.",
     file: "src/app/jobs/background-worker.ts",
-    find: "setTimeout(() => this.#endTerm(), this.#leaseMs)",
+    find: "setTimeout(() => this.#stopLeading(), this.#leaseMs)",
     replace: "setTimeout(() => {}, this.#leaseMs)",
     tests: ["test/app/jobs/background-worker.test.ts"],
   },

@@ -80,8 +80,8 @@ export class SignIn {
     const input = isNonce(nonce) ? this.#good(await challenges.take(nonce)) : undefined;
     if (!input) throw unauthorized(`nonce: ${OVER}`);
     const text = await forms.textOf(input, address);
-    if (proof.kind === "message") demandMessage(proof, text, key);
-    else await this.#demandTransaction(proof.transaction, text, address, key);
+    if (proof.kind === "message") requireMessage(proof, text, key);
+    else await this.#requireTransaction(proof.transaction, text, address, key);
     const { accountId } = await accounts.create(address);
     return sessions.begin({ accountId, ...from });
   }
@@ -91,7 +91,7 @@ export class SignIn {
     return input && isValidChallenge(input, origin(), clock) ? input : undefined;
   }
 
-  async #demandTransaction(
+  async #requireTransaction(
     transaction: Uint8Array,
     text: string,
     address: string,
@@ -106,17 +106,17 @@ export class SignIn {
   }
 }
 
-const OVER = "the challenge is unknown, was used or is over; begin to sign in anew";
+const OVER = "the challenge is unknown, used or expired; start the sign-in again";
 
 /** @throws ToolgateError UNAUTHORIZED */
-function demandMessage(
+function requireMessage(
   proof: Extract<SignInProof, { kind: "message" }>,
   text: string,
   key: Uint8Array,
 ): void {
   if (!isTextSigned(proof.signed, text, key)) {
     throw unauthorized(
-      "message.signed_message: is not the challenge's text with the address; sign exactly that",
+      "message.signed_message: is not the challenge's text with the address; sign exactly that text",
     );
   }
   if (!isSignedBy(key, proof.signed, proof.signature)) {

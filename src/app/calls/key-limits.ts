@@ -5,7 +5,7 @@ import type { Tool } from "../../domain/tools/tool.ts";
 import type { KeyBudget } from "./ledger.ts";
 
 /**
- * Whether the key may be used for the tool: by its scopes, then by its limits. Free calls are bound as well.
+ * Checks the key's scopes and tools. Applies to free calls too.
  * @throws ToolgateError FORBIDDEN
  */
 export function requireToolAccess({ name, scope }: Tool, caller: Caller): void {
@@ -18,7 +18,7 @@ export function requireToolAccess({ name, scope }: Tool, caller: Caller): void {
 }
 
 /**
- * Whether the key may buy a call for that much, however it is paid.
+ * Checks the key's limit per call, for every payment method.
  * @param price micro-USD
  * @throws ToolgateError FORBIDDEN
  */
@@ -29,12 +29,12 @@ export function requirePriceWithinLimit(tool: string, { limits }: Caller, price:
   );
 }
 
-/** What the caller's calls are counted against; undefined when its key has no limit per day. */
+/** Returns the daily budget of the caller's key; undefined when the key has no daily limit. */
 export function dailyBudgetOf({ keyId, budgetId, limits }: Caller): KeyBudget | undefined {
   return limits?.perDay === undefined ? undefined : { id: budgetId ?? keyId, perDay: limits.perDay };
 }
 
-/** What a caller is told whose key may not take the price from the balance any more today. It is offered no quote: the limit is its owner's wish. */
+/** FORBIDDEN at the daily limit. Offers no quote, because the account holder set the limit. */
 export function dailyLimitReached(
   tool: string,
   price: MicroUsd,
@@ -45,7 +45,7 @@ export function dailyLimitReached(
   return forbidden(
     price > perDay
       ? `${figures}: ask for less, or use a key with a higher limit`
-      : `${figures}: the limit starts anew at 00:00 UTC. Repeat the call then, or use another key`,
+      : `${figures}: the limit resets at 00:00 UTC. Repeat the call then, or use another key`,
   );
 }
 

@@ -4,13 +4,13 @@ import { PaymentRequiredError } from "./payment-required-error.ts";
 import type { AuthorizeResult, Ledger } from "./ledger.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
 
-/** A verdict of the ledger by which nothing runs, because of what was before. */
+/** A refusal because of an earlier call or payment. */
 export type PriorRefusal = Exclude<
   AuthorizeResult,
   { kind: "started" | "insufficient" | "capped" | "replay" }
 >;
 
-/** What a caller is told of a call that cannot run because of what was before: what happened, and what to do. */
+/** Maps a refusal to a client error. */
 export async function priorCallError(
   ledger: Pick<Ledger, "balance">,
   accountId: string,
@@ -20,7 +20,7 @@ export async function priorCallError(
     case "in_progress":
       return new ToolgateError(
         "REQUEST_IN_PROGRESS",
-        "the same call is running; repeat it in a moment to get its result",
+        "the same call is running; repeat it shortly to get its result",
         { retryAfterSeconds: 1 },
       );
     case "mismatch":
@@ -30,7 +30,7 @@ export async function priorCallError(
       );
     case "payment_used":
       return invalid(
-        "the transaction was used for another call, or is a deposit, which is on the balance and pays no call by itself; repeat the call without a proof to use the balance",
+        "the transaction was used for another call, or is a deposit, which pays no call by itself; repeat the call without a proof to use the balance",
       );
     case "quote_paid":
       return invalid(
@@ -38,29 +38,29 @@ export async function priorCallError(
       );
     case "unassigned":
       return invalid(
-        "the transfer names no quote of ours, so that it buys no call: the operator gives such transfers to the balance of their payers. Ask there, with the transaction signature; once you have it, repeat the call without a proof",
+        "the transfer names no quote of this gateway and buys no call. Send the transaction signature to the operator, who credits such transfers to their payers; then repeat the call without a proof",
       );
     case "reversed":
       return invalid(
-        `the transaction vanished from the chain, and its credit was taken back; nothing was charged for this call, and your balance is ${displayUsd(await ledger.balance(accountId))}. Repeat the call without a proof and pay the new quote`,
+        `the transaction vanished from the chain and its credit was reversed; nothing was charged for this call, and your balance is ${displayUsd(await ledger.balance(accountId))}. Repeat the call without a proof and pay the new quote`,
       );
   }
 }
 
-/** A call that the balance does not cover. */
+/** A call whose price exceeds the balance. */
 export interface UnaffordableCall {
   readonly tool: string;
   /** Micro-USD. */
   readonly price: MicroUsd;
-  /** Micro-USD; what a payment that came with the call brought is in it. */
+  /** Micro-USD, including the payment that came with the call. */
   readonly balance: MicroUsd;
   /** Whether the call came with a proof. */
   readonly proved: boolean;
 }
 
 /**
- * What a caller is told whose balance does not cover the call. A quote is offered only to who has sent no proof and owes nothing,
- * so that a client which takes every 402 for an invitation to pay does not pay again and again.
+ * Returns the error for insufficient funds. Offers a quote only without a proof and without a debt: a client
+ * that pays on every 402 would pay again and again.
  */
 export function insufficientFunds(
   { tool, price, balance, proved }: UnaffordableCall,
@@ -71,12 +71,12 @@ export function insufficientFunds(
     const credited = proved ? "The payment that came with it was credited. " : "";
     return new ToolgateError(
       "FORBIDDEN",
-      `${figures}: ${displayUsd(price - balance)} is missing, because a payment that was spent vanished from the chain and was taken back. ${credited}Paid calls are blocked until a deposit covers it, then repeat this one as it is; free calls go on. Deposit USDC, or ask the operator`,
+      `${figures}: ${displayUsd(price - balance)} is missing, because a payment that was spent vanished from the chain and was reversed. ${credited}Paid calls are blocked until a deposit covers it; free calls work. Deposit USDC and repeat the call unchanged, or ask the operator`,
     );
   }
   if (proved) {
     return invalid(
-      `the payment was credited to your balance, but other calls or a payment that was taken back have used it: ${figures}. Repeat the call without a proof and pay the new quote, or deposit USDC`,
+      `the payment was credited to your balance, but other calls or a reversed payment have used it: ${figures}. Repeat the call without a proof and pay the new quote, or deposit USDC`,
     );
   }
   return new PaymentRequiredError(

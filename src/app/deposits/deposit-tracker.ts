@@ -14,9 +14,9 @@ import { unlessAborted } from "../../domain/core/unless-aborted.ts";
 /** Minimum interval between two polls of one deposit, ms. */
 const PACE_MS = 1_000;
 /** Time limit of a poll, ms. After it, callers get the last known status. */
-const LOOK_MS = 4_000;
+const POLL_LIMIT_MS = 4_000;
 /** Capacity of the cache of poll results. */
-const REMEMBERED = 2_000;
+const CACHED = 2_000;
 
 export interface DepositTrackerDeps extends PollDeps {
   readonly deposits: Pick<Deposits, "find" | "recordTransaction">;
@@ -30,18 +30,18 @@ export interface TrackedDeposit {
   readonly status: DepositStatus;
 }
 
-interface Look {
+interface Poll {
   /** Start of the poll, ms. */
   readonly at: number;
   /** Null: nothing found; undefined: the network did not answer. */
-  readonly sighting: DepositMatch | null | undefined;
+  readonly match: DepositMatch | null | undefined;
 }
 
 /** Polls the chain for the status of deposits, at most once a second for each deposit. */
 export class DepositTracker {
   readonly #deps: DepositTrackerDeps;
-  readonly #last = new Lru<string, Look>(REMEMBERED);
-  readonly #looking = new Map<string, Promise<void>>();
+  readonly #last = new Lru<string, Poll>(CACHED);
+  readonly #polls = new Map<string, Promise<void>>();
 
   constructor(deps: DepositTrackerDeps) {
     this.#deps = deps;
@@ -49,7 +49,7 @@ export class DepositTracker {
 
   /** Returns the status of the last poll on this instance. */
   lastKnown(deposit: Deposit): TrackedDeposit {
-    return { deposit, status: depositStatus(deposit, this.#last.get(deposit.depositId)?.sighting) };
+    return { deposit, status: depositStatus(deposit, this.#last.get(deposit.depositId)?.match) };
   }
 
   /**
@@ -59,12 +59,12 @@ export class DepositTracker {
   async poll(deposit: Deposit, signal: AbortSignal): Promise<TrackedDeposit> {
     const { depositId, accountId, credited } = deposit;
     if (credited > 0n || this.#isFresh(depositId)) return this.lastKnown(deposit);
-    const looking =
-      this.#looking.get(depositId) ?? this.#look(deposit).finally(() => this.#looking.delete(depositId));
-    this.#looking.set(depositId, looking);
+    const polling =
+      this.#polls.get(depositId) ?? this.#poll(deposit).finally(() => this.#polls.delete(depositId));
+    this.#polls.set(depositId, polling);
     // The caller may have left.
-    looking.catch(() => {});
-    await unlessAborted(looking, signal);
+    polling.catch(() => {});
+    await unlessAborted(polling, signal);
     return this.lastKnown((await this.#deps.deposits.find(accountId, depositId)) ?? deposit);
   }
 
@@ -72,27 +72,26 @@ export class DepositTracker {
   #isFresh(depositId: string): boolean {
     const last = this.#last.get(depositId);
     const age = this.#deps.clock.now() - (last?.at ?? Number.NEGATIVE_INFINITY);
-    return !this.#looking.has(depositId) && age >= 0 && age < PACE_MS;
+    return !this.#polls.has(depositId) && age >= 0 && age < PACE_MS;
   }
 
   /** Never rejects because of the network. */
-  async #look(deposit: Deposit): Promise<void> {
+  async #poll(deposit: Deposit): Promise<void> {
     const { depositId, txSignature } = deposit;
     const at = this.#deps.clock.now();
-    const patience = AbortSignal.timeout(LOOK_MS);
-    const sighting = await pollDeposit(this.#deps, deposit, patience).catch((error: unknown) => {
+    const patience = AbortSignal.timeout(POLL_LIMIT_MS);
+    const match = await pollDeposit(this.#deps, deposit, patience).catch((error: unknown) => {
       if (error instanceof ToolgateError || patience.aborted) return undefined;
       throw error;
     });
     this.#last.set(depositId, {
       at,
-      sighting: sighting === undefined ? this.#last.get(depositId)?.sighting : sighting,
+      match: match === undefined ? this.#last.get(depositId)?.match : match,
     });
-    if (!sighting) return;
-    if (sighting.txSignature !== txSignature)
-      await this.#deps.deposits.recordTransaction(depositId, sighting.txSignature);
-    if (sighting.kind === "pays" && sighting.stage === "finalized")
-      await this.#record(sighting.txSignature, patience);
+    if (!match) return;
+    if (match.txSignature !== txSignature)
+      await this.#deps.deposits.recordTransaction(depositId, match.txSignature);
+    if (match.kind === "pays" && match.stage === "finalized") await this.#record(match.txSignature, patience);
   }
 
   /** Ignores failures: the treasury watch records the transaction and logs what prevents it. */

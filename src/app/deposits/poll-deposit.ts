@@ -46,8 +46,8 @@ export async function pollDeposit(
   if (first?.kind === "pays") return first;
   const candidates = await deps.chain.findByReference(reference, signal);
   const others = candidates.filter((candidate) => candidate.txSignature !== txSignature);
-  const sightings = await Promise.all(others.map((candidate) => judge(candidate, false)));
-  return bestMatch([first, ...sightings].filter((sighting) => sighting !== undefined)) ?? null;
+  const matches = await Promise.all(others.map((candidate) => judge(candidate, false)));
+  return bestMatch([first, ...matches].filter((match) => match !== undefined)) ?? null;
 }
 
 async function readingOf(

@@ -12,10 +12,10 @@ import type { Job } from "./job.ts";
 const LEASE_MS = 9_000;
 
 /** Heartbeat interval, ms. */
-const BEAT_MS = 3_000;
+const HEARTBEAT_MS = 3_000;
 
 /** How long a shutdown waits for aborted runs and for the release of the lease, ms. */
-const CLOSING_MS = 1_000;
+const SHUTDOWN_MS = 1_000;
 
 export interface BackgroundWorkerOptions {
   readonly leadership: Pick<TreasuryLedger, "acquireLeadership" | "releaseLeadership">;
@@ -37,92 +37,92 @@ export interface BackgroundWorkerOptions {
 export class BackgroundWorker {
   readonly #options: BackgroundWorkerOptions;
   readonly #leaseMs: number;
-  readonly #beatMs: number;
-  readonly #rounds: JobRunner;
+  readonly #heartbeatMs: number;
+  readonly #runner: JobRunner;
   readonly #closing = new AbortController();
   readonly #loops = new Set<Promise<void>>();
-  #term: AbortController | undefined;
-  #lapse: NodeJS.Timeout | undefined;
+  #leading: AbortController | undefined;
+  #leaseTimer: NodeJS.Timeout | undefined;
 
   constructor(options: BackgroundWorkerOptions) {
     this.#options = options;
     this.#leaseMs = options.leaseMs ?? LEASE_MS;
-    this.#beatMs = options.heartbeatMs ?? BEAT_MS;
-    this.#rounds = new JobRunner(options);
+    this.#heartbeatMs = options.heartbeatMs ?? HEARTBEAT_MS;
+    this.#runner = new JobRunner(options);
     const names = [
       "lead" as const,
       ...[...options.leaderJobs, ...options.instanceJobs].map(({ name }) => name),
     ];
-    for (const work of names) options.metrics.count("toolgate_keeper_failures_total", 0, { work });
+    for (const job of names) options.metrics.count("toolgate_keeper_failures_total", 0, { work: job });
   }
 
   start(): void {
     if (this.#loops.size > 0) return;
-    this.#loop(() => this.#beat(), { afterMs: 0, everyMs: this.#beatMs }, this.#closing.signal);
-    for (const work of this.#options.instanceJobs) this.#doWork(work, this.#closing.signal);
+    this.#loop(() => this.#renewLease(), { afterMs: 0, everyMs: this.#heartbeatMs }, this.#closing.signal);
+    for (const job of this.#options.instanceJobs) this.#runJob(job, this.#closing.signal);
   }
 
   /** Stops all jobs and releases leadership. Resolves soon even if a job hangs. */
   async close(): Promise<void> {
     const started = this.#loops.size > 0;
     this.#closing.abort(new Error("the background worker is closing"));
-    this.#endTerm();
+    this.#stopLeading();
     await Promise.all(this.#loops);
-    await Promise.race([this.#rounds.settled(), delay(CLOSING_MS, undefined, { ref: false })]);
+    await Promise.race([this.#runner.settled(), delay(SHUTDOWN_MS, undefined, { ref: false })]);
     if (!started) return;
     const resign = {
       name: "lead" as const,
-      limitMs: CLOSING_MS,
+      limitMs: SHUTDOWN_MS,
       run: () => this.#options.leadership.releaseLeadership(),
     };
-    await this.#rounds.run(resign, new AbortController().signal);
+    await this.#runner.run(resign, new AbortController().signal);
   }
 
   /** Acquires or renews leadership. After a failure the last lease stays valid until it expires. */
-  async #beat(): Promise<void> {
+  async #renewLease(): Promise<void> {
     // Starts before the query, so the local lease always expires first.
-    const lapse = setTimeout(() => this.#endTerm(), this.#leaseMs).unref();
-    const ask = {
+    const leaseTimer = setTimeout(() => this.#stopLeading(), this.#leaseMs).unref();
+    const acquire = {
       name: "lead" as const,
-      limitMs: this.#beatMs,
+      limitMs: this.#heartbeatMs,
       run: () => this.#options.leadership.acquireLeadership(this.#leaseMs),
     };
-    const leads = await this.#rounds.run(ask, this.#closing.signal);
+    const leads = await this.#runner.run(acquire, this.#closing.signal);
     if (leads === undefined || this.#closing.signal.aborted) {
-      clearTimeout(lapse);
+      clearTimeout(leaseTimer);
       return;
     }
-    clearTimeout(this.#lapse);
-    this.#lapse = lapse;
-    if (leads) this.#beginTerm();
-    else this.#endTerm();
+    clearTimeout(this.#leaseTimer);
+    this.#leaseTimer = leaseTimer;
+    if (leads) this.#startLeading();
+    else this.#stopLeading();
   }
 
-  #beginTerm(): void {
-    if (this.#term) return;
-    this.#term = new AbortController();
+  #startLeading(): void {
+    if (this.#leading) return;
+    this.#leading = new AbortController();
     this.#options.metrics.set("toolgate_keeper_leading", 1);
     this.#options.log.info({}, "became treasury leader");
-    for (const work of this.#options.leaderJobs) this.#doWork(work, this.#term.signal);
+    for (const job of this.#options.leaderJobs) this.#runJob(job, this.#leading.signal);
   }
 
-  #endTerm(): void {
-    clearTimeout(this.#lapse);
-    if (!this.#term) return;
-    this.#term.abort(new Error("lost treasury leadership"));
-    this.#term = undefined;
+  #stopLeading(): void {
+    clearTimeout(this.#leaseTimer);
+    if (!this.#leading) return;
+    this.#leading.abort(new Error("lost treasury leadership"));
+    this.#leading = undefined;
     this.#options.metrics.set("toolgate_keeper_leading", 0);
     this.#options.log.info({}, "lost treasury leadership");
-    for (const work of this.#options.leaderJobs) work.onLeadershipLost?.();
+    for (const job of this.#options.leaderJobs) job.onLeadershipLost?.();
   }
 
-  #doWork(work: Job, stop: AbortSignal): void {
-    this.#loop(() => this.#rounds.run(work, stop), work, stop);
+  #runJob(job: Job, stop: AbortSignal): void {
+    this.#loop(() => this.#runner.run(job, stop), job, stop);
   }
 
-  #loop(round: () => Promise<unknown>, pace: Pick<Job, "afterMs" | "everyMs">, stop: AbortSignal): void {
+  #loop(run: () => Promise<unknown>, pace: Pick<Job, "afterMs" | "everyMs">, stop: AbortSignal): void {
     const loop = (async () => {
-      for (let pauseMs = pace.afterMs; await pause(pauseMs, stop); pauseMs = pace.everyMs) await round();
+      for (let pauseMs = pace.afterMs; await pause(pauseMs, stop); pauseMs = pace.everyMs) await run();
     })();
     this.#loops.add(loop);
     void loop.finally(() => this.#loops.delete(loop));

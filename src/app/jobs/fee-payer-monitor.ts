@@ -45,10 +45,7 @@ export class FeePayerMonitor {
       low_lamports: Number(lowLamports),
     };
     if (low)
-      log.warn(
-        details,
-        "the fee payer holds little SOL: send it some, or payments will not be relayed any more",
-      );
+      log.warn(details, "the fee payer's SOL is low: send it some, or no more payments can be relayed");
     else log.info(details, "the fee payer holds enough SOL again");
   }
 }

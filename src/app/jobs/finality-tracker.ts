@@ -12,7 +12,7 @@ const MIN_AGE_MS = 5_000;
 const BATCH = 256;
 
 /** Capacity of the memory of reported mismatches. */
-const TOLD = 10_000;
+const REPORTED = 10_000;
 
 export interface FinalityDeps {
   readonly chain: Pick<TreasuryChain, "finalityStatuses">;
@@ -24,7 +24,7 @@ export interface FinalityDeps {
 /** Tracks payments that were credited before finality until they are finalized or certain to fail. */
 export class FinalityTracker {
   readonly #deps: FinalityDeps;
-  readonly #told = new Lru<string, true>(TOLD);
+  readonly #reported = new Lru<string, true>(REPORTED);
 
   constructor(deps: FinalityDeps) {
     this.#deps = deps;
@@ -40,16 +40,14 @@ export class FinalityTracker {
       const fresh = payments.filter(({ txSignature }) => !seen.has(txSignature));
       if (fresh.length === 0) return;
       for (const { txSignature } of fresh) seen.add(txSignature);
-      const standings = await chain.finalityStatuses(fresh, signal);
+      const statuses = await chain.finalityStatuses(fresh, signal);
       signal.throwIfAborted();
-      await this.#settle(
-        fresh.map((payment, index) => ({ payment, standing: standings[index] ?? "pending" })),
-      );
+      await this.#settle(fresh.map((payment, index) => ({ payment, status: statuses[index] ?? "pending" })));
       if (payments.length < BATCH) return;
     }
   }
 
-  async #settle(judged: readonly { payment: UnfinalizedPayment; standing: FinalityStatus }[]): Promise<void> {
+  async #settle(judged: readonly { payment: UnfinalizedPayment; status: FinalityStatus }[]): Promise<void> {
     const { ledger, metrics } = this.#deps;
     const finalized = signaturesOf(judged, ["finalized"]);
     if (finalized.length > 0) {
@@ -58,13 +56,13 @@ export class FinalityTracker {
     // Before anything that can fail: a payment without an outcome must not block the others.
     const waiting = signaturesOf(judged, ["pending", "different"]);
     if (waiting.length > 0) await ledger.postpone(waiting);
-    for (const { payment, standing } of judged) {
-      if (standing === "different") this.#tellDifferent(payment);
-      if (standing === "vanished" || standing === "failed") await this.#reverse(payment, standing);
+    for (const { payment, status } of judged) {
+      if (status === "different") this.#reportDifferent(payment);
+      if (status === "vanished" || status === "failed") await this.#reverse(payment, status);
     }
   }
 
-  async #reverse({ txSignature }: UnfinalizedPayment, standing: "vanished" | "failed"): Promise<void> {
+  async #reverse({ txSignature }: UnfinalizedPayment, status: "vanished" | "failed"): Promise<void> {
     const { ledger, metrics, log } = this.#deps;
     const reversed = await ledger.reverse(txSignature);
     if (!reversed) return;
@@ -77,28 +75,26 @@ export class FinalityTracker {
         amount_usdc: formatUsdc(amount),
         balance_usdc: formatUsdc(balance),
       },
-      standing === "vanished"
-        ? "a payment vanished from the chain and was taken back"
-        : "a payment failed on the chain that had been seen to succeed, and was taken back",
+      status === "vanished"
+        ? "a payment vanished from the chain and was reversed"
+        : "a payment that had succeeded failed on the chain and was reversed",
     );
   }
 
-  #tellDifferent({ txSignature, amount }: UnfinalizedPayment): void {
-    if (this.#told.get(txSignature)) return;
-    this.#told.set(txSignature, true);
+  #reportDifferent({ txSignature, amount }: UnfinalizedPayment): void {
+    if (this.#reported.get(txSignature)) return;
+    this.#reported.set(txSignature, true);
     this.#deps.metrics.count("toolgate_payments_mismatched_total");
     this.#deps.log.error(
       { tx_signature: txSignature, credited_usdc: formatUsdc(amount) },
-      "a payment was credited with another amount than the chain tells; nothing was changed",
+      "a payment was credited with another amount than the chain reports; nothing was changed",
     );
   }
 }
 
 function signaturesOf(
-  judged: readonly { payment: UnfinalizedPayment; standing: FinalityStatus }[],
-  standings: readonly FinalityStatus[],
+  judged: readonly { payment: UnfinalizedPayment; status: FinalityStatus }[],
+  statuses: readonly FinalityStatus[],
 ): string[] {
-  return judged
-    .filter(({ standing }) => standings.includes(standing))
-    .map(({ payment }) => payment.txSignature);
+  return judged.filter(({ status }) => statuses.includes(status)).map(({ payment }) => payment.txSignature);
 }

@@ -31,6 +31,6 @@ export async function finishRelays({ relay, claims }: FinishRelaysDeps, signal: 
   if (failures.length === 0) return;
   throw new AggregateError(
     failures,
-    `${failures.length} of ${unfinished.length} relayed payments could not be looked after`,
+    `${failures.length} of ${unfinished.length} relayed payments could not be finished`,
   );
 }

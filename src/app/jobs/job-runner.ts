@@ -29,19 +29,19 @@ export class JobRunner {
    * the first success after it.
    * @returns the job's result; undefined when it failed or was stopped
    */
-  async run<Result>(round: JobRun<Result>, stop: AbortSignal): Promise<Result | undefined> {
+  async run<Result>(job: JobRun<Result>, stop: AbortSignal): Promise<Result | undefined> {
     const cut = new AbortController();
     const cutOff = () => cut.abort(stop.reason);
-    const overdue = setTimeout(() => cut.abort(tooLong(round.limitMs)), round.limitMs);
+    const overdue = setTimeout(() => cut.abort(tooLong(job.limitMs)), job.limitMs);
     stop.addEventListener("abort", cutOff);
     try {
       stop.throwIfAborted();
-      const work = this.#follow(round.run(cut.signal));
+      const work = this.#follow(job.run(cut.signal));
       const result = await Promise.race([work, abortOf(cut.signal)]);
-      this.#succeeded(round.name);
+      this.#succeeded(job.name);
       return result;
     } catch (error) {
-      if (!stop.aborted) this.#failed(round.name, error);
+      if (!stop.aborted) this.#failed(job.name, error);
       return undefined;
     } finally {
       clearTimeout(overdue);
@@ -85,5 +85,5 @@ function reasonOf(signal: AbortSignal): Error {
 }
 
 function tooLong(limitMs: number): Error {
-  return new Error(`a round took longer than ${limitMs} ms and was given up`);
+  return new Error(`the job ran longer than ${limitMs} ms and was aborted`);
 }

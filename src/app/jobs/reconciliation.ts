@@ -19,9 +19,9 @@ export interface ReconcileDeps extends RescanDeps {
 export class Reconciliation {
   readonly #deps: ReconcileDeps;
   #seen = 0;
-  #told: MicroUsd = 0n;
+  #reported: MicroUsd = 0n;
   #readWholeAt = Number.NEGATIVE_INFINITY;
-  #turn = 0;
+  #rescans = 0;
 
   constructor(deps: ReconcileDeps) {
     this.#deps = deps;
@@ -38,7 +38,7 @@ export class Reconciliation {
     if (difference === undefined) return undefined;
     this.#deps.metrics.set("toolgate_treasury_difference_microusd", Number(difference));
     this.#seen = difference === 0n ? 0 : this.#seen + 1;
-    if (difference === 0n || this.#seen >= IN_A_ROW) this.#tell(difference);
+    if (difference === 0n || this.#seen >= IN_A_ROW) this.#report(difference);
     if (this.#seen >= IN_A_ROW) await this.#readWhole(signal);
     return difference;
   }
@@ -53,10 +53,10 @@ export class Reconciliation {
     return balance - after.expected;
   }
 
-  #tell(difference: MicroUsd): void {
-    if (difference === this.#told) return;
+  #report(difference: MicroUsd): void {
+    if (difference === this.#reported) return;
     const { log } = this.#deps;
-    this.#told = difference;
+    this.#reported = difference;
     const details = { difference_usdc: formatUsdc(difference) };
     if (difference === 0n) log.info(details, "treasury balance matches the ledger");
     else log.error(details, "treasury balance differs from the ledger");
@@ -66,11 +66,11 @@ export class Reconciliation {
     const now = this.#deps.clock.now();
     if (now - this.#readWholeAt < WHOLE_HISTORY_MS) return;
     this.#readWholeAt = now;
-    this.#turn += 1;
+    this.#rescans += 1;
     // Ignores the cache, so that everything is checked again.
     await rescanHistory(
       { ...this.#deps, settled: newSettledTransactions() },
-      { firstEndpoint: this.#turn },
+      { firstEndpoint: this.#rescans },
       signal,
     );
   }

@@ -31,7 +31,7 @@ export interface DisabledRelayOptions extends Pick<RelayJobsOptions, "watchInter
 }
 
 /** Background jobs of the gasless relay. */
-export function relayJobs(options: RelayJobsOptions): { works: Job[]; everywhere: Job[] } {
+export function relayJobs(options: RelayJobsOptions): { jobs: Job[]; everywhere: Job[] } {
   const watch = new FeePayerMonitor(options);
   const feePayer: Job = {
     name: "fee_payer",
@@ -40,18 +40,18 @@ export function relayJobs(options: RelayJobsOptions): { works: Job[]; everywhere
     limitMs: MINUTE_MS,
     run: (signal) => watch.check(signal),
   };
-  return { works: [finishWork(options)], everywhere: [feePayer] };
+  return { jobs: [finishJob(options)], everywhere: [feePayer] };
 }
 
 /** Job while the relay is disabled: finishes transactions that were signed before. */
 export function disabledRelayJob(options: SubmissionDeps & DisabledRelayOptions): Job {
-  const passage = new TransactionSubmission(options);
+  const submission = new TransactionSubmission(options);
   const advance = async (claim: RelayClaim, signal: AbortSignal) =>
-    (await passage.step(claim, { resend: true, signal })).state;
-  return finishWork({ ...options, relay: { advance } });
+    (await submission.step(claim, { resend: true, signal })).state;
+  return finishJob({ ...options, relay: { advance } });
 }
 
-function finishWork({
+function finishJob({
   watchIntervalMs,
   ...deps
 }: FinishRelaysDeps & Pick<RelayJobsOptions, "watchIntervalMs">): Job {

@@ -21,27 +21,25 @@ export function reportRecorded(
       metrics.count("toolgate_payments_credited_total");
       log.info(
         { ...details, account: attribution?.accountId },
-        attribution?.quoteId.startsWith("dep_")
-          ? "credited a deposit"
-          : "credited a payment that nobody has proved",
+        attribution?.quoteId.startsWith("dep_") ? "credited a deposit" : "credited a payment without a proof",
       );
       return;
     case "suspended":
       metrics.count("toolgate_payments_suspended_total");
-      log.warn({ ...details, memos }, "a transfer names no quote of ours and is kept in suspense");
+      log.warn({ ...details, memos }, "a transfer names no quote of this gateway and is held in suspense");
       return;
     case "withdrawn":
       log.info(details, "treasury withdrawal recorded");
       return;
     case "reinstated":
       metrics.count("toolgate_payments_reinstated_total");
-      log.warn(details, "a payment that had been taken back is finalized after all and was given back");
+      log.warn(details, "a reversed payment is finalized after all and was reinstated");
       return;
     case "mismatch":
       metrics.count("toolgate_payments_mismatched_total");
       log.error(
         details,
-        "a payment was credited with another amount than the chain tells; nothing was changed",
+        "a payment was credited with another amount than the chain reports; nothing was changed",
       );
   }
 }

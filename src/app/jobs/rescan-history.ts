@@ -39,19 +39,19 @@ export async function rescanHistory(
     ({ entry: { slot, blockTime } }) =>
       slot < watch.slot || (blockTime !== undefined && blockTime.getTime() < overdue),
   );
-  if (missed.length > 0) tellMissed(deps, missed, firstEndpoint);
+  if (missed.length > 0) reportMissed(deps, missed, firstEndpoint);
   return records;
 }
 
-function tellMissed({ chain, log }: RescanDeps, missed: readonly NewRecord[], turn: number): void {
+function reportMissed({ chain, log }: RescanDeps, missed: readonly NewRecord[], endpoint: number): void {
   const endpoints = chain.endpoints;
   log.warn(
     {
       tx_signatures: missed.slice(0, 10).map(({ entry }) => entry.txSignature),
       count: missed.length,
-      found_at_endpoint: (turn % endpoints) + 1,
+      found_at_endpoint: (endpoint % endpoints) + 1,
       endpoints,
     },
-    "the history that the first of SOLANA_RPC_URLS tells leaves transactions of the treasury out; they were recorded from another endpoint: replace it if this happens again",
+    "the first of SOLANA_RPC_URLS omits transactions of the treasury; they were recorded from another endpoint. Replace it if this happens again",
   );
 }

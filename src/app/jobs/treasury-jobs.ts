@@ -37,10 +37,10 @@ export interface TreasuryJobsOptions {
 }
 
 /** Treasury jobs with their schedules. */
-export function treasuryJobs(options: TreasuryJobsOptions): { works: Job[]; everywhere: Job[] } {
+export function treasuryJobs(options: TreasuryJobsOptions): { jobs: Job[]; everywhere: Job[] } {
   const audit = options.auditIntervalSeconds > 0 ? [auditWork(options)] : [];
   return {
-    works: [
+    jobs: [
       ...historyWorks({ ...options, settled: newSettledTransactions() }),
       finalityWork(options),
       ...audit,
@@ -116,8 +116,8 @@ function figuresWork(deps: TreasuryJobsOptions): Job {
   };
 }
 
-/** Every `looks` watch intervals, at most `mostMs` unless the watch itself is slower. */
-function every(watchIntervalMs: number, looks: number, mostMs: number): Pick<Job, "afterMs" | "everyMs"> {
-  const everyMs = Math.max(watchIntervalMs, Math.min(looks * watchIntervalMs, mostMs));
+/** Every `intervals` watch intervals, at most `mostMs` unless the watch itself is slower. */
+function every(watchIntervalMs: number, intervals: number, mostMs: number): Pick<Job, "afterMs" | "everyMs"> {
+  const everyMs = Math.max(watchIntervalMs, Math.min(intervals * watchIntervalMs, mostMs));
   return { afterMs: everyMs, everyMs };
 }

@@ -17,9 +17,9 @@ export async function reportTreasuryMetrics(
 ): Promise<void> {
   const [watch, suspended] = await Promise.all([ledger.watch(chain.tokenAccount), ledger.suspended()]);
   // Before the first watch, its age is that of the installation.
-  const lookedAt = watch?.checkedAt ?? (await ledger.installedAt());
+  const checkedAt = watch?.checkedAt ?? (await ledger.installedAt());
   signal.throwIfAborted();
-  metrics.set("toolgate_watch_age_seconds", Math.max(0, clock.now() - lookedAt.getTime()) / 1_000);
+  metrics.set("toolgate_watch_age_seconds", Math.max(0, clock.now() - checkedAt.getTime()) / 1_000);
   metrics.set("toolgate_suspense_transfers", suspended.count);
   metrics.set("toolgate_suspense_microusd", Number(suspended.amount));
 }

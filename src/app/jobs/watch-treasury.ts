@@ -61,8 +61,8 @@ async function recordParts(
 }
 
 /** Start of the watched history: no quote is older, and earlier transfers are the operator's. */
-export async function watchStartTime(books: Pick<TreasuryLedger, "installedAt">): Promise<Date> {
-  return new Date((await books.installedAt()).getTime() - DRIFT_MS);
+export async function watchStartTime(ledger: Pick<TreasuryLedger, "installedAt">): Promise<Date> {
+  return new Date((await ledger.installedAt()).getTime() - DRIFT_MS);
 }
 
 async function begin(
@@ -74,14 +74,14 @@ async function begin(
   const { entries, before } = await chain.history({ fromSlot: 0n, fromTime, firstEndpoint: 0, signal });
   const amount = before
     ? (await chain.movement(before.txSignature, signal)).balanceAfter
-    : await heldBefore(chain, entries[0], signal);
+    : await balanceBefore(chain, entries[0], signal);
   const opening = { amount, slot: before?.slot ?? 0n };
   await ledger.startWatch(chain.tokenAccount, opening);
   return opening;
 }
 
 /** Balance before the first known entry. Not zero if a node has pruned older entries. */
-async function heldBefore(
+async function balanceBefore(
   chain: WatchDeps["chain"],
   first: HistoryEntry | undefined,
   signal: AbortSignal,

@@ -5,7 +5,7 @@ import type { Quotes } from "../../domain/payments/quote.ts";
 export function failureReason(payment: FailedPayment, quotes: Pick<Quotes, "open">): string {
   switch (payment.kind) {
     case "relay":
-      return `The relayed transaction failed: ${payment.relayReason ?? "for no reason that was told"}.`;
+      return `The relayed transaction failed: ${payment.relayReason ?? "no reason was reported"}.`;
     case "reversed":
       return "The transaction did not stay on the chain, and its credit was taken back.";
     case "unused":
@@ -24,7 +24,7 @@ function unusedReason(
   if (!quote) return "nobody has brought its proof in time";
   if (amount < quote.price) return `it is less than the price of ${formatUsdc(quote.price)} USDC`;
   const lateMs = (blockTime?.getTime() ?? 0) - quote.expiresAt;
-  if (lateMs > 0) return `it came ${Math.ceil(lateMs / 1_000)} s after the quote had expired`;
+  if (lateMs > 0) return `it came ${Math.ceil(lateMs / 1_000)} s after the quote expired`;
   return "nobody has brought its proof in time";
 }
 

@@ -2,32 +2,32 @@
 export const METRICS = {
   toolgate_payments_credited_total: {
     type: "counter",
-    help: "payments that nobody proved and that the watch credited",
+    help: "payments credited by the treasury watch without a proof",
     labels: [],
   },
   toolgate_payments_suspended_total: {
     type: "counter",
-    help: "transfers that named no quote and went to suspense",
+    help: "transfers without a quote, held in suspense",
     labels: [],
   },
   toolgate_payments_finalized_total: {
     type: "counter",
-    help: "payments that were found finalized",
+    help: "payments that became finalized",
     labels: [],
   },
   toolgate_payments_reversed_total: {
     type: "counter",
-    help: "payments that vanished from the chain and were taken back: look at the accounts that fell below zero",
+    help: "payments reversed because they vanished from the chain: check accounts with a negative balance",
     labels: [],
   },
   toolgate_payments_reinstated_total: {
     type: "counter",
-    help: "payments that were taken back and found finalized later",
+    help: "reversed payments that became finalized later",
     labels: [],
   },
   toolgate_payments_mismatched_total: {
     type: "counter",
-    help: "payments whose finalized amount is not what was credited: look at them",
+    help: "payments whose finalized amount differs from the credit: check them",
     labels: [],
   },
   toolgate_suspense_transfers: {
@@ -35,10 +35,14 @@ export const METRICS = {
     help: "transfers in suspense that wait for the operator",
     labels: [],
   },
-  toolgate_suspense_microusd: { type: "gauge", help: "their sum, micro-USD", labels: [] },
+  toolgate_suspense_microusd: {
+    type: "gauge",
+    help: "sum of the transfers in suspense, micro-USD",
+    labels: [],
+  },
   toolgate_treasury_difference_microusd: {
     type: "gauge",
-    help: "what the treasury holds on the chain less what the books say, micro-USD; anything but 0 for long is wrong",
+    help: "treasury balance on the chain minus the ledger, micro-USD; must return to 0",
     labels: [],
   },
   toolgate_watch_age_seconds: {
@@ -49,12 +53,12 @@ export const METRICS = {
   toolgate_keeper_leading: { type: "gauge", help: "1 on the instance that watches the treasury", labels: [] },
   toolgate_keeper_failures_total: {
     type: "counter",
-    help: "rounds of the treasury's work that failed",
+    help: "failed runs of background jobs",
     labels: ["work"],
   },
   toolgate_audit_violations: {
     type: "gauge",
-    help: "violations that the last audit found, by invariant; anything but 0 is wrong",
+    help: "violations found by the last audit, by invariant; must be 0",
     labels: ["invariant"],
   },
   toolgate_audit_timestamp_seconds: {
@@ -64,25 +68,25 @@ export const METRICS = {
   },
   toolgate_relay_transactions_total: {
     type: "counter",
-    help: "payments that the gasless relay signed, by the state that they came to",
+    help: "payments signed by the gasless relay, by their state",
     labels: ["state"],
   },
   toolgate_relay_refused_total: {
     type: "counter",
-    help: "payments that the gasless relay did not claim, by the limit that was reached",
+    help: "payments refused by the gasless relay, by the limit reached",
     labels: ["limit"],
   },
   toolgate_proofs_refused_total: {
     type: "counter",
-    help: "proofs and relayed payments that were not looked up, as too many before them were not on the chain",
+    help: "proofs refused without a chain lookup, because too many before them were not on the chain",
     labels: ["limit"],
   },
   toolgate_relay_lamports_today: {
     type: "gauge",
-    help: "fees that the gasless relay has claimed on this day of UTC, on all instances, lamports",
+    help: "fees claimed by the gasless relay today (UTC) on all instances, lamports",
     labels: [],
   },
-  toolgate_fee_payer_lamports: { type: "gauge", help: "what the fee payer holds, lamports", labels: [] },
+  toolgate_fee_payer_lamports: { type: "gauge", help: "SOL balance of the fee payer, lamports", labels: [] },
   toolgate_runs_released_total: {
     type: "counter",
     help: "runs released because their instance died or stalled",
@@ -90,32 +94,32 @@ export const METRICS = {
   },
   toolgate_sandbox_executions_total: {
     type: "counter",
-    help: "executions of code that had an end, by how they ended",
+    help: "finished code executions, by outcome",
     labels: ["status"],
   },
   toolgate_sandbox_failures_total: {
     type: "counter",
-    help: "executions of code that the sandbox could not begin or lost; nobody was charged",
+    help: "code executions that the sandbox could not start or lost; not charged",
     labels: [],
   },
   toolgate_sandbox_running: {
     type: "gauge",
-    help: "executions whose code this instance runs now; those that wait for their place are not in it",
+    help: "code executions running on this instance, without those waiting for a slot",
     labels: [],
   },
   toolgate_sandbox_ready: {
     type: "gauge",
-    help: "1 while this instance runs code, 0 while its sandbox is not seen to hold",
+    help: "1 while this instance runs code, 0 while its sandbox self-test fails",
     labels: [],
   },
   toolgate_unpaid_work_total: {
     type: "counter",
-    help: "calls of paid tools that failed after a server outside had worked for them, by tool; nothing was charged",
+    help: "calls of paid tools that failed after an upstream server had worked for them, by tool; not charged",
     labels: ["tool"],
   },
   toolgate_unpaid_work_refused_total: {
     type: "counter",
-    help: "calls refused because their account had too many of those, by tool",
+    help: "calls refused because their account had too much unpaid work, by tool",
     labels: ["tool"],
   },
   toolgate_keys_refused_total: {

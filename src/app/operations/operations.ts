@@ -79,7 +79,7 @@ export class Operations {
     const { queries, clock } = deps;
     this.#deps = deps;
     this.#problem = new TreasuryCheck(deps);
-    this.#status = shared(clock, 0, () => this.#look());
+    this.#status = shared(clock, 0, () => this.#readStatus());
     this.#minutes = shared(clock, REST, () => queries.minutes());
     this.#revenue = shared(clock, REST, () => queries.revenue());
     this.#figures = shared(clock, REST, () => queries.figures());
@@ -109,12 +109,12 @@ export class Operations {
     return this.#deps.actions.list(query);
   }
 
-  async #look(): Promise<ServiceStatus> {
+  async #readStatus(): Promise<ServiceStatus> {
     const { chain, treasuryLedger, treasury, feePayer, relays, lastAudit } = this.#deps;
     // Starts the chain query first: the ledger must be read after the chain.
-    const looking = chain.check(feePayer?.address);
-    const [look, figures, minutes, revenue, suspense, spentToday] = await Promise.all([
-      looking,
+    const checking = chain.check(feePayer?.address);
+    const [chainStatus, figures, minutes, revenue, suspense, spentToday] = await Promise.all([
+      checking,
       this.#figures(),
       this.#minutes(),
       this.#revenue(),
@@ -123,9 +123,14 @@ export class Operations {
     ]);
     const watch = await treasuryLedger.watch(treasury.tokenAccount);
     return {
-      treasury: { ...treasury, held: look.held, watch, problem: this.#problem.problem(look.held, watch) },
-      feePayer: feePayer && { ...feePayer, lamports: look.lamports, spentToday },
-      endpoints: look.endpoints,
+      treasury: {
+        ...treasury,
+        held: chainStatus.held,
+        watch,
+        problem: this.#problem.problem(chainStatus.held, watch),
+      },
+      feePayer: feePayer && { ...feePayer, lamports: chainStatus.lamports, spentToday },
+      endpoints: chainStatus.endpoints,
       minutes,
       ...figures,
       revenue,
@@ -139,20 +144,20 @@ export class Operations {
  * Shares one query among concurrent callers and caches its result for two seconds or `rest` times its
  * duration. Failures are not cached.
  */
-function shared<Result>(clock: Clock, rest: number, ask: () => Promise<Result>): () => Promise<Result> {
-  let asked: Promise<Result> | undefined;
-  let cached: { what: Result; at: number; forMs: number } | undefined;
-  const askNow = async () => {
+function shared<Result>(clock: Clock, rest: number, query: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | undefined;
+  let cached: { result: Result; at: number; forMs: number } | undefined;
+  const run = async () => {
     const since = clock.now();
-    const what = await ask();
+    const result = await query();
     const at = clock.now();
-    cached = { what, at, forMs: Math.max(FRESH_MS, rest * (at - since)) };
-    return what;
+    cached = { result, at, forMs: Math.max(FRESH_MS, rest * (at - since)) };
+    return result;
   };
   return async () => {
     // A clock that was set back keeps nothing fresh for longer.
-    if (cached && Math.abs(clock.now() - cached.at) < cached.forMs) return cached.what;
-    asked ??= askNow().finally(() => (asked = undefined));
-    return asked;
+    if (cached && Math.abs(clock.now() - cached.at) < cached.forMs) return cached.result;
+    running ??= run().finally(() => (running = undefined));
+    return running;
   };
 }

@@ -22,10 +22,7 @@ export async function recordedAction<Result>(
     return await work();
   } catch (error) {
     await actions.recordFailure(actionId, failureOf(error)).catch((err: unknown) => {
-      log.error(
-        { err, action_id: actionId },
-        "an operator's action failed, which could not be written to their log",
-      );
+      log.error({ err, action_id: actionId }, "an operator action failed and could not be logged");
     });
     throw error;
   }

@@ -10,28 +10,28 @@ import type { CallContext } from "../calls/call-context.ts";
 import type { CallPayment, VerifiedTransfer, Ledger } from "../calls/ledger.ts";
 import type { PaymentVerifier, PaymentVerdict } from "./payment-verifier.ts";
 
-/** How far the cluster's clock may be from ours, ms: a transaction stamped earlier than its quote by more than this cannot be its payment. */
+/** Tolerance between the cluster's clock and ours, ms: a transaction older than its quote cannot pay it. */
 const CLUSTER_CLOCK_MS = 60_000;
 
-/** How long after its quote's end a payment may be proved that has to be finalized first, ms: that takes its time, which is not the payer's. */
+/** Grace period after a quote's expiry for payments that must be finalized first, ms. */
 const FINALITY_GRACE_MS = 120_000;
 
-/** What settling a proof needs. */
+/** Dependencies of settling a proof. */
 export interface SettleDeps {
   readonly ledger: Ledger;
   readonly chain: PaymentVerifier;
   readonly quotes: Quotes;
   readonly clock: Clock;
   readonly memoPrefix: string;
-  /** FINALIZED_ABOVE_MICROUSD: from this amount on the chain tells a payment only once it is finalized. */
+  /** FINALIZED_ABOVE_MICROUSD: payments from this amount on count only once they are finalized. */
   readonly finalizedAbove: MicroUsd;
 }
 
 type Paid = Extract<PaymentVerdict, { kind: "paid" }>;
 
 /**
- * Checks that the quote which a proof names belongs to this caller and this call; consumes nothing.
- * @param quote undefined: it could not be opened
+ * Checks that the quote of a proof belongs to this caller and this call; consumes nothing.
+ * @param quote undefined if it could not be opened
  */
 export function requireQuote(
   quote: Quote | undefined,
@@ -39,7 +39,10 @@ export function requireQuote(
   accountId: string,
   fingerprint: Buffer,
 ): Quote {
-  if (!quote) throw refused("the quote is not one of ours; use the quote_id of the 402 answer, unchanged");
+  if (!quote)
+    throw refused(
+      "the quote was not issued by this gateway; use the quote_id of the 402 response, unchanged",
+    );
   if (quote.accountId !== accountId) throw refused("the quote was issued to another account");
   if (!quote.fingerprint.equals(fingerprint)) {
     throw refused(
@@ -53,9 +56,9 @@ export function requireQuote(
 }
 
 /**
- * Turns a payment into money: looks the transaction up, then checks it against the quote. A payment of this quote is credited to
- * the quote's account, also when it is too little or too late for the call.
- * @param receivedAt when it was paid, as far as the payer could do something about it, ms
+ * Verifies the transaction and checks it against the quote. Credits the quote's account at once when the
+ * payment is too small or too late for the call.
+ * @param receivedAt when the payer handed it over, ms
  * @returns the payment, ready to be credited and held with the call
  * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED, PAYMENT_PENDING or UNAVAILABLE
  */
@@ -69,7 +72,7 @@ export async function settlePayment(
   if (!proof.unsent && isLate(deps, quote, receivedAt)) {
     throw new ToolgateError(
       "QUOTE_EXPIRED",
-      "the quote has expired; a payment that was made for it is credited to your balance once it is final, within a minute. Repeat the call without a proof then: the balance pays it",
+      "the quote has expired; a payment made for it is credited to your balance once it is finalized, within a minute. Then repeat the call without a proof to pay from the balance",
     );
   }
   const { paid, memoStepId, deposit } = await lookUp(deps, proof, quote, context);
@@ -86,9 +89,8 @@ export async function settlePayment(
 }
 
 /**
- * Credits the payment that comes with a call which was charged before, by another payment or from the balance. The call has its
- * answer, so that a payment which cannot be verified (yet) is no error: it stays as good as it was. One that was left to us to send is
- * not sent for it; if it was sent before, the keeper credits it.
+ * Credits a payment that comes with a call which was charged before. A payment that cannot be verified is no
+ * error and stays usable. An unsent transaction is not sent; the relay job finishes one that was sent before.
  */
 export async function creditExtraPayment(
   deps: SettleDeps,
@@ -108,14 +110,14 @@ export async function creditExtraPayment(
   }
 }
 
-/** The payment of this quote, as the chain tells it. @throws ToolgateError INVALID_PAYMENT or UNAVAILABLE */
+/** Reads the payment from the chain. @throws ToolgateError INVALID_PAYMENT or UNAVAILABLE */
 async function lookUp(deps: SettleDeps, proof: IdentifiedPayment, quote: Quote, context: CallContext) {
   const { unsent, txSignature } = proof;
   const accountId = unsent ? undefined : context.caller.accountId;
   const verdict = await deps.chain
     .verify({ txSignature, accountId, signal: context.signal })
     .catch((error: unknown) => {
-      // It has been sent: who is told that nothing was may pay again.
+      // Already broadcast: reporting a failure here could make the client pay twice.
       throw unsent && error instanceof ToolgateError && error.code === "UNAVAILABLE"
         ? paymentPending(error)
         : error;
@@ -124,7 +126,9 @@ async function lookUp(deps: SettleDeps, proof: IdentifiedPayment, quote: Quote, 
   const memo = parseMemo(paid.memo, deps.memoPrefix);
   if (memo?.form === "deposit") throw refused(`the memo on the chain ${DEPOSIT_PAYS_NO_CALL}`);
   if (!memo || (memo.quoteId !== quote.quoteId && !deps.quotes.open(memo.quoteId)))
-    throw refused("the memo on the chain names no quote of ours; the operator can assign the transfer");
+    throw refused(
+      "the memo on the chain names no quote of this gateway; the operator can assign the transfer",
+    );
   const mismatch = mismatchOf(proof, quote, paid, memo.quoteId);
   if (mismatch !== undefined) throw refused(`${mismatch}; nothing was consumed`);
   const deposit = depositOf(proof, quote.quoteId, paid);
@@ -141,7 +145,7 @@ function expectPaid(verdict: PaymentVerdict, { unsent }: IdentifiedPayment): Pai
       if (unsent)
         throw new ToolgateError(
           "PAYMENT_PENDING",
-          "your transaction was sent and is not seen everywhere yet; repeat the call with the same proof, and do not pay again",
+          "your transaction was sent and is not visible everywhere yet; repeat the call with the same proof, and do not pay again",
           { retryAfterSeconds: 2 },
         );
       throw new ToolgateError(
@@ -159,8 +163,8 @@ function expectPaid(verdict: PaymentVerdict, { unsent }: IdentifiedPayment): Pai
 }
 
 /**
- * Where the proof says something else than the chain. Such a proof is refused and consumes nothing: the payment still buys the
- * call that its memo names, for whoever was quoted. Else a stranger who saw it on the chain could spoil it.
+ * Returns how the proof differs from the chain. Such a proof is refused and consumes nothing, so that a
+ * stranger who sees the payment on the chain cannot spend it on a wrong call.
  */
 function mismatchOf(
   proof: IdentifiedPayment,
@@ -178,14 +182,14 @@ function mismatchOf(
 }
 
 /**
- * Whether a proof comes too late to buy the call by itself. Nothing is asked of the chain for it, which expired quotes would else buy
- * requests to without end; the watch of the treasury credits what was paid, and the credit buys the call.
+ * Whether a proof is too late to buy the call. The chain is not queried for it, or one expired quote would
+ * allow unlimited queries; the treasury watch credits the payment to the balance.
  */
 function isLate({ finalizedAbove }: SettleDeps, { expiresAt, price }: Quote, at: number): boolean {
   return at > expiresAt + (price >= finalizedAbove ? FINALITY_GRACE_MS : 0);
 }
 
-/** Why the payment can never buy the call of its quote, whatever the proof says. */
+/** Returns why the payment can never buy the call of its quote. */
 function problemOf(
   deps: SettleDeps,
   quote: Quote,
@@ -203,7 +207,7 @@ function problemOf(
     return invalid("the transaction is older than the quote");
   if (paid.amount < quote.price)
     return invalid(`${displayUsd(paid.amount)} was sent, the price is ${displayUsd(quote.price)}`);
-  // What we send was paid when we took it; how long it was on its way is not the payer's.
+  // A relayed payment counts from when we accepted it: its landing time is not the payer's fault.
   const landedLate =
     paid.paidBy === "transfer" && paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS;
   if (isLate(deps, quote, receivedAt) || landedLate) {

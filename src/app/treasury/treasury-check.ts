@@ -16,7 +16,7 @@ const SETTLED_MS = 10_000;
 /** Finds problems of the treasury. Remembers differences: one that the watch resolves is no problem. */
 export class TreasuryCheck {
   readonly #deps: TreasuryCheckDeps;
-  #seen: { held: MicroUsd; expected: MicroUsd; lookedAt: number } | undefined;
+  #seen: { held: MicroUsd; expected: MicroUsd; checkedAt: number } | undefined;
 
   constructor(deps: TreasuryCheckDeps) {
     this.#deps = deps;
@@ -32,9 +32,9 @@ export class TreasuryCheck {
     const { clock, watchIntervalMs } = this.#deps;
     const idleMs = clock.now() - watch.checkedAt.getTime();
     if (idleMs > Math.max(2 * MINUTE_MS, 3 * watchIntervalMs)) {
-      return `The treasury's history was last looked at ${Math.floor(idleMs / MINUTE_MS)} minutes ago: payments since then are not found.`;
+      return `The treasury's history was last read ${Math.floor(idleMs / MINUTE_MS)} minutes ago: payments since then are not found.`;
     }
-    if (held === undefined) return "No endpoint of the chain tells what the treasury holds.";
+    if (held === undefined) return "No endpoint returns the treasury's balance.";
     return this.#difference(held, watch);
   }
 
@@ -43,11 +43,11 @@ export class TreasuryCheck {
     if (difference === 0n) this.#seen = undefined;
     if (difference === 0n) return undefined;
     if (this.#seen?.held !== held || this.#seen.expected !== expected) {
-      this.#seen = { held, expected, lookedAt: checkedAt.getTime() };
+      this.#seen = { held, expected, checkedAt: checkedAt.getTime() };
     }
-    if (checkedAt.getTime() - this.#seen.lookedAt < SETTLED_MS) return undefined;
+    if (checkedAt.getTime() - this.#seen.checkedAt < SETTLED_MS) return undefined;
     return difference > 0n
-      ? `The treasury holds ${formatUsdc(difference)} USDC more than the books say.`
-      : `The treasury holds ${formatUsdc(-difference)} USDC less than the books say.`;
+      ? `The treasury holds ${formatUsdc(difference)} USDC more than the ledger says.`
+      : `The treasury holds ${formatUsdc(-difference)} USDC less than the ledger says.`;
   }
 }

@@ -1,10 +1,10 @@
 /**
- * A local stand-in for a third-party API, for development and tests: sunrise and sunset, described by the
- * openapi.yaml beside it, for those who have its key. `dev` registers it as a tool, so that there is one to
- * try without an account anywhere.
+ * A stand-in for a third-party API, for development and tests: sunrise and sunset times, described by
+ * openapi.yaml and protected by a key. `dev` registers it as a custom tool.
  *
- * Usage: node main.ts Prints one line {"url":"http://127.0.0.1:<port>","key":"…"} when it is ready; ends on
- * SIGTERM or when its standard input closes.
+ * Usage: node main.ts
+ * Prints one line {"url":"http://127.0.0.1:<port>","key":"…"} when it is ready. Ends on SIGTERM or when its
+ * standard input closes.
  */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
@@ -28,6 +28,6 @@ server.listen(0, "127.0.0.1", () => {
   process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${address.port}`, key })}\n`);
 });
 process.once("SIGTERM", stop);
-// Whoever was to read the line has died before it was written.
+// The reader of the line died before it was written.
 process.stdout.once("error", stop);
 process.stdin.once("end", stop).once("error", stop).resume();

@@ -1,9 +1,10 @@
 /**
- * A local stand-in for a model server, for development and tests: speaks enough of the OpenAI API for
- * `inference_chat` to work without an account anywhere, and says in every answer that it is no model.
+ * A stand-in for a model server, for development and tests: implements the part of the OpenAI API that
+ * `inference_chat` uses, and says in every response that it is no model.
  *
- * Usage: node main.ts [port]   (0 or nothing: a free port) Prints one line
- * {"url":"http://127.0.0.1:<port>/v1"} when it is ready; ends on SIGTERM or when its standard input closes.
+ * Usage: node main.ts [port]   (0 or omitted: a free port)
+ * Prints one line {"url":"http://127.0.0.1:<port>/v1"} when it is ready. Ends on SIGTERM or when its standard
+ * input closes.
  */
 import { createServer } from "node:http";
 import { respond } from "./respond.ts";
@@ -31,6 +32,6 @@ server.listen(port, "127.0.0.1", () => {
   process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${address.port}/v1` })}\n`);
 });
 process.once("SIGTERM", stop);
-// Whoever was to read the line has died before it was written.
+// The reader of the line died before it was written.
 process.stdout.once("error", stop);
 process.stdin.once("end", stop).once("error", stop).resume();

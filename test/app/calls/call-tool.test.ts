@@ -68,8 +68,8 @@ function callPaid() {
   );
 }
 
-describe("a second payment for a call that was charged", () => {
-  it("gets the first one's answer and is credited", async () => {
+describe("a second payment for a charged call", () => {
+  it("returns the first result and credits a second payment of a charged call", async () => {
     const first = await callPaid();
     expect(await balance()).toBe(0n);
     expect(await callPaid()).toEqual(first);
@@ -80,7 +80,7 @@ describe("a second payment for a call that was charged", () => {
     { kind: "not_found" },
     { kind: "not_finalized" },
     { kind: "refused", reason: "it failed" },
-  ])("gets the answer also when the chain says $kind", async (other) => {
+  ])("returns the stored result when the chain reports the second payment as $kind", async (other) => {
     const first = await callPaid();
     verdict = () => other;
     ledger.findPrior = async () => ({ kind: "replay", ...first });
@@ -88,7 +88,7 @@ describe("a second payment for a call that was charged", () => {
     expect(await balance()).toBe(0n);
   });
 
-  it("that was known before it was looked up is credited as well", async () => {
+  it("credits a second payment that was known before its lookup", async () => {
     const first = await callPaid();
     ledger.findPrior = async () => ({ kind: "replay", ...first });
     expect(await callPaid()).toEqual(first);
@@ -96,11 +96,11 @@ describe("a second payment for a call that was charged", () => {
   });
 });
 
-describe("a tool that gives one object again and again, and changes it", () => {
+describe("a tool that returns one object repeatedly and changes it", () => {
   it.each([
     ["without a key", undefined, undefined],
     ["with a key", "one", "two"],
-  ])("has each call %s written as it was", async (_, ...keys) => {
+  ])("stores the result of each call %s as it was returned", async (_, ...keys) => {
     const result: JsonObject = {};
     const run = async () => Object.assign(result, { turn: Number(result["turn"] ?? 0) + 1 });
     const [free] = new TestTools().list();
@@ -120,8 +120,8 @@ describe("a tool that gives one object again and again, and changes it", () => {
   });
 });
 
-describe("a tool that fails while the ledger cannot be reached", () => {
-  it("is UNAVAILABLE, and its own failure stays to be seen", async () => {
+describe("a tool that fails while the ledger is unreachable", () => {
+  it("returns UNAVAILABLE and keeps the tool's own failure as the cause", async () => {
     ledger.finish = () => Promise.reject(new ToolgateError("UNAVAILABLE", "the database is away"));
     const call = {
       tool: "break",

@@ -9,8 +9,8 @@ const CLAIM: Claim = {
   fingerprint: fingerprint("t", { a: 1 }),
 };
 
-describe("what servers behind tools know a claim by", () => {
-  it("is the same for each run of the claim, and holds nothing of the caller's key", () => {
+describe("claimDigest", () => {
+  it("returns one digest for all runs of a claim, without the caller's key in it", () => {
     const digest = claimDigest(CLAIM);
     expect(digest).toMatch(/^[\w-]{43}$/);
     expect(claimDigest({ ...CLAIM, txSignature: "5sig" }), "its key stands for a call that has one").toBe(
@@ -19,7 +19,7 @@ describe("what servers behind tools know a claim by", () => {
     expect(digest).not.toContain("4711");
   });
 
-  it("is shared by no two claims", () => {
+  it("returns different digests for different claims", () => {
     const claims: Claim[] = [
       CLAIM,
       { ...CLAIM, accountId: "acct_2" },
@@ -32,7 +32,7 @@ describe("what servers behind tools know a claim by", () => {
     expect(new Set(claims.map(claimDigest)).size).toBe(claims.length);
   });
 
-  it("is nothing for a call that claims nothing", () => {
+  it("returns undefined for a call that claims nothing", () => {
     expect(claimDigest({ ...CLAIM, idempotencyKey: undefined })).toBeUndefined();
   });
 });

@@ -13,18 +13,18 @@ const quote = {
 const short = (balance: bigint, proved: boolean) =>
   insufficientFunds({ tool: "paid", price: 10n, balance, proved }, () => quote);
 
-describe("a call that the balance does not cover", () => {
-  it("is offered a quote when it came without a proof", () => {
+describe("insufficient funds", () => {
+  it("offers a quote when the call came without a proof", () => {
     expect(short(9n, false)).toBeInstanceOf(PaymentRequiredError);
   });
 
-  it("is offered none when it came with one: a client that pays every quote must not pay twice", () => {
+  it("offers no quote when the call came with a proof, so that no client pays twice", () => {
     const told = short(9n, true);
     expect(told).not.toBeInstanceOf(PaymentRequiredError);
     expect(told).toMatchObject({ code: "INVALID_PAYMENT" });
   });
 
-  it.each([true, false])("is offered none while the account owes, proved: %s", (proved) => {
+  it.each([true, false])("offers no quote while the balance is negative, proved: %s", (proved) => {
     const told = short(-1n, proved);
     expect(told).not.toBeInstanceOf(PaymentRequiredError);
     expect(told).toMatchObject({ code: "FORBIDDEN" });

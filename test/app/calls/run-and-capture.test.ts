@@ -117,8 +117,8 @@ function longWork() {
   return { started: started.promise, letGo: () => end.resolve({ done: true }) };
 }
 
-describe("a caller that goes away", () => {
-  it("while its hold is made is charged nothing, and nothing runs", async () => {
+describe("a caller that disconnects", () => {
+  it("charges nothing and runs nothing when the caller disconnects during the hold", async () => {
     const begin = ledger.authorize.bind(ledger);
     ledger.authorize = async (wanted) => {
       const begun = await begin(wanted);
@@ -136,7 +136,7 @@ describe("a caller that goes away", () => {
     expect(await balance()).toBe(PRICE);
   });
 
-  it("while the tool runs is charged: the run goes on, and its result is stored", async () => {
+  it("finishes, charges and stores a run whose caller disconnects", async () => {
     const { started, letGo } = longWork();
     const answer = call();
     await started;
@@ -148,8 +148,8 @@ describe("a caller that goes away", () => {
   });
 });
 
-describe("a tool", () => {
-  it("that runs when the service stops is told to end, and charges nothing", async () => {
+describe("runAndCapture", () => {
+  it("aborts the tool and charges nothing when the service stops", async () => {
     const { started, letGo } = longWork();
     const answer = call();
     await started;
@@ -160,27 +160,27 @@ describe("a tool", () => {
     expect(await balance()).toBe(PRICE);
   });
 
-  it("that fails charges nothing", async () => {
+  it("charges nothing when the tool fails", async () => {
     work = () => Promise.reject(new Error("it broke"));
     await expect(call()).rejects.toMatchObject({ code: "TOOL_FAILED" });
     expect(statuses()).toEqual(["failed"]);
     expect(await balance()).toBe(PRICE);
   });
 
-  it("whose run was released meanwhile gives no result away", async () => {
+  it("returns no result when the run was released in the meantime", async () => {
     ledger.finish = async () => ({ kind: "lost" });
     await expect(call()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
-  it("is not run for a key without its scope", async () => {
+  it("does not run a tool whose scope the key lacks", async () => {
     context = { ...context, caller: { ...context.caller, scopes: new Set(["compute:read"]) } };
     await expect(call()).rejects.toMatchObject({ code: "FORBIDDEN" });
     expect(await balance()).toBe(PRICE);
   });
 });
 
-describe("a proof that was answered", () => {
-  it("is answered again when its quote has long expired and the chain is out of reach", async () => {
+describe("a proof that was answered before", () => {
+  it("returns the stored answer after the quote expired and while the chain is unreachable", async () => {
     const payment = proof();
     const first = await call(payment);
     now += 100 * TTL_MS;

@@ -72,7 +72,7 @@ const call = (tool: string, idempotencyKey?: string) =>
 const balance = () => ledger.balance(context.caller.accountId);
 
 describe("a call that fails after a server has worked for it", () => {
-  it("is counted with the calls that were charged since the last one, and is not charged", async () => {
+  it("counts a failed call as unpaid work since the last charge, and does not charge it", async () => {
     for (let turn = 0; turn < 3; turn++) await call("paid");
     failure = WORKED;
     await expect(call("paid")).rejects.toThrow("could not be read");
@@ -85,7 +85,7 @@ describe("a call that fails after a server has worked for it", () => {
     expect(await balance()).toBe(970n);
   });
 
-  it("is not counted where no server has worked, or the tool is free", async () => {
+  it("counts no unpaid work when no server worked or the tool is free", async () => {
     failure = new ToolgateError("TOOL_FAILED", "cannot be reached");
     await expect(call("paid")).rejects.toThrow();
     failure = WORKED;
@@ -94,7 +94,7 @@ describe("a call that fails after a server has worked for it", () => {
     expect(added).toEqual([]);
   });
 
-  it("is counted also when its end could not be stored", async () => {
+  it("counts unpaid work even if the end of the run could not be stored", async () => {
     failure = WORKED;
     ledger.finish = () => Promise.reject(new Error("the database is away"));
     await expect(call("paid")).rejects.toMatchObject({ code: "UNAVAILABLE" });
@@ -102,8 +102,8 @@ describe("a call that fails after a server has worked for it", () => {
   });
 });
 
-describe("an account with too many of those", () => {
-  it("is refused before anything is claimed, run or quoted, with the time until the next call", async () => {
+describe("an account with too much unpaid work", () => {
+  it("refuses the call with a retry delay before anything is claimed, run or quoted", async () => {
     blockedMs = 179_001;
     const refused = call("paid");
     await expect(refused).rejects.toMatchObject({
@@ -122,7 +122,7 @@ describe("an account with too many of those", () => {
     expect(counted).toEqual(Array.from({ length: 3 }, () => "toolgate_unpaid_work_refused_total"));
   });
 
-  it("gets the stored answers of its keys, and what it held back", async () => {
+  it("still returns stored results and releases holds of the account", async () => {
     const first = await call("paid", "known");
     blockedMs = 1;
     expect(await call("paid", "known")).toEqual(first);
@@ -132,7 +132,7 @@ describe("an account with too many of those", () => {
     expect(added).toEqual([]);
   });
 
-  it("goes on to use what is free", async () => {
+  it("still runs free tools", async () => {
     blockedMs = 1;
     expect(await call("free")).toMatchObject({ result: { done: true } });
   });

@@ -83,7 +83,7 @@ const hang = () => new Promise<never>(() => {});
 const soon = { interval: 5 };
 
 describe("one instance", () => {
-  it("leads, does each work round after round, and gives the lead up when it closes", async () => {
+  it("becomes leader, repeats each job and releases leadership on close", async () => {
     const [watch, audit] = [counted("watch"), counted("audit")];
     const { keeper, leads } = start("a", [watch, audit]);
     await expect.poll(() => Math.min(watch.count.rounds, audit.count.rounds), soon).toBeGreaterThan(5);
@@ -97,7 +97,7 @@ describe("one instance", () => {
     expect(watch.count.rounds).toBe(rounds);
   });
 
-  it("keeps the lead and does its other works while one of them hangs", async () => {
+  it("stays leader and runs its other jobs while one job hangs", async () => {
     const [stuck, watch] = [counted("rescan", hang), counted("watch")];
     const { metrics } = start("a", [stuck, watch]);
     await expect.poll(() => leadership.until - LEASE_MS > performance.now() - 2 * BEAT_MS, soon).toBe(true);
@@ -109,7 +109,7 @@ describe("one instance", () => {
     expect(metrics.values.get("keeper_failures_total rescan")).toBe(0);
   });
 
-  it("gives up a round that hangs for too long, and begins another", async () => {
+  it("aborts a run that exceeds its limit and starts another", async () => {
     const stuck = { ...counted("rescan", hang), limitMs: 20 };
     const { metrics, log } = start("a", [stuck]);
     await expect.poll(() => stuck.count.rounds, soon).toBeGreaterThan(3);
@@ -122,7 +122,7 @@ describe("one instance", () => {
     ]);
   });
 
-  it("tells a failure once, and once that it is over; it counts each", async () => {
+  it("logs a failure once and the recovery once, and counts every failure", async () => {
     let broken = true;
     const watch = counted("watch", async () => {
       if (broken) throw new Error("no endpoint answers");
@@ -137,7 +137,7 @@ describe("one instance", () => {
     await expect.poll(() => log.of("warn").length, soon).toBe(2);
   });
 
-  it("closes at once, whatever hangs", async () => {
+  it("closes at once even while jobs hang", async () => {
     let stuck = false;
     const { keeper, leads } = start("a", [counted("watch", hang)], () =>
       stuck ? hang() : Promise.resolve(),
@@ -149,7 +149,7 @@ describe("one instance", () => {
     expect(performance.now() - since).toBeLessThan(5_000);
   });
 
-  it("closes also when it was never started", async () => {
+  it("closes without having been started", async () => {
     const view = leadership.of("a");
     await new BackgroundWorker({
       leadership: view,
@@ -163,7 +163,7 @@ describe("one instance", () => {
 });
 
 describe("several instances", () => {
-  it("have one leader; another leads as soon as it resigns", async () => {
+  it("elects one leader, and another as soon as it resigns", async () => {
     const works = [counted(), counted(), counted()];
     const instances = works.map((work, n) => start(`i${n}`, [work]));
     const leading = () => instances.findIndex(({ leads }) => leads());
@@ -175,14 +175,14 @@ describe("several instances", () => {
     expect(leading()).not.toBe(first);
   });
 
-  it("do everywhere what is to be done everywhere", async () => {
+  it("runs the instance jobs on every instance", async () => {
     const figures = [counted("figures"), counted("figures")];
     for (const [n, work] of figures.entries()) start(`i${n}`, [], undefined, [work]);
     await expect.poll(() => figures.every(({ count }) => count.rounds > 1), soon).toBe(true);
   });
 
   it.each(["fails", "hangs"])(
-    "stop working before another can lead, when keeping the lead %s",
+    "stops the leader's jobs before another instance can lead, when renewing %s",
     async (how) => {
       let cut = false;
       const answer = () => {

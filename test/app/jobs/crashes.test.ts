@@ -84,7 +84,7 @@ describe.each([
   ["looks", look],
   ["looks and looks again", lookTwice],
 ])("a leader that %s", (_what, work) => {
-  it("and dies at any step leaves to the next one what comes to the same books", async () => {
+  it("leaves the same ledger state to the next leader when it dies at any step", async () => {
     const memos = [scene.memo(), scene.memo(), scene.depositMemo()];
     const undisturbed = sceneOf(scene, memos, land);
     await work(undisturbed);
@@ -100,7 +100,7 @@ describe.each([
     }
   });
 
-  it("comes to the same books as two others beside it", async () => {
+  it("reaches the same ledger state as two concurrent leaders", async () => {
     const memos = [scene.memo(), scene.memo(), scene.depositMemo()];
     const alone = sceneOf(scene, memos, land);
     await work(alone);

@@ -20,8 +20,8 @@ function credit(txSignature: string, amount: bigint, standing: FinalityStatus): 
   scene.chain.standing.set(txSignature, standing);
 }
 
-describe("payments that were credited before they were finalized", () => {
-  it("are finalized when the chain says so", async () => {
+describe("FinalityTracker", () => {
+  it("finalizes a payment when the chain reports it as finalized", async () => {
     credit("a", 10n, "finalized");
     credit("b", 20n, "finalized");
     await run();
@@ -32,7 +32,7 @@ describe("payments that were credited before they were finalized", () => {
   });
 
   it.each(["vanished", "failed"] as const)(
-    "are taken back, with an alert, when they %s",
+    "reverses payments and logs an error when they %s",
     async (standing) => {
       credit("kept", 10n, "finalized");
       credit("gone", 25n, standing);
@@ -44,7 +44,7 @@ describe("payments that were credited before they were finalized", () => {
       expect(scene.log.lines).toEqual([
         {
           level: "error",
-          message: expect.stringContaining("taken back"),
+          message: expect.stringContaining("reversed"),
           details: {
             tx_signature: "gone",
             account: scene.accountId,
@@ -56,7 +56,7 @@ describe("payments that were credited before they were finalized", () => {
     },
   );
 
-  it("of another amount are told once, and left as they are", async () => {
+  it("reports a payment of another amount once and does not change it", async () => {
     credit("odd", 25n, "different");
     await run();
     await run();
@@ -65,7 +65,7 @@ describe("payments that were credited before they were finalized", () => {
     expect(scene.log.of("error")).toHaveLength(1);
   });
 
-  it("that cannot be judged do not keep the others from it", async () => {
+  it("decides the other payments when some have no outcome", async () => {
     for (let n = 0; n < 600; n++) credit(`pending${n}`, 1n, "pending");
     credit("gone", 25n, "vanished");
     await run();
@@ -76,8 +76,8 @@ describe("payments that were credited before they were finalized", () => {
   });
 });
 
-describe("the audit", () => {
-  it("is measured by invariant, and a violation is an error in the log", async () => {
+describe("runAudit", () => {
+  it("sets a metric per invariant and logs a violation as an error", async () => {
     const finding = (name: string, violations: bigint) => ({
       name,
       description: `${name} holds`,
@@ -101,8 +101,8 @@ describe("the audit", () => {
   });
 });
 
-describe("the figures", () => {
-  it("tell the age of the watch, from the installation on, and what is in suspense", async () => {
+describe("treasury metrics", () => {
+  it("reports the age of the watch since the installation, and the transfers in suspense", async () => {
     await reportTreasuryMetrics(scene, scene.signal);
     expect(scene.metrics.values.get("watch_age_seconds")).toBe(1_000);
     await scene.ledger.startWatch("treasury", { amount: 0n, slot: 0n });

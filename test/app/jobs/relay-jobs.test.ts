@@ -22,14 +22,14 @@ function claimOf(quoteId: string): RelayClaim {
   };
 }
 
-/** The works, what they advanced, what they said, and what they are told. */
+/** The jobs, what they advanced, what they said, and what they are told. */
 function scene(change: Partial<RelayJobsOptions> = {}) {
   const advanced: string[] = [];
   const said: [level: string, details: object][] = [];
   const told = { lamports: 1_000_000_000n, unfinished: [] as RelayClaim[], broken: new Set<string>() };
   const say = (level: string) => (details: object) => void said.push([level, details]);
   const metrics = new PrometheusMetrics();
-  const { works, everywhere } = relayJobs({
+  const { jobs, everywhere } = relayJobs({
     relay: {
       feePayer: "fees",
       advance: async (claim) => {
@@ -46,7 +46,7 @@ function scene(change: Partial<RelayJobsOptions> = {}) {
     watchIntervalMs: 2_500,
     ...change,
   });
-  return { works, everywhere, advanced, said, told, metrics };
+  return { jobs, everywhere, advanced, said, told, metrics };
 }
 
 const only = ([work]: readonly Job[]): Job => {
@@ -54,37 +54,35 @@ const only = ([work]: readonly Job[]): Job => {
   return work;
 };
 
-describe("payments that nobody looks after", () => {
-  it("are each taken a step further, and one that cannot be keeps none of the others from it", async () => {
-    const { works, advanced, told } = scene();
+describe("unfinished relayed payments", () => {
+  it("advances each payment by one step, even if another fails", async () => {
+    const { jobs, advanced, told } = scene();
     told.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
     told.broken.add("q3");
-    await expect(only(works).run(SIGNAL)).rejects.toThrow(
-      "1 of 20 relayed payments could not be looked after",
-    );
+    await expect(only(jobs).run(SIGNAL)).rejects.toThrow("1 of 20 relayed payments could not be finished");
     expect(advanced).toHaveLength(19);
     told.broken.clear();
-    await only(works).run(SIGNAL);
+    await only(jobs).run(SIGNAL);
     expect(advanced).toHaveLength(39);
   });
 
-  it("are left to the next when the lead is lost", async () => {
-    const { works, advanced, told } = scene();
+  it("stops when leadership is lost", async () => {
+    const { jobs, advanced, told } = scene();
     told.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
-    await expect(only(works).run(AbortSignal.abort(new Error("leads no longer")))).rejects.toThrow(
+    await expect(only(jobs).run(AbortSignal.abort(new Error("leads no longer")))).rejects.toThrow(
       "leads no longer",
     );
     expect(advanced.length).toBeLessThan(20);
   });
 
-  it("are looked for no more often than the treasury", () => {
-    expect(only(scene().works).everyMs).toBe(2_500);
-    expect(only(scene({ watchIntervalMs: 600_000 }).works).everyMs).toBe(600_000);
+  it("polls no more often than the treasury watch", () => {
+    expect(only(scene().jobs).everyMs).toBe(2_500);
+    expect(only(scene({ watchIntervalMs: 600_000 }).jobs).everyMs).toBe(600_000);
   });
 });
 
-describe("the fee payer", () => {
-  it("is warned of once when it holds little, and again only after it was well", async () => {
+describe("FeePayerMonitor", () => {
+  it("warns once when the balance is low, and again only after it was sufficient", async () => {
     const { everywhere, said, told, metrics } = scene();
     const look = async (lamports: bigint) => {
       told.lamports = lamports;
@@ -104,7 +102,7 @@ describe("the fee payer", () => {
     expect(text).toContain("toolgate_relay_lamports_today 30000");
   });
 
-  it("is looked at as an instance starts", () => {
+  it("checks the fee payer when an instance starts", () => {
     expect(only(scene().everywhere).afterMs).toBe(0);
   });
 });

@@ -19,8 +19,8 @@ const leaveOut = (...signatures: string[]) => scene.chain.leftOut.set(0, new Set
 const rescan = () => rescanHistory(scene, { firstEndpoint: 1, windowMs: HOUR_MS }, scene.signal);
 const lines = (level: string) => scene.log.lines.filter((line) => line.level === level);
 
-describe("a rescan", () => {
-  it("records what the first endpoint left out, and says which endpoint had it", async () => {
+describe("rescanHistory", () => {
+  it("records what the first endpoint omitted and logs which endpoint had it", async () => {
     leaveOut("lost");
     scene.chain.land("lost", 100n, { memo: scene.memo(), slot: 1_500n });
     scene.chain.land("told", 10n, { slot: 1_501n });
@@ -30,7 +30,7 @@ describe("a rescan", () => {
       ["lost", "credited"],
     ]);
     const [warned] = lines("warn").slice(-1);
-    expect(warned?.message).toMatch(/first of SOLANA_RPC_URLS .* leaves transactions of the treasury out/);
+    expect(warned?.message).toMatch(/first of SOLANA_RPC_URLS omits transactions of the treasury/);
     expect(warned?.details).toMatchObject({
       tx_signatures: ["lost"],
       count: 1,
@@ -43,7 +43,7 @@ describe("a rescan", () => {
     expect(scene.log.lines).toEqual([]);
   });
 
-  it("says nothing of what is so young that the watch may not have seen it; it says it of older ones", async () => {
+  it("logs nothing about transactions too young for the watch, and logs older ones", async () => {
     leaveOut("young", "old");
     scene.chain.land("young", 100n, { memo: scene.memo(), slot: 1_990n });
     expect(await rescan()).toHaveLength(1);
@@ -54,7 +54,7 @@ describe("a rescan", () => {
     expect(lines("warn").at(-1)?.details).toMatchObject({ tx_signatures: ["old"] });
   });
 
-  it("reads its window and no more, and nothing before the watch began", async () => {
+  it("reads only its window, and nothing before the start of the watch", async () => {
     scene.clock.at = GENESIS + 2 * HOUR_MS;
     await rescan();
     expect(scene.chain.asked.at(-1)?.fromTime.getTime()).toBe(GENESIS + HOUR_MS);
@@ -62,7 +62,7 @@ describe("a rescan", () => {
     expect(scene.chain.asked.at(-1)?.fromTime.getTime()).toBe(GENESIS + 700_000);
   });
 
-  it("waits for the watch to begin", async () => {
+  it("waits for the start of the watch", async () => {
     const fresh = setScene();
     fresh.chain.land("a", 1n);
     expect(await rescanHistory(fresh, { firstEndpoint: 1 }, fresh.signal)).toEqual([]);
@@ -70,7 +70,7 @@ describe("a rescan", () => {
   });
 });
 
-describe("reconciling", () => {
+describe("Reconciliation", () => {
   let reconciliation: Reconciliation;
   beforeEach(() => {
     reconciliation = new Reconciliation(scene);
@@ -85,19 +85,19 @@ describe("reconciling", () => {
     scene.chain.land(signature, change, { slot: 1_001n });
   };
 
-  it("finds nothing where the chain and the books agree", async () => {
+  it("finds no difference when the chain and the ledger agree", async () => {
     expect(await run()).toBe(0n);
     expect(gauge()).toBe(0);
     expect(scene.log.lines.filter(({ message }) => message.includes("ledger"))).toEqual([]);
   });
 
-  it("says nothing while money moves", async () => {
+  it("reports nothing while money moves", async () => {
     scene.chain.land("b", 1n);
     expect(await run()).toBeUndefined();
     expect(await run()).toBe(0n);
   });
 
-  it("tells a difference that stays, once, again when it changes, and when it is gone", async () => {
+  it("reports a lasting difference once, again when it changes, and when it is gone", async () => {
     hide("hidden", 70n);
     expect(await run()).toBe(70n);
     expect(gauge()).toBe(70);
@@ -115,7 +115,7 @@ describe("reconciling", () => {
     expect(lines("info").at(-1)?.message).toBe("treasury balance matches the ledger");
   });
 
-  it("says nothing of a difference that does not stay", async () => {
+  it("reports no difference that disappears", async () => {
     for (let n = 0; n < 4; n++) {
       hide(`hidden${n}`, 70n);
       await run();
@@ -127,7 +127,7 @@ describe("reconciling", () => {
     expect(lines("error")).toEqual([]);
   });
 
-  it("reads all history again from another endpoint, and finds what the first one leaves out; once an hour", async () => {
+  it("rereads the whole history from another endpoint once an hour and finds what the first one omits", async () => {
     const whole = () =>
       scene.chain.asked.filter(({ fromSlot, firstEndpoint }) => fromSlot === 0n && firstEndpoint > 0);
     leaveOut("lost");

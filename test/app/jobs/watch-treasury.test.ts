@@ -10,8 +10,8 @@ beforeEach(() => {
 
 const look = () => watchTreasury(scene, scene.signal);
 
-describe("the first look", () => {
-  it("takes what the account held before the installation for the operator's, and records everything since", async () => {
+describe("the first run of the watch", () => {
+  it("assigns the balance before the installation to the operator and records everything after it", async () => {
     scene.chain.land("old", 700n, { slot: 100n });
     scene.chain.land("older than the drift of clocks", 5n, { slot: 699n });
     scene.chain.land("within it", 20n, { slot: 700n });
@@ -25,13 +25,13 @@ describe("the first look", () => {
     ]);
   });
 
-  it("begins with nothing where the account is younger than the installation", async () => {
+  it("starts at zero when the account is younger than the installation", async () => {
     scene.chain.land("first", 300n);
     await look();
     expect(scene.ledger.state).toMatchObject({ opening: 0n, expected: 300n });
   });
 
-  it("finds what the account held also where the node keeps nothing from before the installation", async () => {
+  it("derives the opening balance when the node keeps nothing from before the installation", async () => {
     scene.chain.land("old", 700n, { slot: 100n });
     scene.chain.leftOut.set(0, new Set(["old"]));
     scene.chain.land("first", 300n, { memo: scene.memo() });
@@ -40,13 +40,13 @@ describe("the first look", () => {
     expect(scene.ledger.balances.get(scene.accountId)).toBe(300n);
   });
 
-  it("begins also when nothing has ever happened", async () => {
+  it("starts on an account without any history", async () => {
     expect(await look()).toEqual([]);
     expect(scene.ledger.state).toMatchObject({ opening: 0n, expected: 0n, slot: 0n });
   });
 });
 
-describe("what a transaction means", () => {
+describe("recordHistory", () => {
   it.each([
     ["a payment that names a quote", () => ({ change: 1_000n, memo: scene.memo() }), "credited", 1_000n],
     [
@@ -85,7 +85,7 @@ describe("what a transaction means", () => {
     expect((await look())[0]?.recorded).toBe("credited");
   });
 
-  it("fetches nothing for a payment that was credited when it was proved, and counts it as finalized", async () => {
+  it("marks a proved payment as finalized without fetching it", async () => {
     await look();
     scene.ledger.credit(scene.accountId, { txSignature: "proved", slot: 1_001n, amount: 400n });
     scene.chain.land("proved", 400n);
@@ -95,7 +95,7 @@ describe("what a transaction means", () => {
     expect(scene.ledger.balances.get(scene.accountId)).toBe(400n);
   });
 
-  it("gives back a payment that had been taken back", async () => {
+  it("reinstates a payment that had been reversed", async () => {
     scene.ledger.credit(scene.accountId, { txSignature: "back", slot: 1_001n, amount: 400n });
     await scene.ledger.reverse("back");
     scene.chain.land("back", 400n);
@@ -105,8 +105,8 @@ describe("what a transaction means", () => {
   });
 });
 
-describe("one look after the other", () => {
-  it("records each movement once, oldest first, also those that join a slot that was seen", async () => {
+describe("later runs of the watch", () => {
+  it("records each movement once and oldest first, including late ones of a known slot", async () => {
     scene.chain.land("a", 1n, { slot: 2_000n });
     scene.chain.land("b", 2n, { slot: 2_001n });
     await look();
@@ -118,14 +118,14 @@ describe("one look after the other", () => {
     expect(scene.ledger.state).toMatchObject({ slot: 2_005n, expected: 15n });
   });
 
-  it("fetches eight transactions at once at most", async () => {
+  it("fetches at most eight transactions at once", async () => {
     for (let n = 0; n < 50; n++) scene.chain.land(`tx${n}`, 1n);
     await look();
     expect(scene.chain.atOnce).toBe(8);
     expect(scene.ledger.told.map(([tx]) => tx)).toEqual(Array.from({ length: 50 }, (_, n) => `tx${n}`));
   });
 
-  it("fetches a transaction that only names the treasury once, a failed one never, and asks for neither again", async () => {
+  it("fetches a transaction that only names the treasury once, and failed ones never", async () => {
     await look();
     scene.chain.land("failed", 0n, { slot: 2_000n, failed: true });
     for (let n = 0; n < 20; n++) scene.chain.land(`dust${n}`, 0n, { slot: 2_000n });
@@ -138,7 +138,7 @@ describe("one look after the other", () => {
     expect(scene.ledger.told).toEqual([]);
   });
 
-  it("forgets what only names the treasury in a new process, and loses nothing by it", async () => {
+  it("fetches such a transaction again in a new process, and loses nothing", async () => {
     await look();
     scene.chain.land("dust", 0n);
     await look();
@@ -147,7 +147,7 @@ describe("one look after the other", () => {
     expect(scene.ledger.told).toEqual([]);
   });
 
-  it("asks the books once what they have recorded", async () => {
+  it("queries the recorded transactions once per run", async () => {
     scene.chain.land("a", 1n);
     await look();
     const process = { ...scene, settled: setScene().settled };
@@ -157,9 +157,9 @@ describe("one look after the other", () => {
   });
 });
 
-describe("what cannot be read or recorded", () => {
+describe("transactions that cannot be read or recorded", () => {
   it.each(["unreadable", "broken"] as const)(
-    "keeps the watch where it is, and nobody from their money: %s",
+    "do not advance the watch and do not block other credits: %s",
     async (how) => {
       scene.chain.land("start", 1n, { slot: 2_000n });
       await look();
@@ -177,7 +177,7 @@ describe("what cannot be read or recorded", () => {
     },
   );
 
-  it("in a long backlog keeps the watch only from going further: what is done before it is not done again", async () => {
+  it("advance the watch only up to the failure in a long backlog, without repeating earlier parts", async () => {
     scene.chain.land("start", 1n, { slot: 1_001n });
     for (let n = 0; n < 2_500; n++) scene.chain.land(`spam${n}`, 0n, { slot: 2_000n + BigInt(n) });
     scene.chain.land("good", 4n, { memo: scene.memo() });
@@ -191,7 +191,7 @@ describe("what cannot be read or recorded", () => {
     expect(scene.ledger.state).toMatchObject({ slot: 4_500n, checkedAt: LOOKED });
   });
 
-  it("stops when it is told to, and moves nothing on", async () => {
+  it("stop on abort and do not advance the watch", async () => {
     scene.chain.land("a", 1n);
     const stop = new AbortController();
     const stopped = watchTreasury(scene, stop.signal);

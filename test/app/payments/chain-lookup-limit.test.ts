@@ -47,7 +47,7 @@ const codeOf = (accountId: string) =>
       (error: ToolgateError) => error.code,
     );
 
-it("an account looks for nothing a hundred times, and then once every three seconds", async () => {
+it("limits an account to a hundred failed lookups, then one every three seconds", async () => {
   expect(await looks("a", 130, "nothing")).toBe(100);
   expect(await codeOf("a")).toBe("RATE_LIMITED");
   expect(await looks("b", 1, "nothing")).toBe(1);
@@ -56,7 +56,7 @@ it("an account looks for nothing a hundred times, and then once every three seco
   expect(refused).toEqual({ account: 35, instance: 0 });
 });
 
-it("looks under way count as nothing found, so that a burst passes no limit", async () => {
+it("counts running lookups as failed, so that a burst stays within the limit", async () => {
   const held = Promise.withResolvers<void>();
   let made = 0;
   const burst = Array.from({ length: 300 }, () =>
@@ -74,7 +74,7 @@ it("looks under way count as nothing found, so that a burst passes no limit", as
   await Promise.allSettled(burst);
 });
 
-it("what is found, and an outage, is never limited", async () => {
+it("never limits successful lookups and outages", async () => {
   expect(await looks("a", 500, "payment")).toBe(500);
   expect(await looks("b", 500, "something")).toBe(500);
   let asked = 0;
@@ -86,13 +86,13 @@ it("what is found, and an outage, is never limited", async () => {
   expect(asked).toBe(300);
 });
 
-it("callers that go away count", async () => {
+it("counts lookups whose caller disconnects", async () => {
   const away = () => Promise.reject(new Error("gone"));
   for (let n = 0; n < 100; n++) await limit.run("a", away, () => "nothing").catch(() => undefined);
   expect(await codeOf("a")).toBe("RATE_LIMITED");
 });
 
-it("all strangers together have a budget, which accounts that have paid do not need", async () => {
+it("shares one budget among accounts without a receipt, and none for accounts with one", async () => {
   await looks("customer", 1, "payment");
   let made = 0;
   for (let account = 0; account < 10; account++) made += await looks(`stranger ${account}`, 100, "nothing");
@@ -103,7 +103,7 @@ it("all strangers together have a budget, which accounts that have paid do not n
   expect(await looks("another", 50, "nothing")).toBe(10);
 });
 
-it("accounts with a receipt are served when strangers have used up what all share", async () => {
+it("serves accounts with a receipt when strangers have used up the shared budget", async () => {
   buyers.add("customer of long ago");
   for (let account = 0; account < 10; account++) await looks(`stranger ${account}`, 40, "nothing");
   expect(await codeOf("another")).toBe("UNAVAILABLE");

@@ -14,24 +14,24 @@ beforeEach(() => {
 const look = (held: bigint | undefined, expected: bigint) =>
   problem.problem(held, { slot: 1n, opening: 0n, expected, checkedAt: new Date(now) });
 
-describe("the treasury's problem", () => {
-  it("is none while it holds what the books say", () => {
+describe("TreasuryCheck", () => {
+  it("returns no problem while the balance matches the ledger", () => {
     expect(look(5_000_000n, 5_000_000n)).toBeUndefined();
   });
 
-  it("is a difference that the watch has not explained for a while", () => {
+  it("returns a difference that lasts although the watch advances", () => {
     expect(look(5_000_000n, 7_500_000n)).toBeUndefined();
     now += 9 * SECOND;
     expect(look(5_000_000n, 7_500_000n)).toBeUndefined();
     now += SECOND;
-    expect(look(5_000_000n, 7_500_000n)).toBe("The treasury holds 2.500000 USDC less than the books say.");
+    expect(look(5_000_000n, 7_500_000n)).toBe("The treasury holds 2.500000 USDC less than the ledger says.");
     expect(look(5_000_000n, 5_000_000n)).toBeUndefined();
     expect(look(5_000_001n, 5_000_000n)).toBeUndefined();
     now += 10 * SECOND;
-    expect(look(5_000_001n, 5_000_000n)).toBe("The treasury holds 0.000001 USDC more than the books say.");
+    expect(look(5_000_001n, 5_000_000n)).toBe("The treasury holds 0.000001 USDC more than the ledger says.");
   });
 
-  it("is no difference of money that goes on moving, or that the watch has not come to yet", () => {
+  it("returns no problem while money moves or the watch has not caught up", () => {
     for (let amount = 1n; amount < 5n; amount += 1n) {
       expect(look(amount, amount - 1n)).toBeUndefined();
       now += 20 * SECOND;
@@ -43,13 +43,13 @@ describe("the treasury's problem", () => {
     expect(problem.problem(9n, watch)).toBeUndefined();
   });
 
-  it("is that nobody looks, or can", () => {
-    expect(look(undefined, 5n)).toBe("No endpoint of the chain tells what the treasury holds.");
+  it("returns a problem when the watch or every endpoint stops", () => {
+    expect(look(undefined, 5n)).toBe("No endpoint returns the treasury's balance.");
     expect(problem.problem(5n, undefined)).toMatch(/^The treasury is not watched yet/);
     const watch = { slot: 1n, opening: 0n, expected: 5n, checkedAt: new Date(now) };
     now += 180 * SECOND;
     expect(problem.problem(5n, watch)).toBe(
-      "The treasury's history was last looked at 3 minutes ago: payments since then are not found.",
+      "The treasury's history was last read 3 minutes ago: payments since then are not found.",
     );
     const slow = new TreasuryCheck({ clock: { now: () => now }, watchIntervalMs: 600_000 });
     expect(slow.problem(5n, watch)).toBeUndefined();

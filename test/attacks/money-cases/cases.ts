@@ -9,7 +9,7 @@ const CLAIMS = "attacks/claims.test.ts";
 const REPLAYS = "attacks/replays.test.ts";
 const CHANGED = "attacks/x402-payments.test.ts";
 const X402 = "interop/x402-clients.test.ts";
-const UNSENT = "app/payments/gasless-calls.test.ts";
+const UNSENT = "app/payments/gasless/gasless-calls.test.ts";
 const FAILURES = `${CASES}/tool-failures.test.ts`;
 const KEYS = `${CASES}/keys.test.ts`;
 const DISCONNECTS = `${CASES}/disconnects.test.ts`;
@@ -18,12 +18,12 @@ const REFUNDS = `${CASES}/refunds.test.ts`;
 const JOBS = "app/jobs";
 const WATCH = `${JOBS}/watch-treasury.test.ts`;
 const RESCAN = `${JOBS}/rescan-history.test.ts`;
-const DEPOSITS = "treasury/deposits.test.ts";
-const ENDPOINTS = "treasury/endpoints.test.ts";
-const VANISHED = "treasury/vanished.test.ts";
-const CONSOLE = "deposits/deposits.test.ts";
-const WALLETS = "deposits/wallet-payments.test.ts";
-const STANDINGS = "solana/finality-statuses.test.ts";
+const DEPOSITS = "crediting/unproved-payments.test.ts";
+const ENDPOINTS = "crediting/endpoints.test.ts";
+const VANISHED = "crediting/vanished-payments.test.ts";
+const CONSOLE = "crediting/deposits.test.ts";
+const WALLETS = "crediting/wallet-payments.test.ts";
+const STANDINGS = "solana/treasury/finality-statuses.test.ts";
 const ROLE = "security/serving-role.test.ts";
 const SANDBOX = "tools/sandbox/gateway.test.ts";
 const LOST = "instances/lost-responses.test.ts";
@@ -74,29 +74,29 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "`accepted` of an x402 payload": [[CHANGED, "is refused: it takes an offer of another %s"]],
   "payment-identifier (x402 extension)": [
     [X402, "is known by its payment-identifier too, under which nothing else is sent"],
-    [UNSENT, "brings the idempotency key of its call, if no other one is sent"],
+    [UNSENT, "uses the idempotency key of the x402 payload when the call has none"],
   ],
   "unsent transaction": [
-    [UNSENT, "is sent for its quote and its caller, and buys the call, once"],
-    [UNSENT, "names its quote in a memo of the short form, which a quote_id beside it repeats"],
+    [UNSENT, "relays a payment for its quote and caller, and buys the call once"],
+    [UNSENT, "accepts a quote in the short memo form, repeated by quote_id"],
     [CHANGED, "is refused under another account and for another call, and is not sent for them"],
     [CHANGED, "when it asks three instances at once: one charge, and never another offer"],
     [CHANGED, "is refused while the relay is off, and says what to do instead"],
   ],
   "unsent transaction, deadline": [
-    [UNSENT, "is in time when it was claimed in time, however late the chain and the repeated call are"],
+    [UNSENT, "accepts a payment claimed in time, however late the chain and the repeated call are"],
     [CHANGED, "when its quote has expired: nothing is sent"],
   ],
   "unsent transaction beside a charged call": [
-    [UNSENT, "is not sent beside a call that was charged otherwise"],
+    [UNSENT, "does not relay a payment for a call that was charged otherwise"],
   ],
   "several proof carriers": [
     [CLAIMS, "are refused when they name different payments or quotes"],
     [CLAIMS, "are one proof when they agree"],
   ],
   "deposit sent as a proof": [
-    [WALLETS, "is refused, says why, and stays a deposit"],
-    [WALLETS, "is neither, when its memo names a quote: that is paid, and the deposit is told so"],
+    [WALLETS, "refuses a deposit's transfer as a proof with the reason, and keeps it a deposit"],
+    [WALLETS, "treats a transfer with the deposit's reference and a quote's memo as a payment of the quote"],
   ],
   "body proof": [
     [CLAIMS, "is refused before anything is looked up: %s"],
@@ -142,11 +142,14 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   "proofs that find nothing": [
     ["attacks/unknown-signatures.test.ts", "is limited, and payers are not"],
-    ["app/payments/chain-lookup-limit.test.ts", "all strangers together have a budget"],
-    ["solana/chain-verify.test.ts", "asked again soon it only polls with the others"],
+    [
+      "app/payments/chain-lookup-limit.test.ts",
+      "shares one budget among accounts without a receipt, and none for accounts with one",
+    ],
+    ["solana/payments/chain-verify.test.ts", "asked again soon it only polls with the others"],
   ],
   "every endpoint rate-limits": [
-    ["solana/chain-failover.test.ts", "the one whose pause ends first is asked once a second"],
+    ["solana/payments/chain-failover.test.ts", "the one whose pause ends first is asked once a second"],
   ],
   "one ledger": [
     [KEYS, "takes the proof that it brings, and leaves the balance alone"],
@@ -200,19 +203,16 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [`${CASES}/suspense.test.ts`, "is nobody's also when another account names it"],
   ],
   deposit: [
-    [CONSOLE, "is seen, confirmed, finalized, and credited once, whoever watches and asks"],
-    [CONSOLE, "takes several transfers, from any wallet and of any amount, and is credited with their sum"],
-    [CONSOLE, "of a blocked account is credited all the same"],
-    [CONSOLE, "is waited for again, and never credited"],
-    [CONSOLE, "is not credited when a node has called it finalized"],
+    [CONSOLE, "shows a deposit as seen, confirmed and finalized, and credits it once"],
+    [CONSOLE, "credits the sum of several transfers from any wallet"],
+    [CONSOLE, "credits a deposit of a blocked account"],
+    [CONSOLE, "shows a vanished transfer as awaited again and never credits it"],
+    [CONSOLE, "does not credit a vanished transfer that one node called finalized"],
   ],
   "transfer that does not name its deposit": [
-    [
-      CONSOLE,
-      "which has its reference and no memo lies in suspense, and is told so until the operator has given it",
-    ],
-    [CONSOLE, "which has its reference and another deposit's memo is that one's"],
-    [CONSOLE, "which names a deposit that nobody began, or two, lies in suspense"],
+    [CONSOLE, "holds a transfer with the reference but no memo in suspense until the operator assigns it"],
+    [CONSOLE, "credits the deposit of the memo, not the deposit of the reference"],
+    [CONSOLE, "holds a transfer that names an unknown deposit, or two, in suspense"],
   ],
   "hold before execute": [
     ["instances/crash.test.ts", "leaves the call to a retry elsewhere"],
@@ -250,57 +250,54 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["instances/leader.test.ts", "is replaced when killed; a deposit made meanwhile is credited once"],
     ["instances/leader.test.ts", "is replaced when stalled"],
     ["instances/leader.test.ts", "resigns on SIGTERM"],
-    [`${JOBS}/crashes.test.ts`, "comes to the same books as two others beside it"],
+    [`${JOBS}/crashes.test.ts`, "reaches the same ledger state as two concurrent leaders"],
   ],
   polling: [
-    [WATCH, "records each movement once, oldest first, also those that join a slot that was seen"],
-    [DEPOSITS, "finds what came while no instance ran, once"],
-    [`${JOBS}/crashes.test.ts`, "and dies at any step leaves to the next one what comes to the same books"],
+    [WATCH, "records each movement once and oldest first, including late ones of a known slot"],
+    [DEPOSITS, "finds payments made while no instance ran, once"],
+    [`${JOBS}/crashes.test.ts`, "leaves the same ledger state to the next leader when it dies at any step"],
   ],
   "opening balance": [
-    [
-      WATCH,
-      "takes what the account held before the installation for the operator's, and records everything since",
-    ],
+    [WATCH, "assigns the balance before the installation to the operator and records everything after it"],
     [
       "postgres/treasury/treasury-watch.test.ts",
       "starts once, and books the opening balance to the operator",
     ],
   ],
   rescan: [
-    [RESCAN, "records what the first endpoint left out, and says which endpoint had it"],
-    [ENDPOINTS, "tells that the first endpoint leaves out what the watch has passed"],
+    [RESCAN, "records what the first endpoint omitted and logs which endpoint had it"],
+    [ENDPOINTS, "logs that the first endpoint omits recorded transactions"],
   ],
   reconciliation: [
     [
       RESCAN,
-      "reads all history again from another endpoint, and finds what the first one leaves out; once an hour",
+      "rereads the whole history from another endpoint once an hour and finds what the first one omits",
     ],
-    [ENDPOINTS, "tells a difference between the chain and the books that stays, and when it is gone"],
+    [ENDPOINTS, "logs a lasting difference between chain and ledger, and its end"],
   ],
   "payment sent and never proved": [
-    [DEPOSITS, "ends on the account of its quote, once it is finalized, and pays the next call"],
-    [DEPOSITS, "buys its call when the proof comes after all, and is credited once"],
+    [DEPOSITS, "credits the account of its quote after finality, which pays the next call"],
+    [DEPOSITS, "buys its call when the proof arrives later, and is credited once"],
     [WATCH, "credits a payment whose quote has expired"],
   ],
-  withdrawal: [[DEPOSITS, "books what the treasury's owner takes out"]],
+  withdrawal: [[DEPOSITS, "records a withdrawal by the treasury's owner"]],
   suspense: [
     ["cli/treasury.test.ts", "lists a transfer without a quote and assigns it once"],
     ["cli/pay.test.ts", "pays without a quote, with or without memo, into suspense"],
-    ["solana/treasury-movement.test.ts", "names neither, and shows both"],
+    ["solana/treasury/treasury-movement.test.ts", "names neither, and shows both"],
   ],
   "payment that vanished": [
     [STANDINGS, "has vanished once every endpoint is far beyond its slot"],
     [STANDINGS, "by not knowing it never makes it vanish"],
     [STANDINGS, "has failed when every endpoint says so, and is pending while one does not know it yet"],
-    [VANISHED, "is taken back, blocks the account's paid calls, and is given back when it lands after all"],
+    [VANISHED, "reverses a vanished payment, blocks paid calls and reinstates it when it lands"],
   ],
   "vanished payment that lands after all": [
-    [VANISHED, "is taken back, blocks the account's paid calls, and is given back when it lands after all"],
-    [WATCH, "gives back a payment that had been taken back"],
+    [VANISHED, "reverses a vanished payment, blocks paid calls and reinstates it when it lands"],
+    [WATCH, "reinstates a payment that had been reversed"],
   ],
   "finalized with another amount": [
-    [`${JOBS}/finality-tracker.test.ts`, "of another amount are told once, and left as they are"],
+    [`${JOBS}/finality-tracker.test.ts`, "reports a payment of another amount once and does not change it"],
   ],
   "receipt of a reversed payment": [
     [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it, as do the lists"],

@@ -49,7 +49,7 @@ async function seen(tx: string): Promise<void> {
 }
 
 const OWNERLESS =
-  /the transfer names no quote of ours, so that it buys no call: the operator gives such transfers to the balance of their payers\. Ask there, with the transaction signature; once you have it, repeat the call without a proof$/;
+  /names no quote of this gateway and buys no call\. Send the transaction signature to the operator, who credits such transfers to their payers; then repeat the call without a proof$/;
 
 const FORMS: [string, () => ReturnType<typeof memo>[]][] = [
   ["without a memo", () => []],
@@ -62,7 +62,10 @@ describe("a transfer", () => {
     "%s buys nothing before the operator has it, nor after, and its payer pays anew or is given it",
     async (_name, memos) => {
       const tx = await world.send(agent, [...memos(), transfer(world, agent, PRICE)]);
-      expectRefused(await callWith(world, agent, tx, offer.quoteId), /no memo|has our form|no quote of ours/);
+      expectRefused(
+        await callWith(world, agent, tx, offer.quoteId),
+        /no memo|has our form|no quote of this gateway/,
+      );
       await seen(tx);
       for (const extra of [{}, { idempotency_key: "k" }])
         expectRefused(await callWith(world, agent, tx, offer.quoteId, extra), OWNERLESS);

@@ -72,7 +72,7 @@ async function indebted(calls: bigint): Promise<{ tx: string; quoteId: string; b
 
 const TAKEN_BACK = (balance: string) =>
   new RegExp(
-    `the transaction vanished from the chain, and its credit was taken back; nothing was charged for this call, and your balance is ${balance.replaceAll(/[$.]/g, String.raw`\$&`)}\\. Repeat the call without a proof`,
+    `the transaction vanished from the chain and its credit was reversed; nothing was charged for this call, and your balance is ${balance.replaceAll(/[$.]/g, String.raw`\$&`)}\\. Repeat the call without a proof`,
   );
 
 describe("a payment that is taken back before it bought anything", () => {
@@ -179,7 +179,7 @@ describe("an account that owes", () => {
     for (const body of [{}, {}, { idempotency_key: "new" }]) {
       expectRefused(
         await world.call(agent, TOOL, PARAMS, { body }),
-        /^the balance is -\$0\.005 and this call costs \$0\.001: \$0\.006 is missing, because a payment that was spent vanished from the chain and was taken back\. Paid calls are blocked until a deposit covers it, then repeat this one as it is; free calls go on\. Deposit USDC, or ask the operator$/,
+        /^the balance is -\$0\.005 and this call costs \$0\.001: \$0\.006 is missing, because a payment that was spent vanished from the chain and was reversed\. Paid calls are blocked until a deposit covers it; free calls work\. Deposit USDC and repeat the call unchanged, or ask the operator$/,
         "FORBIDDEN",
         403,
       );
@@ -230,7 +230,7 @@ describe("an account that owes", () => {
     for (const _ of [1, 2])
       expectRefused(
         await callWith(world, agent, tx, open.quoteId),
-        /was credited to your balance, but .* a payment that was taken back have used it: the balance is \$0\.0005 and this call costs \$0\.001\. Repeat the call without a proof and pay the new quote, or deposit USDC$/,
+        /was credited to your balance, but .* a reversed payment have used it: the balance is \$0\.0005 and this call costs \$0\.001\. Repeat the call without a proof and pay the new quote, or deposit USDC$/,
       );
     await expectAccount(world, agent, { balance: PRICE / 2n, receipts: 1 });
     const offered = await world.call(agent, TOOL, PARAMS);

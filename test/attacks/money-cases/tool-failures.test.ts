@@ -209,7 +209,7 @@ describe("a retry while the call runs", () => {
     ];
     for (const way of ways) {
       const early = await chat(world, agent, way);
-      expectRefused(early, /the same call is running; repeat it in a moment/, "REQUEST_IN_PROGRESS", 409);
+      expectRefused(early, /the same call is running; repeat it shortly/, "REQUEST_IN_PROGRESS", 409);
       expect(early.headers.get("retry-after")).toBe("1");
     }
     gate.resolve();

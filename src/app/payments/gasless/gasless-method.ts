@@ -11,29 +11,29 @@ import type { Relay } from "./relay-port.ts";
 import type { RelayClaims, RelayClaim } from "./relay-claims.ts";
 import type { RelayedTransaction } from "./sponsor.ts";
 
-/** What relaying a payment needs. */
+/** Dependencies of relaying a payment. */
 export interface GaslessDeps {
-  /** Sees transactions of callers onto the chain; undefined: the relay is off. */
+  /** Undefined when the relay is off. */
   readonly relay: Relay | undefined;
-  /** What was ever relayed: it stays known when the relay is off, and when it would take it no more. */
+  /** All relayed payments; they stay known when the relay is off. */
   readonly claims: Pick<RelayClaims, "find">;
   /** What x402 payloads must name. */
   readonly treasury: X402Treasury;
   readonly memoPrefix: string;
-  /** Aborts at the end of a shutdown's grace period: what was sent until then is told when the call is repeated. */
+  /** Aborts at the end of a shutdown's grace period; a repeated call returns the outcome of a sent payment. */
   readonly stopping: AbortSignal;
 }
 
-/** A proof by what ledger and chain know it under, whichever way it came. */
+/** A proof with the identifiers that the ledger and the chain use. */
 export interface IdentifiedPayment {
   readonly txSignature: string;
   readonly quoteId: string;
   readonly stated: StatedPayment;
-  /** The transaction that is to be sent first; undefined: the payer has sent it. */
+  /** The transaction to be sent first; undefined when the payer sent it. */
   readonly unsent: Unsent | undefined;
 }
 
-/** What is left to us to send; `claim`: it was taken before, and would not be any more. */
+/** A transaction to relay; `claim`: accepted before, under rules that no longer accept it. */
 type Unsent =
   | { readonly transaction: RelayedTransaction; readonly proof: GaslessProof; readonly claim?: never }
   | { readonly claim: RelayClaim };
@@ -41,8 +41,8 @@ type Unsent =
 const NOTHING_CLAIMED: StatedPayment = { amount: undefined, memo: undefined, stepId: undefined };
 
 /**
- * Finds out what a proof is known under. Of a transaction that we are to send that is the signature it will have; its memo names the quote.
- * One that was taken before is known whatever has been set since: it may have paid.
+ * Returns the identifiers of a proof. For a transaction to relay: the signature it will have, and the quote of
+ * its memo. A claimed transaction is identified under any settings, because it may have paid.
  * @throws ToolgateError INVALID_PAYMENT 400: nothing was sent, nothing was consumed
  */
 export async function identifyPayment(deps: GaslessDeps, proof: Proof): Promise<IdentifiedPayment> {
@@ -53,7 +53,7 @@ export async function identifyPayment(deps: GaslessDeps, proof: Proof): Promise<
     const claim = await claimOf(deps, proof.transaction);
     if (!claim) throw refusal;
     const { txSignature, quoteId } = claim;
-    demandSameQuote(proof, quoteId);
+    requireSameQuote(proof, quoteId);
     return { txSignature, quoteId, stated: NOTHING_CLAIMED, unsent: { claim } };
   }
 }
@@ -67,7 +67,7 @@ async function identifyUnsent(deps: GaslessDeps, proof: GaslessProof): Promise<I
       `${proof.carrier}: the transaction must carry one memo, ${deps.memoPrefix}:<quote_id> with the quote_id of the 402 answer`,
     );
   const { quoteId } = memo;
-  demandSameQuote(proof, quoteId);
+  requireSameQuote(proof, quoteId);
   return {
     txSignature: transaction.txSignature,
     quoteId,
@@ -81,14 +81,14 @@ async function claimOf({ claims }: GaslessDeps, transaction: Uint8Array): Promis
   return messageHash && claims.find(messageHash);
 }
 
-function demandSameQuote({ carrier, quoteId }: GaslessProof, named: string): void {
+function requireSameQuote({ carrier, quoteId }: GaslessProof, named: string): void {
   if (quoteId !== undefined && quoteId !== named)
-    throw malformedProof(`${carrier}: quote_id is not the one that the memo of the transaction names`);
+    throw malformedProof(`${carrier}: quote_id is not the one in the transaction's memo`);
 }
 
 /**
- * Sees the payment onto the chain, where that is asked of us. It may come again and again and is sent as one.
- * @returns when the payer paid, ms: it was in time or late by then, however long the chain has taken since
+ * Relays the payment if it is unsent. Idempotent.
+ * @returns when the payer paid, ms: decides whether the payment was in time
  * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED, RATE_LIMITED, PAYMENT_PENDING, UNAVAILABLE
  */
 export async function submitPayment(
@@ -100,14 +100,14 @@ export async function submitPayment(
 ): Promise<number> {
   if (!unsent) return receivedAt;
   if (unsent.claim) {
-    // The keeper sees it through, and the chain tells whether it has paid.
+    // The relay job finishes it.
     if (unsent.claim.state === "failed") throw paymentFailed(unsent.claim.reason ?? "");
     return unsent.claim.claimedAt;
   }
   const { transaction, proof } = unsent;
   const relay = relayOf(deps, proof);
   const difference = differenceOf(deps, relay, proof, quote);
-  // Of what was taken the terms were those of their time.
+  // An accepted payment keeps the terms of its time.
   if (difference && !(await deps.claims.find(transaction.messageHash))) throw difference;
   const { claimedAt } = await relay.relay({
     transaction,
@@ -120,7 +120,7 @@ export async function submitPayment(
   return claimedAt;
 }
 
-/** An x402 payload repeats the offer that it takes: what it says differently was not offered. Nothing is ever priced from it. */
+/** Returns an error if an x402 payload differs from our offer. Its terms set no price. */
 function differenceOf(deps: GaslessDeps, relay: Relay, { accepted, carrier }: GaslessProof, quote: Quote) {
   if (!accepted) return undefined;
   const terms = x402Terms(deps.treasury, relay.feePayer, deps.memoPrefix, quote);

@@ -42,7 +42,7 @@ function isFailureKind(kind: string): kind is FailureKind {
 export function paymentLost(): ToolgateError {
   return relayRefused(
     RELAY_REFUSALS.NEVER_LANDED,
-    "the network told the transaction as confirmed and does not have it; no USDC moved, repeat the call without a payment",
+    "the network reported the transaction as confirmed but does not have it; no USDC moved, repeat the call without a payment",
   );
 }
 
@@ -66,7 +66,7 @@ export function quoteExpired(): ToolgateError {
 export function quoteTooCheap(price: MicroUsd, minimum: MicroUsd): ToolgateError {
   return relayRefused(
     RELAY_REFUSALS.QUOTE_TOO_CHEAP,
-    `payments below ${displayUsd(minimum)} are not relayed, and this one is of ${displayUsd(price)}; send the transfer yourself and prove it with its signature, or pay from the balance`,
+    `payments below ${displayUsd(minimum)} are not relayed, and this one is ${displayUsd(price)}; send the transfer yourself and prove it with its signature, or pay from the balance`,
   );
 }
 
@@ -75,7 +75,7 @@ export function claimRefused(verdict: Exclude<RelayVerdict, { kind: "claimed" | 
   if (verdict.kind === "quote_taken") {
     return relayRefused(
       RELAY_REFUSALS.QUOTE_TAKEN,
-      "another transaction pays this quote or has paid it; this one was not sent, repeat the call with the one that you sent first",
+      "another transaction pays or has paid this quote; this one was not sent, repeat the call with the first transaction",
     );
   }
   const { kind, of, retryAfterSeconds } = verdict;
@@ -86,11 +86,11 @@ export function claimRefused(verdict: Exclude<RelayVerdict, { kind: "claimed" | 
 }
 
 const LIMITS: Readonly<Record<RelayQuota | RelayBudget, string>> = {
-  transactions: "this account had as many payments relayed within the hour as it may",
+  transactions: "this account reached its limit of relayed payments per hour",
   failures: "too many payments of this account failed within the hour",
-  open: "as many payments of this account or wallet are under way as it may have at once; each one that is confirmed allows one more",
+  open: "this account or wallet reached its limit of open payments; each confirmed one allows one more",
   unproven:
     "payments of this account or wallet failed on the chain within 24 hours; each one that is confirmed allows one more failure",
-  budget: "what the gateway pays for fees today is spent",
-  reserve: "what the gateway pays today for accounts without a settled payment is spent",
+  budget: "the gateway's fee budget of today is spent",
+  reserve: "the gateway's fee budget of today for accounts without a settled payment is spent",
 };

@@ -60,7 +60,7 @@ export class GaslessRelay implements Relay {
   readonly feePayer: string;
   readonly #deps: RelayDeps;
   readonly #blockhashes: RecentBlockhashes;
-  readonly #passage: TransactionSubmission;
+  readonly #submission: TransactionSubmission;
   /** Claims in progress on this instance by message hash: concurrent calls share one loop. */
   readonly #underway = new Map<string, Promise<SubmissionState>>();
 
@@ -68,7 +68,7 @@ export class GaslessRelay implements Relay {
     this.feePayer = deps.sponsor.feePayer;
     this.#deps = deps;
     this.#blockhashes = new RecentBlockhashes(deps.chain, deps.clock);
-    this.#passage = new TransactionSubmission(deps);
+    this.#submission = new TransactionSubmission(deps);
   }
 
   async identify(bytes: Uint8Array): Promise<RelayedTransaction> {
@@ -78,7 +78,7 @@ export class GaslessRelay implements Relay {
     if (txSignature !== undefined) return { ...decoded, txSignature };
     throw relayRefused(
       RELAY_REFUSALS.FEE_PAYER,
-      `the fee payer must be ${this.feePayer}; build the transaction anew, with the fee_payer of the 402 answer`,
+      `the fee payer must be ${this.feePayer}; build a new transaction with the fee_payer of the 402 response`,
     );
   }
 
@@ -113,7 +113,7 @@ export class GaslessRelay implements Relay {
     payer: string;
     signal: AbortSignal;
   }): Promise<UnsignedTransaction> {
-    this.#demandRelayable(quote, this.#deps.clock.now());
+    this.#requireRelayable(quote, this.#deps.clock.now());
     const recent = await unlessAborted(this.#blockhashes.get(), signal);
     if (recent) return this.#deps.sponsor.build({ quote, payer, recent });
     throw new ToolgateError("UNAVAILABLE", "the Solana network does not answer; repeat the call", {
@@ -128,7 +128,7 @@ export class GaslessRelay implements Relay {
    */
   async advance(claim: RelayClaim, signal: AbortSignal): Promise<RelayState> {
     if (this.#underway.has(claim.messageHash.toString("hex"))) return claim.state;
-    return (await this.#passage.step(claim, { resend: true, signal })).state;
+    return (await this.#submission.step(claim, { resend: true, signal })).state;
   }
 
   /** Resolves when nothing is in progress: soon after `stopping`. Never rejects. */
@@ -145,7 +145,7 @@ export class GaslessRelay implements Relay {
     signal,
   }: RelayRequest): Promise<RelayClaim> {
     const { sponsor, claims, limits } = this.#deps;
-    this.#demandRelayable(quote, receivedAt);
+    this.#requireRelayable(quote, receivedAt);
     const { signedTransaction, feeLamports } = sponsor.sign(transaction, quote);
     const lastValidBlockHeight = await this.#lastValidBlockHeight(transaction.blockhash, signal);
     const { messageHash, txSignature } = transaction;
@@ -168,7 +168,7 @@ export class GaslessRelay implements Relay {
     throw claimRefused(verdict);
   }
 
-  #demandRelayable(quote: Quote, at: number): void {
+  #requireRelayable(quote: Quote, at: number): void {
     if (at > quote.expiresAt) throw quoteExpired();
     if (quote.price < this.#deps.minimum) throw quoteTooCheap(quote.price, this.#deps.minimum);
   }
@@ -182,7 +182,7 @@ export class GaslessRelay implements Relay {
     if (!valid) {
       throw relayRefused(
         RELAY_REFUSALS.BLOCKHASH_EXPIRED,
-        "the network does not take the transaction's blockhash any more; nothing was sent, sign a new transaction on a recent one",
+        "the network no longer accepts the transaction's blockhash; nothing was sent, sign a new transaction on a recent one",
       );
     }
     const end = this.#blockhashes.lastValidBlockHeight(blockhash);
@@ -190,7 +190,7 @@ export class GaslessRelay implements Relay {
     if (end - blockHeight >= BLOCKS_LEFT) return end;
     throw relayRefused(
       RELAY_REFUSALS.BLOCKHASH_TOO_OLD,
-      `the transaction's blockhash ends in ${end - blockHeight} blocks, which is too soon to land; nothing was sent, sign a new one on a recent blockhash`,
+      `the transaction's blockhash ends in ${end - blockHeight} blocks, too soon to land; nothing was sent, sign a new one on a recent blockhash`,
     );
   }
 
@@ -227,7 +227,7 @@ export class GaslessRelay implements Relay {
     const underway = this.#underway.get(name);
     if (underway) return underway;
     const patience = AbortSignal.timeout(Math.max(this.#deps.waitMs, LEAST_FOLLOW_MS));
-    const following = this.#passage
+    const following = this.#submission
       .waitForOutcome(claim, AbortSignal.any([patience, this.#deps.stopping]))
       .finally(() => this.#underway.delete(name));
     this.#underway.set(name, following);

@@ -111,7 +111,7 @@ export class TransactionSubmission {
     } catch (error) {
       this.#deps.log.warn(
         { quote: quoteId, err: error },
-        "a relayed payment could not be sent, and will be sent again",
+        "a relayed payment could not be sent and will be sent again",
       );
     }
   }
@@ -132,7 +132,7 @@ export class TransactionSubmission {
       if (!options.signal.aborted) {
         this.#deps.log.warn(
           { quote: claim.quoteId, err: error },
-          "a relayed payment could not be looked after, and will be again",
+          "a relayed payment could not be checked and will be checked again",
         );
       }
       // The operation may have succeeded and only its response been lost.
@@ -146,7 +146,7 @@ export class TransactionSubmission {
     } catch (error) {
       this.#deps.log.warn(
         { quote: quoteId, err: error },
-        "a relayed payment that was not seen in time could not be noted as such",
+        "a relayed payment timed out, and its state could not be stored",
       );
     }
   }

@@ -131,8 +131,8 @@ const outcomeOf = (asked: ToolCall) =>
     },
   );
 
-describe("a payment that the gateway is to send", () => {
-  it("is sent for its quote and its caller, and buys the call, once", async () => {
+describe("a payment to be relayed", () => {
+  it("relays a payment for its quote and caller, and buys the call once", async () => {
     const quote = quoteFor();
     const first = await callTool(deps, x402(quote), context);
     expect(first.receipt).toMatchObject({ paidBy: "gasless", quoteId: quote.quoteId, debited: PRICE });
@@ -142,17 +142,17 @@ describe("a payment that the gateway is to send", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("is not sent for a quote of another account, of another call, or of nobody", async () => {
+  it("does not relay for a quote of another account, of another call, or of unknown origin", async () => {
     const foreign = quoteFor("paid", newId("acct", systemClock, systemRandom));
     expect(await outcomeOf(x402(foreign))).toMatch(/^INVALID_PAYMENT 402: .*issued to another account/);
     expect(await outcomeOf(x402(quoteFor("wait")))).toMatch(/^INVALID_PAYMENT 402: .*another tool/);
     expect(await outcomeOf(x402({ quoteId: `qt_${"3".repeat(110)}`, price: PRICE }))).toMatch(
-      /not one of ours/,
+      /not issued by this gateway/,
     );
     expect(sent).toEqual([]);
   });
 
-  it("names its quote in a memo of the short form, which a quote_id beside it repeats", async () => {
+  it("accepts a quote in the short memo form, repeated by quote_id", async () => {
     const { quoteId } = quoteFor();
     for (const memo of ["hello", `abc:${quoteId}`, `${stepIdOf(quoteId)}:${quoteId}:n1`])
       expect(await outcomeOf(own(memo, quoteId))).toMatch(
@@ -165,7 +165,7 @@ describe("a payment that the gateway is to send", () => {
     expect(sent).toEqual([]);
   });
 
-  it("takes the offer that was made, in every member", async () => {
+  it("accepts the offer exactly as it was made, in every field", async () => {
     const quote = quoteFor();
     const { feePayer, memo } = x402Terms(TREASURY, FEE_PAYER, "svc", quote);
     for (const [path, change] of [
@@ -183,7 +183,7 @@ describe("a payment that the gateway is to send", () => {
     expect(await outcomeOf(x402(quote, { extra: {} }))).toBe("paid by gasless");
   });
 
-  it("took the offer of its time, where it was claimed before the fee payer changed", async () => {
+  it("accepts an offer claimed before the fee payer changed", async () => {
     const quote = quoteFor();
     const { memo } = x402Terms(TREASURY, FEE_PAYER, "svc", quote);
     const taken = claimFor(quote.quoteId);
@@ -191,7 +191,7 @@ describe("a payment that the gateway is to send", () => {
     expect(await outcomeOf(x402(quote, { extra: { feePayer: "former", memo } }))).toBe("paid by gasless");
   });
 
-  it("is in time when it was claimed in time, however late the chain and the repeated call are", async () => {
+  it("accepts a payment claimed in time, however late the chain and the repeated call are", async () => {
     const earlier = Date.now() - 3_600_000;
     const past = new Quotes(
       {
@@ -210,7 +210,7 @@ describe("a payment that the gateway is to send", () => {
     expect(await outcomeOf(x402(quoteFor()))).toMatch(/^QUOTE_EXPIRED 402: .*was credited to your balance/);
   });
 
-  it("is pending, and neither missing nor to be paid again, while the chain does not tell it everywhere", async () => {
+  it("returns PAYMENT_PENDING while not every endpoint reports the payment", async () => {
     const quote = quoteFor();
     verdict = "not_found";
     expect(await outcomeOf(x402(quote))).toMatch(/^PAYMENT_PENDING 503: .*do not pay again/);
@@ -218,14 +218,14 @@ describe("a payment that the gateway is to send", () => {
     expect(await outcomeOf(x402(quote))).toBe("paid by gasless");
   });
 
-  it("is pending, and not said to have cost nothing, while the chain cannot be asked what it paid", async () => {
+  it("returns PAYMENT_PENDING while the chain cannot be queried for the amount", async () => {
     const outage = new ToolgateError("UNAVAILABLE", "nothing was consumed");
     deps = { ...deps, chain: { verify: () => Promise.reject(outage) } };
     expect(await outcomeOf(x402(quoteFor()))).toMatch(/^PAYMENT_PENDING 503: .*do not pay again/);
     expect(sent).toHaveLength(1);
   });
 
-  it("is not sent beside a call that was charged otherwise", async () => {
+  it("does not relay a payment for a call that was charged otherwise", async () => {
     const idempotencyKey = "k";
     const first = await callTool(deps, x402(quoteFor(), {}, { idempotencyKey }), context);
     ledger.findPrior = async () => ({ kind: "replay", ...first });
@@ -234,7 +234,7 @@ describe("a payment that the gateway is to send", () => {
     expect(await ledger.balance(context.caller.accountId)).toBe(0n);
   });
 
-  it("brings the idempotency key of its call, if no other one is sent", async () => {
+  it("uses the idempotency key of the x402 payload when the call has none", async () => {
     const id = "pay_0123456789abcdef";
     const extensions = { "payment-identifier": { info: { required: false, id } } };
     const first = await callTool(deps, x402(quoteFor(), {}, {}, { extensions }), context);
@@ -248,7 +248,7 @@ describe("a payment that the gateway is to send", () => {
     );
   });
 
-  it("stays on the balance when the tool fails, and the failure says which payment that is", async () => {
+  it("keeps the payment on the balance when the tool fails, and names it in the error", async () => {
     const [paid] = deps.catalogue.tools.filter(({ name }) => name === "paid");
     if (!paid) throw new Error("there is no paid tool");
     const prepare = () => ({ price: PRICE, run: () => Promise.reject(new Error("it broke")) });
@@ -266,12 +266,12 @@ describe("a payment that the gateway is to send", () => {
     });
   });
 
-  it("is not looked at by a free tool", async () => {
+  it("ignores a payment for a free tool", async () => {
     const free = call({ tool: "echo", params: { message: "" }, paymentSignature: "no payload at all" });
     expect(await outcomeOf(free)).toBe("paid by undefined");
   });
 
-  it("is refused while the relay is off", async () => {
+  it("refuses a payment while the relay is off", async () => {
     deps = { ...deps, relay: undefined };
     const { quoteId } = quoteFor();
     expect(await outcomeOf(own(`svc:${quoteId}`, quoteId))).toBe(
@@ -279,7 +279,7 @@ describe("a payment that the gateway is to send", () => {
     );
   });
 
-  it("has failed for certain, or is still told by the chain, while the relay is off", async () => {
+  it("returns the known outcome of a claimed payment while the relay is off", async () => {
     const { quoteId } = quoteFor();
     const transaction = Buffer.concat([Buffer.of(2), Buffer.alloc(128), Buffer.from("message")]).toString(
       "base64",
@@ -294,7 +294,7 @@ describe("a payment that the gateway is to send", () => {
     expect(await ask()).toMatch(/^INVALID_PAYMENT 402: .*never_landed/);
   });
 
-  it("is told as the relay tells it, and nothing is credited", async () => {
+  it("returns the relay's error unchanged and credits nothing", async () => {
     for (const code of [
       "INVALID_PAYMENT",
       "QUOTE_EXPIRED",
