@@ -12,12 +12,17 @@ export abstract class RatedError extends ToolgateError {
   abstract readonly rate: RateDecision;
 }
 
+/** Message of FORBIDDEN for a blocked account. */
+export function blockedMessage(reason: string): string {
+  return `the account is blocked: ${reason}. Ask the operator`;
+}
+
 /** FORBIDDEN: the operator blocked the account and gave a reason. */
 class BlockedError extends RatedError {
   readonly rate: RateDecision;
 
   constructor(rate: RateDecision, reason: string) {
-    super("FORBIDDEN", `the account is blocked: ${reason}. Ask the operator`);
+    super("FORBIDDEN", blockedMessage(reason));
     this.rate = rate;
   }
 }

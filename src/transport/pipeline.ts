@@ -9,6 +9,7 @@ import {
 import { ToolgateError } from "../domain/core/errors.ts";
 import { failureOf, type ErrorLog, type Failure } from "./error-details.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
+import { blockedMessage } from "./key-authenticator.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
 import type { Endpoint, ServiceBinding } from "./services/service-impl.ts";
 import { validate } from "./validation.ts";
@@ -109,7 +110,10 @@ function requireRights(
   context: RequestContext,
 ): KeyedContext {
   if (!isKeyed(context)) throw new ToolgateError("UNAUTHORIZED", "an API key is required");
-  const { scope, operator } = endpoint;
+  const { scope, operator, refuseBlocked } = endpoint;
+  const { blockedReason } = context.caller;
+  if (refuseBlocked && blockedReason !== undefined)
+    throw new ToolgateError("FORBIDDEN", blockedMessage(blockedReason));
   if (operator && !context.caller.operator) {
     throw new ToolgateError("FORBIDDEN", "this service requires the operator role");
   }

@@ -2,7 +2,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BalanceService, EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import { CallOutcome, HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { parseCsv } from "../support/csv.ts";
@@ -159,6 +159,15 @@ describe("account holder", () => {
       /not_found.*no run with this id/,
     );
     await expect(history.getRun({ runId: "run_x" })).rejects.toThrow(/not_found/);
+    const { accountId } = await world.agent();
+    for (const ask of [
+      () => history.listReceipts({ accountId }),
+      () => history.listRuns({ accountId }),
+      () => history.getReceipt({ ...otherAccounts, accountId }),
+      () => history.getRun({ ...otherAccounts, accountId }),
+      () => balance.listEntries({ accountId }),
+    ])
+      await expect(ask()).rejects.toThrow(/permission_denied.*account_id: .*operator role/);
   });
 
   it.each<[string, () => Promise<unknown>, RegExp]>([
@@ -208,6 +217,37 @@ describe("account holder", () => {
   ])("gets an error naming the field for %s", async (_, ask, message) => {
     await expect(ask()).rejects.toThrow(/invalid_argument/);
     await expect(ask()).rejects.toThrow(message);
+  });
+});
+
+describe("operator", () => {
+  it("reads receipts, runs and entries of any account, without results", async () => {
+    const operator = await signIn(world, (await world.agent({ operator: true })).wallet);
+    const [theirs, entries] = [operator.client(HistoryService), operator.client(BalanceService)];
+    const { accountId } = agent;
+    const receipts = await theirs.listReceipts({ accountId });
+    expect(receipts.items).toEqual((await history.listReceipts({})).items);
+    expect(receipts.calls).toEqual(
+      receipts.items.map(() =>
+        expect.objectContaining({
+          keyId: agent.keyId,
+          keyName: "test",
+          outcome: CallOutcome.SUCCEEDED,
+        }),
+      ),
+    );
+    expect((await theirs.listRuns({ accountId })).items).toEqual((await history.listRuns({})).items);
+    expect((await entries.listEntries({ accountId })).items).toEqual((await balance.listEntries({})).items);
+    const { receiptId = "", runId = "" } = receipts.items[0] ?? {};
+    expect(await theirs.getReceipt({ accountId, receiptId })).toMatchObject({ receipt: { receiptId } });
+    const run = await theirs.getRun({ accountId, runId });
+    expect(run).toMatchObject({ run: { runId }, outcome: CallOutcome.SUCCEEDED });
+    expect([run.result, run.idempotencyKey]).toEqual([undefined, undefined]);
+    await expect(theirs.getRun({ accountId: "acct_x", runId })).rejects.toThrow(
+      /invalid_argument.*account_id/,
+    );
+    const none = (await theirs.listReceipts({ accountId, filter: { outcome: CallOutcome.FAILED } })).items;
+    expect(none).toEqual([]);
   });
 });
 

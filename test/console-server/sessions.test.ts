@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
+import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { MAX_SESSIONS } from "../../src/postgres/accounts/sessions.ts";
 import { answerOf, pageClient, signIn, type SignedInPerson } from "../support/console.ts";
@@ -175,7 +177,28 @@ describe("session", () => {
       world.database.url,
       `update account set blocked_reason = 'a test' where id = '${agent.accountId.slice(5)}'`,
     );
-    expect(await isIn(await signIn(world, agent.wallet))).toBe(true);
+    const person = await signIn(world, agent.wallet);
+    expect(await isIn(person)).toBe(true);
+    expect(person.session.blockedReason).toBe("a test");
+  });
+
+  it("refuses new keys and deposits of a blocked account, with the reason", async () => {
+    const agent = await world.agent();
+    const person = await signIn(world, agent.wallet);
+    const [keys, deposits] = [person.client(KeyService), person.client(DepositService)];
+    await world.postgres.accounts.setBlocked(agent.accountId, { blocked: true, reason: "a test" });
+    const { session } = await person.client(SessionService).getSession({});
+    expect(session?.blockedReason).toBe("a test");
+    for (const ask of [
+      () => keys.createKey({ name: "more", scopes: [] }),
+      () => keys.rotateKey({ keyId: agent.keyId }),
+      () => deposits.createDeposit({ amountUsdcMicrousd: 10_000_000n }),
+    ])
+      await expect(ask()).rejects.toThrow(/permission_denied.*the account is blocked: a test/);
+    expect((await keys.listKeys({})).keys).toHaveLength(1);
+    await keys.revokeKey({ keyId: agent.keyId });
+    await world.postgres.accounts.setBlocked(agent.accountId, { blocked: false, reason: "paid" });
+    await keys.createKey({ name: "more", scopes: [] });
   });
 });
 

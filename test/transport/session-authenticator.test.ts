@@ -25,6 +25,7 @@ const session = {
     accountId: "acct_1",
     wallet: "wallet",
     operator: false,
+    blockedReason: undefined,
     address: "",
     userAgent: "",
   },

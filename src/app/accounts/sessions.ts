@@ -8,6 +8,8 @@ export interface Session {
   /** The account's wallet. */
   wallet: string;
   operator: boolean;
+  /** Why the account is blocked; undefined when it is not. */
+  blockedReason: string | undefined;
   createdAt: Date;
   /** Accurate to the minute. */
   lastUsedAt: Date;

@@ -1,5 +1,5 @@
 import type { Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
-import type { Run, RunStatus } from "../../domain/calls/run.ts";
+import type { CallOutcome, Run, RunStatus } from "../../domain/calls/run.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Page } from "../../domain/core/page.ts";
@@ -23,6 +23,7 @@ export interface HistoryFilter {
   from?: Date | undefined;
   /** Exclusive. */
   to?: Date | undefined;
+  outcome?: CallOutcome | undefined;
 }
 
 export interface Receipts {
@@ -55,11 +56,17 @@ export interface CallingKey {
   name: string;
 }
 
+/** What lists show of a call besides its run or receipt. */
+export interface CallInfo {
+  key: CallingKey | undefined;
+  /** Undefined while the run is active. */
+  outcome: CallOutcome | undefined;
+}
+
 /** A run with its receipt, payment and result. */
-export interface RunDetails {
+export interface RunDetails extends CallInfo {
   run: Run;
   receipt: Receipt | undefined;
-  key: CallingKey | undefined;
   idempotencyKey: string | undefined;
   /** Undefined once the stored result has expired. */
   result: JsonObject | undefined;
@@ -68,6 +75,8 @@ export interface RunDetails {
 
 /** Returns the details of one run or receipt; undefined when the account has no such record. */
 export interface History {
+  /** Key and outcome of runs of the account, by run id. */
+  callsOf(accountId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, CallInfo>>;
   ofRun(accountId: string, runId: string): Promise<RunDetails | undefined>;
   ofReceipt(accountId: string, receiptId: string): Promise<(RunDetails & { receipt: Receipt }) | undefined>;
 }

@@ -4,6 +4,9 @@ import type { MicroUsd } from "../core/money.ts";
 /** active -> completed | failed | cancelled; the last three are final. */
 export type RunStatus = "active" | "completed" | "failed" | "cancelled";
 
+/** How a call ended for its caller. Failed code is a result: its run is completed and charged. */
+export type CallOutcome = "succeeded" | "failed" | "timeout" | "limit" | "cancelled";
+
 /** Why a run failed. */
 export interface RunError {
   code: ErrorCode;

@@ -28,6 +28,7 @@ interface SessionRow {
   account_id: string;
   wallet: string;
   operator: boolean;
+  blocked_reason: string | null;
   rate_per_minute: number;
   burst: number;
   created_at: Date;
@@ -39,7 +40,7 @@ interface SessionRow {
 
 /** Blocked operators lose their operator rights. */
 const SELECT = `
-  select session.id, session.account_id, account.wallet, account.operator and account.blocked_reason is null as operator, account.rate_per_minute, account.burst,
+  select session.id, session.account_id, account.wallet, account.operator and account.blocked_reason is null as operator, account.blocked_reason, account.rate_per_minute, account.burst,
          session.created_at, session.last_used_at, session.expires_at, session.address, session.user_agent
   from console_session session join account on account.id = session.account_id`;
 
@@ -156,6 +157,7 @@ function sessionOf(row: SessionRow): Session {
     accountId: idFromUuid("acct", row.account_id),
     wallet: row.wallet,
     operator: row.operator,
+    blockedReason: row.blocked_reason ?? undefined,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
@@ -173,9 +175,8 @@ function callerOf(row: SessionRow): SignedIn["caller"] {
     tier,
     accountTier: accountTierOf(tier, {}),
     operator: row.operator,
-    // Blocked accounts may read; the session services reject everything else.
     limits: undefined,
     budgetId: undefined,
-    blockedReason: undefined,
+    blockedReason: row.blocked_reason ?? undefined,
   };
 }

@@ -16,11 +16,21 @@ export const SCAN_LIMIT = 2_000;
 /** A row of a filtered page, or nulls on an empty page, with the last scanned row if more may follow. */
 export type FilteredRow<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
 
-/** Parameters after account, cursor and limit: tool, key, time span, identifier range. */
-export function filterValues({ tool, keyId, from, to }: HistoryFilter): unknown[] {
+/**
+ * The outcome of a run, a {@link CallOutcome} in SQL; null while it is active. `run` names its row: status and
+ * outcome.
+ */
+export const OUTCOME = /* sql */ `
+  case run.status
+    when 'active' then null
+    when 'completed' then case when run.outcome like '%_limit' then 'limit' else coalesce(run.outcome, 'succeeded') end
+    else run.status end`;
+
+/** Parameters after account, cursor and limit: tool, key, time span, identifier range, outcome. */
+export function filterValues({ tool, keyId, from, to, outcome }: HistoryFilter): unknown[] {
   const { low, high } = uuidRange(from, to);
   const key = keyId === undefined ? undefined : uuidFromId("key", keyId);
-  return [tool, key, from ?? "-infinity", to ?? "infinity", low, high];
+  return [tool, key, from ?? "-infinity", to ?? "infinity", low, high, outcome];
 }
 
 /** A page of the first `limit` rows. The next one continues after them, or where the scan stopped. */

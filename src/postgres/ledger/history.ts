@@ -1,9 +1,11 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type { Receipts, Runs, ChainPayment, History, RunDetails } from "../../app/calls/history.ts";
+import type { CallInfo, ChainPayment, History, Receipts, RunDetails, Runs } from "../../app/calls/history.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
+import type { CallOutcome } from "../../domain/calls/run.ts";
 import { idempotencyKeyOf } from "./claims.ts";
+import { OUTCOME } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 
@@ -12,7 +14,7 @@ import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
  * later one.
  */
 const RUN_CONTEXT = /* sql */ `
-  select run.key_id, api_key.name as key_name, run.claim_key, claim.result,
+  select run.key_id, api_key.name as key_name, ${OUTCOME} as outcome, run.claim_key, claim.result,
          payment.tx_signature, payment.amount, payment.payer, payment.slot, payment.block_time, payment.finalized, payment.reversed
   from run
   left join api_key on api_key.id = run.key_id
@@ -20,6 +22,18 @@ const RUN_CONTEXT = /* sql */ `
     on claim.account_id = run.account_id and claim.key = run.claim_key and claim.run_id = run.id and claim.state = 'done'
   left join payment on payment.tx_signature = run.tx_signature
   where run.id = $1 and run.account_id = $2`;
+
+/** Keys and outcomes of the runs $1 of account $2. */
+const CALLS = /* sql */ `
+  select run.id, run.key_id, api_key.name as key_name, ${OUTCOME} as outcome
+  from run left join api_key on api_key.id = run.key_id
+  where run.id = any ($1::uuid[]) and run.account_id = $2`;
+
+interface CallRow {
+  key_id: string | null;
+  key_name: string | null;
+  outcome: CallOutcome | null;
+}
 
 interface PaymentColumns {
   tx_signature: Buffer;
@@ -31,12 +45,11 @@ interface PaymentColumns {
   reversed: boolean;
 }
 
-type RunContextRow = (PaymentColumns | { tx_signature: null }) & {
-  key_id: string | null;
-  key_name: string | null;
-  claim_key: string | null;
-  result: JsonObject | null;
-};
+type RunContextRow = (PaymentColumns | { tx_signature: null }) &
+  CallRow & {
+    claim_key: string | null;
+    result: JsonObject | null;
+  };
 
 /** Details of a run or receipt, on PostgreSQL. */
 export class PostgresHistory implements History {
@@ -48,6 +61,15 @@ export class PostgresHistory implements History {
     this.#pool = pool;
     this.#receipts = receipts;
     this.#runs = runs;
+  }
+
+  async callsOf(accountId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, CallInfo>> {
+    const rows = await queryWithRetry<CallRow & { id: string }>(this.#pool, {
+      name: "history-calls",
+      text: CALLS,
+      values: [runIds.map((runId) => uuidFromId("run", runId)), uuidFromId("acct", accountId)],
+    });
+    return new Map(rows.map((row) => [idFromUuid("run", row.id), callOf(row)]));
   }
 
   async ofRun(accountId: string, runId: string): Promise<RunDetails | undefined> {
@@ -63,7 +85,7 @@ export class PostgresHistory implements History {
     return {
       run,
       receipt,
-      key: row?.key_id ? { keyId: idFromUuid("key", row.key_id), name: row.key_name ?? "" } : undefined,
+      ...callOf(row),
       idempotencyKey: row && idempotencyKeyOf(row.claim_key),
       result: row?.result ?? undefined,
       payment: row && paymentOf(row),
@@ -78,6 +100,13 @@ export class PostgresHistory implements History {
     const details = receipt && (await this.ofRun(accountId, receipt.runId));
     return details && { ...details, receipt };
   }
+}
+
+function callOf(row: CallRow | undefined): CallInfo {
+  return {
+    key: row?.key_id ? { keyId: idFromUuid("key", row.key_id), name: row.key_name ?? "" } : undefined,
+    outcome: row?.outcome ?? undefined,
+  };
 }
 
 function paymentOf(row: RunContextRow): ChainPayment | undefined {

@@ -4,7 +4,14 @@ import type { PageQuery, Receipts } from "../../app/calls/history.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
 import { readCursor } from "../database/cursor.ts";
-import { filteredPageOf, filterValues, SCAN_LIMIT, pageOf, type FilteredRow } from "../database/pages.ts";
+import {
+  filteredPageOf,
+  filterValues,
+  OUTCOME,
+  SCAN_LIMIT,
+  pageOf,
+  type FilteredRow,
+} from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { toReceipt, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
 
@@ -37,7 +44,7 @@ export function receiptsPage(status: ReceiptStatus | undefined): string {
 
 /**
  * A filtered page of account $1: before receipt $2, at most $3, tool $4, key $5, created from $6 to $7, with
- * identifiers from $8 to $9. Scans at most {@link SCAN_LIMIT} rows; the first row says where it stopped.
+ * identifiers from $8 to $9, outcome $10. Scans at most {@link SCAN_LIMIT} rows; the first row says where it stopped.
  */
 export function filteredReceiptsPage(status: ReceiptStatus | undefined): string {
   // Nearly all receipts are final, so that status is checked last, on matches only.
@@ -51,7 +58,8 @@ export function filteredReceiptsPage(status: ReceiptStatus | undefined): string 
     ), found as materialized (
       select looked_at.id from looked_at join run on run.id = looked_at.run_id
       where ($4::text is null or looked_at.tool = $4) and ($5::uuid is null or run.key_id = $5)
-        and looked_at.created_at >= $6 and looked_at.created_at < $7 ${kept}
+        and looked_at.created_at >= $6 and looked_at.created_at < $7
+        and ($10::text is null or ${OUTCOME} = $10) ${kept}
       order by looked_at.id desc limit $3
     )
     select looked.stopped_at, receipt.*

@@ -5,7 +5,14 @@ import { uuidOf } from "../../domain/core/ids.ts";
 import type { Run, RunStatus } from "../../domain/calls/run.ts";
 import { readCursor } from "../database/cursor.ts";
 import { errorCodeOf } from "./error-codes.ts";
-import { filteredPageOf, filterValues, SCAN_LIMIT, pageOf, type FilteredRow } from "../database/pages.ts";
+import {
+  filteredPageOf,
+  filterValues,
+  OUTCOME,
+  SCAN_LIMIT,
+  pageOf,
+  type FilteredRow,
+} from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 
@@ -73,18 +80,19 @@ export function runsPage(status: RunStatus | undefined): string {
 
 /**
  * A filtered page of account $1: before run $2, at most $3, tool $4, key $5, created from $6 to $7, with
- * identifiers from $8 to $9. Scans at most {@link SCAN_LIMIT} rows; the first row says where it stopped.
+ * identifiers from $8 to $9, outcome $10. Scans at most {@link SCAN_LIMIT} rows; the first row says where it stopped.
  */
 export function filteredRunsPage(status: RunStatus | undefined): string {
   const { among, newest } = along(status);
   return /* sql */ `
     with looked_at as materialized (
-      select run.id, run.tool, run.key_id, run.created_at from run
+      select run.id, run.tool, run.key_id, run.created_at, run.status, run.outcome from run
       where ${among}
       order by ${newest} limit ${SCAN_LIMIT}
     ), found as materialized (
-      select id from looked_at
+      select id from looked_at run
       where ($4::text is null or tool = $4) and ($5::uuid is null or key_id = $5) and created_at >= $6 and created_at < $7
+        and ($10::text is null or ${OUTCOME} = $10)
       order by id desc limit $3
     )
     select looked.stopped_at, run.*

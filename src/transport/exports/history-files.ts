@@ -2,7 +2,7 @@ import type { HistoryFilter, PageQuery, Receipts, Runs } from "../../app/calls/h
 import type { Page } from "../../domain/core/page.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import type { Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
-import type { Run, RunStatus } from "../../domain/calls/run.ts";
+import type { CallOutcome, Run, RunStatus } from "../../domain/calls/run.ts";
 import { keyIdIn } from "../services/key-id.ts";
 import { toolIn } from "../services/tool-name.ts";
 import { csvLine, type Cell } from "./csv.ts";
@@ -43,6 +43,7 @@ const RUN_COLUMNS: Columns<Run> = {
 
 const RECEIPT_STATUSES: readonly ReceiptStatus[] = ["final", "refunded", "reversed"];
 const RUN_STATUSES: readonly RunStatus[] = ["active", "completed", "failed", "cancelled"];
+const OUTCOMES: readonly CallOutcome[] = ["succeeded", "failed", "timeout", "limit", "cancelled"];
 
 /** The account's receipts, newest first, with the list's filters. */
 export function receiptsFile(receipts: Receipts): ExportFile {
@@ -64,9 +65,9 @@ function listFile<Item, Status extends string>(
 ): ExportFile {
   return {
     path: `/console/export/${name}.csv`,
-    parameters: ["status", "tool", "key_id", "from", "to"],
+    parameters: ["status", "outcome", "tool", "key_id", "from", "to"],
     async open(accountId, parameters) {
-      const status = statusOf(parameters, statuses);
+      const status = statusOf("status", parameters, statuses);
       const filter = filterOf(parameters);
       const first = { accountId, limit: BATCH, cursor: undefined, status, filter };
       const parts = linesOf(first, columns, list);
@@ -92,17 +93,19 @@ async function* linesOf<Item, Status>(
 }
 
 function statusOf<Status extends string>(
+  name: string,
   parameters: ExportParameters,
   statuses: readonly Status[],
 ): Status | undefined {
-  const text = parameters.get("status");
+  const text = parameters.get(name);
   const status = statuses.find((known) => known === text);
-  if (text !== undefined && !status) throw invalidField("status", `must be one of ${statuses.join(", ")}`);
+  if (text !== undefined && !status) throw invalidField(name, `must be one of ${statuses.join(", ")}`);
   return status;
 }
 
 function filterOf(parameters: ExportParameters): HistoryFilter {
   const keyId = keyIdIn("key_id", parameters.get("key_id"));
   const tool = toolIn("tool", parameters.get("tool"));
-  return { tool, keyId, ...spanOf(dateOf(parameters, "from"), dateOf(parameters, "to")) };
+  const outcome = statusOf("outcome", parameters, OUTCOMES);
+  return { tool, keyId, outcome, ...spanOf(dateOf(parameters, "from"), dateOf(parameters, "to")) };
 }

@@ -32,7 +32,7 @@ export function globalPageQuery<Status extends string>(
   return {
     limit: limit ?? DEFAULT_LIMIT,
     cursor,
-    status: status === 0 ? undefined : statusNamed(status, statuses),
+    status: statusIn("status", status, statuses),
   };
 }
 
@@ -43,10 +43,17 @@ export function found<Item>(item: Item | undefined, kind: string): Item {
   return item;
 }
 
-function statusNamed<Status extends string>(
+/**
+ * Returns the name of an enum value; undefined for 0.
+ * @param path path of the field
+ * @throws ToolgateError INVALID_REQUEST for an unknown value
+ */
+export function statusIn<Status extends string>(
+  path: string,
   number: number,
   statuses: Readonly<Record<Status, number>>,
-): Status {
+): Status | undefined {
+  if (number === 0) return undefined;
   for (const name in statuses) if (statuses[name] === number) return name;
-  throw invalidField("status", `must be one of ${Object.keys(statuses).join(", ")}`);
+  throw invalidField(path, `must be one of ${Object.keys(statuses).join(", ")}`);
 }

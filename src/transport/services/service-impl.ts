@@ -22,6 +22,8 @@ export interface KeyedEndpoint<I extends DescMessage, O extends DescMessage> {
   readonly scope?: Scope;
   /** Whether the account must have the operator role. */
   readonly operator?: boolean;
+  /** Whether the sessions of a blocked account are refused; its keys always are. */
+  readonly refuseBlocked?: boolean;
   /**
    * How the operator log describes it. "none" for a method that only reads but whose descriptor does not say
    * so.

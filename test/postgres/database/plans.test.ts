@@ -193,6 +193,7 @@ describe("a database with a hundred thousand rows", () => {
         "'infinity'",
         `'${"0".repeat(32)}'`,
         `'${"f".repeat(32)}'`,
+        "null",
       ];
       const statements = [
         ...[receiptsPage(undefined), runsPage(undefined), runsPage("completed")].map(
@@ -275,7 +276,7 @@ describe("a database with a hundred thousand rows", () => {
 
   it("reads as many pages for every filtered page as for the first, and returns fewer rows rather than scanning on", async () => {
     const client = await pool.connect();
-    const all = ["'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`];
+    const all = ["'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`, "null"];
     const statements = [
       [filteredReceiptsPage(undefined), "'rare'", "null", 20],
       [filteredReceiptsPage("final"), "'rare'", "null", 20],

@@ -57,12 +57,23 @@ describe("run details", () => {
       run: { runId: call.runId, status: "completed" },
       receipt: { receiptId },
       key: { keyId, name: "mine" },
+      outcome: "succeeded",
       idempotencyKey: "once",
       result: { answer: 42 },
       payment: undefined,
     };
     expect(await history.ofRun(accountId, call.runId)).toMatchObject(details);
     expect(await history.ofReceipt(accountId, receiptId)).toMatchObject(details);
+    const { key, outcome } = details;
+    const running = callOf(accountId);
+    await instance.ledger.authorize(running);
+    expect(await history.callsOf(accountId, [call.runId, running.runId])).toEqual(
+      new Map([
+        [call.runId, { key, outcome }],
+        [running.runId, { key: { keyId: running.keyId, name: "" }, outcome: undefined }],
+      ]),
+    );
+    expect(await history.callsOf(otherId, [call.runId])).toEqual(new Map());
     expect(await history.ofRun(otherId, call.runId)).toBeUndefined();
     expect(await history.ofReceipt(otherId, receiptId)).toBeUndefined();
     expect(await history.ofRun(accountId, "run_nonsense")).toBeUndefined();

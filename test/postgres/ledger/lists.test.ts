@@ -4,7 +4,7 @@ import { PostgresRuns } from "../../../src/postgres/ledger/runs.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import type { HistoryFilter } from "../../../src/app/calls/history.ts";
 import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
-import type { RunStatus } from "../../../src/domain/calls/run.ts";
+import type { CallOutcome, RunStatus } from "../../../src/domain/calls/run.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import {
   callOf,
@@ -157,6 +157,38 @@ describe("lists", () => {
       items: [{ runId: second }],
       nextCursor: expect.any(String),
     });
+  });
+
+  it("filter by outcome: failed code counts as failed, and every limit as a limit", async () => {
+    const account = await makeAccount(instance.pool, 100n * PRICE);
+    const ended: Record<string, string> = {};
+    for (const outcome of [null, "failed", "timeout", "memory_limit", "cpu_limit", "cancelled"]) {
+      const call = callOf(account);
+      await instance.ledger.authorize(call);
+      await instance.ledger.finish(completed(call));
+      await instance.pool.query("update run set outcome = $1 where id = $2", [
+        outcome,
+        uuidOf("run", call.runId),
+      ]);
+      ended[call.runId] = outcome ?? "succeeded";
+    }
+    const broken = callOf(account);
+    await instance.ledger.authorize(broken);
+    await instance.ledger.finish(failed(broken));
+    ended[broken.runId] = "run failed";
+    await instance.ledger.authorize(callOf(account));
+    const found = async (outcome: CallOutcome) => {
+      const query = { ...page, accountId: account, limit: 100, filter: { outcome } };
+      const [inRuns, inReceipts] = [await runs.list(query), await receipts.list(query)];
+      const ids = (items: readonly { runId: string }[]) => new Set(items.map(({ runId }) => ended[runId]));
+      return [ids(inRuns.items), ids(inReceipts.items)];
+    };
+    const both = (...outcomes: string[]) => [new Set(outcomes), new Set(outcomes)];
+    expect(await found("succeeded")).toEqual(both("succeeded"));
+    expect(await found("failed")).toEqual([new Set(["failed", "run failed"]), new Set(["failed"])]);
+    expect(await found("timeout")).toEqual(both("timeout"));
+    expect(await found("limit")).toEqual(both("cpu_limit", "memory_limit"));
+    expect(await found("cancelled")).toEqual(both("cancelled"));
   });
 
   it("continue after the last scanned row when a filter matches nothing", async () => {

@@ -113,6 +113,16 @@ describe("a sandbox execution", () => {
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "timeout" });
     await one.instance.ledger.finish(completed(call));
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "timeout" });
+    const outcomes = "select outcome from run where id = $1";
+    expect((await owner.pool.query(outcomes, [uuidOf("run", start.runId)])).rows).toEqual([
+      { outcome: "timeout" },
+    ]);
+    const other = await started(one);
+    await one.runs.begin(other.start);
+    await one.runs.end(other.start.runId, "succeeded");
+    expect((await owner.pool.query(outcomes, [uuidOf("run", other.start.runId)])).rows).toEqual([
+      { outcome: null },
+    ]);
   });
 
   it("has failed when its run ended without a status: its instance died or the engine lost it", async () => {

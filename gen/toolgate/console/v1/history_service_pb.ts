@@ -2,8 +2,8 @@
 // @generated from file toolgate/console/v1/history_service.proto (package toolgate.console.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -11,13 +11,13 @@ import type { Receipt, ReceiptStatus } from "../../v1/receipt_pb.ts";
 import { file_toolgate_v1_receipt } from "../../v1/receipt_pb.ts";
 import type { Run, RunStatus } from "../../v1/run_pb.ts";
 import { file_toolgate_v1_run } from "../../v1/run_pb.ts";
-import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file toolgate/console/v1/history_service.proto.
  */
 export const file_toolgate_console_v1_history_service: GenFile = /*@__PURE__*/
-  fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2hpc3Rvcnlfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSKSAQoNSGlzdG9yeUZpbHRlchIWCgR0b29sGAEgASgJQgi6SAVyAxjIARIXCgZrZXlfaWQYAiABKAlCB7pIBHICGEASKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsoBChNMaXN0UmVjZWlwdHNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBARIqCgZzdGF0dXMYAyABKA4yGi50b29sZ2F0ZS52MS5SZWNlaXB0U3RhdHVzEjIKBmZpbHRlchgEIAEoCzIiLnRvb2xnYXRlLmNvbnNvbGUudjEuSGlzdG9yeUZpbHRlckIICgZfbGltaXRCCQoHX2N1cnNvciJlChRMaXN0UmVjZWlwdHNSZXNwb25zZRIjCgVpdGVtcxgBIAMoCzIULnRvb2xnYXRlLnYxLlJlY2VpcHQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiMAoRR2V0UmVjZWlwdFJlcXVlc3QSGwoKcmVjZWlwdF9pZBgBIAEoCUIHukgEcgIQASKwAQoSR2V0UmVjZWlwdFJlc3BvbnNlEiUKB3JlY2VpcHQYASABKAsyFC50b29sZ2F0ZS52MS5SZWNlaXB0Eh0KA3J1bhgCIAEoCzIQLnRvb2xnYXRlLnYxLlJ1bhIOCgZrZXlfaWQYAyABKAkSEAoIa2V5X25hbWUYBCABKAkSMgoHcGF5bWVudBgFIAEoCzIhLnRvb2xnYXRlLmNvbnNvbGUudjEuQ2hhaW5QYXltZW50IsMBCgxDaGFpblBheW1lbnQSFAoMdHhfc2lnbmF0dXJlGAEgASgJEhwKFGFtb3VudF91c2RjX21pY3JvdXNkGAIgASgDEhIKBXBheWVyGAMgASgJSACIAQESDAoEc2xvdBgEIAEoAxIuCgpibG9ja190aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglmaW5hbGl6ZWQYBiABKAgSEAoIcmV2ZXJzZWQYByABKAhCCAoGX3BheWVyIsIBCg9MaXN0UnVuc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBEiYKBnN0YXR1cxgDIAEoDjIWLnRvb2xnYXRlLnYxLlJ1blN0YXR1cxIyCgZmaWx0ZXIYBCABKAsyIi50b29sZ2F0ZS5jb25zb2xlLnYxLkhpc3RvcnlGaWx0ZXJCCAoGX2xpbWl0QgkKB19jdXJzb3IiXQoQTGlzdFJ1bnNSZXNwb25zZRIfCgVpdGVtcxgBIAMoCzIQLnRvb2xnYXRlLnYxLlJ1bhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIoCg1HZXRSdW5SZXF1ZXN0EhcKBnJ1bl9pZBgBIAEoCUIHukgEcgIQASKsAQoOR2V0UnVuUmVzcG9uc2USHQoDcnVuGAEgASgLMhAudG9vbGdhdGUudjEuUnVuEg4KBmtleV9pZBgCIAEoCRIQCghrZXlfbmFtZRgDIAEoCRIcCg9pZGVtcG90ZW5jeV9rZXkYBCABKAlIAIgBARInCgZyZXN1bHQYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QhIKEF9pZGVtcG90ZW5jeV9rZXkylAMKDkhpc3RvcnlTZXJ2aWNlEmgKDExpc3RSZWNlaXB0cxIoLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdFJlY2VpcHRzUmVxdWVzdBopLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdFJlY2VpcHRzUmVzcG9uc2UiA5ACARJiCgpHZXRSZWNlaXB0EiYudG9vbGdhdGUuY29uc29sZS52MS5HZXRSZWNlaXB0UmVxdWVzdBonLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0UmVjZWlwdFJlc3BvbnNlIgOQAgESXAoITGlzdFJ1bnMSJC50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RSdW5zUmVxdWVzdBolLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdFJ1bnNSZXNwb25zZSIDkAIBElYKBkdldFJ1bhIiLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0UnVuUmVxdWVzdBojLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0UnVuUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_toolgate_v1_receipt, file_toolgate_v1_run]);
+  fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2hpc3Rvcnlfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSLFAQoNSGlzdG9yeUZpbHRlchIWCgR0b29sGAEgASgJQgi6SAVyAxjIARIXCgZrZXlfaWQYAiABKAlCB7pIBHICGEASKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKB291dGNvbWUYBSABKA4yIC50b29sZ2F0ZS5jb25zb2xlLnYxLkNhbGxPdXRjb21lIl8KCENhbGxJbmZvEg4KBmtleV9pZBgBIAEoCRIQCghrZXlfbmFtZRgCIAEoCRIxCgdvdXRjb21lGAMgASgOMiAudG9vbGdhdGUuY29uc29sZS52MS5DYWxsT3V0Y29tZSLnAQoTTGlzdFJlY2VpcHRzUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQESKgoGc3RhdHVzGAMgASgOMhoudG9vbGdhdGUudjEuUmVjZWlwdFN0YXR1cxIyCgZmaWx0ZXIYBCABKAsyIi50b29sZ2F0ZS5jb25zb2xlLnYxLkhpc3RvcnlGaWx0ZXISGwoKYWNjb3VudF9pZBgFIAEoCUIHukgEcgIYQEIICgZfbGltaXRCCQoHX2N1cnNvciKTAQoUTGlzdFJlY2VpcHRzUmVzcG9uc2USIwoFaXRlbXMYASADKAsyFC50b29sZ2F0ZS52MS5SZWNlaXB0EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQESLAoFY2FsbHMYAyADKAsyHS50b29sZ2F0ZS5jb25zb2xlLnYxLkNhbGxJbmZvQg4KDF9uZXh0X2N1cnNvciJNChFHZXRSZWNlaXB0UmVxdWVzdBIbCgpyZWNlaXB0X2lkGAEgASgJQge6SARyAhABEhsKCmFjY291bnRfaWQYAiABKAlCB7pIBHICGEAi4wEKEkdldFJlY2VpcHRSZXNwb25zZRIlCgdyZWNlaXB0GAEgASgLMhQudG9vbGdhdGUudjEuUmVjZWlwdBIdCgNydW4YAiABKAsyEC50b29sZ2F0ZS52MS5SdW4SDgoGa2V5X2lkGAMgASgJEhAKCGtleV9uYW1lGAQgASgJEjIKB3BheW1lbnQYBSABKAsyIS50b29sZ2F0ZS5jb25zb2xlLnYxLkNoYWluUGF5bWVudBIxCgdvdXRjb21lGAYgASgOMiAudG9vbGdhdGUuY29uc29sZS52MS5DYWxsT3V0Y29tZSLDAQoMQ2hhaW5QYXltZW50EhQKDHR4X3NpZ25hdHVyZRgBIAEoCRIcChRhbW91bnRfdXNkY19taWNyb3VzZBgCIAEoAxISCgVwYXllchgDIAEoCUgAiAEBEgwKBHNsb3QYBCABKAMSLgoKYmxvY2tfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJZmluYWxpemVkGAYgASgIEhAKCHJldmVyc2VkGAcgASgIQggKBl9wYXllciLfAQoPTGlzdFJ1bnNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBARImCgZzdGF0dXMYAyABKA4yFi50b29sZ2F0ZS52MS5SdW5TdGF0dXMSMgoGZmlsdGVyGAQgASgLMiIudG9vbGdhdGUuY29uc29sZS52MS5IaXN0b3J5RmlsdGVyEhsKCmFjY291bnRfaWQYBSABKAlCB7pIBHICGEBCCAoGX2xpbWl0QgkKB19jdXJzb3IiiwEKEExpc3RSdW5zUmVzcG9uc2USHwoFaXRlbXMYASADKAsyEC50b29sZ2F0ZS52MS5SdW4SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBARIsCgVjYWxscxgDIAMoCzIdLnRvb2xnYXRlLmNvbnNvbGUudjEuQ2FsbEluZm9CDgoMX25leHRfY3Vyc29yIkUKDUdldFJ1blJlcXVlc3QSFwoGcnVuX2lkGAEgASgJQge6SARyAhABEhsKCmFjY291bnRfaWQYAiABKAlCB7pIBHICGEAi3wEKDkdldFJ1blJlc3BvbnNlEh0KA3J1bhgBIAEoCzIQLnRvb2xnYXRlLnYxLlJ1bhIOCgZrZXlfaWQYAiABKAkSEAoIa2V5X25hbWUYAyABKAkSHAoPaWRlbXBvdGVuY3lfa2V5GAQgASgJSACIAQESJwoGcmVzdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxCgdvdXRjb21lGAYgASgOMiAudG9vbGdhdGUuY29uc29sZS52MS5DYWxsT3V0Y29tZUISChBfaWRlbXBvdGVuY3lfa2V5Kq4BCgtDYWxsT3V0Y29tZRIcChhDQUxMX09VVENPTUVfVU5TUEVDSUZJRUQQABIaChZDQUxMX09VVENPTUVfU1VDQ0VFREVEEAESFwoTQ0FMTF9PVVRDT01FX0ZBSUxFRBACEhgKFENBTExfT1VUQ09NRV9USU1FT1VUEAMSFgoSQ0FMTF9PVVRDT01FX0xJTUlUEAQSGgoWQ0FMTF9PVVRDT01FX0NBTkNFTExFRBAFMpQDCg5IaXN0b3J5U2VydmljZRJoCgxMaXN0UmVjZWlwdHMSKC50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RSZWNlaXB0c1JlcXVlc3QaKS50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RSZWNlaXB0c1Jlc3BvbnNlIgOQAgESYgoKR2V0UmVjZWlwdBImLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0UmVjZWlwdFJlcXVlc3QaJy50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFJlY2VpcHRSZXNwb25zZSIDkAIBElwKCExpc3RSdW5zEiQudG9vbGdhdGUuY29uc29sZS52MS5MaXN0UnVuc1JlcXVlc3QaJS50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RSdW5zUmVzcG9uc2UiA5ACARJWCgZHZXRSdW4SIi50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFJ1blJlcXVlc3QaIy50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFJ1blJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_toolgate_v1_receipt, file_toolgate_v1_run]);
 
 /**
  * Filter of a list.
@@ -52,6 +52,13 @@ export type HistoryFilter = Message<"toolgate.console.v1.HistoryFilter"> & {
    * @generated from field: google.protobuf.Timestamp to = 4;
    */
   to?: Timestamp | undefined;
+
+  /**
+   * Only calls with this outcome; all when unset.
+   *
+   * @generated from field: toolgate.console.v1.CallOutcome outcome = 5;
+   */
+  outcome: CallOutcome;
 };
 
 /**
@@ -60,6 +67,41 @@ export type HistoryFilter = Message<"toolgate.console.v1.HistoryFilter"> & {
  */
 export const HistoryFilterSchema: GenMessage<HistoryFilter> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_history_service, 0);
+
+/**
+ * Key and outcome of a call.
+ *
+ * @generated from message toolgate.console.v1.CallInfo
+ */
+export type CallInfo = Message<"toolgate.console.v1.CallInfo"> & {
+  /**
+   * Calling key, `key_…`; empty for calls recorded without a key.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * Name of the key.
+   *
+   * @generated from field: string key_name = 2;
+   */
+  keyName: string;
+
+  /**
+   * How it ended.
+   *
+   * @generated from field: toolgate.console.v1.CallOutcome outcome = 3;
+   */
+  outcome: CallOutcome;
+};
+
+/**
+ * Describes the message toolgate.console.v1.CallInfo.
+ * Use `create(CallInfoSchema)` to create a new message.
+ */
+export const CallInfoSchema: GenMessage<CallInfo> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_history_service, 1);
 
 /**
  * Selects a page of receipts.
@@ -94,6 +136,13 @@ export type ListReceiptsRequest = Message<"toolgate.console.v1.ListReceiptsReque
    * @generated from field: toolgate.console.v1.HistoryFilter filter = 4;
    */
   filter?: HistoryFilter | undefined;
+
+  /**
+   * Account to read, `acct_…`; the caller's own if empty. Others require the operator role.
+   *
+   * @generated from field: string account_id = 5;
+   */
+  accountId: string;
 };
 
 /**
@@ -101,7 +150,7 @@ export type ListReceiptsRequest = Message<"toolgate.console.v1.ListReceiptsReque
  * Use `create(ListReceiptsRequestSchema)` to create a new message.
  */
 export const ListReceiptsRequestSchema: GenMessage<ListReceiptsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_history_service, 1);
+  messageDesc(file_toolgate_console_v1_history_service, 2);
 
 /**
  * A page of receipts.
@@ -123,6 +172,13 @@ export type ListReceiptsResponse = Message<"toolgate.console.v1.ListReceiptsResp
    * @generated from field: optional string next_cursor = 2;
    */
   nextCursor?: string | undefined;
+
+  /**
+   * Key and outcome of each item, in the same order.
+   *
+   * @generated from field: repeated toolgate.console.v1.CallInfo calls = 3;
+   */
+  calls: CallInfo[];
 };
 
 /**
@@ -130,7 +186,7 @@ export type ListReceiptsResponse = Message<"toolgate.console.v1.ListReceiptsResp
  * Use `create(ListReceiptsResponseSchema)` to create a new message.
  */
 export const ListReceiptsResponseSchema: GenMessage<ListReceiptsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_history_service, 2);
+  messageDesc(file_toolgate_console_v1_history_service, 3);
 
 /**
  * Selects a receipt.
@@ -144,6 +200,13 @@ export type GetReceiptRequest = Message<"toolgate.console.v1.GetReceiptRequest">
    * @generated from field: string receipt_id = 1;
    */
   receiptId: string;
+
+  /**
+   * Account to read, `acct_…`; the caller's own if empty. Others require the operator role.
+   *
+   * @generated from field: string account_id = 2;
+   */
+  accountId: string;
 };
 
 /**
@@ -151,7 +214,7 @@ export type GetReceiptRequest = Message<"toolgate.console.v1.GetReceiptRequest">
  * Use `create(GetReceiptRequestSchema)` to create a new message.
  */
 export const GetReceiptRequestSchema: GenMessage<GetReceiptRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_history_service, 3);
+  messageDesc(file_toolgate_console_v1_history_service, 4);
 
 /**
  * A receipt with its run, key and payment.
@@ -193,6 +256,13 @@ export type GetReceiptResponse = Message<"toolgate.console.v1.GetReceiptResponse
    * @generated from field: toolgate.console.v1.ChainPayment payment = 5;
    */
   payment?: ChainPayment | undefined;
+
+  /**
+   * How the call ended.
+   *
+   * @generated from field: toolgate.console.v1.CallOutcome outcome = 6;
+   */
+  outcome: CallOutcome;
 };
 
 /**
@@ -200,7 +270,7 @@ export type GetReceiptResponse = Message<"toolgate.console.v1.GetReceiptResponse
  * Use `create(GetReceiptResponseSchema)` to create a new message.
  */
 export const GetReceiptResponseSchema: GenMessage<GetReceiptResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_history_service, 4);
+  messageDesc(file_toolgate_console_v1_history_service, 5);
 
 /**
  * A payment on the chain, as recorded in the ledger.
@@ -263,7 +333,7 @@ export type ChainPayment = Message<"toolgate.console.v1.ChainPayment"> & {
  * Use `create(ChainPaymentSchema)` to create a new message.
  */
 export const ChainPaymentSchema: GenMessage<ChainPayment> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_history_service, 5);
+  messageDesc(file_toolgate_console_v1_history_service, 6);
 
 /**
  * Selects a page of runs.
@@ -298,6 +368,13 @@ export type ListRunsRequest = Message<"toolgate.console.v1.ListRunsRequest"> & {
    * @generated from field: toolgate.console.v1.HistoryFilter filter = 4;
    */
   filter?: HistoryFilter | undefined;
+
+  /**
+   * Account to read, `acct_…`; the caller's own if empty. Others require the operator role.
+   *
+   * @generated from field: string account_id = 5;
+   */
+  accountId: string;
 };
 
 /**
@@ -305,7 +382,7 @@ export type ListRunsRequest = Message<"toolgate.console.v1.ListRunsRequest"> & {
  * Use `create(ListRunsRequestSchema)` to create a new message.
  */
 export const ListRunsRequestSchema: GenMessage<ListRunsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_history_service, 6);
+  messageDesc(file_toolgate_console_v1_history_service, 7);
 
 /**
  * A page of runs.
@@ -327,6 +404,13 @@ export type ListRunsResponse = Message<"toolgate.console.v1.ListRunsResponse"> &
    * @generated from field: optional string next_cursor = 2;
    */
   nextCursor?: string | undefined;
+
+  /**
+   * Key and outcome of each item, in the same order.
+   *
+   * @generated from field: repeated toolgate.console.v1.CallInfo calls = 3;
+   */
+  calls: CallInfo[];
 };
 
 /**
@@ -334,7 +418,7 @@ export type ListRunsResponse = Message<"toolgate.console.v1.ListRunsResponse"> &
  * Use `create(ListRunsResponseSchema)` to create a new message.
  */
 export const ListRunsResponseSchema: GenMessage<ListRunsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_history_service, 7);
+  messageDesc(file_toolgate_console_v1_history_service, 8);
 
 /**
  * Selects a run.
@@ -348,6 +432,13 @@ export type GetRunRequest = Message<"toolgate.console.v1.GetRunRequest"> & {
    * @generated from field: string run_id = 1;
    */
   runId: string;
+
+  /**
+   * Account to read, `acct_…`; the caller's own if empty. Others require the operator role.
+   *
+   * @generated from field: string account_id = 2;
+   */
+  accountId: string;
 };
 
 /**
@@ -355,7 +446,7 @@ export type GetRunRequest = Message<"toolgate.console.v1.GetRunRequest"> & {
  * Use `create(GetRunRequestSchema)` to create a new message.
  */
 export const GetRunRequestSchema: GenMessage<GetRunRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_history_service, 8);
+  messageDesc(file_toolgate_console_v1_history_service, 9);
 
 /**
  * A run with its result.
@@ -385,18 +476,26 @@ export type GetRunResponse = Message<"toolgate.console.v1.GetRunResponse"> & {
   keyName: string;
 
   /**
-   * Idempotency key of the call; unset if it had none.
+   * Idempotency key of the call; unset if it had none, and for operators.
    *
    * @generated from field: optional string idempotency_key = 4;
    */
   idempotencyKey?: string | undefined;
 
   /**
-   * Result of the tool, if still stored: results of calls with an idempotency key or a proof are.
+   * Result of the tool, if still stored: results of calls with an idempotency key or a proof are. Unset for
+   * operators.
    *
    * @generated from field: google.protobuf.Struct result = 5;
    */
   result?: JsonObject | undefined;
+
+  /**
+   * How the call ended.
+   *
+   * @generated from field: toolgate.console.v1.CallOutcome outcome = 6;
+   */
+  outcome: CallOutcome;
 };
 
 /**
@@ -404,10 +503,73 @@ export type GetRunResponse = Message<"toolgate.console.v1.GetRunResponse"> & {
  * Use `create(GetRunResponseSchema)` to create a new message.
  */
 export const GetRunResponseSchema: GenMessage<GetRunResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_history_service, 9);
+  messageDesc(file_toolgate_console_v1_history_service, 10);
 
 /**
- * Receipts and runs of the account's keys, with filters. Console only; requires a session.
+ * How a call ended for its caller. Failed code is a result and is charged, so a completed run can have failed.
+ *
+ * @generated from enum toolgate.console.v1.CallOutcome
+ */
+export const CallOutcome = {
+  /**
+   * As a filter: all. Returned while the run is active.
+   *
+   * @generated from enum value: CALL_OUTCOME_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The tool succeeded.
+   *
+   * @generated from enum value: CALL_OUTCOME_SUCCEEDED = 1;
+   */
+  SUCCEEDED: 1,
+
+  /**
+   * The run failed, or its code did.
+   *
+   * @generated from enum value: CALL_OUTCOME_FAILED = 2;
+   */
+  FAILED: 2,
+
+  /**
+   * The code exceeded its time limit.
+   *
+   * @generated from enum value: CALL_OUTCOME_TIMEOUT = 3;
+   */
+  TIMEOUT: 3,
+
+  /**
+   * The code exceeded its limit of memory, CPU time or output.
+   *
+   * @generated from enum value: CALL_OUTCOME_LIMIT = 4;
+   */
+  LIMIT: 4,
+
+  /**
+   * The run or its code was cancelled.
+   *
+   * @generated from enum value: CALL_OUTCOME_CANCELLED = 5;
+   */
+  CANCELLED: 5,
+} as const;
+
+/**
+ * How a call ended for its caller. Failed code is a result and is charged, so a completed run can have failed.
+ *
+ * @generated from enum toolgate.console.v1.CallOutcome
+ */
+export type CallOutcome = (typeof CallOutcome)[keyof typeof CallOutcome] | UnknownEnum;
+
+/**
+ * Describes the enum toolgate.console.v1.CallOutcome.
+ */
+export const CallOutcomeSchema: GenEnum<CallOutcome> = /*@__PURE__*/
+  enumDesc(file_toolgate_console_v1_history_service, 0);
+
+/**
+ * Receipts and runs of the account's keys, with filters. Console only; requires a session. Operators may name
+ * another account; FORBIDDEN for others.
  *
  * @generated from service toolgate.console.v1.HistoryService
  */

@@ -19,6 +19,7 @@ export const RunEntity = defineEntity({
     paidBy: p.text(),
     errorCode: p.text().nullable(),
     errorMessage: p.text().nullable(),
+    outcome: p.text().nullable(),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
     startedAt: p.datetime().length(6).nullable(),
     endedAt: p.datetime().length(6).nullable(),

@@ -12,7 +12,7 @@ import { MAX_ACTIVE_KEYS } from "../../../app/accounts/api-keys.ts";
 import type * as app from "../../../app/accounts/statements.ts";
 import type { Usage, UsageReports } from "../../../app/accounts/usage.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
-import { keyIdIn } from "../key-id.ts";
+import { accountIdIn, keyIdIn } from "../key-id.ts";
 import { dateIn } from "../timestamp.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
@@ -60,9 +60,9 @@ export function balanceService({
     },
     listEntries: {
       key: "required",
-      async call({ limit = DEFAULT_LIMIT, cursor }, { caller }) {
+      async call({ limit = DEFAULT_LIMIT, cursor, accountId }, { caller }) {
         const { items, nextCursor } = await statements.entries({
-          accountId: caller.accountId,
+          accountId: accountIdIn(accountId, caller),
           limit,
           cursor,
         });

@@ -20,6 +20,7 @@ export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): Service
     },
     createKey: {
       key: "required",
+      refuseBlocked: true,
       async call(request, { caller: { accountId } }) {
         const { key, secret } = await keys.create({
           accountId,
@@ -30,6 +31,7 @@ export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): Service
     },
     rotateKey: {
       key: "required",
+      refuseBlocked: true,
       async call({ keyId, overlapSeconds }, { caller: { accountId } }) {
         const { key, secret, oldKey } = await keys.rotate({ keyId, accountId, overlapSeconds });
         return { key: keyMessage(key), secret, oldKey: keyMessage(oldKey) };

@@ -1,13 +1,22 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
+  CallOutcome,
   type HistoryFilter as FilterMessage,
   HistoryService,
 } from "#gen/toolgate/console/v1/history_service_pb.ts";
-import type { HistoryFilter, Receipts, Runs, ChainPayment, History } from "../../../app/calls/history.ts";
+import type {
+  CallInfo,
+  ChainPayment,
+  History,
+  HistoryFilter,
+  Receipts,
+  Runs,
+} from "../../../app/calls/history.ts";
+import type * as domain from "../../../domain/calls/run.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
-import { keyIdIn } from "../key-id.ts";
+import { accountIdIn, keyIdIn } from "../key-id.ts";
 import { dateIn } from "../timestamp.ts";
-import { found, pageQuery } from "../page.ts";
+import { found, pageQuery, statusIn } from "../page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
@@ -19,33 +28,41 @@ export interface HistoryDeps {
   readonly history: History;
 }
 
-/** The account's receipts and runs, for the account holder. */
+/** Receipts and runs, for the account holder and for operators. */
 export function historyService({
   receipts,
   runs,
   history,
 }: HistoryDeps): ServiceBinding<typeof HistoryService> {
+  /** Key and outcome of each item, in order. */
+  const callsOf = async (accountId: string, items: readonly { runId: string }[]) => {
+    const calls = await history.callsOf(
+      accountId,
+      items.map(({ runId }) => runId),
+    );
+    return items.map(({ runId }) => infoMessage(calls.get(runId)));
+  };
   return bind(HistoryService, {
     listReceipts: {
       key: "required",
       async call(request, { caller }) {
-        const query = pageQuery(caller.accountId, request, RECEIPT_STATUS);
+        const accountId = accountIdIn(request.accountId, caller);
+        const query = pageQuery(accountId, request, RECEIPT_STATUS);
         const { items, nextCursor } = await receipts.list({ ...query, filter: filterOf(request.filter) });
-        return { items: items.map(receiptMessage), nextCursor };
+        return { items: items.map(receiptMessage), nextCursor, calls: await callsOf(accountId, items) };
       },
     },
     getReceipt: {
       key: "required",
-      async call({ receiptId }, { caller }) {
-        const { receipt, run, key, payment } = found(
-          await history.ofReceipt(caller.accountId, receiptId),
+      async call({ receiptId, accountId }, { caller }) {
+        const { receipt, run, payment, ...call } = found(
+          await history.ofReceipt(accountIdIn(accountId, caller), receiptId),
           "receipt",
         );
         return {
           receipt: receiptMessage(receipt),
           run: runMessage(run),
-          keyId: key?.keyId ?? "",
-          keyName: key?.name ?? "",
+          ...infoMessage(call),
           payment: payment && paymentOf(payment),
         };
       },
@@ -53,24 +70,22 @@ export function historyService({
     listRuns: {
       key: "required",
       async call(request, { caller }) {
-        const query = pageQuery(caller.accountId, request, RUN_STATUS);
+        const accountId = accountIdIn(request.accountId, caller);
+        const query = pageQuery(accountId, request, RUN_STATUS);
         const { items, nextCursor } = await runs.list({ ...query, filter: filterOf(request.filter) });
-        return { items: items.map(runMessage), nextCursor };
+        return { items: items.map(runMessage), nextCursor, calls: await callsOf(accountId, items) };
       },
     },
     getRun: {
       key: "required",
-      async call({ runId }, { caller }) {
-        const { run, key, idempotencyKey, result } = found(
-          await history.ofRun(caller.accountId, runId),
-          "run",
-        );
+      async call({ runId, accountId }, { caller }) {
+        const readId = accountIdIn(accountId, caller);
+        const { run, idempotencyKey, result, ...call } = found(await history.ofRun(readId, runId), "run");
         return {
           run: runMessage(run),
-          keyId: key?.keyId ?? "",
-          keyName: key?.name ?? "",
-          idempotencyKey,
-          result,
+          ...infoMessage(call),
+          // Results are the customer's data.
+          ...(readId === caller.accountId && { idempotencyKey, result }),
         };
       },
     },
@@ -85,10 +100,27 @@ function filterOf(message: FilterMessage | undefined): HistoryFilter | undefined
     keyId: keyIdIn("filter.key_id", message.keyId),
     from: dateIn("filter.from", message.from),
     to: dateIn("filter.to", message.to),
+    outcome: statusIn("filter.outcome", message.outcome, OUTCOME),
   };
   const { from, to } = filter;
   if (from && to && to <= from) throw invalidField("filter.to", "must be after filter.from");
   return Object.values(filter).every((value) => value === undefined) ? undefined : filter;
+}
+
+const OUTCOME: Readonly<Record<domain.CallOutcome, CallOutcome>> = {
+  succeeded: CallOutcome.SUCCEEDED,
+  failed: CallOutcome.FAILED,
+  timeout: CallOutcome.TIMEOUT,
+  limit: CallOutcome.LIMIT,
+  cancelled: CallOutcome.CANCELLED,
+};
+
+function infoMessage(call: Partial<CallInfo> | undefined) {
+  return {
+    keyId: call?.key?.keyId ?? "",
+    keyName: call?.key?.name ?? "",
+    outcome: call?.outcome === undefined ? CallOutcome.UNSPECIFIED : OUTCOME[call.outcome],
+  };
 }
 
 function paymentOf({ amount, blockTime, ...payment }: ChainPayment) {

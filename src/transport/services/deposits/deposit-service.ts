@@ -35,6 +35,7 @@ export function depositService(deps: DepositServiceDeps): ServiceBinding<typeof 
   return bind(DepositService, {
     createDeposit: {
       key: "required",
+      refuseBlocked: true,
       async call({ amountUsdcMicrousd }, { caller }) {
         return { deposit: depositMessage(deps, await deposits.create(caller.accountId, amountUsdcMicrousd)) };
       },

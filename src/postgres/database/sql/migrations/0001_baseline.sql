@@ -233,6 +233,9 @@ create table run (
   paid_by text not null check (paid_by in ('balance', 'transfer', 'gasless')),
   error_code text,
   error_message text,
+  -- How the code of an execution ended; null if it succeeded, and for tools that run no code.
+  outcome text check (
+    outcome in ('failed', 'timeout', 'cancelled', 'memory_limit', 'cpu_limit', 'output_limit')),
   created_at timestamptz not null default now(),
   started_at timestamptz,
   ended_at timestamptz
