@@ -29,7 +29,7 @@ afterEach(async () => {
 afterAll(() => world.close());
 
 describe("an underpayment", () => {
-  it("is credited once and refused with both amounts, however often it is presented", async () => {
+  it("credits an underpayment once and names both amounts, however often it is presented", async () => {
     const offer = await offerFor(world, agent);
     const tx = await world.pay(agent, PRICE - 1n, offer.memo);
     expectRefused(
@@ -45,7 +45,7 @@ describe("an underpayment", () => {
     await expectAccount(world, agent, { balance: PRICE - 1n, receipts: 0 });
   });
 
-  it("made good by a second transfer buys the call from the balance", async () => {
+  it("pays the call from the balance after a second transfer covers an underpayment", async () => {
     const offer = await offerFor(world, agent);
     for (const part of [400n, 600n]) {
       const tx = await world.pay(agent, part, offer.memo);
@@ -57,7 +57,7 @@ describe("an underpayment", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("presented by many at once is credited once", async () => {
+  it("credits an underpayment once when many callers present it concurrently", async () => {
     const offer = await offerFor(world, agent);
     const tx = await world.pay(agent, 1n, offer.memo);
     const answers = await Promise.all(
@@ -69,7 +69,7 @@ describe("an underpayment", () => {
 });
 
 describe("an overpayment", () => {
-  it("buys the call at its price, and the rest stays", async () => {
+  it("charges the price of an overpaid call and keeps the rest on the balance", async () => {
     const offer = await offerFor(world, agent);
     const tx = await world.pay(agent, 2n * PRICE + 1n, offer.memo);
     for (const _ of [1, 2]) expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
@@ -78,7 +78,7 @@ describe("an overpayment", () => {
 });
 
 describe("a second payment of the same quote", () => {
-  it("is credited once and says so, and buys the next call from the balance", async () => {
+  it("credits a second payment of a quote once, and pays the next call with it", async () => {
     const offer = await offerFor(world, agent);
     const [first, second] = [
       await world.pay(agent, PRICE, offer.memo),
@@ -95,7 +95,7 @@ describe("a second payment of the same quote", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 2 });
   });
 
-  it("at the same moment: one of them buys the call, the other is credited", async () => {
+  it("lets one of two concurrent payments buy the call and credits the other", async () => {
     const offer = await offerFor(world, agent);
     const txs = await Promise.all(
       Array.from({ length: 6 }, (_, n) => world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:${n}`)),
@@ -107,7 +107,7 @@ describe("a second payment of the same quote", () => {
     await expectAccount(world, agent, { balance: 5n * PRICE, receipts: 1 });
   });
 
-  it("under the key of the first is a repeat of it, and is credited at once, once", async () => {
+  it("treats a second payment under the first one's key as a repeat, and credits it once", async () => {
     const offer = await offerFor(world, agent);
     const [first, second] = [
       await world.pay(agent, PRICE, offer.memo),
@@ -127,14 +127,14 @@ describe("a second payment of the same quote", () => {
   });
 });
 
-describe("a payment under the key of a call that was charged already", () => {
+describe("a payment under the key of a charged call", () => {
   async function boughtUnder(key: string) {
     const offer = await offerFor(world, agent);
     const tx = await world.pay(agent, PRICE, offer.memo);
     return callWith(world, agent, tx, offer.quoteId, { idempotency_key: key });
   }
 
-  it("is credited, be it for another quote of that call, too little or too much", async () => {
+  it("credits a payment under the key of a charged call, also for another quote or amount", async () => {
     const bought = await boughtUnder("k");
     const offers = [await offerFor(world, agent), await offerFor(world, agent), await offerFor(world, agent)];
     let balance = 0n;
@@ -148,7 +148,7 @@ describe("a payment under the key of a call that was charged already", () => {
     }
   });
 
-  it("is no error when it is not ours to credit: unknown, of another account, or none", async () => {
+  it("ignores an unknown or foreign payment under the key of a charged call", async () => {
     const bought = await boughtUnder("k");
     const stranger = await world.agent();
     const [mine, theirs] = [await offerFor(world, agent), await offerFor(world, stranger)];
@@ -166,8 +166,8 @@ describe("a payment under the key of a call that was charged already", () => {
   });
 });
 
-describe("a payment that comes too late", () => {
-  it("is told QUOTE_EXPIRED without a look at the chain, and credited once by the watch", async () => {
+describe("a late payment", () => {
+  it("returns QUOTE_EXPIRED for a late payment without a chain query; the watch credits it once", async () => {
     const quick = await startScene({ WATCH_INTERVAL_MS: "100" });
     try {
       const buyer = await quick.agent();
@@ -202,7 +202,7 @@ describe("a payment that comes too late", () => {
     }
   });
 
-  it("by the chain's clock is late as well", async () => {
+  it("returns QUOTE_EXPIRED for a payment that is late by the chain's clock", async () => {
     const offer = await offerFor(world, agent);
     world.chain.chain.setTimeOffset(300 + 120);
     const tx = await world.pay(agent, PRICE, offer.memo);
@@ -214,7 +214,7 @@ describe("a payment that comes too late", () => {
     await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
   });
 
-  it("is late after 10 s where quotes are good for 10 s", async () => {
+  it("expires a quote after the configured 10 s", async () => {
     const hasty = await startScene({ QUOTE_TTL_SECONDS: "10" });
     try {
       const buyer = await hasty.agent();
@@ -241,7 +241,7 @@ describe("a payment that comes too late", () => {
     }
   });
 
-  it("is not late when it comes in the last seconds", async () => {
+  it("accepts a payment in the last seconds of its quote", async () => {
     const offer = pastOffer(world.postgres.sealingKeys, agent, 280);
     const tx = await world.pay(agent, PRICE, offer.memo);
     expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
@@ -249,8 +249,8 @@ describe("a payment that comes too late", () => {
   });
 });
 
-describe("a payment that is older than its quote", () => {
-  it("is credited and refused: a quote cannot have been paid before it was issued", async () => {
+describe("a payment older than its quote", () => {
+  it("credits and refuses a payment that is older than its quote", async () => {
     const offer = await offerFor(world, agent);
     world.chain.chain.setTimeOffset(-120);
     const tx = await world.pay(agent, PRICE, offer.memo);
@@ -261,7 +261,7 @@ describe("a payment that is older than its quote", () => {
     await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
   });
 
-  it("by less than clocks differ buys its call", async () => {
+  it("accepts a payment whose block time precedes the quote within the clock tolerance", async () => {
     const offer = await offerFor(world, agent);
     world.chain.chain.setTimeOffset(-45);
     const tx = await world.pay(agent, PRICE, offer.memo);

@@ -53,8 +53,8 @@ async function expectStillGood({
   await expectAccount(world, agent, { balance: 0n, receipts: 1 });
 }
 
-describe("a proof is good for the account that was quoted", () => {
-  it("and no other: signature, quote and memo are public, so knowing them must not be enough", async () => {
+describe("a proof and the quoted account", () => {
+  it("refuses another account's proof, although signature, quote and memo are public", async () => {
     const payment = await paid();
     const thief = await world.agent();
     for (const extra of [{}, { idempotency_key: "mine" }]) {
@@ -69,7 +69,7 @@ describe("a proof is good for the account that was quoted", () => {
     await expectNothing(world, thief);
   });
 
-  it("from every key of that account", async () => {
+  it("accepts a proof from every key of the quoted account", async () => {
     const payment = await paid();
     const { accountId } = payment.agent;
     const { key, secret } = await world.postgres.apiKeys.create({
@@ -88,12 +88,12 @@ describe("a proof is good for the account that was quoted", () => {
   });
 });
 
-describe("a proof is good for the call that was quoted", () => {
+describe("a proof and the quoted call", () => {
   const others: [string, object][] = [
     ["another model", { model: "llama-3.1-70b" }],
     ["one more parameter", { ...PARAMS, batch_size: 1 }],
   ];
-  it.each(others)("and not for %s", async (_name, params) => {
+  it.each(others)("refuses a proof for %s", async (_name, params) => {
     const payment = await paid();
     const headers = xPayment(payment.tx, payment.offer.quoteId);
     for (const body of [{}, { idempotency_key: "k" }]) {
@@ -107,7 +107,7 @@ describe("a proof is good for the call that was quoted", () => {
     await expectAccount(world, payment.agent, { balance: 0n, receipts: 1 });
   });
 
-  it("and a free tool does not take it", async () => {
+  it("runs a free tool without using the proof", async () => {
     const payment = await paid();
     const headers = xPayment(payment.tx, payment.offer.quoteId);
     const free = await world.call(
@@ -120,7 +120,7 @@ describe("a proof is good for the call that was quoted", () => {
     await expectStillGood(payment);
   });
 
-  it("at the price that was quoted, whatever an instance charges by now", async () => {
+  it("charges the quoted price when the instance's price has changed", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-prices-"));
     try {
       for (const now of [5_000, 10]) {
@@ -146,8 +146,8 @@ describe("a proof is good for the call that was quoted", () => {
   });
 });
 
-describe("a quote identifier", () => {
-  it("that is changed in any byte is none of ours, and nothing is looked up for it", async () => {
+describe("a quote id", () => {
+  it("refuses a quote id with any byte changed, without a lookup", async () => {
     const payment = await paid();
     const sealed = base58.decode(payment.offer.quoteId.slice(3));
     world.chain.faults.resetCallCounts();
@@ -172,7 +172,7 @@ describe("a quote identifier", () => {
     ["cut short", (id: string) => id.slice(0, -1)],
     ["made longer", (id: string) => `${id}1`],
     ["with a leading zero byte", (id: string) => id.replace("qt_", "qt_1")],
-  ])("%s is none of ours", async (_name, change) => {
+  ])("refuses a quote id that is %s", async (_name, change) => {
     const payment = await paid();
     const answer = await callWith(world, payment.agent, payment.tx, change(payment.offer.quoteId));
     expectRefused(answer, /the quote was not issued by this gateway/);
@@ -186,7 +186,7 @@ describe("a quote identifier", () => {
     ["of two hundred and one characters", () => `qt_${"z".repeat(198)}`],
     ["with a space after it", (id: string) => `${id} `],
     ["with a NUL after it", (id: string) => `${id}\0`],
-  ])("%s is no quote identifier", async (_name, change) => {
+  ])("rejects %s as a quote id", async (_name, change) => {
     const payment = await paid();
     const changed = change(payment.offer.quoteId);
     expectRefused(
@@ -202,7 +202,7 @@ describe("a quote identifier", () => {
     await expectStillGood(payment);
   });
 
-  it("of another installation is none of ours", async () => {
+  it("refuses a quote id of another installation", async () => {
     const payment = await paid();
     const foreign = { version: 1, secret: Buffer.alloc(32, 7) };
     const offer = pastOffer({ current: () => foreign, version: () => foreign }, payment.agent, 0);
@@ -218,7 +218,7 @@ describe("a quote identifier", () => {
     await expectStillGood(payment);
   });
 
-  it("whose sealing key was retired is none of ours, and good again once the key is back", async () => {
+  it("refuses a quote id whose sealing key was retired, and accepts it once the key is back", async () => {
     const agent = await world.agent();
     const retired = { version: 9, secret: Buffer.alloc(32, 9) };
     const offer = pastOffer({ current: () => retired, version: () => retired }, agent, 0);
@@ -239,7 +239,7 @@ describe("a quote identifier", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("that was paid stays answered after its sealing key has gone", async () => {
+  it("returns the stored answer of a paid quote after its sealing key is gone", async () => {
     const agent = await world.agent();
     const key = world.postgres.sealingKeys.current();
     const offer = pastOffer({ current: () => key, version: () => key }, agent, 0);
@@ -261,8 +261,8 @@ describe("a quote identifier", () => {
   });
 });
 
-describe("a step identifier", () => {
-  it("that belongs to another quote is refused before anything is looked up", async () => {
+describe("a step id", () => {
+  it("refuses the step id of another quote before any lookup", async () => {
     const payment = await paid();
     const other = await offerFor(world, payment.agent);
     world.chain.faults.resetCallCounts();

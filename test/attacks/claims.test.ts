@@ -41,24 +41,30 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-describe("a body proof that says something else than the chain", () => {
-  it.each(["0.002", "0.000999", "0", "1000", "0.001001"])("is refused: an amount of %s", async (amount) => {
-    const answer = await callWithBody(world, agent, {
-      tx_ref: tx,
-      quote_id: offer.quoteId,
-      amount_usdc: amount,
-    });
-    expectRefused(answer, /payment_proof\.amount_usdc is not the amount on the chain; nothing was consumed/);
-  });
+describe("a body proof that contradicts the chain", () => {
+  it.each(["0.002", "0.000999", "0", "1000", "0.001001"])(
+    "refuses a body proof with an amount of %s",
+    async (amount) => {
+      const answer = await callWithBody(world, agent, {
+        tx_ref: tx,
+        quote_id: offer.quoteId,
+        amount_usdc: amount,
+      });
+      expectRefused(
+        answer,
+        /payment_proof\.amount_usdc is not the amount on the chain; nothing was consumed/,
+      );
+    },
+  );
 
-  it("is refused: a memo with another nonce, or in the other form", async () => {
+  it("refuses a body proof whose memo has another nonce or the other form", async () => {
     for (const other of [`${offer.stepId}:${offer.quoteId}:n2`, offer.memo]) {
       const answer = await callWithBody(world, agent, { tx_ref: tx, memo: other });
       expectRefused(answer, /payment_proof\.memo is not the memo on the chain; nothing was consumed/);
     }
   });
 
-  it("is refused: the step of another quote", async () => {
+  it("refuses a body proof with the step of another quote", async () => {
     const { stepId } = await offerFor(world, agent);
     expectRefused(
       await callWithBody(world, agent, { tx_ref: tx, quote_id: offer.quoteId, step_id: stepId }),
@@ -73,7 +79,7 @@ describe("a body proof that says something else than the chain", () => {
   });
 });
 
-describe("a body proof that contradicts itself or cannot be read", () => {
+describe("a contradictory or malformed body proof", () => {
   const proofs: [string, () => Record<string, unknown>, RegExp][] = [
     [
       "another network",
@@ -127,13 +133,13 @@ describe("a body proof that contradicts itself or cannot be read", () => {
       /^payment_proof\.tx_ref: /,
     ],
   ];
-  it.each(proofs)("is refused before anything is looked up: %s", async (_name, proof, message) => {
+  it.each(proofs)("refuses a body proof before any lookup: %s", async (_name, proof, message) => {
     world.chain.faults.resetCallCounts();
     expectRefused(await callWithBody(world, agent, proof()), message, "INVALID_PAYMENT", 400);
     expect(world.chain.faults.callCount("getTransaction")).toBe(0);
   });
 
-  it("is no proof at all when its members have the wrong type", async () => {
+  it("ignores body proof fields of the wrong type", async () => {
     for (const wrong of [
       { amount_usdc: 0.001 },
       { tx_ref: 5 },
@@ -147,7 +153,7 @@ describe("a body proof that contradicts itself or cannot be read", () => {
 });
 
 describe("a proof in the header and one in the body", () => {
-  it("are refused when they name different payments or quotes", async () => {
+  it("refuses header and body proofs that name different payments or quotes", async () => {
     const other = await offerFor(world, agent);
     const headers = xPayment(tx, offer.quoteId);
     for (const proof of [
@@ -167,7 +173,7 @@ describe("a proof in the header and one in the body", () => {
     }
   });
 
-  it("are one proof when they agree, with all that the body claims", async () => {
+  it("accepts header and body proofs that agree", async () => {
     const headers = xPayment(tx, offer.quoteId);
     const proof = { network: "solana-mainnet", tx_ref: tx, quote_id: offer.quoteId };
     const wrong = await world.call(agent, TOOL, PARAMS, {
@@ -191,7 +197,7 @@ describe("the X-Payment header", () => {
     expectRefused(answer, message, "INVALID_PAYMENT", 400);
   };
 
-  it("is refused with anything around or beside the proof", async () => {
+  it("refuses an X-Payment header with anything around or beside the proof", async () => {
     const proof = { tx, quote_id: offer.quoteId };
     await expectUnreadable(`${encode(proof)}, ${encode(proof)}`, /not base64/);
     await expectUnreadable(`Bearer ${encode(proof)}`, /not base64/);

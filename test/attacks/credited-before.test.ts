@@ -47,8 +47,8 @@ function creditFirst(): Promise<{ credited: boolean }> {
   });
 }
 
-describe("a payment that was credited before its proof came", () => {
-  it("buys its call all the same, and is credited and charged once", async () => {
+describe("a payment credited before its proof arrives", () => {
+  it("lets a credited payment buy its call, credited and charged once", async () => {
     await creditFirst();
     await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
     for (const _ of [1, 2]) expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
@@ -56,7 +56,7 @@ describe("a payment that was credited before its proof came", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("buys it once when watcher and many callers come at once", async () => {
+  it("charges once when the watch and many callers present a payment concurrently", async () => {
     const calls = Array.from({ length: 12 }, (_, n) =>
       callWith(world, agent, tx, offer.quoteId, n % 2 === 0 ? {} : { idempotency_key: `k${n}` }),
     );
@@ -67,7 +67,7 @@ describe("a payment that was credited before its proof came", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is money like any other: once it is spent, the proof buys nothing until there is money again", async () => {
+  it("refuses the proof of a credited payment once the balance is spent, until there is money again", async () => {
     await creditFirst();
     expect((await world.call(agent, TOOL, PARAMS)).body.receipt.paid_by).toBe("balance");
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
@@ -90,7 +90,7 @@ describe("a payment that was credited before its proof came", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 3 });
   });
 
-  it("is still nobody else's", async () => {
+  it("refuses another account's credited payment", async () => {
     await creditFirst();
     const thief = await world.agent();
     const own = await offerFor(world, thief);
@@ -101,7 +101,7 @@ describe("a payment that was credited before its proof came", () => {
     await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
   });
 
-  it("does not pay a quote that another transaction has paid meanwhile, and stays on the balance", async () => {
+  it("keeps a credited payment on the balance when another transaction paid its quote", async () => {
     await creditFirst();
     const second = await world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:2`);
     expectBought(await callWith(world, agent, second, offer.quoteId), second, offer.quoteId);

@@ -35,7 +35,7 @@ async function quoted(): Promise<{ agent: Agent; offer: Offer }> {
 const payWith = (agent: Agent, ...memos: ReturnType<typeof memo>[]) =>
   world.send(agent, [...memos, transfer(world, agent, PRICE)]);
 
-describe("a memo of ours", () => {
+describe("a memo in our format", () => {
   const forms: [string, (offer: Offer) => string][] = [
     ["the short form", ({ quoteId }) => `svc:${quoteId}`],
     ["the long form", ({ quoteId, stepId }) => `${stepId}:${quoteId}:n0nce`],
@@ -44,17 +44,25 @@ describe("a memo of ours", () => {
       ({ quoteId, stepId }) => `${stepId}:${quoteId}:${"~".repeat(128)}`,
     ],
   ];
-  it.each(forms)("is taken in %s, from both Memo programs, beside memos of others", async (_name, write) => {
-    for (const program of [undefined, MEMO_V1]) {
-      const { agent, offer } = await quoted();
-      const tx = await payWith(agent, memo("gm"), memo(write(offer), program), memo(`asg:${offer.quoteId}`));
-      expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
-      await expectAccount(world, agent, { balance: 0n, receipts: 1 });
-    }
-  });
+  it.each(forms)(
+    "accepts a memo in %s, from both Memo programs, beside other memos",
+    async (_name, write) => {
+      for (const program of [undefined, MEMO_V1]) {
+        const { agent, offer } = await quoted();
+        const tx = await payWith(
+          agent,
+          memo("gm"),
+          memo(write(offer), program),
+          memo(`asg:${offer.quoteId}`),
+        );
+        expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
+        await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+      }
+    },
+  );
 });
 
-describe("a payment whose memo is not ours", () => {
+describe("a payment without a valid memo", () => {
   const notOurs =
     /no memo of the transaction has our form; one must say exactly <step_id>:<quote_id>:<nonce> or svc:\{quote_id\}/;
   const memos: [string, (offer: Offer) => string][] = [
@@ -73,14 +81,14 @@ describe("a payment whose memo is not ours", () => {
     ["JSON around it", ({ memo: text }) => JSON.stringify({ memo: text })],
     ["nothing in it", () => ""],
   ];
-  it.each(memos)("is refused: %s", async (_name, write) => {
+  it.each(memos)("refuses a memo: %s", async (_name, write) => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent, memo(write(offer)));
     expectRefused(await callWith(world, agent, tx, offer.quoteId), notOurs);
     await expectNothing(world, agent);
   });
 
-  it("is refused: none at all", async () => {
+  it("refuses a payment without a memo", async () => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent);
     expectRefused(
@@ -90,7 +98,7 @@ describe("a payment whose memo is not ours", () => {
     await expectNothing(world, agent);
   });
 
-  it("is refused: a memo that names a quote which nobody issued", async () => {
+  it("refuses a memo with a quote that was never issued", async () => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent, memo(`svc:qt_${base58.encode(Buffer.alloc(97, 7))}`));
     expectRefused(
@@ -100,7 +108,7 @@ describe("a payment whose memo is not ours", () => {
     await expectNothing(world, agent);
   });
 
-  it("is refused: bytes that are not UTF-8, which the Memo programs do not let through", async () => {
+  it("fails on the chain when the memo is not UTF-8", async () => {
     for (const program of [undefined, MEMO_V1]) {
       const { agent, offer } = await quoted();
       const tx = await payWith(
@@ -113,8 +121,8 @@ describe("a payment whose memo is not ours", () => {
   });
 });
 
-describe("two memos of ours in one transaction", () => {
-  it("are refused, so that one payment cannot pay two quotes", async () => {
+describe("two memos in our format in one transaction", () => {
+  it("refuses two memos, so that one payment cannot pay two quotes", async () => {
     const { agent, offer } = await quoted();
     const second = await offerFor(world, agent, { model: "llama-3.1-70b" });
     const tx = await payWith(agent, memo(offer.memo), memo(second.memo));
@@ -128,7 +136,7 @@ describe("two memos of ours in one transaction", () => {
     await expectNothing(world, agent);
   });
 
-  it("are refused also when they say the same, in whichever form", async () => {
+  it("refuses two memos that name the same quote, in any form", async () => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent, memo(offer.memo, MEMO_V1), memo(`${offer.stepId}:${offer.quoteId}:1`));
     expectRefused(await callWith(world, agent, tx, offer.quoteId), /more than one memo of ours/);
@@ -137,7 +145,7 @@ describe("two memos of ours in one transaction", () => {
 });
 
 /** The Memo programs validate their text, so a lying endpoint reports these two. */
-describe("a memo as only a strange chain could show it", () => {
+describe("a memo that only a faulty chain could return", () => {
   interface Told {
     transaction: {
       message: { accountKeys: string[]; instructions: { programIdIndex: number; data: string }[] };
@@ -159,7 +167,7 @@ describe("a memo as only a strange chain could show it", () => {
     });
   }
 
-  it("counts only at the top level: what another program wrote, the payer may not have seen", async () => {
+  it("ignores memos of inner instructions, which the payer may not have seen", async () => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent, memo(offer.memo));
     await told(tx, ({ transaction: { message }, meta }) => {
@@ -173,7 +181,7 @@ describe("a memo as only a strange chain could show it", () => {
     await expectNothing(world, agent);
   });
 
-  it("counts only in UTF-8", async () => {
+  it("ignores a memo that is not UTF-8", async () => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent, memo(offer.memo));
     await told(tx, ({ transaction: { message } }) => {
@@ -185,8 +193,8 @@ describe("a memo as only a strange chain could show it", () => {
   });
 });
 
-describe("a memo of ours that names something else than the proof", () => {
-  it("names another quote of the same account: refused, and still good for that quote", async () => {
+describe("a memo that contradicts the proof", () => {
+  it("refuses a memo with another quote of the account, which stays payable", async () => {
     const { agent, offer } = await quoted();
     const other = await offerFor(world, agent);
     const tx = await world.pay(agent, PRICE, offer.memo);
@@ -201,7 +209,7 @@ describe("a memo of ours that names something else than the proof", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("names another account's quote: refused, and still good for its owner, whoever came first", async () => {
+  it("refuses a memo with another account's quote, which stays payable for that account", async () => {
     const { agent: owner, offer } = await quoted();
     const { agent: thief, offer: own } = await quoted();
     const tx = await world.pay(owner, PRICE, offer.memo);
@@ -217,7 +225,7 @@ describe("a memo of ours that names something else than the proof", () => {
     await expectNothing(world, thief);
   });
 
-  it("names the step of another quote: refused and credited, once", async () => {
+  it("refuses a memo with the step of another quote, and credits it once", async () => {
     const { agent, offer } = await quoted();
     const other = await offerFor(world, agent);
     const tx = await world.pay(agent, PRICE, `${other.stepId}:${offer.quoteId}:1`);

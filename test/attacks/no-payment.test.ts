@@ -166,10 +166,10 @@ async function expectStillPayable(agent: Agent, offer: Offer): Promise<void> {
   await expectAccount(world, agent, { balance: 0n, receipts: 1 });
 }
 
-describe("a transaction that brings the treasury nothing", () => {
+describe("a transaction without a payment", () => {
   beforeAll(() => world.chain.controls.mintUsdc(world.treasury.publicKey, 10_000_000n));
 
-  it.each(ATTACKS)("%s is refused for what it is", async (_name, reason, attack) => {
+  it.each(ATTACKS)("refuses %s with the reason", async (_name, reason, attack) => {
     const agent = await world.agent();
     // Some attacks leave the agent without its account.
     const payer = await world.agent();
@@ -188,7 +188,7 @@ describe("a transaction that brings the treasury nothing", () => {
   it.each([
     ["another token of the same program", TOKEN_PROGRAM_ID, /of another token \(mint .*\); pay in USDC/],
     ["a token of Token-2022", TOKEN_2022_PROGRAM_ID, /another token program's token/],
-  ])("%s is refused for what it is", async (_name, program, reason) => {
+  ])("refuses %s with the reason", async (_name, program, reason) => {
     const agent = await world.agent();
     const offer = await offerFor(world, agent);
     const token = otherToken(world, agent, PRICE, program);
@@ -198,7 +198,7 @@ describe("a transaction that brings the treasury nothing", () => {
     await expectStillPayable(agent, offer);
   });
 
-  it("a transfer of another token beside a smaller one of USDC counts for its USDC alone", async () => {
+  it("counts only the USDC when a transfer of another token comes with it", async () => {
     const agent = await world.agent();
     const offer = await offerFor(world, agent);
     const token = otherToken(world, agent, PRICE, TOKEN_PROGRAM_ID);
@@ -211,7 +211,7 @@ describe("a transaction that brings the treasury nothing", () => {
     await expectAccount(world, agent, { balance: 1n, receipts: 0 });
   });
 
-  it("a signature that nobody made is not on the chain, and the wait for it is bounded", async () => {
+  it("refuses a made-up signature after a bounded wait", async () => {
     const agent = await world.agent();
     const offer = await offerFor(world, agent);
     const answer = await callWith(world, agent, "5".repeat(87), offer.quoteId);
@@ -221,8 +221,8 @@ describe("a transaction that brings the treasury nothing", () => {
   });
 });
 
-describe("a treasury account that is closed and opened in the same transaction", () => {
-  it("still counts for what it gained", async () => {
+describe("a treasury account closed and reopened in one transaction", () => {
+  it("counts what a reopened treasury account gained", async () => {
     const empty = await startScene();
     try {
       const agent = await empty.agent();

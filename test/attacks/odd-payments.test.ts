@@ -57,27 +57,27 @@ async function expectOnePurchase(tx: string, surplus = 0n): Promise<void> {
   await expectAccount(world, agent, { balance: surplus, receipts: 1 });
 }
 
-describe("a payment in an unusual transaction buys the call, once", () => {
-  it("with the transfer before the memo", async () => {
+describe("a payment in an unusual transaction", () => {
+  it("buys the call once with the transfer before the memo", async () => {
     await expectOnePurchase(await world.send(agent, [transfer(world, agent, PRICE), memo(offer.memo)]));
   });
 
-  it("with Transfer instead of TransferChecked", async () => {
+  it("buys the call once with Transfer instead of TransferChecked", async () => {
     const plain = createTransferInstruction(usdcOf(agent), payTo(world), agent.wallet.publicKey, PRICE);
     await expectOnePurchase(await world.send(agent, [memo(offer.memo), plain]));
   });
 
-  it("in several transfers, which count together and once", async () => {
+  it("buys the call once with several transfers, which are summed", async () => {
     const parts = [transfer(world, agent, 600n), transfer(world, agent, 300n), transfer(world, agent, 107n)];
     await expectOnePurchase(await world.send(agent, [memo(offer.memo), ...parts]), 7n);
   });
 
-  it("in one batch instruction of the Token program", async () => {
+  it("buys the call once with one batch instruction of the Token program", async () => {
     const both = batch(transfer(world, agent, 400n), transfer(world, agent, 600n));
     await expectOnePurchase(await world.send(agent, [memo(offer.memo), both]));
   });
 
-  it("in a batch that is too small, which is credited for what it moved", async () => {
+  it("credits a batch that is too small with the amount it moved", async () => {
     const both = batch(transfer(world, agent, 400n), transfer(world, agent, 599n));
     const tx = await world.send(agent, [memo(offer.memo), both]);
     expectRefused(
@@ -87,7 +87,7 @@ describe("a payment in an unusual transaction buys the call, once", () => {
     await expectAccount(world, agent, { balance: 999n, receipts: 0 });
   });
 
-  it("with the treasury's address in a lookup table", async () => {
+  it("buys the call once with the treasury's address in a lookup table", async () => {
     const [create, table] = AddressLookupTableProgram.createLookupTable({
       authority: agent.wallet.publicKey,
       payer: agent.wallet.publicKey,
@@ -120,14 +120,14 @@ describe("a payment in an unusual transaction buys the call, once", () => {
     await expectOnePurchase(tx);
   });
 
-  it("in a legacy transaction", async () => {
+  it("buys the call once in a legacy transaction", async () => {
     const transaction = new Transaction().add(memo(offer.memo), transfer(world, agent, PRICE));
     const tx = await connection.sendTransaction(transaction, [agent.wallet], { skipPreflight: true });
     world.chain.chain.advance(2);
     await expectOnePurchase(tx);
   });
 
-  it("with a delegate as the transfer's authority", async () => {
+  it("buys the call once with a delegate as the transfer's authority", async () => {
     const delegate = Keypair.generate();
     const approve = createApproveInstruction(
       usdcOf(agent),
@@ -144,7 +144,7 @@ describe("a payment in an unusual transaction buys the call, once", () => {
     await expectOnePurchase(tx);
   });
 
-  it("from an account that is emptied and closed in the same transaction", async () => {
+  it("buys the call once from an account emptied and closed in the same transaction", async () => {
     const friend = world.chain.controls.createWallet({ microUsd: 0n });
     await world.send(agent, [
       transfer(world, agent, 1_000_000_000n - PRICE, world.chain.controls.usdcAccount(friend.publicKey)),
@@ -159,7 +159,7 @@ describe("a payment in an unusual transaction buys the call, once", () => {
     );
   });
 
-  it("paid by somebody else: the quote says whose it is", async () => {
+  it("buys the call once when another wallet pays: the quote names the account", async () => {
     const sponsor = await world.agent();
     const tx = await world.send(sponsor, [memo(offer.memo), transfer(world, sponsor, PRICE)]);
     expectRefused(await callWith(world, sponsor, tx, offer.quoteId), /issued to another account/);
@@ -168,7 +168,7 @@ describe("a payment in an unusual transaction buys the call, once", () => {
   });
 });
 
-describe("a transaction of two signers", () => {
+describe("a transaction with two signers", () => {
   const told = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
 
   /** Both sign: the fee payer first. */
@@ -191,14 +191,14 @@ describe("a transaction of two signers", () => {
     return [first, second];
   }
 
-  it("is known by its first signature alone", async () => {
+  it("is identified by its first signature only", async () => {
     const [first, second] = await payWithTwoSigners();
     await expectOnePurchase(first);
     expectRefused(await callWith(world, agent, second, offer.quoteId), /not on the chain yet/);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is not paid out twice by an endpoint that finds it by its second signature as well", async () => {
+  it("is not credited twice when an endpoint finds it by its second signature", async () => {
     const [first, second] = await payWithTwoSigners();
     const result = await rpc(world.chain, "getTransaction", first, told);
     world.chain.faults.add({
@@ -214,8 +214,8 @@ describe("a transaction of two signers", () => {
   });
 });
 
-describe("a payment that an endpoint tells wrongly", () => {
-  it("buys nothing when the answer is about another transaction", async () => {
+describe("a payment that an endpoint reports incorrectly", () => {
+  it("buys nothing when the response is about another transaction", async () => {
     const other = await world.agent();
     const otherOffer = await offerFor(world, other);
     const paid = await world.pay(other, PRICE, otherOffer.memo);
@@ -237,7 +237,7 @@ describe("a payment that an endpoint tells wrongly", () => {
     await expectNothing(world, other);
   });
 
-  it("buys nothing while it can still be forked away, when it is large", async () => {
+  it("buys nothing while a large payment can still be forked away", async () => {
     const careful = await startScene({ FINALIZED_ABOVE_MICROUSD: "1000", PAYMENT_WAIT_MS: "100" });
     try {
       const buyer = await careful.agent();

@@ -45,8 +45,8 @@ function expectOneReceipt(answers: readonly Answer[]): void {
   }
 }
 
-describe("a proof that was charged", () => {
-  it("is answered from the store however its header is written, and never charged again", async () => {
+describe("a charged proof", () => {
+  it("returns the stored answer for any encoding of the header, and never charges again", async () => {
     const proof = { tx, quote_id: offer.quoteId };
     const first = await callWith(world, agent, tx, offer.quoteId);
     expectBought(first, tx, offer.quoteId);
@@ -79,7 +79,7 @@ describe("a proof that was charged", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("tells another account nothing, under its own quote or the payer's", async () => {
+  it("reveals nothing to another account, under its own quote or the payer's", async () => {
     expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
     const thief = await world.agent();
     const own = await offerFor(world, thief);
@@ -94,7 +94,7 @@ describe("a proof that was charged", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("does not free the key that it came with for another call", async () => {
+  it("does not free its idempotency key for another call", async () => {
     await callWith(world, agent, tx, offer.quoteId, { idempotency_key: "k" });
     const params = { model: "llama-3.1-70b" };
     const other = await world.call(agent, TOOL, params, { body: { idempotency_key: "k" } });
@@ -103,7 +103,7 @@ describe("a proof that was charged", () => {
   });
 });
 
-describe("one proof presented by many at once", () => {
+describe("one proof presented concurrently", () => {
   it("is charged once without keys", async () => {
     const answers = await Promise.all(
       Array.from({ length: 24 }, () => callWith(world, agent, tx, offer.quoteId)),
@@ -112,7 +112,7 @@ describe("one proof presented by many at once", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is charged once under as many different keys, and each key stands for the one answer", async () => {
+  it("is charged once under different keys, and every key returns the same answer", async () => {
     const keys = Array.from({ length: 24 }, (_, n) => ({ idempotency_key: `k${n}` }));
     expectOneReceipt(await Promise.all(keys.map((key) => callWith(world, agent, tx, offer.quoteId, key))));
     const again = await Promise.all(keys.map((key) => callWith(world, agent, tx, offer.quoteId, key)));
@@ -123,7 +123,7 @@ describe("one proof presented by many at once", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is charged once in header and body, under keys and without, to its account alone", async () => {
+  it("is charged once in header and body, with and without keys, to its account only", async () => {
     const thieves = await Promise.all(Array.from({ length: 3 }, () => world.agent()));
     const owns = await Promise.all(thieves.map((thief) => offerFor(world, thief)));
     const [answers, stolen] = await Promise.all([
@@ -153,7 +153,7 @@ describe("one proof presented by many at once", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is charged once when it comes before the transaction is confirmed", async () => {
+  it("is charged once when it arrives before the transaction is confirmed", async () => {
     const next = await offerFor(world, agent);
     world.chain.faults.add({ method: "getTransaction", fault: { kind: "null" }, calls: 8 });
     const early = await world.pay(agent, PRICE, next.memo);

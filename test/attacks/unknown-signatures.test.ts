@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it("an account that proves unknown transactions without end is limited, and payers are not", async () => {
+it("limits an account that sends unknown transactions, and no paying account", async () => {
   const [attacker, payer] = [await world.agent(), await world.agent()];
   const { quoteId } = await offerFor(world, attacker);
   world.chain.faults.resetCallCounts();

@@ -57,7 +57,7 @@ function expectFailed({ status, headers, body }: Answer, code: string, expectedS
   expect(settlement).toMatchObject({ success: false, transaction: "", errorReason: expect.any(String) });
 }
 
-describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
+describe("a PAYMENT-SIGNATURE changed in transit", () => {
   let offer: string;
   let truth: string;
   let before: bigint;
@@ -81,13 +81,13 @@ describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is refused: cut off anywhere", async () => {
+  it("is refused when it is cut off anywhere", async () => {
     for (let length = 0; length < truth.length - 2; length += 61) {
       expectFailed(await callWith(truth.slice(0, length)), "INVALID_PAYMENT", 400);
     }
   });
 
-  it("is refused: another letter anywhere in the transaction's message or in the payer's signature", async () => {
+  it("is refused with any letter changed in the message or the payer's signature", async () => {
     const payload = decoded(truth);
     const bytes = Buffer.from(String(payload.payload["transaction"]), "base64");
     const [ours, theirs] = [1, 65];
@@ -122,14 +122,14 @@ describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
     ["payTo", { payTo: stranger }],
     ["extra.feePayer", { extra: { feePayer: stranger } }],
     ["extra.memo", { extra: { memo: "svc:qt_2" } }],
-  ])("is refused: it takes an offer of another %s", async (name, change) => {
+  ])("is refused when it accepts an offer of another %s", async (name, change) => {
     const payload = decoded(truth);
     const answer = await callWith(encoded({ ...payload, accepted: { ...payload.accepted, ...change } }));
     expectFailed(answer, "INVALID_PAYMENT", 402);
     expect(answer.body.message).toContain(`PAYMENT-SIGNATURE: accepted.${name} is not what was offered`);
   });
 
-  it("is refused under another account and for another call, and is not sent for them", async () => {
+  it("is refused and not sent for another account or another call", async () => {
     const stranger = await world.agent();
     const foreign = await callWith(truth, stranger);
     expectFailed(foreign, "INVALID_PAYMENT", 402);
@@ -139,7 +139,7 @@ describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
     expect(other.body.message).toMatch(/for another tool or other params/);
   });
 
-  it("is refused while the relay is off, and says what to do instead", async () => {
+  it("is refused with advice while the relay is off", async () => {
     const off = await world.startAnother({ FEE_PAYER_KEYPAIR: "" });
     const body = JSON.stringify({ tool: TOOL, params: PARAMS });
     const headers = { "PAYMENT-SIGNATURE": truth };
@@ -151,7 +151,7 @@ describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
   });
 });
 
-describe("the x402 client is not made to pay twice", () => {
+describe("the x402 client never pays twice", () => {
   const buy = (gateway: Pick<World["gateway"], "baseUrl">, using: X402Payer) =>
     withKey(agent, using.fetch)(`${gateway.baseUrl}/v1/mcp/tools/call`, {
       method: "POST",
@@ -159,7 +159,7 @@ describe("the x402 client is not made to pay twice", () => {
       headers: { "Content-Type": "application/json" },
     });
 
-  it("when it has not the money: INVALID_PAYMENT, and it stops", async () => {
+  it("stops with INVALID_PAYMENT when its funds are insufficient", async () => {
     agent = await world.agent();
     const poor = await x402Payer(world, 2, PRICE - 1n);
     const response = await buy(world.gateway, poor);
@@ -170,7 +170,7 @@ describe("the x402 client is not made to pay twice", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 0 });
   });
 
-  it("when its quote has expired: nothing is sent", async () => {
+  it("sends nothing when its quote has expired", async () => {
     agent = await world.agent();
     const before = await payer.usdc();
     const { memo } = pastOffer(world.postgres.sealingKeys, agent, 301);
@@ -180,7 +180,7 @@ describe("the x402 client is not made to pay twice", () => {
     expect(await payer.usdc()).toBe(before);
   });
 
-  it("when it asks three instances at once: one charge, and never another offer", async () => {
+  it("is charged once and gets no second offer when it calls three instances concurrently", async () => {
     agent = await world.agent();
     const before = await payer.usdc();
     const gateways = [world.gateway, await world.startAnother(), await world.startAnother()];
@@ -204,7 +204,7 @@ describe("the x402 client is not made to pay twice", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("while its payment is pending: it is credited without its caller, and the same payment buys the call", async () => {
+  it("is credited while its payment is pending, and the same payment buys the call", async () => {
     agent = await world.agent();
     const before = await payer.usdc();
     const patient = await world.startAnother({ FINALIZED_ABOVE_MICROUSD: "1" });

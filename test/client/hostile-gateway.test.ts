@@ -114,15 +114,15 @@ const LIES: readonly (readonly [string, Lie])[] = [
   ["is for another tool", { quote: { tool: "sandbox_execute" } }],
 ];
 
-describe("an offer that", () => {
-  it.each(LIES)("%s is refused, and nothing is signed", async (_, lie) => {
+describe("a malicious offer", () => {
+  it.each(LIES)("refuses an offer that %s, and signs nothing", async (_, lie) => {
     gateway.say = () => offer(PAY_TO, lie);
     await expect(buy()).rejects.toThrow(UnsupportedOfferError);
     expect(signed).toEqual([]);
     expect(gateway.heard).toHaveLength(1);
   });
 
-  it("is too dear for one call is refused, and so is what the budget does not hold", async () => {
+  it("refuses an offer above the price limit or the budget", async () => {
     const lie = {
       quote: { price_usdc_microusd: 30_000, amount_usdc_microusd: 30_000 },
       terms: { amount: "30000" },
@@ -133,7 +133,7 @@ describe("an offer that", () => {
     expect(signed).toEqual([]);
   });
 
-  it("names another treasury than the one that the caller pinned is refused", async () => {
+  it("refuses an offer for another treasury than the pinned one", async () => {
     gateway.say = () => offer(PAY_TO);
     await expect(buy({ treasury: STRANGER })).rejects.toThrow(/expected treasury/);
     expect(signed).toEqual([]);
@@ -142,14 +142,14 @@ describe("an offer that", () => {
     expect((await buy({ treasury: OWNER })).status).toBe(200);
   });
 
-  it("makes the payer the fee payer is refused", async () => {
+  it("refuses an offer that makes the payer the fee payer", async () => {
     const self = wallet.publicKey.toBase58();
     gateway.say = () => offer(PAY_TO, { instructions: { fee_payer: self }, extra: { feePayer: self } });
     await expect(buy()).rejects.toThrow(/fee_payer: is the payer itself/);
     expect(signed).toEqual([]);
   });
 
-  it("is of another kind of server is passed on", async () => {
+  it("passes on a 402 of another kind of server", async () => {
     gateway.say = () => ({ status: 402, body: { x402Version: 1, accepts: [], error: "pay" } });
     const response = await buy();
     expect(response.status).toBe(402);
@@ -157,8 +157,8 @@ describe("an offer that", () => {
   });
 });
 
-describe("a payment", () => {
-  it("is signed over what was offered and nothing more, and goes with the same call", async () => {
+describe("a payment to an untrusted gateway", () => {
+  it("signs exactly what was offered, and sends it with the same call", async () => {
     afterPayment(SUCCESS);
     const response = await buy();
     expect(paymentOf(response)).toMatchObject({
@@ -186,7 +186,7 @@ describe("a payment", () => {
     expect(message.compiledInstructions).toHaveLength(4);
   });
 
-  it("is not built of what BuildTransaction says, but for its blockhash and a memo that names the quote", async () => {
+  it("uses only the blockhash and a memo naming the quote from BuildTransaction", async () => {
     const bare = { ...offer(PAY_TO), headers: {} };
     gateway.say = ({ path }) =>
       path === "/v1/payments/transaction"
@@ -196,7 +196,7 @@ describe("a payment", () => {
     expect(signed).toEqual([]);
   });
 
-  it("is not made again when the gateway asks for another after it", async () => {
+  it("pays no second time when the gateway asks again", async () => {
     afterPayment(offer(PAY_TO, { quote: { quote_id: "qt_another" }, extra: { memo: "svc:qt_another" } }));
     const error: unknown = await buy().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(PaymentRefusedError);
@@ -214,7 +214,7 @@ describe("a payment", () => {
     await expect(buy({ budget: 1500n })).rejects.toThrow(BudgetExceededError);
   });
 
-  it("is made once for a key, also when the gateway asks again for a call that it has answered", async () => {
+  it("pays once per idempotency key, even when the gateway asks again for an answered call", async () => {
     gateway.say = (heard) => (proofIn(heard) ? SUCCESS : offer(PAY_TO));
     const fetch = payingFetch(options());
     const keyed = (key: string) =>
@@ -233,13 +233,16 @@ describe("a payment", () => {
     await expect(other).rejects.toThrow(/use a key once/);
   });
 
-  it.each(["INVALID_PAYMENT", "QUOTE_EXPIRED"])("that ends with %s says where the money is", async (code) => {
-    afterPayment(failure(402, code));
-    await expect(buy()).rejects.toMatchObject({ code: "PAYMENT_REFUSED", answer: code, money: "signed" });
-    expect(signed).toHaveLength(1);
-  });
+  it.each(["INVALID_PAYMENT", "QUOTE_EXPIRED"])(
+    "reports where the money is when a payment ends with %s",
+    async (code) => {
+      afterPayment(failure(402, code));
+      await expect(buy()).rejects.toMatchObject({ code: "PAYMENT_REFUSED", answer: code, money: "signed" });
+      expect(signed).toHaveLength(1);
+    },
+  );
 
-  it("is proved again and again, with the same proof, while the gateway cannot say what became of it", async () => {
+  it("repeats the same proof while the gateway cannot report the outcome", async () => {
     const soon = { "retry-after": "1" };
     afterPayment(
       failure(503, "PAYMENT_PENDING"),
@@ -257,7 +260,7 @@ describe("a payment", () => {
     expect(signed).toHaveLength(1);
   });
 
-  it("is left in the store when the gateway never says, and finished later", async () => {
+  it("keeps the payment in the store when the gateway never answers, and finishes it later", async () => {
     afterPayment(failure(503, "PAYMENT_PENDING"));
     const error: unknown = await buy({ settleTimeoutMs: 600 }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(PaymentUnsettledError);
@@ -276,7 +279,7 @@ describe("a payment", () => {
     expect(await listPayments(store)).toEqual([]);
   });
 
-  it("is finished once, and spent once, by processes that find it at the same time", async () => {
+  it("finishes and spends a payment once when several processes find it", async () => {
     gateway.say = (heard) => (proofIn(heard) ? failure(503, "PAYMENT_PENDING") : offer(PAY_TO));
     for (const _ of [1, 2])
       await expect(buy({ settleTimeoutMs: 100 })).rejects.toThrow(PaymentUnsettledError);
@@ -292,7 +295,7 @@ describe("a payment", () => {
     expect(await new Budget(store, "total", 1n).used()).toBe(2000n);
   });
 
-  it("is left in the store when the caller gives up", async () => {
+  it("keeps the payment in the store when the caller aborts", async () => {
     const controller = new AbortController();
     gateway.say = (_request, times) => {
       if (times === 2) controller.abort(new Error("enough"));
@@ -306,7 +309,7 @@ describe("a payment", () => {
   it.each([
     ["whole", false, 0],
     ["cut off, and then stays in the store", true, 1],
-  ])("may be answered by a stream of events, which can be %s", async (_, cut, left) => {
+  ])("accepts a stream of events as the response, which can be %s", async (_, cut, left) => {
     const event = {
       jsonrpc: "2.0",
       id: 1,
@@ -324,7 +327,7 @@ describe("a payment", () => {
     expect(paymentOf(response)).toMatchObject({ amount: 1000n });
   });
 
-  it("is kept as evidence when the call ends otherwise, and the answer is the caller's", async () => {
+  it("keeps the payment as evidence when the call fails, and returns the response", async () => {
     afterPayment(failure(422, "IDEMPOTENCY_MISMATCH"));
     expect((await buy()).status).toBe(422);
     expect(await listPayments(store)).toMatchObject([
@@ -335,11 +338,8 @@ describe("a payment", () => {
   it.each([
     ["the gateway does not know the key", failure(401, "UNAUTHORIZED")],
     ["the key may not call this tool", failure(403, "FORBIDDEN")],
-    [
-      "somebody on the way answers",
-      { status: 404, body: "<html>", headers: { "content-type": "text/html" } },
-    ],
-  ])("can be finished later when %s", async (_, said) => {
+    ["a proxy answers instead", { status: 404, body: "<html>", headers: { "content-type": "text/html" } }],
+  ])("finishes the payment later when %s", async (_, said) => {
     afterPayment(said);
     expect((await buy()).status).toBe(said.status);
     const resume = () =>
@@ -355,7 +355,7 @@ describe("a payment", () => {
     expect(await listPayments(store)).toEqual([]);
   });
 
-  it("goes with what a Request tells fetch, and ends with its signal", async () => {
+  it("keeps the options of a Request and ends with its signal", async () => {
     gateway.say = () => offer(PAY_TO);
     const controller = new AbortController();
     const told: (RequestInit | undefined)[] = [];
@@ -375,7 +375,7 @@ describe("a payment", () => {
     expect(await listPayments(store)).toMatchObject([{ state: "signed" }]);
   });
 
-  it("is proved to nobody else: redirects are not followed with it", async () => {
+  it("follows no redirect with a proof", async () => {
     const elsewhere = await startLiar();
     elsewhere.say = () => SUCCESS;
     afterPayment({ status: 307, body: {}, headers: { location: `${elsewhere.url}/call` } });

@@ -57,7 +57,7 @@ describe("a transfer", () => {
     });
   }
 
-  it("is sent again, the same bytes, until it is on the chain, and the call is not repeated before", async () => {
+  it("sends the same bytes until they land, and repeats the call only then", async () => {
     chain((times) => {
       expect(gateway.heard).toHaveLength(1);
       return times < 3 ? null : { err: null, confirmationStatus: "confirmed" };
@@ -74,7 +74,7 @@ describe("a transfer", () => {
       () => chain(() => ({ err: { InstructionError: [2, "x"] }, confirmationStatus: "confirmed" })),
     ],
     ["is absent when its blockhash has expired", () => chain(() => null, 251)],
-  ])("that %s has moved nothing: the budget has it back, and no proof is sent", async (_, setUp) => {
+  ])("restores the budget and sends no proof when a transfer %s", async (_, setUp) => {
     setUp();
     await expect(buy()).rejects.toMatchObject({ code: "PAYMENT_NOT_MADE", money: "not_moved" });
     expect(await store.list("payment/")).toEqual([]);
@@ -84,7 +84,7 @@ describe("a transfer", () => {
     expect((await buy()).status).toBe(200);
   });
 
-  it("that was only processed is not on the chain yet, and is left in the store", async () => {
+  it("keeps a transfer in the store that was only processed", async () => {
     chain(() => ({ err: null, confirmationStatus: "processed" }));
     const call = buy(400);
     await expect(call).rejects.toMatchObject({ code: "PAYMENT_UNSETTLED", money: "sent" });

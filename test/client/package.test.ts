@@ -81,7 +81,7 @@ async function otherNode(): Promise<string> {
 }
 
 describe("the published package", () => {
-  it("holds what is compiled, and no source of the gateway", () => {
+  it("contains compiled files and no source of the gateway", () => {
     const allowed =
       /^(dist\/client\/.*\.(js|d\.ts)|docs\/reference\/client\.md|package\.json|README\.md|LICENSE)$/;
     expect(packed.filter((file) => !allowed.test(file))).toEqual([]);
@@ -98,7 +98,7 @@ describe("the published package", () => {
     expect({ code, output }).toEqual({ code: 0, output: `3 ${PRICE}n\n` });
   });
 
-  it("buys a call from a bundle for browsers, which needs nothing of Node", async () => {
+  it("buys a call from a browser bundle without Node modules", async () => {
     const [source, bundle] = [path.join(app, "page.js"), path.join(app, "bundle.js")];
     // A classic script, as the page of this test has no modules.
     const text = (await program("memoryStore()")).replace(

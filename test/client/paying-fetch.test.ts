@@ -100,8 +100,8 @@ const MODES: readonly (readonly [string, VersionNegotiationMode | "first line"])
   ["that speaks 2026-07-28", { pin: "2026-07-28" }],
 ];
 
-describe("a fetch that pays", () => {
-  it.each(["transfer", "gasless"] as const)("buys a call by %s, and tells what it cost", async (method) => {
+describe("the paying fetch", () => {
+  it.each(["transfer", "gasless"] as const)("buys a call by %s, and reports the cost", async (method) => {
     const told: Payment[] = [];
     const store = memoryStore();
     const options = method === "gasless" ? gasless() : paying();
@@ -120,7 +120,7 @@ describe("a fetch that pays", () => {
     expect(await listPayments(store)).toEqual([]);
   });
 
-  it("is gasless by itself where the gateway pays the fee, and asks it for what the offer does not tell", async () => {
+  it("pays gasless when the gateway pays the fee, and requests what the offer lacks", async () => {
     const asked: string[] = [];
     const withoutHint: typeof fetch = async (input, init) => {
       asked.push(new URL(input instanceof Request ? input.url : input).pathname);
@@ -135,7 +135,7 @@ describe("a fetch that pays", () => {
     expect(asked).toEqual(["/v1/mcp/tools/call", "/v1/payments/transaction", "/v1/mcp/tools/call"]);
   });
 
-  it("passes on untouched what is free, what the balance pays, and what fails", async () => {
+  it("passes on free calls, calls paid from the balance, and failures", async () => {
     const fetch = payingFetch(paying());
     const free = await fetch(...call("echo", { message: "hello" }));
     expect(await free.json()).toMatchObject({ result: { echo: "hello" } });
@@ -160,7 +160,7 @@ describe("a fetch that pays", () => {
     expect(await response.json()).toMatchObject({ ok: true, receipt: { paid_by: "transfer" } });
   });
 
-  it("pays calls at once with one budget, and no more of them than it allows", async () => {
+  it("pays concurrent calls from one budget and never exceeds it", async () => {
     const store = memoryStore();
     const fetch = payingFetch(paying({ store, budget: "0.003" }));
     const calls = await Promise.allSettled(
@@ -175,7 +175,7 @@ describe("a fetch that pays", () => {
     await expect(another(...call("vram_estimate", PARAMS))).rejects.toThrow(BudgetExceededError);
   });
 
-  it("pays once for calls at once that share an idempotency key", async () => {
+  it("pays once for concurrent calls with one idempotency key", async () => {
     const fetch = payingFetch(paying());
     const key = { "Idempotency-Key": crypto.randomUUID() };
     const responses = await Promise.all([1, 2, 3].map(() => fetch(...call("vram_estimate", PARAMS, key))));
@@ -184,14 +184,14 @@ describe("a fetch that pays", () => {
     expect(new Set(responses.map((response) => paymentOf(response)?.txSignature))).toHaveProperty("size", 1);
   });
 
-  it("pays nothing above the price that one call may have", async () => {
+  it("pays nothing above the price limit per call", async () => {
     await expect(payingFetch(paying({ maxPrice: 999n }))(...call("vram_estimate", PARAMS))).rejects.toThrow(
       PriceTooHighError,
     );
     expect(await receipts()).toEqual([]);
   });
 
-  it("says that nothing was paid when the wallet refuses, or has no USDC, and takes nothing off the budget", async () => {
+  it("reports that nothing was paid, and restores the budget, when the wallet refuses or lacks USDC", async () => {
     const store = memoryStore();
     const refusing = {
       publicKey: agent.wallet.publicKey,
@@ -234,7 +234,7 @@ describe.each(["binary", "json"] as const)("a ToolgateClient that speaks Connect
     expect(tools.find(({ name }) => name === "vram_estimate")?.price?.priceUsdcMicrousd).toBe(PRICE);
   });
 
-  it("throws what the gateway says, by its code, and what keeps it from paying", async () => {
+  it("throws the gateway's errors by their code, and its own refusals to pay", async () => {
     const unpaid = await client()
       .callTool("vram_estimate", PARAMS)
       .catch((error: unknown) => error);
@@ -252,7 +252,7 @@ describe.each(["binary", "json"] as const)("a ToolgateClient that speaks Connect
   });
 });
 
-describe.each(MODES)("the official MCP client %s, given a fetch that pays", (_, mode) => {
+describe.each(MODES)("the official MCP client %s with a paying fetch", (_, mode) => {
   async function connect(fetch: typeof globalThis.fetch) {
     const url = new URL(`${world.gateway.baseUrl}/mcp`);
     const requestInit = { headers: { Authorization: `Bearer ${agent.apiKey}` } };
@@ -267,7 +267,7 @@ describe.each(MODES)("the official MCP client %s, given a fetch that pays", (_, 
     return client;
   }
 
-  it("buys calls, one and several at once, each for one payment", async () => {
+  it("buys single and concurrent calls, each with one payment", async () => {
     const told: Payment[] = [];
     const wallet = world.chain.controls.createWallet({ microUsd: 4n * PRICE, lamports: 0n });
     const client = await connect(

@@ -40,7 +40,7 @@ const STORES = {
 };
 
 describe.each(Object.entries(STORES))("a %s store", (_, open) => {
-  it("writes, lists and deletes only what is as it was read", async () => {
+  it("writes, lists and deletes only entries that are unchanged since they were read", async () => {
     const store = open();
     expect(await store.get("payment/1")).toBeUndefined();
     expect(await store.put("payment/1", "one", undefined)).toBe(true);
@@ -60,14 +60,14 @@ describe.each(Object.entries(STORES))("a %s store", (_, open) => {
     expect(await store.put("payment/1", "again", undefined)).toBe(true);
   });
 
-  it("lets one of several win that write at once", async () => {
+  it("lets one of several concurrent writers win", async () => {
     const store = open();
     const wins = await Promise.all([1, 2, 3, 4, 5].map((n) => store.put("key", String(n), undefined)));
     expect(wins.filter(Boolean)).toHaveLength(1);
     expect((await store.get("key"))?.value).toBe(String(wins.indexOf(true) + 1));
   });
 
-  it("keeps a budget that calls at once do not exceed", async () => {
+  it("keeps a budget that concurrent calls do not exceed", async () => {
     const budget = new Budget(open(), "total", 5n);
     const tries = await Promise.allSettled(
       Array.from({ length: 9 }, (_none, n) => budget.reserve(String(n), 1n)),
@@ -86,7 +86,7 @@ describe.each(Object.entries(STORES))("a %s store", (_, open) => {
 });
 
 describe("a web storage store", () => {
-  it("says that it is full", async () => {
+  it("reports that the storage is full", async () => {
     const full = () => {
       throw new DOMException("full", "QuotaExceededError");
     };
@@ -96,7 +96,7 @@ describe("a web storage store", () => {
 });
 
 describe("a file store", () => {
-  it("is shared by processes, none of whose writes gets lost", async () => {
+  it("loses no write of concurrent processes", async () => {
     const folder = path.join(root, "shared");
     const [client, node] = ["budget.ts", "node/index.ts"].map((file) =>
       path.join(import.meta.dirname, "../../src/client", file),
@@ -118,7 +118,7 @@ describe("a file store", () => {
     expect(await new Budget(fileStore(folder), "total", 1000n).used()).toBe(24n);
   });
 
-  it("is for its owner's eyes alone, and says what it cannot read", async () => {
+  it("is readable by its owner only, and reports unreadable entries", async () => {
     const folder = path.join(root, "private");
     const store = fileStore(folder);
     await store.put("key", "value", undefined);
@@ -129,7 +129,7 @@ describe("a file store", () => {
     await expect(store.get("key")).rejects.toThrow(PaymentStoreError);
   });
 
-  it("says what folder it cannot open, and opens it when it can", async () => {
+  it("reports a folder that cannot be opened, and opens it once it can", async () => {
     const folder = path.join(root, "blocked");
     await writeFile(folder, "");
     const store = fileStore(folder);
@@ -139,7 +139,7 @@ describe("a file store", () => {
     expect(await store.put("key", "value", undefined)).toBe(true);
   });
 
-  it("keeps nothing of what is over", async () => {
+  it("keeps nothing of finished payments", async () => {
     const folder = path.join(root, "swept");
     const store = fileStore(folder);
     await store.put("payment/over", "signed", undefined);

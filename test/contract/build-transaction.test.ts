@@ -67,8 +67,8 @@ function ask(transport: ReturnType<typeof createGrpcTransport>, quoteId: string,
   );
 }
 
-describe("200", () => {
-  it("tells the transaction, what to sign of it, who pays the fee, and until when it is good", async () => {
+describe("building a transaction: 200", () => {
+  it("returns the transaction, the bytes to sign, the fee payer and the expiry", async () => {
     const payer = poorWallet().publicKey.toBase58();
     const { status, body, headers } = await build(await quoted(), payer);
     expect(status).toBe(200);
@@ -84,29 +84,32 @@ describe("200", () => {
     expect(headers.get("x-request-id")).toMatch(/^req_/);
   });
 
-  it.each(DOORS)("is signed with a bare key and pays the call: %s", async (door, ofDoor) => {
-    const wallet = poorWallet();
-    const params = { context_length: 4096 + DOORS.findIndex(([name]) => name === door) };
-    const quoteId = await quoted(params);
-    const transaction = signBuilt(await ofDoor(quoteId, wallet.publicKey.toBase58()), wallet);
-    const headers = gaslessPayment(transaction, quoteId);
-    const call = () => world.call(agent, PAID.tool, { ...PAID.params, ...params }, { headers });
-    const bought = await call();
-    expect(bought.body).toMatchObject({ ok: true });
-    expect(bought.status).toBe(200);
-    const { receipt } = bought.body;
-    expect(receipt).toMatchObject({
-      paid_by: "gasless",
-      quote_id: quoteId,
-      debited_usdc_microusd: Number(PRICE),
-    });
-    const again = await call();
-    expect(again.body.receipt.receipt_id).toBe(receipt.receipt_id);
-    // The wallet paid the price and nothing else: what it does not have it cannot have paid.
-    expect(await microUsdOf(wallet)).toBe(9n * PRICE);
-  });
+  it.each(DOORS)(
+    "returns a transaction that a bare key signs and that pays the call: %s",
+    async (door, ofDoor) => {
+      const wallet = poorWallet();
+      const params = { context_length: 4096 + DOORS.findIndex(([name]) => name === door) };
+      const quoteId = await quoted(params);
+      const transaction = signBuilt(await ofDoor(quoteId, wallet.publicKey.toBase58()), wallet);
+      const headers = gaslessPayment(transaction, quoteId);
+      const call = () => world.call(agent, PAID.tool, { ...PAID.params, ...params }, { headers });
+      const bought = await call();
+      expect(bought.body).toMatchObject({ ok: true });
+      expect(bought.status).toBe(200);
+      const { receipt } = bought.body;
+      expect(receipt).toMatchObject({
+        paid_by: "gasless",
+        quote_id: quoteId,
+        debited_usdc_microusd: Number(PRICE),
+      });
+      const again = await call();
+      expect(again.body.receipt.receipt_id).toBe(receipt.receipt_id);
+      // The wallet paid the price and nothing else: what it does not have it cannot have paid.
+      expect(await microUsdOf(wallet)).toBe(9n * PRICE);
+    },
+  );
 
-  it("credits a payment whose call never came back, as gasless", async () => {
+  it("credits a payment as gasless whose call never came back", async () => {
     const wallet = poorWallet();
     const other = await world.agent();
     const quoteId = await quoted({}, other);
@@ -144,10 +147,10 @@ async function microUsdOf(wallet: Keypair): Promise<bigint> {
   return BigInt(result.value.amount);
 }
 
-describe("400", () => {
+describe("building a transaction: 400", () => {
   const wallet = () => Keypair.generate().publicKey.toBase58();
 
-  it("names the quote that is not one, or another account's", async () => {
+  it("returns 400 for an invalid quote or another account's quote", async () => {
     expectError(await build("qt_made", wallet()), 400, "INVALID_REQUEST", /^quote_id: was not issued here/);
     const other = await world.agent();
     expectError(
@@ -159,7 +162,7 @@ describe("400", () => {
     expectError(await world.post(agent, PATH, { payer: wallet() }), 400, "INVALID_REQUEST", /quote_id/);
   });
 
-  it("names the payer that is no wallet, or one of ours", async () => {
+  it("returns 400 for a payer that is no wallet or belongs to the gateway", async () => {
     const [ofProgram] = PublicKey.findProgramAddressSync([Buffer.from("x")], PublicKey.default);
     const quoteId = await quoted();
     const payers = [
@@ -174,12 +177,12 @@ describe("400", () => {
   });
 });
 
-it("401 without a key", async () => {
+it("returns 401 without a key", async () => {
   const stranger = { ...agent, apiKey: `sk-agent-${randomUUID()}` };
   expectError(await build("qt_made", "x".repeat(40), stranger), 401, "UNAUTHORIZED");
 });
 
-it("402 for a quote that has expired", async () => {
+it("returns 402 for an expired quote", async () => {
   const short = await world.startAnother({ QUOTE_TTL_SECONDS: "10" });
   const response = await fetch(`${short.baseUrl}/v1/mcp/tools/call`, {
     method: "POST",
@@ -196,8 +199,8 @@ it("402 for a quote that has expired", async () => {
   }
 });
 
-describe("503", () => {
-  it("is told where gasless is off, and the 402 says so", async () => {
+describe("building a transaction: 503", () => {
+  it("returns 503 while gasless is off, as the 402 says", async () => {
     const off = await world.startAnother({ FEE_PAYER_KEYPAIR: "" });
     const post = async (path: string, body: object) => {
       const response = await fetch(off.baseUrl + path, {
@@ -221,7 +224,7 @@ describe("503", () => {
     );
   });
 
-  it("is told while the network does not answer", async () => {
+  it("returns 503 while the network does not answer", async () => {
     const quoteId = await quoted();
     const other = await world.startAnother();
     world.chain.faults.add({ method: "getLatestBlockhash", fault: { kind: "http", status: 500 } });

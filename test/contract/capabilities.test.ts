@@ -16,8 +16,8 @@ afterAll(() => world.close());
 const list = (caller?: Agent, headers?: Record<string, string>) =>
   world.get(caller, "/mcp/capabilities", headers);
 
-describe("200", () => {
-  it("lists the catalogue in its order, with status and billable, and says where it is paid", async () => {
+describe("capabilities: 200", () => {
+  it("lists the catalogue in order with status, billing and the payment address", async () => {
     const { status, body } = await list();
     expect(status).toBe(200);
     const { tools, ...rest } = body;
@@ -38,7 +38,7 @@ describe("200", () => {
     ]);
   });
 
-  it("gives every tool exactly its documented members: a price where it is fixed", async () => {
+  it("gives every tool its documented fields, and a price when it is fixed", async () => {
     for (const tool of (await list()).body.tools) {
       expect(tool).toEqual({
         name: expect.any(String),
@@ -53,7 +53,7 @@ describe("200", () => {
     }
   });
 
-  it("can be filtered by status and billable, as the specification's example does", async () => {
+  it("filters by status and billable as in the specification's example", async () => {
     const { tools } = (await list()).body;
     const buyable = tools.filter(
       (tool: { status: string; billable: boolean }) => tool.status === "active" && tool.billable,
@@ -61,7 +61,7 @@ describe("200", () => {
     expect(buyable.map((tool: { name: string }) => tool.name)).toEqual(["vram_estimate"]);
   });
 
-  it("answers the same with a key and without, and counts the keyed request", async () => {
+  it("returns the same with and without a key, and counts the keyed request", async () => {
     const [keyed, open] = [await list(agent), await list()];
     expect(keyed.body).toEqual(open.body);
     expect(keyed.headers.get("x-ratelimit-limit")).toBe("1000000");
@@ -70,8 +70,8 @@ describe("200", () => {
   });
 });
 
-describe("400", () => {
-  it("takes no query parameters and no body", async () => {
+describe("capabilities: 400", () => {
+  it("rejects query parameters and a body", async () => {
     expectError(
       await world.get(agent, "/mcp/capabilities?status=active"),
       400,
@@ -81,25 +81,25 @@ describe("400", () => {
   });
 });
 
-describe("401", () => {
+describe("capabilities: 401", () => {
   it.each(["Bearer sk-agent-unknown", "Bearer nope", "Basic YTpi", "Bearer", "sk-agent-unknown"])(
-    "refuses the bad credentials %j although none are needed",
+    "rejects the bad credentials %j although none are required",
     async (authorization) => {
       expectError(await list(undefined, { authorization }), 401, "UNAUTHORIZED", /key|Bearer/);
     },
   );
 });
 
-describe("405", () => {
-  it("is only read", async () => {
+describe("capabilities: 405", () => {
+  it("allows reading only", async () => {
     const answer = await world.post(agent, "/mcp/capabilities", {});
     expectError(answer, 405, "METHOD_NOT_ALLOWED");
     expect(answer.headers.get("allow")).toBe("GET, HEAD");
   });
 });
 
-describe("429", () => {
-  it("counts keyed requests only", async () => {
+describe("capabilities: 429", () => {
+  it("rate-limits keyed requests only", async () => {
     const limited = await world.agent({ ratePerMinute: 60, burst: 1 });
     expect((await list(limited)).status).toBe(200);
     expectError(await list(limited), 429, "RATE_LIMITED");

@@ -38,19 +38,19 @@ const preflight = (gateway: Gateway, path: string, origin: string) =>
 const corsHeaders = ({ headers }: Response) =>
   [...headers.keys()].filter((name) => name.startsWith("access-control-"));
 
-describe("without a list", () => {
-  it.each(PATHS)("%s never sends a CORS header", async (path) => {
+describe("CORS without a list of origins", () => {
+  it.each(PATHS)("sends no CORS header: %s", async (path) => {
     expect(corsHeaders(await preflight(world.gateway, path, LISTED))).toEqual([]);
     expect(corsHeaders(await ask(world.gateway, path, { headers: { Origin: LISTED } }))).toEqual([]);
   });
 
-  it("answers a preflight as any other OPTIONS: 405", async () => {
+  it("answers a preflight like any other OPTIONS: 405", async () => {
     expect((await preflight(world.gateway, "/v1/mcp/tools/call", LISTED)).status).toBe(405);
   });
 });
 
-describe("with a list", () => {
-  it.each(PATHS)("%s answers the preflight of a listed origin", async (path) => {
+describe("CORS with a list of origins", () => {
+  it.each(PATHS)("answers the preflight of a listed origin: %s", async (path) => {
     const { status, headers } = await preflight(open, path, LISTED);
     expect(status).toBe(204);
     expect(headers.get("access-control-allow-origin")).toBe(LISTED);
@@ -70,7 +70,7 @@ describe("with a list", () => {
     expect(headers.get("vary")).toBe("Origin");
   });
 
-  it("lets pages read the request id, the rate limit and the wait", async () => {
+  it("exposes the request id, the rate limit and the retry delay to pages", async () => {
     const { headers } = await ask(open, "/receipts", { headers: { Origin: LISTED } });
     expect(headers.get("access-control-allow-origin")).toBe(LISTED);
     for (const name of [
@@ -87,7 +87,7 @@ describe("with a list", () => {
     }
   });
 
-  it("lets pages repeat arguments of tools in headers, whatever their names", async () => {
+  it("allows pages to repeat tool arguments in headers of any name", async () => {
     const { headers } = await ask(open, "/mcp", {
       method: "OPTIONS",
       headers: {
@@ -101,7 +101,7 @@ describe("with a list", () => {
     expect(allowed).not.toContain("x-other");
   });
 
-  it("lets pages of listed origins call the MCP endpoint, and no others", async () => {
+  it("allows pages of listed origins to call the MCP endpoint, and no others", async () => {
     const agent = await world.agent();
     const from = async (Origin: string) => {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
@@ -111,7 +111,7 @@ describe("with a list", () => {
     expect(await Promise.all([LISTED, FOREIGN].map(from))).toEqual([200, 403]);
   });
 
-  it("never allows credentials, and never any origin", async () => {
+  it("never allows credentials or any origin", async () => {
     for (const response of [
       await preflight(open, "/mcp", LISTED),
       await ask(open, "/health", { headers: { Origin: LISTED } }),
@@ -130,7 +130,7 @@ describe("with a list", () => {
     "null",
     "",
     "*",
-  ])("tells the foreign origin %j nothing, but tells caches that it matters", async (origin) => {
+  ])("sends only Vary to the foreign origin %j", async (origin) => {
     for (const response of [
       await preflight(open, "/mcp", origin),
       await ask(open, "/health", { headers: { Origin: origin } }),
@@ -145,7 +145,7 @@ describe("with a list", () => {
     expect(headers.get("access-control-allow-origin")).toBe("http://localhost:3000");
   });
 
-  it("takes an OPTIONS that asks for no method for what it is", async () => {
+  it("treats an OPTIONS request without a method header as a plain OPTIONS", async () => {
     expect((await ask(open, "/mcp", { method: "OPTIONS", headers: { Origin: LISTED } })).status).toBe(405);
   });
 });

@@ -78,8 +78,8 @@ async function ask(
   return answer;
 }
 
-describe("the document", () => {
-  it("is what public linters call valid, without errors and without warnings", async () => {
+describe("the OpenAPI document", () => {
+  it("passes public linters without errors and warnings", async () => {
     const config = await createConfig({ extends: ["recommended"] });
     const problems = await lintFromString({ source: text, absoluteRef: "/openapi.json", config });
     expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual(
@@ -88,7 +88,7 @@ describe("the document", () => {
     await SwaggerParser.validate(JSON.parse(text));
   });
 
-  it("would not be called valid if it were not", async () => {
+  it("fails those linters when it is made invalid", async () => {
     const broken = JSON.parse(text);
     delete broken.paths["/health"].get.responses["200"].description;
     broken.paths["/runs/{id}"].get.parameters = [];
@@ -102,7 +102,7 @@ describe("the document", () => {
     await expect(SwaggerParser.validate(broken)).rejects.toThrow(/./);
   });
 
-  it("is the generated one, with the address and the version of the gateway that serves it", async () => {
+  it("is the generated document with the address and version of the gateway", async () => {
     const committed = JSON.parse(
       await readFile(path.join(import.meta.dirname, "../../gen/openapi.json"), "utf8"),
     );
@@ -113,7 +113,7 @@ describe("the document", () => {
     expect(rest).toEqual(generated);
   });
 
-  it("has the catalogue of errors, whole", () => {
+  it("contains the whole error catalogue", () => {
     const { "x-errors": errors } = JSON.parse(text);
     const rows = errors.map(({ code, status }: { code: string; status: number }) => [code, status]);
     const own = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
@@ -124,8 +124,8 @@ describe("the document", () => {
   });
 });
 
-describe("what the document says is what the gateway does", () => {
-  it("when a tool is called", async () => {
+describe("the gateway matches its OpenAPI document", () => {
+  it("matches the document when a tool is called", async () => {
     const free = await ask("POST", CALL, rich, ECHO);
     expect(free.status).toBe(200);
     const bought = await ask("POST", CALL, rich, { ...PAID, idempotency_key: "bought" });
@@ -146,7 +146,7 @@ describe("what the document says is what the gateway does", () => {
     expect((await ask("GET", "/runs/run_0", scopeless)).status).toBe(403);
   });
 
-  it("when it is paid for on the chain", async () => {
+  it("matches the document when a call is paid on the chain", async () => {
     const offer = await ask("POST", CALL, poor, PAID);
     expect(offer.body.code).toBe("PAYMENT_REQUIRED");
     const { quote } = offer.body;
@@ -160,7 +160,7 @@ describe("what the document says is what the gateway does", () => {
     expect(paid.body.receipt.tx_signature).toBe(tx);
   });
 
-  it("when the price of a call is asked for", async () => {
+  it("matches the document when a call is priced", async () => {
     expect((await ask("POST", PRICE, poor, PAID)).status).toBe(200);
     expect((await ask("POST", PRICE, poor, { tool: "echo" })).status).toBe(400);
     expect((await ask("POST", PRICE, undefined, PAID)).status).toBe(401);
@@ -170,7 +170,7 @@ describe("what the document says is what the gateway does", () => {
     expect((await ask("POST", PRICE, poor, "tool=echo", { "content-type": "text/plain" })).status).toBe(415);
   });
 
-  it("when the transaction that pays is built", async () => {
+  it("matches the document when a paying transaction is built", async () => {
     const build = (
       caller: Agent | undefined,
       body: unknown,
@@ -187,7 +187,7 @@ describe("what the document says is what the gateway does", () => {
     expect((await build(poor, "quote_id=1", { "content-type": "text/plain" })).status).toBe(415);
   });
 
-  it("when receipts and runs are read", async () => {
+  it("matches the document when receipts and runs are read", async () => {
     const receipts = await ask("GET", "/receipts?limit=1", poor);
     const [receipt] = receipts.body.items;
     expect((await ask("GET", `/receipts/${receipt.receipt_id}`, poor)).body).toEqual(receipt);
@@ -203,7 +203,7 @@ describe("what the document says is what the gateway does", () => {
     }
   });
 
-  it("when the Model Context Protocol is spoken", async () => {
+  it("matches the document over the Model Context Protocol", async () => {
     const rpc = (method: string, params?: object, id: number | undefined = 1) =>
       ask("POST", "/mcp", poor, {
         jsonrpc: "2.0",
@@ -258,7 +258,7 @@ describe("what the document says is what the gateway does", () => {
     expect((await ask("POST", "/mcp", rich, "tool=echo", { "content-type": "text/plain" })).status).toBe(415);
   });
 
-  it("when anyone asks for the catalogue or for health", async () => {
+  it("matches the document for the catalogue and health without a key", async () => {
     expect((await ask("GET", "/mcp/capabilities", undefined)).body.tools).not.toEqual([]);
     expect((await ask("GET", "/mcp/capabilities", rich)).status).toBe(200);
     expect((await ask("GET", "/mcp/capabilities", { ...rich, apiKey: "sk-agent-no" })).status).toBe(401);
@@ -267,7 +267,7 @@ describe("what the document says is what the gateway does", () => {
     expect((await ask("GET", "/health?x=1", undefined)).status).toBe(400);
   });
 
-  it("when an account is blocked", async () => {
+  it("matches the document when an account is blocked", async () => {
     const blocked = await world.agent();
     await world.postgres.accounts.setBlocked(blocked.accountId, { blocked: true, reason: "test" });
     for (const target of ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"])
@@ -276,7 +276,7 @@ describe("what the document says is what the gateway does", () => {
       expect((await ask("POST", target, blocked, ECHO)).status).toBe(403);
   });
 
-  it("when a key calls too often, and when the database is unreachable", async () => {
+  it("matches the document at the rate limit and while the database is unreachable", async () => {
     const hasty = await world.agent({ ratePerMinute: 1, burst: 1 });
     await ask("GET", "/mcp/capabilities", hasty);
     const targets = ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"];
@@ -297,7 +297,7 @@ describe("what the document says is what the gateway does", () => {
     await link.close();
   });
 
-  it("and nothing that it says is left untried, but for what only time or bad luck brings", () => {
+  it("covers every documented response except those caused by time or chance", () => {
     const left = description.unseen().filter((line) => !/ (409|499|500)$|transaction 402$/.test(line));
     expect(left).toEqual([]);
   });
@@ -307,7 +307,7 @@ describe.each([
   ["/openapi.json", "application/json"],
   ["/llms.txt", "text/markdown; charset=utf-8"],
 ])("%s", (path, mediaType) => {
-  it("is there for anyone, pages of other origins included, and looks at no key", async () => {
+  it("is public for every origin, and ignores keys", async () => {
     const answer = await get(path, {
       headers: { origin: "https://a.example", authorization: "Bearer sk-agent-no" },
     });
@@ -318,7 +318,7 @@ describe.each([
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  it("is kept for a while, and asked for again only where it changed", async () => {
+  it("is cacheable and revalidated only when changed", async () => {
     const first = await get(path);
     const etag = first.headers.get("etag") ?? "";
     expect(first.headers.get("cache-control")).toMatch(/^public, max-age=\d+$/);
@@ -331,7 +331,7 @@ describe.each([
     expect([changed.status, await changed.text()]).toEqual([200, await first.text()]);
   });
 
-  it("answers HEAD as GET, without the text; a query changes nothing", async () => {
+  it("answers HEAD like GET without the body, and ignores a query", async () => {
     const [head, whole] = await Promise.all([get(path, { method: "HEAD" }), get(`${path}?v=1`)]);
     expect(await head.text()).toBe("");
     for (const name of ["etag", "content-length", "content-type"]) {
@@ -339,7 +339,7 @@ describe.each([
     }
   });
 
-  it("takes nothing: 405, and OPTIONS says what it does take", async () => {
+  it("returns 405 for other methods, and OPTIONS lists the allowed ones", async () => {
     const posted = await get(path, { method: "POST", body: "{}" });
     const answer = { status: posted.status, headers: posted.headers, body: await posted.json() };
     expectError(answer, 405, "METHOD_NOT_ALLOWED", /GET, HEAD/);
@@ -363,7 +363,7 @@ describe.each([
 });
 
 describe("/llms.txt", () => {
-  it("has the form of llmstxt.org: one heading, a summary, text, then sections of links", async () => {
+  it("follows llmstxt.org: one heading, a summary, text, then sections of links", async () => {
     const lines = (await textOf(`${world.gateway.baseUrl}/llms.txt`)).split("\n");
     expect(lines.filter((line) => line.startsWith("# "))).toEqual([lines[0]]);
     expect(lines.slice(1, 4)).toEqual(["", expect.stringMatching(/^> ./), ""]);
@@ -372,7 +372,7 @@ describe("/llms.txt", () => {
     for (const line of sections) expect(line).toMatch(/^(?:|## \w+|- \[[^\]]+\]\(https?:[^)]+\): .+)$/);
   });
 
-  it("links only to what is there", async () => {
+  it("links only to existing pages", async () => {
     const links = (await textOf(`${world.gateway.baseUrl}/llms.txt`)).matchAll(/\]\((http[^)]+)\)/g);
     const answers = await Promise.all(
       [...links].map(async ([, url = ""]) => [url, (await fetch(url)).status]),
@@ -390,7 +390,7 @@ describe("/llms.txt", () => {
     }
   });
 
-  it("shows a call that works as it is shown, but for the key", async () => {
+  it("shows a call that works once the key is filled in", async () => {
     const page = await textOf(`${world.gateway.baseUrl}/llms.txt`);
     const [, url = "", body] = /^POST (\S+)\n[^{]*(\{.*\})$/m.exec(page) ?? [];
     const { apiKey } = await world.agent();
@@ -399,7 +399,7 @@ describe("/llms.txt", () => {
     expect(await answer.json()).toEqual({ ok: true, result: { echo: "hello" } });
   });
 
-  it("offers the relay only where there is one", async () => {
+  it("offers the relay only when it is enabled", async () => {
     const [relaying, plain] = await Promise.all([
       textOf(`${world.gateway.baseUrl}/llms.txt`),
       textOf(`${named}/llms.txt`),
@@ -410,8 +410,8 @@ describe("/llms.txt", () => {
   });
 });
 
-describe("deploy/server.json, for registries", () => {
-  it("describes a remote that works as it says", async () => {
+describe("deploy/server.json for registries", () => {
+  it("describes a remote that works as described", async () => {
     const file = await readFile(path.join(import.meta.dirname, "../../deploy/server.json"), "utf8");
     const { version, name, description: words, remotes } = JSON.parse(file);
     expect(version).toBe("0.1.0");

@@ -20,35 +20,35 @@ afterAll(() => world.close());
 
 const health = (headers?: Record<string, string>) => world.get(undefined, "/health", headers);
 
-describe("200", () => {
-  it("says ok and the version, to anyone", async () => {
+describe("health: 200", () => {
+  it("returns ok and the version to anyone", async () => {
     const answer = await health();
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ status: "ok", version: "0.1.0" });
     expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
   });
 
-  it("does not look at credentials, so that no probe is turned away", async () => {
+  it("ignores credentials, so that every probe gets an answer", async () => {
     expect((await health({ authorization: "Bearer sk-agent-unknown" })).status).toBe(200);
     expect((await health({ authorization: "Basic YTpi" })).status).toBe(200);
   });
 });
 
-describe("400", () => {
-  it("takes no query parameters", async () => {
+describe("health: 400", () => {
+  it("rejects query parameters", async () => {
     expectError(await world.get(undefined, "/health?deep=1"), 400, "INVALID_REQUEST", /^deep: unknown/);
   });
 });
 
-describe("405", () => {
-  it("is only read", async () => {
+describe("health: 405", () => {
+  it("allows reading only", async () => {
     const answer = await world.post(agent, "/health", {});
     expectError(answer, 405, "METHOD_NOT_ALLOWED");
     expect(answer.headers.get("allow")).toBe("GET, HEAD");
   });
 });
 
-describe("503", () => {
+describe("health: 503", () => {
   let link: DatabaseLink;
   let far: Gateway;
   const get = (path: string, caller?: Agent) => request(far, caller, path, { method: "GET" });
@@ -65,14 +65,14 @@ describe("503", () => {
   });
   afterAll(() => link.close());
 
-  it("says unavailable while the database is unreachable", async () => {
+  it("returns unavailable while the database is unreachable", async () => {
     link.cut();
     const answer = await get("/health");
     expect(answer.status).toBe(503);
     expect(answer.body).toEqual({ status: "unavailable", version: "0.1.0" });
   });
 
-  it("is then also the answer to calls, as UNAVAILABLE with a time to wait, and nothing is lost", async () => {
+  it("answers calls with UNAVAILABLE and a retry delay while the database is unreachable, and loses nothing", async () => {
     expect((await post(CALL, { tool: "get_status", params: {} })).status).toBe(200);
     const unseen = await world.agent();
     link.cut();

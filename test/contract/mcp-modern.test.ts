@@ -86,10 +86,10 @@ function expectRefused(answer: Answer, status: number, code: number, says: RegEx
   expect(answer.status).toBe(status);
 }
 
-describe("a result", () => {
+describe("an MCP result", () => {
   const _meta = { "io.modelcontextprotocol/serverInfo": { name: "toolgate", version: expect.any(String) } };
 
-  it("of server/discover says what is spoken", async () => {
+  it("lists the supported versions in server/discover", async () => {
     const { status, body } = await ask("server/discover");
     expect(body).toEqual({
       jsonrpc: "2.0",
@@ -107,7 +107,7 @@ describe("a result", () => {
     expect(status).toBe(200);
   });
 
-  it("of tools/list may be kept for a while, by this caller alone", async () => {
+  it("lets only this caller cache tools/list for a while", async () => {
     const { body } = await ask("tools/list");
     expect(body.result).toMatchObject({ resultType: "complete", cacheScope: "private", _meta });
     expect(body.result.ttlMs).toBeGreaterThanOrEqual(0);
@@ -118,7 +118,7 @@ describe("a result", () => {
     ]);
   });
 
-  it("of tools/call is complete, with the name of the server", async () => {
+  it("is complete with the server's name in tools/call", async () => {
     const { body, headers } = await call("echo", { message: "hi" });
     expect(body.result).toEqual({
       resultType: "complete",
@@ -130,13 +130,13 @@ describe("a result", () => {
     expect(headers.get("mcp-session-id")).toBeNull();
   });
 
-  it("is one also when it tells the model what is wrong with its arguments", async () => {
+  it("tells the model what is wrong with its arguments", async () => {
     const { status, body } = await call("echo", { message: 1 });
     expect(body.result).toMatchObject({ resultType: "complete", isError: true, _meta });
     expect(status).toBe(200);
   });
 
-  it("may come with trace context and anything else in _meta", async () => {
+  it("accepts trace context and unknown fields in _meta", async () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const _meta = metaWith({ traceparent, tracestate: "a=b", baggage: "c=d", "com.example/own": [1] });
     expect(
@@ -144,7 +144,7 @@ describe("a result", () => {
     ).toBe(false);
   });
 
-  it("of a tool that gives pictures or blocks of content is those blocks, and no more", async () => {
+  it("contains exactly the pictures or content blocks of the tool", async () => {
     const contentOf = async (name: string) => {
       const { content, structuredContent } = (await call(name)).body.result;
       return { content, structuredContent };
@@ -161,7 +161,7 @@ describe("a result", () => {
   });
 });
 
-describe("the ladder of refusals", () => {
+describe("the order of MCP refusals", () => {
   const body = (changes: object) => ({
     jsonrpc: "2.0",
     id: "m-1",
@@ -178,13 +178,13 @@ describe("the ladder of refusals", () => {
     ["no version", { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": undefined }) }],
     ["a version that is no string", { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": 1 }) }],
     ["no capabilities", { _meta: metaWith({ "io.modelcontextprotocol/clientCapabilities": undefined }) }],
-  ])("begins with a request that says too little of itself: %s", async (_, params) => {
+  ])("rejects first a request with incomplete headers: %s", async (_, params) => {
     // Whatever else is wrong with it comes later.
     const wrong = { "MCP-Protocol-Version": MODERN, "Mcp-Method": "nonsense" };
     expectRefused(await post(body({ params, method: "nothing" }), wrong), 400, -32602, /^params\._meta/);
   });
 
-  it("goes on with a header that is missing or says another version", async () => {
+  it("rejects second a header that is missing or names another version", async () => {
     const { "MCP-Protocol-Version": _, ...without } = headers;
     expectRefused(await post(body({}), without), 400, -32020, /MCP-Protocol-Version is missing/);
     const unknown = { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": "2099-01-01" }) };
@@ -194,7 +194,7 @@ describe("the ladder of refusals", () => {
   });
 
   it.each(["2099-01-01", "2025-11-25", "nonsense"])(
-    "then with the version %j, which it does not speak so",
+    "rejects third the unsupported version %j",
     async (requested) => {
       const params = { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": requested }) };
       const answer = await post(body({ params, method: "nothing" }), { "MCP-Protocol-Version": requested });
@@ -208,7 +208,7 @@ describe("the ladder of refusals", () => {
     ["another", "tools/call"],
     ["in other letters", "TOOLS/LIST"],
     ["sent twice", "tools/list, tools/list"],
-  ])("then with an Mcp-Method that is %s", async (_, sent) => {
+  ])("rejects fourth an Mcp-Method that is %s", async (_, sent) => {
     const { "Mcp-Method": __, ...without } = headers;
     const answer = await post(body({}), sent === undefined ? without : { ...without, "Mcp-Method": sent });
     expectRefused(answer, 400, -32020, /Mcp-Method/);
@@ -220,11 +220,11 @@ describe("the ladder of refusals", () => {
     ["base64 of something else", "=?base64?ZWNo?="],
     ["base64 without its padding", "=?base64?ZWNobyE?="],
     ["beyond what headers hold", "echo\u00e9"],
-  ])("then with an Mcp-Name that is %s", async (_, sent) => {
+  ])("rejects fifth an Mcp-Name that is %s", async (_, sent) => {
     expectRefused(await call("echo", { message: "" }, { "Mcp-Name": sent }), 400, -32020, /Mcp-Name/);
   });
 
-  it("misses an Mcp-Name, and takes one in base64", async () => {
+  it("requires an Mcp-Name, and accepts it in base64", async () => {
     const params = { _meta: META, name: "echo", arguments: { message: "" } };
     const answer = await post(body({ method: "tools/call", params }), mirror("tools/call"));
     expectRefused(answer, 400, -32020, /Mcp-Name is missing/);
@@ -240,11 +240,11 @@ describe("the ladder of refusals", () => {
     "logging/setLevel",
     "constructor",
     "",
-  ])("ends with the method %j, which does not exist", async (method) => {
+  ])("rejects last the unknown method %j", async (method) => {
     expectRefused(await ask(method, { protocolVersion: MODERN }), 404, -32601, /^unknown method/);
   });
 
-  it("leaves what a method refuses with 200", async () => {
+  it("returns errors of a method with 200", async () => {
     expectRefused(await ask("tools/list", { cursor: "x" }), 200, -32602, /^params\.cursor/);
     expectRefused(await call("nothing"), 200, -32602, /^Unknown tool: /);
     expectRefused(
@@ -255,7 +255,7 @@ describe("the ladder of refusals", () => {
     );
   });
 
-  it("takes notifications without the headers, but no responses and no batches", async () => {
+  it("accepts notifications without the headers, but no responses and no batches", async () => {
     const notification = await post({ jsonrpc: "2.0", method: "notifications/x", params: { _meta: META } });
     expect({ status: notification.status, body: notification.body }).toEqual({
       status: 202,
@@ -269,17 +269,17 @@ describe("the ladder of refusals", () => {
   });
 });
 
-describe("arguments that a tool wants to see in headers", () => {
+describe("tool arguments repeated in headers", () => {
   const args = { region: "us west", count: 42, deep: { flag: true } };
   const sent = { "Mcp-Param-Region": "us west", "Mcp-Param-Count": "42", "Mcp-Param-Flag": "true" };
 
-  it("are compared with them, numbers as numbers, text also in base64", async () => {
+  it("are compared with the arguments, numerically for numbers and decoded from base64", async () => {
     expect((await call("regional", args, sent)).status).toBe(200);
     const other = { ...sent, "Mcp-Param-Count": "42.0", "Mcp-Param-Region": "=?base64?dXMgd2VzdA==?=" };
     expect((await call("regional", args, other)).status).toBe(200);
   });
 
-  it("need none where they are absent or null", async () => {
+  it("are optional for absent and null arguments", async () => {
     expect((await call("regional", { region: null, listed: [{ no: "x" }] })).status).toBe(200);
   });
 
@@ -292,11 +292,11 @@ describe("arguments that a tool wants to see in headers", () => {
     ["one that no argument says", {}, { "Mcp-Param-Region": "us west" }],
     ["what no header can hold", { region: "\u00e9" }, { "Mcp-Param-Region": "\u00e9" }],
     ["no base64", args, { ...sent, "Mcp-Param-Region": "=?base64?dXM?=" }],
-  ])("are refused with a header that is %s", async (_, given, headers) => {
+  ])("are rejected when a header is %s", async (_, given, headers) => {
     expectRefused(await call("regional", given, headers), 400, -32020, /Mcp-Param-/);
   });
 
-  it("are no matter of the older era", async () => {
+  it("are ignored for older protocol versions", async () => {
     const body = {
       jsonrpc: "2.0",
       id: 1,
@@ -326,8 +326,8 @@ async function watched(name: string, token: unknown = "t-1", headers: Record<str
   return { request, response };
 }
 
-describe("progress", () => {
-  it("comes as events of the call's own answer, always further on, and before the result", async () => {
+describe("MCP progress", () => {
+  it("arrives as increasing events of the call's response, before the result", async () => {
     const { response } = await watched("stepwise");
     expect(response.statusCode).toBe(200);
     expect(response.headers).toMatchObject({
@@ -350,7 +350,7 @@ describe("progress", () => {
     expect(eventsOf(await text(response))).toEqual([progress(0), progress(50), progress(100), result]);
   });
 
-  it("is told to callers of the modern era too", async () => {
+  it("reaches callers of the newest protocol version", async () => {
     const body = { name: "stepwise", arguments: {}, _meta: metaWith({ progressToken: 0 }) };
     const response = await fetch(`${world.gateway.baseUrl}/mcp`, {
       method: "POST",
@@ -365,14 +365,14 @@ describe("progress", () => {
     expect(events.at(-1).result.resultType).toBe("complete");
   });
 
-  it("is not told where nobody asked for it, and the answer is JSON then", async () => {
+  it("is not sent when the caller did not request it, and the response is JSON", async () => {
     for (const answer of [await call("stepwise"), await call("echo", { message: "" })]) {
       expect(answer.headers.get("content-type")).toBe("application/json");
     }
   });
 
   it.each(["application/json", "application/json;q=0.9, text/html"])(
-    "is not told to a caller that reads no events (%s)",
+    "is not sent to a caller that accepts no events (%s)",
     async (Accept) => {
       const { response } = await watched("stepwise", 1, { Accept });
       expect(response.headers["content-type"]).toBe("application/json");
@@ -381,7 +381,7 @@ describe("progress", () => {
   );
 
   it.each(["*/*", "application/json, text/event-stream", "Text/Event-Stream"])(
-    "is told to one that does (%s)",
+    "is sent to a caller that accepts events (%s)",
     async (Accept) => {
       const { response } = await watched("stepwise", 1, { Accept });
       expect(response.headers["content-type"]).toBe("text/event-stream");
@@ -389,13 +389,13 @@ describe("progress", () => {
     },
   );
 
-  it("leaves the answer JSON of a tool that has none to tell", async () => {
+  it("keeps the response JSON for a tool without progress", async () => {
     const { response } = await watched("picture");
     expect(response.headers["content-type"]).toBe("application/json");
     response.resume();
   });
 
-  it("has a failure for its end when the tool fails after it began", async () => {
+  it("ends with the failure when the tool fails after its first event", async () => {
     const { response } = await watched("fails-late");
     expect(response.statusCode).toBe(200);
     const [, last] = eventsOf(await text(response));
@@ -403,7 +403,7 @@ describe("progress", () => {
     expect(last).toMatchObject({ id: 7, error: { code: 500, data: { code: "TOOL_FAILED" } } });
   });
 
-  it.each([[1.5], [null], [{}], [true], [2 ** 53]])("is not told by the token %j", async (token) => {
+  it.each([[1.5], [null], [{}], [true], [2 ** 53]])("is not sent for the token %j", async (token) => {
     const { response } = await watched("stepwise", token);
     const body = JSON.parse(await text(response));
     expect(body.error).toMatchObject({
@@ -412,7 +412,7 @@ describe("progress", () => {
     });
   });
 
-  it("ends with the caller, whose going away cancels the call", async () => {
+  it("ends with the caller, whose disconnect cancels the call", async () => {
     const { request, response } = await watched("endless");
     await once(response, "data");
     request.destroy();
@@ -420,7 +420,7 @@ describe("progress", () => {
   });
 });
 
-describe("pages of strangers", () => {
+describe("MCP requests from foreign pages", () => {
   const body = { jsonrpc: "2.0", id: 1, method: "ping" };
   /** `fetch` lets nobody choose a Host. */
   async function from(headers: Record<string, string>, path = "/mcp"): Promise<number | undefined> {
@@ -443,26 +443,26 @@ describe("pages of strangers", () => {
     "http://localhost.evil.com",
     "http://evil.com:127",
     "file://",
-  ])("cannot call from the origin %j", async (Origin) => {
+  ])("are refused from the origin %j", async (Origin) => {
     expect(await from({ Origin })).toBe(403);
   });
 
   it.each(["http://localhost:3000", "http://127.0.0.1", "https://[::1]:8443"])(
-    "are none at %j, on a gateway that only this machine can reach",
+    "are refused at %j on a local gateway",
     async (Origin) => {
       expect(await from({ Origin })).toBe(200);
     },
   );
 
   it.each(["evil.example.com", "evil.example.com:80", "127.0.0.1.evil.com", "localhost.evil.com:1"])(
-    "cannot call it by the name %j that points here",
+    "are refused by the name %j that resolves to the gateway",
     async (Host) => {
       expect(await from({ Host })).toBe(403);
     },
   );
 
   it.each(["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]", "[::1]:9"])(
-    "are not those that call it %j",
+    "are accepted by the gateway's own name %j",
     async (Host) => {
       expect(await from({ Host })).toBe(200);
     },

@@ -50,8 +50,8 @@ function told(answer: Answer, name: string) {
   return body;
 }
 
-describe("in band", () => {
-  it("asks for money by a result, which is the offer", async () => {
+describe("MCP payment in band", () => {
+  it("returns the offer as a result", async () => {
     const agent = await world.agent();
     const offer = told(await buy(agent, IN_BAND), "toolgate/payment_required");
     const { body } = await buy(agent);
@@ -69,12 +69,12 @@ describe("in band", () => {
     'payment="in-band"',
     "respond-async, payment = in-band; x=1",
     "wait=5,PAYMENT=in-band",
-  ])("hears the preference %j", async (Prefer) => {
+  ])("accepts the preference %j", async (Prefer) => {
     expect((await buy(await world.agent(), { Prefer })).status).toBe(200);
   });
 
   it.each(["payment", "payment=out", "xpayment=in-band", "payment=in-bandit", "return=minimal"])(
-    "does not hear it in %j",
+    "ignores the preference in %j",
     async (Prefer) => {
       const answer = await buy(await world.agent(), { Prefer });
       expect(answer.status).toBe(402);
@@ -82,14 +82,14 @@ describe("in band", () => {
     },
   );
 
-  it("asks so in the modern era too", async () => {
+  it("returns the offer in the newest protocol version too", async () => {
     const params = { name: NAME, arguments: ARGUMENTS };
     const answer = await modern(world.gateway, await world.agent(), "tools/call", params, IN_BAND);
     expect(answer.body.result).toMatchObject({ resultType: "complete", isError: true });
     expect(answer.body.result._meta["toolgate/payment_required"].code).toBe("PAYMENT_REQUIRED");
   });
 
-  it("refuses a proof there too, without another offer, and under another name", async () => {
+  it("refuses a bad proof without another offer", async () => {
     const agent = await world.agent();
     const { quote } = told(await buy(agent, IN_BAND), "toolgate/payment_required");
     const tx = await world.pay(agent, PRICE - 1n, memoOf(quote));
@@ -101,7 +101,7 @@ describe("in band", () => {
     );
   });
 
-  it("asks in x402's words as well, and is paid in them without a header", async () => {
+  it("returns x402's offer too, and accepts its payment without a header", async () => {
     const agent = await world.agent();
     const answer = await buy(agent, IN_BAND);
     const offer = told(answer, "toolgate/payment_required");
@@ -117,21 +117,21 @@ describe("in band", () => {
     expect(refused.body.result._meta["x402/payment-response"]).toMatchObject({ success: false });
   });
 
-  it("leaves every other failure its status", async () => {
+  it("keeps the status of every other failure", async () => {
     const agent = await world.agent({ scopes: ["billing:read"] });
     const answer = await buy(agent, IN_BAND);
     expect(answer.status).toBe(403);
     expect(answer.body).toMatchObject({ code: "FORBIDDEN", error: { code: 403 } });
   });
 
-  it("changes nothing about a call that the balance pays", async () => {
+  it("changes nothing for a call paid from the balance", async () => {
     const agent = await world.agent({ balance: 5_000n });
     expect(receiptOf(await buy(agent, IN_BAND))).toMatchObject({ paid_by: "balance" });
   });
 });
 
-describe("in _meta", () => {
-  it("pays with the contract's proof, and repeats by the contract's key", async () => {
+describe("MCP payment in _meta", () => {
+  it("accepts the contract's proof, and replays by the contract's key", async () => {
     const agent = await world.agent();
     const { quote } = told(await buy(agent, IN_BAND), "toolgate/payment_required");
     const tx = await world.pay(agent, PRICE, memoOf(quote));
@@ -146,7 +146,7 @@ describe("in _meta", () => {
     expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
   });
 
-  it("keeps a key to one call", async () => {
+  it("binds a key to one call", async () => {
     const agent = await world.agent({ balance: 10_000n });
     const meta = { "toolgate/idempotency_key": "one" };
     await buy(agent, {}, meta);
@@ -163,24 +163,24 @@ describe("in _meta", () => {
     [{ "toolgate/payment_proof": "tx" }, /^params\._meta\["toolgate\/payment_proof"\]: /],
     [{ "toolgate/payment_proof": { tx_ref: 1 } }, /^params\._meta\["toolgate\/payment_proof"\]\.tx_ref: /],
     [{ "toolgate/idempotency_key": 1 }, /^params\._meta\["toolgate\/idempotency_key"\]: must be a string/],
-  ])("names what is malformed in %j", async (meta, says) => {
+  ])("names the malformed field in %j", async (meta, says) => {
     const { status, body } = await buy(await world.agent({ balance: 5_000n }), {}, meta);
     expect(body.error).toEqual({ code: -32602, message: expect.stringMatching(says) });
     expect(status).toBe(200);
   });
 
-  it("hands x402's payment on, which is refused when it cannot be read", async () => {
+  it("accepts x402's payment, and refuses an unreadable one", async () => {
     const { status, body } = await buy(await world.agent(), {}, { "x402/payment": { x402Version: 2 } });
     expect(body).toMatchObject({ code: "INVALID_PAYMENT", error: { data: { code: "INVALID_PAYMENT" } } });
     expect(status).toBe(400);
   });
 });
 
-describe("a tool in the list", () => {
+describe("a tool in tools/list", () => {
   const list = async (agent: Agent) =>
     (await mcp(world.gateway, agent, { jsonrpc: "2.0", id: 1, method: "tools/list" })).body.result.tools;
 
-  it("says what it costs, and that whoever pays does more than read", async () => {
+  it("shows its price and that paying tools are not read-only", async () => {
     const [status, , estimate] = await list(await world.agent());
     expect(status).toMatchObject({
       annotations: { readOnlyHint: true },
@@ -196,7 +196,7 @@ describe("a tool in the list", () => {
     });
   });
 
-  it("is one that the key may call", async () => {
+  it("appears only if the key may call it", async () => {
     const names = (await list(await world.agent({ scopes: ["billing:read"] }))).map(
       ({ name }: { name: string }) => name,
     );
@@ -204,7 +204,7 @@ describe("a tool in the list", () => {
   });
 });
 
-describe("a batch", () => {
+describe("an MCP batch", () => {
   const OLD = { "MCP-Protocol-Version": "2025-03-26" };
   const request = (id: number, method: string, params?: object) => ({ jsonrpc: "2.0", id, method, params });
   const call = (id: number, name: string, args: object, _meta?: object) =>
@@ -213,7 +213,7 @@ describe("a batch", () => {
     mcp(world.gateway, agent, body, headers);
   const ten = Array.from({ length: 10 }, (_, id) => request(id, "ping"));
 
-  it("is answered in its order, with and without the header of its revision", async () => {
+  it("is answered in its order, with and without the header of its version", async () => {
     const agent = await world.agent();
     for (const headers of [{}, OLD]) {
       const { status, body } = await send(agent, ten, headers);
@@ -222,7 +222,7 @@ describe("a batch", () => {
     }
   });
 
-  it("is accepted without an answer when there is nothing to answer", async () => {
+  it("gets 202 without a body when it needs no response", async () => {
     const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
     const { status, body } = await send(await world.agent(), [
       notification,
@@ -231,7 +231,7 @@ describe("a batch", () => {
     expect({ status, body }).toEqual({ status: 202, body: undefined });
   });
 
-  it("pays for each call on its own, and asks for what is missing in that call's answer", async () => {
+  it("pays each call separately, and offers a quote in the result of an unpaid one", async () => {
     const agent = await world.agent({ balance: 2n * PRICE + 1n });
     const estimates = [7, 8, 9].map((id) => call(id, NAME, { parameters_b: id }));
     const { status, body } = await send(agent, [...estimates, call(10, "echo", { message: "free" })]);
@@ -246,7 +246,7 @@ describe("a batch", () => {
     expect((await world.get(agent, "/receipts")).body.items).toHaveLength(2);
   });
 
-  it("takes a proof for each call in its _meta", async () => {
+  it("accepts a proof per call in its _meta", async () => {
     const agent = await world.agent();
     const { quote } = told(await buy(agent, IN_BAND), "toolgate/payment_required");
     const proof = {
@@ -262,7 +262,7 @@ describe("a batch", () => {
     expect(body[1].result.isError).toBe(true);
   });
 
-  it("tells of an x402 payment in its own call's answer, and in no header", async () => {
+  it("reports an x402 payment in its call's result and in no header", async () => {
     const agent = await world.agent();
     const payment = await x402Payment(told(await buy(agent, IN_BAND), "toolgate/payment_required"));
     const { body, headers } = await send(agent, [
@@ -277,7 +277,7 @@ describe("a batch", () => {
     expect(headers.get("payment-response")).toBeNull();
   });
 
-  it("tells of each message by itself what is wrong with it", async () => {
+  it("reports the error of each message separately", async () => {
     const agent = await world.agent({ scopes: ["billing:read"] });
     const { body } = await send(agent, [
       request(3, "initialize", { protocolVersion: "2025-03-26" }),
@@ -297,7 +297,7 @@ describe("a batch", () => {
     expect(body.at(-1).error.data).toMatchObject({ code: "FORBIDDEN" });
   });
 
-  it("counts each message against the key's rate", async () => {
+  it("counts each message against the key's rate limit", async () => {
     const agent = await world.agent({ ratePerMinute: 1, burst: 3 });
     const { status, body, headers } = await send(agent, ten.slice(0, 5));
     expect(status).toBe(200);

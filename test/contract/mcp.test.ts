@@ -43,20 +43,20 @@ function expectRpcError(answer: Answer, code: number, message: RegExp): void {
   expect(answer.status).toBe(200);
 }
 
-describe("a plain tool call", () => {
-  it("is answered as at /v1/mcp/tools/call", async () => {
+describe("a plain tool call over MCP", () => {
+  it("returns the same result as /v1/mcp/tools/call", async () => {
     const answer = await mcp(poor, { tool: "echo", params: { message: "hi" } });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ ok: true, result: { echo: "hi" } });
   });
 
-  it("is taken from the balance, with a receipt", async () => {
+  it("is paid from the balance with a receipt", async () => {
     const { status, body } = await mcp(rich, PAID);
     expect(status).toBe(200);
     expect(body.receipt).toMatchObject({ tool: PAID.tool, debited_usdc_microusd: 1000, paid_by: "balance" });
   });
 
-  it("is offered a quote with the short memo form, paid in that form, and replayed", async () => {
+  it("offers a quote with the short memo form, accepts its payment and replays", async () => {
     const agent = await world.agent();
     const offer = await mcp(agent, PAID);
     expect(offer.status).toBe(402);
@@ -72,7 +72,7 @@ describe("a plain tool call", () => {
     expect((await mcp(agent, PAID, headers)).body).toEqual(paid.body);
   });
 
-  it("differs from the other path in the memo form only", async () => {
+  it("differs from the other path only in the memo form", async () => {
     const [here, there] = await Promise.all([mcp(poor, PAID), world.call(poor, PAID.tool, PAID.params)]);
     const steady = ({ body }: Answer) => ({
       ...body,
@@ -89,15 +89,15 @@ describe("a plain tool call", () => {
     ["an unknown tool", { tool: "nothing", params: {} }, 404, "TOOL_NOT_FOUND"],
     ["an announced tool", { tool: "gpu_provision", params: {} }, 404, "TOOL_UNAVAILABLE"],
     ["bad params", { tool: "echo", params: { message: 1 } }, 400, "INVALID_REQUEST"],
-  ] as const)("answers %s as there", async (_, body, status, code) => {
+  ] as const)("answers %s like the other path", async (_, body, status, code) => {
     expectError(await mcp(poor, body), status, code);
   });
 });
 
-describe("200", () => {
+describe("MCP: 200", () => {
   describe("initialize", () => {
     it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
-      "agrees on %s",
+      "negotiates %s",
       async (protocolVersion) => {
         const clientInfo = { name: "test", version: "1" };
         const answer = await rpc(poor, "initialize", { protocolVersion, capabilities: {}, clientInfo });
@@ -112,7 +112,7 @@ describe("200", () => {
     );
 
     it.each(["2023-01-01", "2099-01-01", "", "nonsense"])(
-      "offers its newest for %j",
+      "offers its newest version for %j",
       async (protocolVersion) => {
         const answer = await rpc(poor, "initialize", { protocolVersion });
         expect(answer.body.result.protocolVersion).toBe("2025-11-25");
@@ -120,7 +120,7 @@ describe("200", () => {
     );
 
     it.each([[undefined], [{}], [{ protocolVersion: 1 }]])(
-      "asks for a version when the params are %j",
+      "requires a version when the params are %j",
       async (params) => {
         expectRpcError(await rpc(poor, "initialize", params), -32602, /protocolVersion/);
       },
@@ -128,7 +128,7 @@ describe("200", () => {
   });
 
   it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
-    "takes the header for %s",
+    "uses the header for %s",
     async (version) => {
       expectResult(await rpc(poor, "ping", {}, { "MCP-Protocol-Version": version }), {});
     },
@@ -138,7 +138,7 @@ describe("200", () => {
     expectResult(await rpc(poor, "ping"), {});
   });
 
-  it("echoes the id, whether string or number", async () => {
+  it("returns the id unchanged, string or number", async () => {
     for (const id of ["a", "", 0, -1, 1.5, 2 ** 53 - 1]) {
       const answer = await mcp(poor, { jsonrpc: "2.0", id, method: "ping" });
       expect(answer.body).toEqual({ jsonrpc: "2.0", id, result: {} });
@@ -146,7 +146,7 @@ describe("200", () => {
   });
 
   describe("tools/list", () => {
-    it("names what can be called, in the catalogue's order, with schemas", async () => {
+    it("lists the callable tools in the catalogue's order, with schemas", async () => {
       const { body } = await rpc(poor, "tools/list");
       expect(body.result.tools.map((tool: { name: string }) => tool.name)).toEqual([
         "get_status",
@@ -161,13 +161,13 @@ describe("200", () => {
       expect(body.result).not.toHaveProperty("nextCursor");
     });
 
-    it("refuses a cursor that it never gave", async () => {
+    it("rejects an unknown cursor", async () => {
       expectRpcError(await rpc(poor, "tools/list", { cursor: "x" }), -32602, /cursor/);
     });
   });
 
   describe("tools/call", () => {
-    it("runs a free tool: structured, and as text", async () => {
+    it("runs a free tool, with structured content and text", async () => {
       const answer = await callRpc(poor, "echo", { message: "hi" });
       expectResult(answer, {
         content: [{ type: "text", text: '{"echo":"hi"}' }],
@@ -176,7 +176,7 @@ describe("200", () => {
       });
     });
 
-    it("takes a paid one from the balance and shows the receipt in _meta", async () => {
+    it("pays from the balance and returns the receipt in _meta", async () => {
       const { status, body } = await buyRpc(rich);
       expect(status).toBe(200);
       const { structuredContent, content, _meta } = body.result;
@@ -186,12 +186,12 @@ describe("200", () => {
       expect(_meta["toolgate/receipt"]).toEqual(receipt.body);
     });
 
-    it("takes arguments to be empty when there are none", async () => {
+    it("treats missing arguments as empty", async () => {
       const { body } = await rpc(poor, "tools/call", { name: "get_status" });
       expect(body.result.structuredContent).toMatchObject({ status: "healthy", balance_usdc: "0.000000" });
     });
 
-    it("tells the model what is wrong with its arguments, as a result", async () => {
+    it("returns invalid arguments to the model as a result", async () => {
       const answer = await callRpc(poor, "echo", { message: 1 });
       expectResult(answer, {
         content: [{ type: "text", text: expect.stringMatching(/^params\.message: /) }],
@@ -199,16 +199,19 @@ describe("200", () => {
       });
     });
 
-    it("charges nothing for arguments that it refuses", async () => {
+    it("charges nothing for invalid arguments", async () => {
       const agent = await world.agent({ balance: 5_000n });
       const { body } = await callRpc(agent, PAID.tool, { model: 1 });
       expect(body.result.isError).toBe(true);
       expect((await world.get(agent, "/runs")).body.items).toEqual([]);
     });
 
-    it.each(["nothing", "gpu_provision", "", "Echo"])("calls %j an unknown tool", async (name) => {
-      expectRpcError(await callRpc(poor, name, {}), -32602, /^Unknown tool: /);
-    });
+    it.each(["nothing", "gpu_provision", "", "Echo"])(
+      "returns an unknown tool error for %j",
+      async (name) => {
+        expectRpcError(await callRpc(poor, name, {}), -32602, /^Unknown tool: /);
+      },
+    );
 
     it.each([
       ["no params", undefined],
@@ -216,11 +219,11 @@ describe("200", () => {
       ["a name that is no string", { name: 1 }],
       ["arguments that are a list", { name: "echo", arguments: [] }],
       ["arguments that are null", { name: "echo", arguments: null }],
-    ])("refuses %s as invalid params", async (_, params) => {
+    ])("rejects %s as invalid params", async (_, params) => {
       expectRpcError(await rpc(poor, "tools/call", params), -32602, /^params\./);
     });
 
-    it("answers a repeated Idempotency-Key with the stored result, charged once", async () => {
+    it("replays the stored result for a repeated Idempotency-Key, charged once", async () => {
       const agent = await world.agent({ balance: 5_000n });
       const headers = { "Idempotency-Key": "once" };
       const first = await buyRpc(agent, headers);
@@ -234,14 +237,14 @@ describe("200", () => {
   });
 
   it.each(["resources/list", "prompts/list", "tools/Call", "", "constructor", "rpc.discover"])(
-    "does not know the method %j",
+    "rejects the unknown method %j",
     async (method) => {
       expectRpcError(await rpc(poor, method), -32601, /^unknown method /);
     },
   );
 });
 
-describe("202", () => {
+describe("MCP: 202", () => {
   it.each([
     ["a notification", { jsonrpc: "2.0", method: "notifications/initialized" }],
     ["a cancellation", { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }],
@@ -251,7 +254,7 @@ describe("202", () => {
     ],
     ["a response", { jsonrpc: "2.0", id: 1, result: {} }],
     ["an error response", { jsonrpc: "2.0", id: 1, error: { code: 1, message: "no" } }],
-  ])("takes %s and answers nothing", async (_, body) => {
+  ])("accepts %s and returns no body", async (_, body) => {
     const runs = async () => (await world.get(rich, "/runs?limit=100")).body.items.length;
     const before = await runs();
     const answer = await mcp(rich, body);
@@ -275,11 +278,11 @@ function expectUnreadable(answer: Answer, code: number, says: RegExp): void {
   expect(error).toEqual({ code, message: plain.message, data: plain });
 }
 
-describe("400", () => {
+describe("MCP: 400", () => {
   it.each([
     ["neither shape", {}],
     ["JSON-RPC members without a version", { id: 1, method: "ping" }],
-  ])("refuses %s with the plain error body", async (_, body) => {
+  ])("rejects %s with the plain error body", async (_, body) => {
     expectError(await mcp(poor, body), 400, "INVALID_REQUEST");
   });
 
@@ -292,31 +295,31 @@ describe("400", () => {
     ["an id that is null", { jsonrpc: "2.0", id: null, method: "ping" }],
     ["an id that is an object", { jsonrpc: "2.0", id: {}, method: "ping" }],
     ["an id alone", { jsonrpc: "2.0", id: 1 }],
-  ])("calls %s an invalid request", async (_, body) => {
+  ])("rejects %s as an invalid request", async (_, body) => {
     const answer = await mcp(poor, body);
     expect(answer.status).toBe(400);
     expectUnreadable(answer, -32600, /JSON-RPC/);
   });
 
-  it.each(["null", "1", '"ping"'])("calls %s an invalid request", async (body) => {
+  it.each(["null", "1", '"ping"'])("rejects %s as an invalid request", async (body) => {
     expectUnreadable(await mcpText(body), -32600, /^body: is not a JSON-RPC 2.0 request: must be an object$/);
   });
 
   it.each(["1e400", "9007199254740993", "-123456789012345678901234567890"])(
-    "refuses the id %s, which could not be given back as it came",
+    "rejects the id %s, which JSON cannot return unchanged",
     async (id) => {
       const answer = await mcpText(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
       expectUnreadable(answer, -32600, /: id must be a string or a number up to 2\^53 - 1$/);
     },
   );
 
-  it("says of params that are null that they are to be left out", async () => {
+  it("rejects params that are null and asks to omit them", async () => {
     const answer = await mcpText('{"jsonrpc":"2.0","id":1,"method":"ping","params":null}');
     expectUnreadable(answer, -32600, /: params must be an object; omit it when there are none$/);
   });
 
   it.each(["2025-11-2", "2024-01-01", "2027-01-01", "2025-11-25, 2025-11-25"])(
-    "refuses the revision %j of the header, naming those that are spoken",
+    "rejects the version %j of the header and lists the supported ones",
     async (version) => {
       const headers = { "MCP-Protocol-Version": version };
       for (const body of [
@@ -335,11 +338,11 @@ describe("400", () => {
     ['{"jsonrpc":"2.0",', /^body: must be JSON in UTF-8$/],
     ["nonsense", /^body: must be JSON in UTF-8$/],
     ["", /^body: is missing$/],
-  ])("cannot parse %j, and says so to either reader", async (body, says) => {
+  ])("returns a parse error for %j in both error formats", async (body, says) => {
     expectUnreadable(await mcpText(body), -32700, says);
   });
 
-  it("lays a proof that cannot be read over the JSON-RPC error, and consumes nothing", async () => {
+  it("merges a malformed proof into the JSON-RPC error and consumes nothing", async () => {
     const answer = await buyRpc(poor, { "X-Payment": "not base64!" });
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({
@@ -351,8 +354,8 @@ describe("400", () => {
   });
 });
 
-describe("401", () => {
-  it("asks for a key, for every method and before the body is looked at", async () => {
+describe("MCP: 401", () => {
+  it("requires a key for every method before reading the body", async () => {
     for (const body of [
       { jsonrpc: "2.0", id: 1, method: "initialize" },
       { tool: "echo", params: {} },
@@ -370,7 +373,7 @@ describe("401", () => {
     );
   });
 
-  it("leaves OAuth clients that probe for metadata with a clean 404", async () => {
+  it("returns 404 to OAuth clients that probe for metadata", async () => {
     for (const path of [
       "/.well-known/oauth-protected-resource/mcp",
       "/.well-known/oauth-protected-resource",
@@ -383,8 +386,8 @@ describe("401", () => {
   });
 });
 
-describe("402", () => {
-  it("answers tools/call with the offer, and with the same offer as a JSON-RPC error laid over it", async () => {
+describe("MCP: 402", () => {
+  it("returns the offer for tools/call, merged into the JSON-RPC error", async () => {
     const answer = await buyRpc(poor);
     expect(answer.status).toBe(402);
     expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -399,7 +402,7 @@ describe("402", () => {
     });
   });
 
-  it("takes X-Payment on the repeated call, and answers it again without charging again", async () => {
+  it("accepts X-Payment on the repeated call, and replays it without another charge", async () => {
     const agent = await world.agent();
     const { quote } = (await buyRpc(agent)).body;
     const tx = await world.pay(agent, PRICE, memoOf(quote));
@@ -430,15 +433,15 @@ describe("402", () => {
     expect(answer.body.error.data).not.toHaveProperty("quote");
   });
 
-  it("is never the answer to anything but tools/call", async () => {
+  it("returns 402 for tools/call only", async () => {
     for (const method of ["initialize", "ping", "tools/list", "resources/list"]) {
       expect((await rpc(poor, method, { protocolVersion: "2025-11-25" })).status).toBe(200);
     }
   });
 });
 
-describe("403", () => {
-  it("tells the missing scope, in both shapes", async () => {
+describe("MCP: 403", () => {
+  it("names the missing scope in both error formats", async () => {
     const agent = await world.agent({ scopes: ["billing:read"], balance: 5_000n });
     expectError(await mcp(agent, PAID), 403, "FORBIDDEN", /compute:read/);
     const answer = await buyRpc(agent);
@@ -451,9 +454,9 @@ describe("403", () => {
   });
 });
 
-describe("405", () => {
+describe("MCP: 405", () => {
   it.each(["GET", "DELETE", "PUT", "HEAD"])(
-    "takes no %s: there is no stream and no session",
+    "rejects %s: there is no stream and no session",
     async (method) => {
       const headers = { Authorization: `Bearer ${poor.apiKey}`, Accept: "text/event-stream" };
       const response = await fetch(`${world.gateway.baseUrl}/mcp`, { method, headers });
@@ -464,8 +467,8 @@ describe("405", () => {
   );
 });
 
-describe("409 and 422", () => {
-  it("tells that a key belongs to another call, laid over the JSON-RPC error", async () => {
+describe("MCP: 409 and 422", () => {
+  it("reports a key of another call, merged into the JSON-RPC error", async () => {
     const headers = { "Idempotency-Key": "taken" };
     await callRpc(poor, "echo", { message: "a" }, headers);
     const answer = await callRpc(poor, "echo", { message: "b" }, headers);
@@ -474,8 +477,8 @@ describe("409 and 422", () => {
   });
 });
 
-describe("429", () => {
-  it("counts every message, and asks to wait in headers and body", async () => {
+describe("MCP: 429", () => {
+  it("counts every message and returns a retry delay in headers and body", async () => {
     const agent = await world.agent({ ratePerMinute: 60, burst: 3 });
     const answers = await Promise.all(Array.from({ length: 6 }, () => rpc(agent, "ping")));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
@@ -486,7 +489,7 @@ describe("429", () => {
     }
   });
 
-  it("carries the rate limit on every answer", async () => {
+  it("returns the rate limit with every response", async () => {
     for (const answer of [
       await rpc(poor, "ping"),
       await rpc(poor, "nothing"),

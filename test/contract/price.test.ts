@@ -31,8 +31,8 @@ async function limited({ accountId, wallet }: Agent, change: Partial<KeyLimits>)
   return { accountId, wallet, keyId: key.keyId, apiKey: secret };
 }
 
-describe("price of a call", () => {
-  it("names the price and what the balance lacks over HTTP", async () => {
+describe("the price of a call", () => {
+  it("returns the price and the missing balance over HTTP", async () => {
     expect(await price(poor)).toMatchObject({
       status: 200,
       body: {
@@ -54,7 +54,7 @@ describe("price of a call", () => {
       () => createConnectTransport({ baseUrl: world.gateway.baseUrl, httpVersion: "1.1", useHttpGet: true }),
     ],
     ["gRPC", () => createGrpcTransport({ baseUrl: `http://${world.gateway.grpcAddress}` })],
-  ])("is served over %s", async (_name, transport) => {
+  ])("returns the price over %s", async (_name, transport) => {
     const headers = { authorization: `Bearer ${poor.apiKey}` };
     expect(await createClient(ToolService, transport()).getPrice(PAID, { headers })).toMatchObject({
       priceUsdcMicrousd: 1_000n,
@@ -83,7 +83,7 @@ describe("price of a call", () => {
     expectError(await price(small), 403, "FORBIDDEN", /\$0\.000999 a call/);
   });
 
-  it("counts what the key spent today against its daily limit", async () => {
+  it("counts today's spending of the key against its daily limit", async () => {
     const agent = await limited(await world.agent({ balance: 10_000n }), { perDay: 1_500n });
     expect((await price(agent)).status).toBe(200);
     expect((await world.call(agent, PAID.tool, PAID.params)).status).toBe(200);

@@ -26,11 +26,11 @@ function load(file: string): PackageDefinition {
 }
 
 describe("@grpc/proto-loader", () => {
-  it.each(FILES)("reads %s as it is", (file) => {
+  it.each(FILES)("loads %s unchanged", (file) => {
     expect(() => load(file)).not.toThrow();
   });
 
-  it("makes a client that calls the gateway", async () => {
+  it("creates a client that calls the gateway", async () => {
     const gateway = await startGateway();
     const HealthService = loadPackageDefinition(load("toolgate/v1/health_service.proto"));
     const client = newClient(HealthService, gateway.grpcAddress);

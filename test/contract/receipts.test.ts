@@ -31,14 +31,14 @@ afterAll(async () => {
   await world.close();
 });
 
-describe("200", () => {
+describe("receipts: 200", () => {
   itPages(
     ROUTE,
     () => world,
     () => agent,
   );
 
-  it("shows every member, null where the call was taken from the balance", async () => {
+  it("contains every field, null for a call paid from the balance", async () => {
     const { body } = await world.get(agent, "/receipts?limit=1");
     expect(body.items).toEqual([
       {
@@ -58,20 +58,20 @@ describe("200", () => {
     ]);
   });
 
-  it("filters by status", async () => {
+  it("filters receipts by status", async () => {
     expect((await world.get(agent, "/receipts?status=final&limit=100")).body.items).toHaveLength(BOUGHT);
     expect((await world.get(agent, "/receipts?status=refunded")).body.items).toEqual([]);
   });
 });
 
-describe("400", () =>
+describe("receipts: 400", () =>
   itRefusesQueries(
     ROUTE,
     () => world,
     () => agent,
   ));
 
-describe("401, 403, 404, 405 and 429", () =>
+describe("receipts: 401, 403, 404, 405 and 429", () =>
   itKeepsToOwners(
     ROUTE,
     () => world,

@@ -35,7 +35,7 @@ async function ask(method: string, path: string, headers: Record<string, string>
   };
 }
 
-describe("404", () => {
+describe("routing: 404", () => {
   it.each([
     "/",
     "/nothing",
@@ -47,25 +47,25 @@ describe("404", () => {
     "/.env",
     "/metrics",
     "/admin",
-  ])("there is nothing at %s", async (path) => {
+  ])("returns 404 at %s", async (path) => {
     expectError(await ask("GET", path), 404, "NOT_FOUND", /^no route matches this path$/);
     expectError(await ask("POST", path), 404, "NOT_FOUND");
   });
 
-  it.each(ROUTES)("%s with a slash at its end is another path", async (path, allow) => {
+  it.each(ROUTES)("returns 404 for %s with a trailing slash", async (path, allow) => {
     const [method = ""] = allow.split(", ");
     expectError(await ask(method, `${path}/`), 404, "NOT_FOUND");
   });
 
-  it("is told to anyone, so that no key is looked up for it", async () => {
+  it("returns 404 without looking up the key", async () => {
     expectError(await ask("GET", "/nothing", { Authorization: "Bearer sk-agent-unknown" }), 404, "NOT_FOUND");
     const keyed = await world.get(agent, "/nothing");
     expect(keyed.headers.get("x-ratelimit-limit")).toBeNull();
   });
 });
 
-describe("405", () => {
-  it.each(ROUTES)("%s names the methods that it takes", async (path, allow) => {
+describe("routing: 405", () => {
+  it.each(ROUTES)("lists the allowed methods of %s", async (path, allow) => {
     for (const method of METHODS.filter((one) => !allow.split(", ").includes(one))) {
       const answer = await ask(method, path);
       expectError(answer, 405, "METHOD_NOT_ALLOWED", new RegExp(`supports ${allow}`));
@@ -74,7 +74,7 @@ describe("405", () => {
   });
 
   it.each(ROUTES.filter(([, allow]) => allow === "POST"))(
-    "%s has no HEAD, as it has no GET",
+    "rejects HEAD at %s, which has no GET",
     async (path, allow) => {
       const answer = await ask("HEAD", path);
       expect(answer.status).toBe(405);
@@ -83,7 +83,7 @@ describe("405", () => {
     },
   );
 
-  it("comes before the key and the body", async () => {
+  it("returns 405 before checking the key and the body", async () => {
     const response = await fetch(`${world.gateway.baseUrl}/receipts`, {
       method: "POST",
       body: "x".repeat(100),
@@ -92,7 +92,7 @@ describe("405", () => {
   });
 });
 
-describe("HEAD", () => {
+describe("routing: HEAD", () => {
   /** The headers that are not of one answer alone. */
   const steady = (headers: Headers) =>
     [...headers].filter(
@@ -100,7 +100,7 @@ describe("HEAD", () => {
     );
 
   it.each(ROUTES.filter(([, allow]) => allow !== "POST"))(
-    "answers %s as GET does, without the body",
+    "answers %s like GET without the body",
     async (path) => {
       for (const headers of [{}, { Authorization: `Bearer ${agent.apiKey}` }]) {
         const [get, head] = [await ask("GET", path, headers), await ask("HEAD", path, headers)];
@@ -111,7 +111,7 @@ describe("HEAD", () => {
     },
   );
 
-  it("counts against the rate as GET does", async () => {
+  it("rate-limits HEAD like GET", async () => {
     const { headers } = await ask("HEAD", "/runs", {
       Authorization: `Bearer ${(await world.agent({ ratePerMinute: 60, burst: 10 })).apiKey}`,
     });
@@ -119,8 +119,8 @@ describe("HEAD", () => {
   });
 });
 
-describe("a path that is found", () => {
-  it("may be escaped where it need not be (RFC 3986 section 6.2.2.2)", async () => {
+describe("routing of a known path", () => {
+  it("decodes unnecessary escapes (RFC 3986 section 6.2.2.2)", async () => {
     expect((await ask("GET", "/he%61lth")).status).toBe(200);
     expect((await ask("GET", "/%68%65%61%6C%74%68")).status).toBe(200);
     expectError(await world.post(agent, "/%6dcp", {}), 400, "INVALID_REQUEST");
@@ -136,27 +136,27 @@ describe("a path that is found", () => {
     );
   });
 
-  it("refuses an escape that is none, or no UTF-8", async () => {
+  it("rejects an invalid escape or invalid UTF-8", async () => {
     for (const id of ["%", "%zz", "%FF", "%C0%80"]) {
       expectError(await world.get(agent, `/receipts/${id}`), 400, "INVALID_REQUEST", /^id: /);
     }
   });
 
-  it("is told apart from its neighbours", async () => {
+  it("distinguishes a path from similar ones", async () => {
     expectError(await ask("GET", "/mcp"), 405, "METHOD_NOT_ALLOWED");
     expect((await ask("GET", "/mcp/capabilities")).status).toBe(200);
     expectError(await ask("GET", "/mcp/other"), 404, "NOT_FOUND");
     expectError(await ask("GET", "/MCP/capabilities"), 404, "NOT_FOUND");
   });
 
-  it("takes a query that is empty", async () => {
+  it("accepts an empty query", async () => {
     expect((await ask("GET", "/health?")).status).toBe(200);
     expect((await ask("GET", "/health?&&")).status).toBe(200);
   });
 });
 
-describe("every answer", () => {
-  it("has an id of its own, is JSON, and must not be sniffed", async () => {
+describe("every response", () => {
+  it("has its own id, is JSON, and forbids sniffing", async () => {
     const ids = new Set<string | null>();
     for (const [path] of ROUTES) {
       const { headers } = await ask("GET", path);
@@ -167,12 +167,12 @@ describe("every answer", () => {
     expect(ids.size).toBe(ROUTES.length);
   });
 
-  it("does not take the caller's request id for its own", async () => {
+  it("ignores the caller's request id", async () => {
     const { headers } = await ask("GET", "/health", { "X-Request-Id": "req_mine" });
     expect(headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
   });
 
-  it("says nothing of what it is made with", async () => {
+  it("does not name the server software", async () => {
     const { headers } = await ask("GET", "/health");
     expect(headers.get("server")).toBeNull();
     expect(headers.get("x-powered-by")).toBeNull();

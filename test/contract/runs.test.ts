@@ -31,14 +31,14 @@ afterAll(async () => {
   await world.close();
 });
 
-describe("200", () => {
+describe("runs: 200", () => {
   itPages(
     ROUTE,
     () => world,
     () => agent,
   );
 
-  it("shows every member of a paid run", async () => {
+  it("contains every field of a paid run", async () => {
     const { body } = await world.get(agent, "/runs?limit=1");
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     expect(body.items).toEqual([
@@ -57,12 +57,12 @@ describe("200", () => {
     ]);
   });
 
-  it("filters by status", async () => {
+  it("filters runs by status", async () => {
     expect((await world.get(agent, "/runs?status=completed&limit=100")).body.items).toHaveLength(BOUGHT);
     expect((await world.get(agent, "/runs?status=failed")).body.items).toEqual([]);
   });
 
-  it("has a run for a free call only when it carries an idempotency key", async () => {
+  it("contains a free call only with an idempotency key", async () => {
     const free = await world.agent();
     await world.call(free, "echo", { message: "unkept" });
     await world.call(free, "echo", { message: "kept" }, { body: { idempotency_key: "k" } });
@@ -73,14 +73,14 @@ describe("200", () => {
   });
 });
 
-describe("400", () =>
+describe("runs: 400", () =>
   itRefusesQueries(
     ROUTE,
     () => world,
     () => agent,
   ));
 
-describe("401, 403, 404, 405 and 429", () =>
+describe("runs: 401, 403, 404, 405 and 429", () =>
   itKeepsToOwners(
     ROUTE,
     () => world,

@@ -48,7 +48,7 @@ function expectError(
   expect(answer.status).toBe(status);
 }
 
-describe("400", () => {
+describe("a refused call: 400", () => {
   const bad: [string, object, RegExp][] = [
     ["no tool", { params: {} }, /^tool: /],
     ["no params", { tool: "echo" }, /^params: /],
@@ -92,7 +92,7 @@ describe("400", () => {
       /^payment_proof\.z: unknown/,
     ],
   ];
-  it.each(bad)("refuses %s", async (_, body, message) => {
+  it.each(bad)("returns 400 for %s", async (_, body, message) => {
     expectError(await world.post(rich, "/v1/mcp/tools/call", body), 400, "INVALID_REQUEST", message);
   });
 
@@ -115,7 +115,7 @@ describe("400", () => {
     );
   });
 
-  it("refuses a proof that cannot be read with INVALID_PAYMENT, and consumes nothing", async () => {
+  it("returns INVALID_PAYMENT for an unreadable proof and consumes nothing", async () => {
     expectError(
       await world.call(poor, PAID.tool, PAID.params, { headers: { "X-Payment": "not base64!" } }),
       400,
@@ -132,8 +132,8 @@ describe("400", () => {
   });
 });
 
-describe("401", () => {
-  it("asks for a key, and for a good one, and says how", async () => {
+describe("a refused call: 401", () => {
+  it("requires a valid key and says how to send it", async () => {
     const none = await world.post(undefined, "/v1/mcp/tools/call", { tool: "echo", params: {} });
     expectError(none, 401, "UNAUTHORIZED", /Authorization/);
     expect(none.headers.get("www-authenticate")).toMatch(/^Bearer/);
@@ -165,7 +165,7 @@ describe("401", () => {
       .toBe(401);
   });
 
-  it("tells a bad key before a bad body", async () => {
+  it("reports a bad key before a bad body", async () => {
     expectError(
       await world.post(undefined, "/v1/mcp/tools/call", "nonsense"),
       401,
@@ -175,7 +175,7 @@ describe("401", () => {
   });
 });
 
-describe("403", () => {
+describe("a refused call: 403", () => {
   it("names the scope that the key lacks", async () => {
     const agent = await world.agent({ scopes: ["billing:read"], balance: 5_000n });
     expectError(await world.call(agent, PAID.tool, PAID.params), 403, "FORBIDDEN", /compute:read/);
@@ -183,13 +183,13 @@ describe("403", () => {
     expect((await world.call(agent, "echo", { message: "free tools need no scope" })).status).toBe(200);
   });
 
-  it("tells the missing scope before bad params", async () => {
+  it("reports the missing scope before bad params", async () => {
     const agent = await world.agent({ scopes: [] });
     expectError(await world.call(agent, PAID.tool, { nonsense: 1 }), 403, "FORBIDDEN", /scope/);
   });
 });
 
-describe("the limits of a key", () => {
+describe("limits of an API key", () => {
   const limits = { expiresAt: undefined, perCall: undefined, perDay: undefined, tools: undefined };
   const limited = async ({ accountId, wallet }: Agent, change: Partial<KeyLimits>): Promise<Agent> => {
     const wanted = { accountId, name: "limited", scopes: DEFAULT_SCOPES, limits: { ...limits, ...change } };
@@ -199,7 +199,7 @@ describe("the limits of a key", () => {
   const estimate = (agent: Agent, extra?: Parameters<World["call"]>[3]) =>
     world.call(agent, PAID.tool, PAID.params, extra);
 
-  it("name the tools that it may call, free ones too, before the params are looked at", async () => {
+  it("name the allowed tools, also for free ones, before the params are checked", async () => {
     const agent = await limited(rich, { tools: new Set(["get_status", "inference_chat"]) });
     const refusal = /limited to the tools get_status, inference_chat; use a key that may call/;
     expectError(await estimate(agent), 403, "FORBIDDEN", refusal);
@@ -212,7 +212,7 @@ describe("the limits of a key", () => {
     ]);
   });
 
-  it("name what a call may cost; a proof does not help, and stays unused", async () => {
+  it("name the maximum price of a call, also with a proof, which stays unused", async () => {
     const [agent, free] = [await limited(poor, { perCall: PRICE - 1n }), poor];
     const refusal = /limited to \$0\.000999 a call, and this call of vram_estimate costs \$0\.001/;
     expectError(await estimate(agent), 403, "FORBIDDEN", refusal);
@@ -225,7 +225,7 @@ describe("the limits of a key", () => {
     expect((await estimate(await limited(rich, { perCall: PRICE }))).status).toBe(200);
   });
 
-  it("name what is spent on a day and when that starts anew, without a quote; stored answers and paid calls go on", async () => {
+  it("name today's spending and when the limit resets; stored answers and paid calls work", async () => {
     const agent = await limited(await world.agent({ balance: 10n * PRICE }), { perDay: 2n * PRICE });
     const first = await estimate(agent, { body: { idempotency_key: "first" } });
     expect([first.status, (await estimate(agent)).status]).toEqual([200, 200]);
@@ -250,7 +250,7 @@ describe("the limits of a key", () => {
     expect((await estimate(poorer, { headers: xPayment(tx, offer.quote.quote_id) })).status).toBe(200);
   });
 
-  it("end it when its time is up, as if it had been revoked", async () => {
+  it("end the key at its expiry, like a revocation", async () => {
     const agent = await limited(rich, { expiresAt: new Date(Date.now() + 1_500) });
     expect((await world.call(agent, "echo", { message: "" })).status).toBe(200);
     await expect
@@ -264,7 +264,7 @@ describe("the limits of a key", () => {
     );
   });
 
-  it("do not matter where the operator has blocked the account, and says why", async () => {
+  it("report the block instead when the account is blocked", async () => {
     const agent = await world.agent();
     expect((await world.call(agent, "echo", { message: "" })).status).toBe(200);
     await world.postgres.accounts.setBlocked(agent.accountId, {
@@ -286,8 +286,8 @@ describe("the limits of a key", () => {
   });
 });
 
-describe("404", () => {
-  it("does not know other tools, and never quotes one that is only announced", async () => {
+describe("a refused call: 404", () => {
+  it("returns TOOL_NOT_FOUND for unknown tools and quotes no unavailable tool", async () => {
     expectError(await world.call(rich, "teleport", {}), 404, "TOOL_NOT_FOUND", /teleport.*echo/);
     for (const tool of ["gpu_provision", "sandbox_execute", "sandbox_cancel"]) {
       expectError(await world.call(rich, tool, {}), 404, "TOOL_UNAVAILABLE", /cannot be called yet/);
@@ -295,16 +295,16 @@ describe("404", () => {
   });
 });
 
-describe("405", () => {
-  it("says what the path takes", async () => {
+describe("a refused call: 405", () => {
+  it("lists the allowed methods of the path", async () => {
     const answer = await world.get(rich, "/v1/mcp/tools/call");
     expectError(answer, 405, "METHOD_NOT_ALLOWED", /POST/);
     expect(answer.headers.get("allow")).toBe("POST");
   });
 });
 
-describe("409 and 422", () => {
-  it("says that the same call is running, and that a key belongs to another call", async () => {
+describe("a refused call: 409 and 422", () => {
+  it("reports a running call, and a key of another call", async () => {
     const agent = await world.agent({ balance: 1_000_000n });
     let go = () => {};
     model.waits = new Promise((resolve) => (go = resolve));
@@ -331,8 +331,8 @@ describe("409 and 422", () => {
   });
 });
 
-describe("413 and 415", () => {
-  it("refuses bodies over the limit, told or untold", async () => {
+describe("a refused call: 413 and 415", () => {
+  it("refuses bodies over the limit, with and without Content-Length", async () => {
     const body = { tool: "echo", params: { message: "x".repeat(70_000) } };
     expectError(await world.post(rich, "/v1/mcp/tools/call", body), 413, "PAYLOAD_TOO_LARGE", /65536/);
     const response = await fetch(`${world.gateway.baseUrl}/v1/mcp/tools/call`, {
@@ -344,7 +344,7 @@ describe("413 and 415", () => {
     expect(response.status).toBe(413);
   });
 
-  it("refuses anything but JSON", async () => {
+  it("refuses any content type but JSON", async () => {
     for (const type of [
       "text/plain",
       "application/x-www-form-urlencoded",
@@ -371,8 +371,8 @@ describe("413 and 415", () => {
   });
 });
 
-describe("429", () => {
-  it("lets the burst through, then asks to wait, in headers and body", async () => {
+describe("a refused call: 429", () => {
+  it("allows the burst, then returns a retry delay in headers and body", async () => {
     const agent = await world.agent({ ratePerMinute: 60, burst: 10 });
     const answers = await Promise.all(
       Array.from({ length: 14 }, () => world.call(agent, "echo", { message: "" })),
@@ -388,8 +388,8 @@ describe("429", () => {
   });
 });
 
-describe("500 and 503", () => {
-  it("charges nothing when the tool fails, and runs again under the same key without a second payment", async () => {
+describe("a refused call: 500 and 503", () => {
+  it("charges nothing when the tool fails, and retries under the same key without a second payment", async () => {
     const agent = await world.agent();
     const { body: offer } = await world.call(agent, "inference_chat", chat("pay me"));
     const tx = await world.pay(agent, BigInt(offer.quote.price_usdc_microusd), memoOf(offer.quote));
@@ -409,7 +409,7 @@ describe("500 and 503", () => {
     expect(await balanceOf(agent)).toBe("0.000000");
   });
 
-  it("maps an upstream that is busy to UNAVAILABLE with Retry-After, uncharged", async () => {
+  it("maps a busy upstream to UNAVAILABLE with Retry-After, uncharged", async () => {
     model.status = 429;
     const busy = await world.call(rich, "inference_chat", chat("busy"));
     model.status = 200;
@@ -417,7 +417,7 @@ describe("500 and 503", () => {
     expect(busy.headers.get("retry-after")).toBe("1");
   });
 
-  it("says UNAVAILABLE, never INVALID_PAYMENT, when no RPC endpoint can be reached", async () => {
+  it("returns UNAVAILABLE, never INVALID_PAYMENT, when every RPC endpoint is down", async () => {
     const { body: offer } = await ask();
     const tx = await world.pay(poor, PRICE, memoOf(offer.quote));
     const extra = { headers: xPayment(tx, offer.quote.quote_id) };

@@ -30,14 +30,14 @@ const ask = () => world.call(poor, PAID.tool, PAID.params);
 const balanceOf = async (agent: Agent) =>
   (await world.call(agent, "get_status", {})).body.result.balance_usdc;
 
-describe("200", () => {
+describe("a successful call: 200", () => {
   it("runs a free tool at once", async () => {
     const answer = await world.call(poor, "echo", { message: "héllo" });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ ok: true, result: { echo: "héllo" } });
   });
 
-  it("tells version, status and balance", async () => {
+  it("returns version, status and balance", async () => {
     const answer = await world.call(poor, "get_status", {});
     expect(answer.body).toEqual({
       ok: true,
@@ -45,7 +45,7 @@ describe("200", () => {
     });
   });
 
-  it("carries the request id and the rate limit in headers", async () => {
+  it("returns the request id and the rate limit in headers", async () => {
     const agent = await world.agent({ ratePerMinute: 60, burst: 10 });
     const { headers } = await world.call(agent, "echo", { message: "" });
     expect(headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
@@ -56,7 +56,7 @@ describe("200", () => {
     );
   });
 
-  it("takes a paid call from the balance", async () => {
+  it("pays a call from the balance", async () => {
     const agent = await world.agent({ balance: 2_500n });
     const { status, body } = await world.call(agent, PAID.tool, PAID.params);
     expect(status).toBe(200);
@@ -78,7 +78,7 @@ describe("200", () => {
     expect(await balanceOf(agent)).toBe("0.001500");
   });
 
-  it("sells inference by tokens, the answer in `content`", async () => {
+  it("charges inference by tokens and returns the text in `content`", async () => {
     const { status, body } = await world.call(rich, "inference_chat", chat("hi"));
     expect(status).toBe(200);
     expect(body.result).toMatchObject({
@@ -151,7 +151,7 @@ describe("200", () => {
     expect(await balanceOf(poor)).toBe("0.000000");
   });
 
-  it("keeps what was overpaid on the balance", async () => {
+  it("keeps an overpayment on the balance", async () => {
     const agent = await world.agent();
     const { body: offer } = await world.call(agent, PAID.tool, PAID.params);
     const tx = await world.pay(agent, PRICE + 500n, memoOf(offer.quote));
@@ -162,7 +162,7 @@ describe("200", () => {
     expect(await balanceOf(agent)).toBe("0.000500");
   });
 
-  it("answers a repeat by key, by proof, and by proof with another key with the same receipt, and charges once", async () => {
+  it("replays by key, by proof, and by proof with another key, with one receipt and one charge", async () => {
     const agent = await world.agent();
     const { body: offer } = await world.call(agent, PAID.tool, PAID.params);
     const tx = await world.pay(agent, PRICE, memoOf(offer.quote));
@@ -183,7 +183,7 @@ describe("200", () => {
     expect(await balanceOf(agent)).toBe("0.000000");
   });
 
-  it("does not care how the members of params are ordered when a call is repeated", async () => {
+  it("ignores the order of params when a call is repeated", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const one = await world.call(
       agent,
@@ -201,8 +201,8 @@ describe("200", () => {
   });
 });
 
-describe("402", () => {
-  it("offers a quote with every member of the specification, and is not stored anywhere", async () => {
+describe("a successful call: 402", () => {
+  it("returns a quote with every field of the specification and stores nothing", async () => {
     const agent = await world.agent();
     const { status, headers, body } = await world.call(agent, PAID.tool, PAID.params);
     expect(status).toBe(402);
@@ -240,7 +240,7 @@ describe("402", () => {
     expect((await world.get(agent, "/runs")).body.items).toEqual([]);
   });
 
-  it("answers a proof whose transaction is not there yet with INVALID_PAYMENT, no other quote, and when to come back", async () => {
+  it("returns INVALID_PAYMENT with a retry delay and no new quote for a proof that is not on the chain yet", async () => {
     const { body: offer } = await ask();
     const unknown = await world.call(poor, PAID.tool, PAID.params, {
       headers: xPayment(base58.encode(randomBytes(64)), offer.quote.quote_id),

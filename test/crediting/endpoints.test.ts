@@ -25,8 +25,7 @@ afterAll(() => scene.close());
 
 const balance = () => scene.postgres.ledger.balance(agent.accountId);
 const errors = () => gateway.log.filter(({ level }) => level === 50);
-const leftOut = () =>
-  gateway.log.filter(({ msg }) => msg.includes("leaves transactions of the treasury out"));
+const leftOut = () => gateway.log.filter(({ msg }) => msg.includes("omits transactions of the treasury"));
 
 /** The treasury's finalized history as the second node tells it. */
 async function history(): Promise<{ signature: string }[]> {

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 describe("the API stand-in", () => {
-  it("is sold by the day, gives its times to who has its key, and says what it is", async () => {
+  it("charges per day, returns times to holders of its key and describes itself", async () => {
     const [tool] = opened.tools;
     expect(tool).toMatchObject({ name: "sun_times", status: "active", billable: true });
     expect(tool?.description).toContain("stand-in for a third-party API");
@@ -59,7 +59,7 @@ describe("the API stand-in", () => {
     );
   });
 
-  it("refuses who has not", async () => {
+  it("refuses requests without its key", async () => {
     expect((await fetch(`${serverUrl()}/v1/sun/2024-06-20?latitude=1&longitude=1`)).status).toBe(401);
   });
 
@@ -69,7 +69,7 @@ describe("the API stand-in", () => {
     ["2024-03-20", 40.7128, -74.006, "10:59", "23:08"],
     ["2024-12-21", 69.65, 18.96, undefined, undefined],
     ["2024-06-21", 69.65, 18.96, undefined, undefined],
-  ])("knows the sun on %s at %s, %s to two minutes", (date, latitude, longitude, sunrise, sunset) => {
+  ])("computes the sun on %s at %s, %s to two minutes", (date, latitude, longitude, sunrise, sunset) => {
     const day = sunDay(Date.parse(date), latitude, longitude);
     if (sunrise === undefined || sunset === undefined) {
       expect([day.sunrise, day.sunset, day.day_minutes]).toEqual([

@@ -116,7 +116,7 @@ describe("the embedded PostgreSQL", () => {
     ]);
   });
 
-  it("takes settings, except those that would open it to others", async () => {
+  it("accepts settings except those that would expose it", async () => {
     const { url } = await start({ settings: { max_connections: "33", listen_addresses: "*" } });
     const { rows } = await query(
       url,
@@ -125,7 +125,7 @@ describe("the embedded PostgreSQL", () => {
     expect(rows).toEqual([{ connections: "33", addresses: "127.0.0.1" }]);
   });
 
-  it("refuses whoever does not know the password", async () => {
+  it("refuses a wrong password", async () => {
     const { url } = await start();
     const stranger = new URL(url);
     stranger.password = "guessed";
@@ -140,7 +140,7 @@ describe("the embedded PostgreSQL", () => {
     expect((await query(second.url, "SELECT x FROM kept")).rows).toEqual([{ x: 1 }]);
   });
 
-  it("has gone when stop() returns, and stop() may be called twice", async () => {
+  it("is down when stop() returns, and stop() may be called twice", async () => {
     const server = await start();
     const pid = await postmasterOf(dataDir);
     expect(isAlive(pid)).toBe(true);
@@ -148,7 +148,7 @@ describe("the embedded PostgreSQL", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it("refuses a second start on the same folder and leaves the first one alone", async () => {
+  it("refuses a second start on the same folder and keeps the first server running", async () => {
     const first = await start();
     const pid = await postmasterOf(dataDir);
     await expect(start()).rejects.toThrow(
@@ -157,7 +157,7 @@ describe("the embedded PostgreSQL", () => {
     expect((await query(first.url, "SELECT 1 AS x")).rows).toEqual([{ x: 1 }]);
   });
 
-  it("lets one of two simultaneous first starts win", async () => {
+  it("lets one of two concurrent first starts win", async () => {
     const fresh = path.join(folder, "raced");
     const outcomes = await Promise.allSettled([start({ dataDir: fresh }), start({ dataDir: fresh })]);
     expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(["fulfilled", "rejected"]);
@@ -167,13 +167,13 @@ describe("the embedded PostgreSQL", () => {
     expect(await readdir(fresh)).toEqual(["postgres"]);
   });
 
-  it("outlasts the terminal's Ctrl-C, which goes to every process of the parent's group", async () => {
+  it("survives the terminal's Ctrl-C, which reaches the whole process group", async () => {
     const { parent, url } = await startParent(root, dataDir);
     process.kill(-(parent.pid ?? 0), "SIGINT");
     await expect(query(url, "SELECT 1 AS x FROM pg_sleep(0.3)")).resolves.toMatchObject({ rows: [{ x: 1 }] });
   });
 
-  it("says so when the port is taken", async () => {
+  it("reports that the port is in use", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const address = other.address();
@@ -183,8 +183,8 @@ describe("the embedded PostgreSQL", () => {
   });
 });
 
-describe("after a crash", () => {
-  it("of the parent, no server is left, and committed rows are there", async () => {
+describe("the embedded PostgreSQL after a crash", () => {
+  it("leaves no server after its parent's crash, and keeps committed rows", async () => {
     const { parent, url } = await startParent(root, dataDir);
     const pid = await postmasterOf(dataDir);
     await query(url, "CREATE TABLE before_parent_died AS SELECT 1 AS x");
@@ -194,14 +194,14 @@ describe("after a crash", () => {
     expect((await query(next.url, "SELECT x FROM before_parent_died")).rows).toEqual([{ x: 1 }]);
   });
 
-  it("of the parent, an immediate start waits for the old server instead of failing", async () => {
+  it("waits for the old server when it restarts right after its parent's crash", async () => {
     const { parent } = await startParent(root, dataDir);
     parent.kill("SIGKILL");
     const next = await start();
     expect((await query(next.url, "SELECT 1 AS x")).rows).toEqual([{ x: 1 }]);
   });
 
-  it("of the server, the next start recovers", async () => {
+  it("recovers at the next start after the server's crash", async () => {
     const { url } = await start();
     await query(url, "CREATE TABLE before_server_died AS SELECT 1 AS x");
     process.kill(await postmasterOf(dataDir), "SIGKILL");
@@ -209,7 +209,7 @@ describe("after a crash", () => {
     expect((await query(next.url, "SELECT x FROM before_server_died")).rows).toEqual([{ x: 1 }]);
   });
 
-  it("of the server, the next start waits for children that outlive it", async () => {
+  it("waits at the next start for children that outlive the crashed server", async () => {
     const { url } = await start();
     const { rows } = await query(url, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
     const child = Number(rows[0]?.pid);
@@ -226,7 +226,7 @@ describe("after a crash", () => {
     }
   });
 
-  it("a lock file whose process id is somebody else's now is no obstacle", async () => {
+  it("ignores a lock file whose process id belongs to another process", async () => {
     await (await start()).stop();
     const account = asRoot ? nobody(await readFile("/etc/passwd", "utf8")) : {};
     const somebody = spawn("sleep", ["60"], { ...account, cwd: "/" });
@@ -241,8 +241,8 @@ describe("after a crash", () => {
   });
 });
 
-describe("a folder that it cannot use", () => {
-  it("is named when it holds something else, and nothing is deleted", async () => {
+describe("an unusable folder of the embedded PostgreSQL", () => {
+  it("is named when it holds other files, and nothing is deleted", async () => {
     const strange = path.join(folder, "strange");
     await mkdir(path.join(strange, "postgres"), { recursive: true });
     await writeFile(path.join(strange, "postgres/notes.txt"), "mine");
@@ -263,7 +263,7 @@ describe("a folder that it cannot use", () => {
     });
   });
 
-  it("is cleared of what a killed first start left there", async () => {
+  it("is cleared of what a killed first start left", async () => {
     const abandoned = path.join(folder, "abandoned");
     const dead = spawn("true");
     await once(dead, "exit");
@@ -274,30 +274,27 @@ describe("a folder that it cannot use", () => {
   });
 });
 
-describe("in a closed checkout", () => {
-  it.runIf(asRoot)(
-    "root's data goes where the server's account can reach it, and is found again",
-    async () => {
-      const closed = path.join(folder, "closed");
-      await mkdir(closed, { mode: 0o700 });
-      const data = path.join(closed, "data");
-      const told: string[] = [];
-      const first = await start({ dataDir: data, onProgress: (text) => told.push(text) });
-      const place = await readlink(path.join(data, "postgres"));
-      try {
-        expect(told).toContainEqual(expect.stringContaining(`Keeping the data in ${place}`));
-        await query(first.url, "CREATE TABLE kept AS SELECT 1 AS x");
-        await first.stop();
-        const second = await start({ dataDir: data });
-        expect((await query(second.url, "SELECT x FROM kept")).rows).toEqual([{ x: 1 }]);
-        await second.stop();
-      } finally {
-        await rm(place, { recursive: true });
-      }
-    },
-  );
+describe("a checkout that the server's account cannot enter", () => {
+  it.runIf(asRoot)("keeps root's data where the server's account can reach it", async () => {
+    const closed = path.join(folder, "closed");
+    await mkdir(closed, { mode: 0o700 });
+    const data = path.join(closed, "data");
+    const told: string[] = [];
+    const first = await start({ dataDir: data, onProgress: (text) => told.push(text) });
+    const place = await readlink(path.join(data, "postgres"));
+    try {
+      expect(told).toContainEqual(expect.stringContaining(`Keeping the data in ${place}`));
+      await query(first.url, "CREATE TABLE kept AS SELECT 1 AS x");
+      await first.stop();
+      const second = await start({ dataDir: data });
+      expect((await query(second.url, "SELECT x FROM kept")).rows).toEqual([{ x: 1 }]);
+      await second.stop();
+    } finally {
+      await rm(place, { recursive: true });
+    }
+  });
 
-  it("with read-only modules, the programs run from a copy that is made once, and made again when files of it are lost", async () => {
+  it("runs the programs from a copy when modules are read-only, and repairs the copy", async () => {
     const checkout = path.join(folder, "checkout");
     const libraries = await copyCheckout(checkout);
     const temporary = path.join(folder, "tmp");

@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 describe("the inference stand-in", () => {
-  it("sells its model through the gateway's own client, says that it is no model, and counts", async () => {
+  it("sells its model through the gateway's client, says that it is no model, and counts tokens", async () => {
     const { url } = await start("0");
     const { upstreams } = resolveUpstreams(inferenceSchema.parse(undefined), { INFERENCE_BASE_URL: url });
     const signal = AbortSignal.timeout(10_000);
@@ -58,7 +58,7 @@ describe("the inference stand-in", () => {
     await shop.close();
   });
 
-  it("answers in pieces or whole, as it is asked, with the same words and counts", async () => {
+  it("answers in chunks or whole, with the same words and counts", async () => {
     const { url } = await start();
     const body = { model: "local-stand-in", messages: [{ role: "user", content: "hi" }], max_tokens: 3 };
     const post = async (more: object) =>
@@ -97,7 +97,7 @@ describe("the inference stand-in", () => {
       "there is only local-stand-in",
     ],
     ["no messages", { model: "local-stand-in" }, 400, "messages"],
-  ])("refuses %s in the protocol's own shape", async (_what, body, status, words) => {
+  ])("refuses %s in the protocol's error format", async (_what, body, status, words) => {
     const { url } = await start();
     const response = await fetch(`${url}/chat/completions`, { method: "POST", body: JSON.stringify(body) });
     expect(response.status).toBe(status);
@@ -106,7 +106,7 @@ describe("the inference stand-in", () => {
     });
   });
 
-  it("refuses a body that is no JSON, and paths that it does not serve", async () => {
+  it("refuses a body that is not JSON, and unknown paths", async () => {
     const { url } = await start();
     expect((await fetch(`${url}/chat/completions`, { method: "POST", body: "{" })).status).toBe(400);
     expect((await fetch(`${url}/embeddings`, { method: "POST", body: "{}" })).status).toBe(404);
@@ -118,7 +118,7 @@ describe("the inference stand-in", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("ends on SIGTERM, even while a caller is in the middle of a request", async () => {
+  it("ends on SIGTERM during a request", async () => {
     const { child, url } = await start();
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.on("error", () => {}); // the reset is what is asked for
@@ -130,7 +130,7 @@ describe("the inference stand-in", () => {
     socket.destroy();
   });
 
-  it("says how it is used when the port is none", async () => {
+  it("prints its usage for an invalid port", async () => {
     const child = spawn(process.execPath, [MAIN, "http"]);
     running.push(child);
     expect(await once(child, "exit")).toEqual([2, null]);

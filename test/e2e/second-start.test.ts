@@ -105,32 +105,28 @@ it(
   },
 );
 
-it(
-  "two starts in two folders find free ports, and end quietly on a signal",
-  { timeout: 120_000 },
-  async () => {
-    const folders = ["two", "three"].map((name) => path.join(folder, name));
-    const both = folders.map((dataDir) => toolgate(dataDir, START));
-    await Promise.all(both.map((one, index) => untilReady(one, folders[index] ?? "")));
-    const addresses = folders.map((dataDir): { base_url: string; grpc_address: string } =>
-      JSON.parse(readFileSync(devJsonOf(dataDir), "utf8")),
-    );
-    expect(new Set(addresses.map(({ base_url }) => base_url)).size).toBe(2);
-    expect(new Set(addresses.map(({ grpc_address }) => grpc_address)).size).toBe(2);
-    for (const { child } of both) child.kill("SIGINT");
-    expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
+it("two starts in two folders use free ports and end quietly on a signal", { timeout: 120_000 }, async () => {
+  const folders = ["two", "three"].map((name) => path.join(folder, name));
+  const both = folders.map((dataDir) => toolgate(dataDir, START));
+  await Promise.all(both.map((one, index) => untilReady(one, folders[index] ?? "")));
+  const addresses = folders.map((dataDir): { base_url: string; grpc_address: string } =>
+    JSON.parse(readFileSync(devJsonOf(dataDir), "utf8")),
+  );
+  expect(new Set(addresses.map(({ base_url }) => base_url)).size).toBe(2);
+  expect(new Set(addresses.map(({ grpc_address }) => grpc_address)).size).toBe(2);
+  for (const { child } of both) child.kill("SIGINT");
+  expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
 
-    const dataDir = folders[0] ?? "";
-    for (const [signal, code] of [
-      ["SIGINT", 130],
-      ["SIGTERM", 143],
-    ] as const) {
-      const interrupted = toolgate(dataDir, START);
-      await expect.poll(interrupted.output).toContain("Starting PostgreSQL");
-      interrupted.child.kill(signal);
-      expect(await interrupted.ended).toBe(code);
-      expect(interrupted.output()).not.toMatch(/error|EPIPE|\n\s+at /i);
-      expect(existsSync(path.join(dataDir, "dev.lock"))).toBe(false);
-    }
-  },
-);
+  const dataDir = folders[0] ?? "";
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    const interrupted = toolgate(dataDir, START);
+    await expect.poll(interrupted.output).toContain("Starting PostgreSQL");
+    interrupted.child.kill(signal);
+    expect(await interrupted.ended).toBe(code);
+    expect(interrupted.output()).not.toMatch(/error|EPIPE|\n\s+at /i);
+    expect(existsSync(path.join(dataDir, "dev.lock"))).toBe(false);
+  }
+});

@@ -78,7 +78,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     find: "if (!allowsTool(caller, name)) {",
     replace: "if (!allowsTool(caller, name) && name === undefined) {",
     tests: TOLD,
-    only: "name the tools that it may call|tells a bad key before a bad body",
+    only: "name the allowed tools, also for free ones, before the params are chec|reports a bad key before a bad body",
   },
   {
     name: "key-call-limit",
@@ -87,7 +87,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     find: "|| price <= limits.perCall",
     replace: "|| price >= 0n",
     tests: TOLD,
-    only: "name what a call may cost|tells a bad key before a bad body",
+    only: "name the maximum price of a call, also with a proof, which stays unuse|reports a bad key before a bad body",
   },
   {
     name: "key-call-limit-proof",
@@ -96,7 +96,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     find: "requirePriceWithinLimit(tool.name, caller, price);",
     replace: "requirePriceWithinLimit(tool.name, caller, identified ? 0n : price);",
     tests: TOLD,
-    only: "name what a call may cost|tells a bad key before a bad body",
+    only: "name the maximum price of a call, also with a proof, which stays unuse|reports a bad key before a bad body",
   },
   {
     name: "key-expired",
@@ -113,7 +113,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     find: "if (caller.blockedReason !== undefined) throw",
     replace: 'if (caller.blockedReason === "") throw',
     tests: TOLD,
-    only: "do not matter where the operator has blocked|tells a bad key before a bad body",
+    only: "report the block instead|reports a bad key before a bad body",
   },
   {
     name: "key-budget-shared",

@@ -40,7 +40,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "if (quote.accountId !== accountId)",
     replace: "if (false)",
     tests: BINDINGS,
-    only: "a proof is good for",
+    only: "a proof and the quoted",
   },
   {
     name: "quote-call",
@@ -49,7 +49,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "if (!quote.fingerprint.equals(",
     replace: "if (false && !quote.fingerprint.equals(",
     tests: BINDINGS,
-    only: "a proof is good for",
+    only: "a proof and the quoted",
   },
   {
     name: "quoted-price",
@@ -58,7 +58,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "quote?.price ?? listPrice",
     replace: "listPrice",
     tests: BINDINGS,
-    only: "a proof is good for",
+    only: "a proof and the quoted",
   },
   {
     name: "proof-step",
@@ -67,7 +67,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "if (proof.stated.stepId !== undefined &&",
     replace: "if (false &&",
     tests: CLAIMS,
-    only: "says something else than the chain",
+    only: "a body proof that contradicts the chain",
   },
   {
     name: "proof-amount",
@@ -76,7 +76,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "if (amount !== undefined &&",
     replace: "if (false &&",
     tests: CLAIMS,
-    only: "says something else than the chain",
+    only: "a body proof that contradicts the chain",
   },
   {
     name: "proof-memo",
@@ -85,7 +85,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "if (memo !== undefined && memo !== paid.memo)",
     replace: "if (false)",
     tests: CLAIMS,
-    only: "says something else than the chain",
+    only: "a body proof that contradicts the chain",
   },
   {
     name: "memo-quote",
@@ -94,7 +94,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "if (memoQuoteId !== quote.quoteId)",
     replace: "if (false)",
     tests: ["test/attacks/memos.test.ts"],
-    only: "names something else than the proof",
+    only: "a memo that contradicts the proof",
   },
   {
     name: "memo-step",
@@ -103,7 +103,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "if (memoStepId !== undefined &&",
     replace: "if (false &&",
     tests: ["test/attacks/memos.test.ts"],
-    only: "names something else than the proof",
+    only: "a memo that contradicts the proof",
   },
   {
     name: "underpaid",
@@ -139,7 +139,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "return at > expiresAt + (price",
     replace: "return false && at > expiresAt + (price",
     tests: AMOUNTS,
-    only: "comes too late.*(is told QUOTE_EXPIRED|is not late)",
+    only: "a late payment.*(without a chain query|in the last seconds)",
   },
   {
     name: "expired-not-looked-up",
@@ -148,7 +148,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "if (!proof.unsent && isLate(deps, quote, receivedAt)) {",
     replace: "if (false) {",
     tests: AMOUNTS,
-    only: "comes too late.*(is told QUOTE_EXPIRED|is not late)",
+    only: "a late payment.*(without a chain query|in the last seconds)",
   },
   {
     name: "unknown-by-account",
@@ -181,7 +181,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS",
     replace: "false",
     tests: AMOUNTS,
-    only: "comes too late.*(by the chain|is not late)",
+    only: "a late payment.*(by the chain|in the last seconds)",
   },
   {
     name: "proof-network",

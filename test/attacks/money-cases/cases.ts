@@ -31,9 +31,12 @@ const LOST = "instances/lost-responses.test.ts";
 /** Row of docs/reference/decisions.md ("Proof", "Money", "Treasury") to the tests that show it. */
 export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "X-Payment": [
-    [CLAIMS, "is refused with anything around or beside the proof"],
-    [REPLAYS, "is answered from the store however its header is written"],
-    ["domain/payments/proof.test.ts", "is read in base64 and base64url"],
+    [CLAIMS, "refuses an X-Payment header with anything around or beside the proof"],
+    [REPLAYS, "returns the stored answer for any encoding of the header, and never charges again"],
+    [
+      "domain/payments/proof.test.ts",
+      "is parsed as base64 and base64url, with and without padding, with either key",
+    ],
   ],
   "`created_at` of lists": [
     ["postgres/ledger/lists.test.ts", "order runs and receipts by time despite differing instance clocks"],
@@ -43,35 +46,38 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["instances/stall.test.ts", "releases the runs of a permanently stalled instance"],
   ],
   "malformed `quote_id`": [
-    [BINDINGS, "is no quote identifier"],
-    [BINDINGS, "is none of ours, and nothing is looked up for it"],
+    [BINDINGS, "rejects %s as a quote id"],
+    [BINDINGS, "refuses a quote id with any byte changed, without a lookup"],
   ],
   "proof and chain disagree": [
-    [CLAIMS, "is refused: an amount of %s"],
-    ["attacks/memos.test.ts", "names another account's quote: refused, and still good for its owner"],
+    [CLAIMS, "refuses a body proof with an amount of %s"],
+    [
+      "attacks/memos.test.ts",
+      "refuses a memo with another account's quote, which stays payable for that account",
+    ],
   ],
   "payment credited before its proof": [
-    [BEFORE, "buys its call all the same, and is credited and charged once"],
-    [BEFORE, "buys it once when watcher and many callers come at once"],
+    [BEFORE, "lets a credited payment buy its call, credited and charged once"],
+    [BEFORE, "charges once when the watch and many callers present a payment concurrently"],
   ],
   "price change between quote and payment": [
-    [BINDINGS, "at the price that was quoted, whatever an instance charges by now"],
-    [FAILURES, "keeps the quoted price, whatever an instance charges by now"],
+    [BINDINGS, "charges the quoted price when the instance's price has changed"],
+    [FAILURES, "keeps the quoted price when the instance's price has changed"],
   ],
   "x402 v1 payload in X-Payment": [
-    [CLAIMS, "is refused with anything around or beside the proof"],
+    [CLAIMS, "refuses an X-Payment header with anything around or beside the proof"],
     [
       "domain/payments/proof.test.ts",
-      "is told apart: a transaction of ours to send, or an x402 payload of version 1",
+      "is recognised as a transaction to relay or as an x402 payload of version 1",
     ],
     [X402, "in version 1, and is answered in version 1"],
   ],
   'PAYMENT-SIGNATURE, `_meta["x402/payment"]`': [
-    ["domain/payments/proof.test.ts", "is the same proof or no proof at all after any change of its text"],
-    [CHANGED, "is refused: cut off anywhere"],
+    ["domain/payments/proof.test.ts", "is the same proof or none after any change of its text"],
+    [CHANGED, "is refused when it is cut off anywhere"],
     [X402, "with a payload in _meta, as MCP clients of x402 send it"],
   ],
-  "`accepted` of an x402 payload": [[CHANGED, "is refused: it takes an offer of another %s"]],
+  "`accepted` of an x402 payload": [[CHANGED, "is refused when it accepts an offer of another %s"]],
   "payment-identifier (x402 extension)": [
     [X402, "is known by its payment-identifier too, under which nothing else is sent"],
     [UNSENT, "uses the idempotency key of the x402 payload when the call has none"],
@@ -79,128 +85,143 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "unsent transaction": [
     [UNSENT, "relays a payment for its quote and caller, and buys the call once"],
     [UNSENT, "accepts a quote in the short memo form, repeated by quote_id"],
-    [CHANGED, "is refused under another account and for another call, and is not sent for them"],
-    [CHANGED, "when it asks three instances at once: one charge, and never another offer"],
-    [CHANGED, "is refused while the relay is off, and says what to do instead"],
+    [CHANGED, "is refused and not sent for another account or another call"],
+    [CHANGED, "is charged once and gets no second offer when it calls three instances concurrently"],
+    [CHANGED, "is refused with advice while the relay is off"],
   ],
   "unsent transaction, deadline": [
     [UNSENT, "accepts a payment claimed in time, however late the chain and the repeated call are"],
-    [CHANGED, "when its quote has expired: nothing is sent"],
+    [CHANGED, "sends nothing when its quote has expired"],
   ],
   "unsent transaction beside a charged call": [
     [UNSENT, "does not relay a payment for a call that was charged otherwise"],
   ],
   "several proof carriers": [
-    [CLAIMS, "are refused when they name different payments or quotes"],
-    [CLAIMS, "are one proof when they agree"],
+    [CLAIMS, "refuses header and body proofs that name different payments or quotes"],
+    [CLAIMS, "accepts header and body proofs that agree"],
   ],
   "deposit sent as a proof": [
     [WALLETS, "refuses a deposit's transfer as a proof with the reason, and keeps it a deposit"],
     [WALLETS, "treats a transfer with the deposit's reference and a quote's memo as a payment of the quote"],
   ],
   "body proof": [
-    [CLAIMS, "is refused before anything is looked up: %s"],
+    [CLAIMS, "refuses a body proof before any lookup: %s"],
     ["contract/tool-call-sold.test.ts", "accepts a proof in X-Payment, by either key, and in the body"],
   ],
   "memo on chain": [
-    ["attacks/memos.test.ts", "is taken in %s, from both Memo programs"],
-    ["attacks/memos.test.ts", "is refused: none at all"],
-    ["attacks/memos.test.ts", "is refused: a memo that names a quote which nobody issued"],
-    ["attacks/memos.test.ts", "are refused, so that one payment cannot pay two quotes"],
+    ["attacks/memos.test.ts", "accepts a memo in %s, from both Memo programs, beside other memos"],
+    ["attacks/memos.test.ts", "refuses a payment without a memo"],
+    ["attacks/memos.test.ts", "refuses a memo with a quote that was never issued"],
+    ["attacks/memos.test.ts", "refuses two memos, so that one payment cannot pay two quotes"],
   ],
   "quote binding": [
-    [BINDINGS, "and no other: signature, quote and memo are public"],
-    [BINDINGS, "and not for %s"],
-    [FAILURES, "keeps the key and the proof to their call"],
+    [BINDINGS, "refuses another account's proof, although signature, quote and memo are public"],
+    [BINDINGS, "refuses a proof for %s"],
+    [FAILURES, "binds the key and the proof to their call"],
   ],
   evidence: [
-    ["attacks/no-payment.test.ts", "%s is refused for what it is"],
-    ["attacks/odd-payments.test.ts", "in several transfers, which count together and once"],
+    ["attacks/no-payment.test.ts", "refuses %s with the reason"],
+    ["attacks/odd-payments.test.ts", "buys the call once with several transfers, which are summed"],
   ],
   commitment: [
-    ["attacks/odd-payments.test.ts", "buys nothing while it can still be forked away, when it is large"],
-    [TAKEN_BACK, "leaves the stored answer to every repeat"],
+    ["attacks/odd-payments.test.ts", "buys nothing while a large payment can still be forked away"],
+    [TAKEN_BACK, "keeps the stored answer of the call, with the reversal in its receipt and in lists"],
   ],
   "finality and expiry": [
-    [`${CASES}/finality.test.ts`, "is pending until then, costs nothing meanwhile, and buys its call"],
-    [`${CASES}/finality.test.ts`, "is late after that, and left to the watch"],
-    [`${CASES}/finality.test.ts`, "has no time beyond its quote's"],
+    [
+      `${CASES}/finality.test.ts`,
+      "returns PAYMENT_PENDING until finality, then buys the call although the quote has expired",
+    ],
+    [
+      `${CASES}/finality.test.ts`,
+      "returns QUOTE_EXPIRED more than two minutes after the expiry, and leaves the credit to the watch",
+    ],
+    [`${CASES}/finality.test.ts`, "gets no grace period after its quote's expiry"],
   ],
   "a proof never gets a quote": [
-    [BEFORE, "is money like any other: once it is spent, the proof buys nothing"],
-    [FAILURES, "without either is a new call, which the balance pays"],
+    [BEFORE, "refuses the proof of a credited payment once the balance is spent, until there is money again"],
+    [
+      FAILURES,
+      "treats a call without key and proof as new, paid from the balance; the spent proof is refused",
+    ],
   ],
   replay: [
-    [REPLAYS, "is answered from the store however its header is written, and never charged again"],
-    [REPLAYS, "tells another account nothing, under its own quote or the payer's"],
+    [REPLAYS, "returns the stored answer for any encoding of the header, and never charges again"],
+    [REPLAYS, "reveals nothing to another account, under its own quote or the payer's"],
     [REPLAYS, "buys nothing under another quote of the account"],
-    [REPLAYS, "is charged once under as many different keys"],
+    [REPLAYS, "is charged once under different keys, and every key returns the same answer"],
   ],
   "proof of an expired quote": [
-    [AMOUNTS, "is told QUOTE_EXPIRED without a look at the chain, and credited once by the watch"],
-    [`${CASES}/finality.test.ts`, "buys it up to two minutes after the quote's end"],
+    [AMOUNTS, "returns QUOTE_EXPIRED for a late payment without a chain query; the watch credits it once"],
+    [`${CASES}/finality.test.ts`, "buys the call up to two minutes after the quote's expiry"],
   ],
   "proofs that find nothing": [
-    ["attacks/unknown-signatures.test.ts", "is limited, and payers are not"],
+    [
+      "attacks/unknown-signatures.test.ts",
+      "limits an account that sends unknown transactions, and no paying account",
+    ],
     [
       "app/payments/chain-lookup-limit.test.ts",
       "shares one budget among accounts without a receipt, and none for accounts with one",
     ],
-    ["solana/payments/chain-verify.test.ts", "asked again soon it only polls with the others"],
+    [
+      "solana/payments/chain-verify.test.ts",
+      "gives up after the wait; soon after, it polls with the others and finds what has landed",
+    ],
   ],
   "every endpoint rate-limits": [
-    ["solana/payments/chain-failover.test.ts", "the one whose pause ends first is asked once a second"],
+    [
+      "solana/payments/chain-failover.test.ts",
+      "that all asked for a pause are polled once a second, and used again once healthy",
+    ],
   ],
   "one ledger": [
-    [KEYS, "takes the proof that it brings, and leaves the balance alone"],
+    [KEYS, "uses the call's proof and leaves the balance unchanged"],
     ["instances/one-ledger.test.ts", "sell exactly seven of 200 calls to a balance for seven"],
   ],
   "under-, over-, late, duplicate payment": [
-    [AMOUNTS, "is credited once and refused with both amounts"],
-    [AMOUNTS, "made good by a second transfer buys the call from the balance"],
-    [AMOUNTS, "buys the call at its price, and the rest stays"],
-    [AMOUNTS, "is told QUOTE_EXPIRED without a look at the chain, and credited once by the watch"],
-    [AMOUNTS, "is credited once and says so, and buys the next call from the balance"],
+    [AMOUNTS, "credits an underpayment once and names both amounts, however often it is presented"],
+    [AMOUNTS, "pays the call from the balance after a second transfer covers an underpayment"],
+    [AMOUNTS, "charges the price of an overpaid call and keeps the rest on the balance"],
+    [AMOUNTS, "returns QUOTE_EXPIRED for a late payment without a chain query; the watch credits it once"],
+    [AMOUNTS, "credits a second payment of a quote once, and pays the next call with it"],
     [LOST, "has credited an underpayment once"],
     [LOST, "has credited a late payment once"],
   ],
   "second payment under the key of a charged call": [
-    [AMOUNTS, "under the key of the first is a repeat of it, and is credited at once, once"],
-    [AMOUNTS, "is credited, be it for another quote of that call, too little or too much"],
+    [AMOUNTS, "treats a second payment under the first one's key as a repeat, and credits it once"],
+    [AMOUNTS, "credits a payment under the key of a charged call, also for another quote or amount"],
   ],
   "idempotency records": [
-    [REPLAYS, "each key stands for the one answer"],
+    [REPLAYS, "is charged once under different keys, and every key returns the same answer"],
     [LOST, "has bound the new key of a replay to the call that the proof bought"],
     ["postgres/ledger/faults.test.ts", "expired claims"],
   ],
   "balance below zero": [
-    [TAKEN_BACK, "is told what is missing and offered no quote, however often it asks"],
+    [TAKEN_BACK, "returns the missing amount without a quote; free calls work"],
     [TAKEN_BACK, "gets the same error on every other transport"],
-    [
-      TAKEN_BACK,
-      "has what it pays credited and is told so; once all is covered, the same proofs and keys work",
-    ],
-    [TAKEN_BACK, "lets the call end and tell its answer; the account owes it"],
+    [TAKEN_BACK, "credits payments of the account, and accepts its proofs and keys once the debt is covered"],
+    [TAKEN_BACK, "finishes and returns the call, and makes the balance negative"],
   ],
   "proof of a reversed payment": [
-    [TAKEN_BACK, "is refused under any key, tells the balance, and is not credited again"],
-    [TAKEN_BACK, "because its tool failed, cannot be used for the retry"],
-    [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it"],
+    [TAKEN_BACK, "refuses a reversed payment under any key with the balance, and does not credit it again"],
+    [TAKEN_BACK, "refuses a reversed payment for the retry of a failed tool"],
+    [TAKEN_BACK, "keeps the stored answer of the call, with the reversal in its receipt and in lists"],
   ],
   "sealing key rotation": [
     ["postgres/database/instance.test.ts", "activates a new sealing key after every instance knows it"],
-    [BINDINGS, "that was paid stays answered after its sealing key has gone"],
+    [BINDINGS, "returns the stored answer of a paid quote after its sealing key is gone"],
   ],
   "price of inference": [
     [
       "tools/inference-chat/inference-chat.test.ts",
       "charges prompt bytes, 8 tokens per message, 64 per conversation",
     ],
-    ["contract/tool-call-sold.test.ts", "sells inference by tokens"],
+    ["contract/tool-call-sold.test.ts", "charges inference by tokens and returns the text in `content`"],
   ],
   "transfer without an owner": [
-    [`${CASES}/suspense.test.ts`, "%s buys nothing before the operator has it, nor after"],
-    [`${CASES}/suspense.test.ts`, "is nobody's also when another account names it"],
+    [`${CASES}/suspense.test.ts`, "%s buys no call before or after the operator assigns it"],
+    [`${CASES}/suspense.test.ts`, "stays in suspense when another account names it"],
   ],
   deposit: [
     [CONSOLE, "shows a deposit as seen, confirmed and finalized, and credits it once"],
@@ -220,30 +241,33 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [LOST, "has credited and held a payment once"],
   ],
   "tool failed after payment": [
-    [FAILURES, "leaves the money on the balance, a failed run and no receipt, and says so"],
-    [FAILURES, "runs again %s, charged once, and then replays by each of them"],
-    [FAILURES, "is UNAVAILABLE and says when to come back; nothing is charged"],
+    [FAILURES, "keeps the money on the balance, records a failed run without a receipt and says so"],
+    [FAILURES, "runs the call again %s, charges once, and then replays it by key and by proof"],
+    [FAILURES, "returns UNAVAILABLE with a retry delay, charges nothing, and accepts the proof later"],
   ],
   "proof and enough balance": [
-    [KEYS, "takes the proof that it brings, and leaves the balance alone"],
-    [KEYS, "is refused for a bad proof, though the balance would do"],
-    [KEYS, "takes the balance without one, to the last micro-USD"],
+    [KEYS, "uses the call's proof and leaves the balance unchanged"],
+    [KEYS, "refuses a bad proof although the balance would suffice"],
+    [KEYS, "spends the balance to the last micro-USD, then offers a quote with both amounts"],
   ],
   "idempotency key": [
-    [KEYS, "is 422 with a payment, which stays unused and buys the call under a new key"],
-    [KEYS, "is 422 after the payment whatever comes with it"],
-    [KEYS, "is the body's key by another name, with proof and without"],
-    [KEYS, "is refused when the body has another one"],
-    [KEYS, "is answered from the store, leaves one run and no receipt"],
-    [FAILURES, "is told so by proof, by key and by both, costs nothing, and gets the result afterwards"],
+    [KEYS, "returns 422 for a reused key and leaves the payment for a new key"],
+    [KEYS, "returns 422 for a reused key after the payment, and keeps the key for its first call"],
+    [KEYS, "treats the Idempotency-Key header as the body's key, with and without a proof"],
+    [KEYS, "refuses a header key that differs from the body's key before verifying the payment"],
+    [KEYS, "stores the answer of a free call with one run and no receipt, and reserves the key"],
+    [FAILURES, "returns REQUEST_IN_PROGRESS by proof, by key and by both, and the result afterwards"],
   ],
   disconnect: [
-    [DISCONNECTS, "while the tool runs has its call finished, charged once and kept for the retry"],
-    [DISCONNECTS, "between the hold and the tool gets the hold back"],
-    [DISCONNECTS, "while its transaction is waited for has consumed nothing"],
+    [DISCONNECTS, "finishes, charges and stores the call when its caller disconnects while the tool runs"],
+    [
+      DISCONNECTS,
+      "releases the hold when the caller disconnects before the tool; the retry needs no second payment",
+    ],
+    [DISCONNECTS, "consumes nothing when the caller disconnects while its transaction is awaited"],
   ],
   prices: [
-    [BINDINGS, "at the price that was quoted, whatever an instance charges by now"],
+    [BINDINGS, "charges the quoted price when the instance's price has changed"],
     ["tools/prices.test.ts", "has defaults for all settings"],
   ],
   "one leader": [
@@ -284,12 +308,15 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   suspense: [
     ["cli/treasury.test.ts", "lists a transfer without a quote and assigns it once"],
     ["cli/pay.test.ts", "pays without a quote, with or without memo, into suspense"],
-    ["solana/treasury/treasury-movement.test.ts", "names neither, and shows both"],
+    [
+      "solana/treasury/treasury-movement.test.ts",
+      "names no quote when it has two memos in our format, and shows both",
+    ],
   ],
   "payment that vanished": [
-    [STANDINGS, "has vanished once every endpoint is far beyond its slot"],
-    [STANDINGS, "by not knowing it never makes it vanish"],
-    [STANDINGS, "has failed when every endpoint says so, and is pending while one does not know it yet"],
+    [STANDINGS, "is vanished once every endpoint is far beyond its slot"],
+    [STANDINGS, "does not make a payment vanish by not knowing it"],
+    [STANDINGS, "is failed when every endpoint says so, and pending while one does not know it"],
     [VANISHED, "reverses a vanished payment, blocks paid calls and reinstates it when it lands"],
   ],
   "vanished payment that lands after all": [
@@ -300,11 +327,14 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [`${JOBS}/finality-tracker.test.ts`, "reports a payment of another amount once and does not change it"],
   ],
   "receipt of a reversed payment": [
-    [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it, as do the lists"],
+    [TAKEN_BACK, "keeps the stored answer of the call, with the reversal in its receipt and in lists"],
   ],
   refund: [
-    [REFUNDS, "is told by its receipt, in the lists and in the stored answer; its run stays what it was"],
-    [REFUNDS, "pays the next one from the balance, and is not refunded again with it"],
+    [
+      REFUNDS,
+      "shows the refund in the receipt, in lists and in the stored answer, and keeps the run unchanged",
+    ],
+    [REFUNDS, "pays the next call with the refund, which is not refunded again"],
   ],
   "serving role": [
     [ROLE, "cannot change, truncate or lock any table"],

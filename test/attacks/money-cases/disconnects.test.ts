@@ -34,7 +34,7 @@ afterAll(async () => {
   model.close();
 });
 
-describe.each(TRANSPORTS)("a caller that goes away, at %s", (_name, call) => {
+describe.each(TRANSPORTS)("a caller that disconnects, at %s", (_name, call) => {
   const headers = () => ({ "x-payment": paid.headers["X-Payment"] ?? "", ...KEY });
   const begin = () => {
     const answer = call(world, agent, headers(), leaving.signal);
@@ -47,7 +47,7 @@ describe.each(TRANSPORTS)("a caller that goes away, at %s", (_name, call) => {
     await expect(answer).rejects.toThrow();
   }
 
-  it("while the tool runs has its call finished, charged once and kept for the retry", async () => {
+  it("finishes, charges and stores the call when its caller disconnects while the tool runs", async () => {
     const gate = Promise.withResolvers<void>();
     model.waits = gate.promise;
     const answer = begin();
@@ -67,7 +67,7 @@ describe.each(TRANSPORTS)("a caller that goes away, at %s", (_name, call) => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("between the hold and the tool gets the hold back; the retry needs no second payment", async () => {
+  it("releases the hold when the caller disconnects before the tool; the retry needs no second payment", async () => {
     await withAccountLocked(async (waiting) => {
       const answer = begin();
       await expect.poll(waiting, { interval: 10 }).toBe(1);
@@ -82,7 +82,7 @@ describe.each(TRANSPORTS)("a caller that goes away, at %s", (_name, call) => {
     expect(await statusesOfRuns(world, agent)).toEqual(["completed", "cancelled"]);
   });
 
-  it("while its transaction is waited for has consumed nothing", async () => {
+  it("consumes nothing when the caller disconnects while its transaction is awaited", async () => {
     world.chain.faults.resetCallCounts();
     world.chain.faults.add({ method: "getTransaction", fault: { kind: "null" } });
     const unseen = { context: { slot: 1 }, value: [null] };

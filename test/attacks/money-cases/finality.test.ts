@@ -37,8 +37,8 @@ async function paidLongAgo(issuedAgo: number, paidAgo: number, amount = PRICE) {
 const PENDING = /must be finalized first; repeat the call with the same proof, and do not pay again/;
 const finalize = () => world.chain.chain.advance(40);
 
-describe("a payment that has to be finalized", () => {
-  it("is pending until then, costs nothing meanwhile, and buys its call though the quote has expired since", async () => {
+describe("a payment that must be finalized", () => {
+  it("returns PAYMENT_PENDING until finality, then buys the call although the quote has expired", async () => {
     const { present, tx, quoteId } = await paidLongAgo(301, 20);
     for (const _ of [1, 2]) {
       const early = await present();
@@ -53,14 +53,14 @@ describe("a payment that has to be finalized", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("buys it up to two minutes after the quote's end", async () => {
+  it("buys the call up to two minutes after the quote's expiry", async () => {
     const { present, tx, quoteId } = await paidLongAgo(300 + 110, 120);
     finalize();
     expectBought(await present(), tx, quoteId);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is late after that, and left to the watch", async () => {
+  it("returns QUOTE_EXPIRED more than two minutes after the expiry, and leaves the credit to the watch", async () => {
     const { present } = await paidLongAgo(300 + 121, 130);
     finalize();
     expectRefused(
@@ -71,7 +71,7 @@ describe("a payment that has to be finalized", () => {
     await expectNothing(world, agent);
   });
 
-  it("is late when it was sent after the quote's end, by more than clocks differ", async () => {
+  it("returns QUOTE_EXPIRED for a payment sent after the quote's expiry", async () => {
     const { present } = await paidLongAgo(300 + 90, 0);
     finalize();
     expectRefused(await present(), /^the quote has expired.*was credited/, "QUOTE_EXPIRED");
@@ -80,7 +80,7 @@ describe("a payment that has to be finalized", () => {
 });
 
 describe("a payment that need not be finalized", () => {
-  it("has no time beyond its quote's, whatever the chain says by then", async () => {
+  it("gets no grace period after its quote's expiry", async () => {
     const other = await startScene();
     try {
       const buyer = await other.agent();

@@ -45,8 +45,8 @@ async function pay(): Promise<{ tx: string; quoteId: string }> {
   return { quoteId, tx: await world.pay(agent, PRICE, memo) };
 }
 
-describe("a key that was sent with a call which found no money", () => {
-  it("is free for any call: a 402 claims nothing", async () => {
+describe("an idempotency key of a call with insufficient funds", () => {
+  it("stays free after a 402, which claims nothing", async () => {
     expect((await call({ body: KEY })).body.code).toBe("PAYMENT_REQUIRED");
     expect((await call({ body: KEY }, OTHER)).body.code).toBe("PAYMENT_REQUIRED");
     const { tx, quoteId } = await pay();
@@ -55,7 +55,7 @@ describe("a key that was sent with a call which found no money", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is free also when the payment that came with it was too little", async () => {
+  it("stays free when the payment that came with it was too small", async () => {
     const { quoteId, memo } = await offerFor(world, agent);
     const tx = await world.pay(agent, PRICE - 1n, memo);
     expectRefused(await callWith(world, agent, tx, quoteId, KEY), /was sent, the price is/);
@@ -64,8 +64,8 @@ describe("a key that was sent with a call which found no money", () => {
   });
 });
 
-describe("a key that was used with other params", () => {
-  it("is 422 with a payment, which stays unused and buys the call under a new key", async () => {
+describe("an idempotency key used with other params", () => {
+  it("returns 422 for a reused key and leaves the payment for a new key", async () => {
     const taken = await world.call(agent, "echo", { message: "" }, { body: KEY });
     expect(taken.status).toBe(200);
     expectMismatch(await call({ body: KEY }));
@@ -76,7 +76,7 @@ describe("a key that was used with other params", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is 422 after the payment whatever comes with it, and goes on to stand for its call", async () => {
+  it("returns 422 for a reused key after the payment, and keeps the key for its first call", async () => {
     const { tx, quoteId } = await pay();
     const bought = await callWith(world, agent, tx, quoteId, KEY);
     expectMismatch(await call({ body: KEY }, OTHER));
@@ -92,7 +92,7 @@ describe("a key that was used with other params", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 2 });
   });
 
-  it("is another account's to use as it likes", async () => {
+  it("lets another account use the same key", async () => {
     const { tx, quoteId } = await pay();
     await callWith(world, agent, tx, quoteId, KEY);
     const neighbour = await world.agent({ balance: PRICE });
@@ -104,7 +104,7 @@ describe("a key that was used with other params", () => {
 });
 
 describe("the Idempotency-Key header", () => {
-  it("is the body's key by another name, with proof and without", async () => {
+  it("treats the Idempotency-Key header as the body's key, with and without a proof", async () => {
     const { tx, quoteId } = await pay();
     const headers = xPayment(tx, quoteId);
     const alias = { "Idempotency-Key": "k" };
@@ -116,7 +116,7 @@ describe("the Idempotency-Key header", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("is refused when the body has another one, before the payment is looked at", async () => {
+  it("refuses a header key that differs from the body's key before verifying the payment", async () => {
     const { tx, quoteId } = await pay();
     world.chain.faults.resetCallCounts();
     expectRefused(
@@ -131,15 +131,15 @@ describe("the Idempotency-Key header", () => {
   });
 });
 
-describe("a call on an account that has money", () => {
-  it("takes the proof that it brings, and leaves the balance alone", async () => {
+describe("a call on an account with a balance", () => {
+  it("uses the call's proof and leaves the balance unchanged", async () => {
     const { tx, quoteId } = await pay();
     await fund(5n * PRICE);
     expectBought(await callWith(world, agent, tx, quoteId), tx, quoteId);
     await expectAccount(world, agent, { balance: 5n * PRICE, receipts: 1 });
   });
 
-  it("is refused for a bad proof, though the balance would do: who sends one means to pay with it", async () => {
+  it("refuses a bad proof although the balance would suffice", async () => {
     const { quoteId, memo } = await offerFor(world, agent);
     await fund(5n * PRICE);
     const little = await world.pay(agent, 1n, memo);
@@ -151,7 +151,7 @@ describe("a call on an account that has money", () => {
     await expectAccount(world, agent, { balance: 5n * PRICE + 1n, receipts: 0 });
   });
 
-  it("takes the balance without one, to the last micro-USD, and then is offered a quote that says both figures", async () => {
+  it("spends the balance to the last micro-USD, then offers a quote with both amounts", async () => {
     await fund(2n * PRICE - 1n);
     expect((await call()).body.receipt).toMatchObject({
       paid_by: "balance",
@@ -174,8 +174,8 @@ describe("a call on an account that has money", () => {
   });
 });
 
-describe("a free call with a key", () => {
-  it("is answered from the store, leaves one run and no receipt, and keeps the key from paid calls", async () => {
+describe("a free call with an idempotency key", () => {
+  it("stores the answer of a free call with one run and no receipt, and reserves the key", async () => {
     const echo = (message: string) => world.call(agent, "echo", { message }, { body: KEY });
     const first = await echo("a");
     expect(first.body).toEqual({ ok: true, result: { echo: "a" } });
@@ -189,7 +189,7 @@ describe("a free call with a key", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 0 });
   });
 
-  it("tells the balance of then, as a stored answer does", async () => {
+  it("returns the balance at the time of the first answer", async () => {
     const status = () => world.call(agent, "get_status", {}, { body: KEY });
     const first = await status();
     await fund(PRICE);

@@ -30,7 +30,7 @@ const refund = (receiptId: string) =>
   world.postgres.refunds.refund({ receiptId, reason: "the answer was wrong" });
 
 describe("a refunded call", () => {
-  it("is told by its receipt, in the lists and in the stored answer; its run stays what it was", async () => {
+  it("shows the refund in the receipt, in lists and in the stored answer, and keeps the run unchanged", async () => {
     const { quoteId, memo } = await offerFor(world, agent);
     const tx = await world.pay(agent, PRICE + 5n, memo);
     const bought = await callWith(world, agent, tx, quoteId, KEY);
@@ -56,7 +56,7 @@ describe("a refunded call", () => {
     await expectAccount(world, agent, { balance: PRICE + 5n, receipts: 1 });
   });
 
-  it("pays the next one from the balance, and is not refunded again with it", async () => {
+  it("pays the next call with the refund, which is not refunded again", async () => {
     await world.postgres.accounts.adjust({
       accountId: agent.accountId,
       amount: PRICE,

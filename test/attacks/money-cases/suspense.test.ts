@@ -57,35 +57,32 @@ const FORMS: [string, () => ReturnType<typeof memo>[]][] = [
   ["with a quote that nobody issued", () => [memo(`svc:qt_${base58.encode(Buffer.alloc(81, 7))}`)]],
 ];
 
-describe("a transfer", () => {
-  it.each(FORMS)(
-    "%s buys nothing before the operator has it, nor after, and its payer pays anew or is given it",
-    async (_name, memos) => {
-      const tx = await world.send(agent, [...memos(), transfer(world, agent, PRICE)]);
-      expectRefused(
-        await callWith(world, agent, tx, offer.quoteId),
-        /no memo|has our form|no quote of this gateway/,
-      );
-      await seen(tx);
-      for (const extra of [{}, { idempotency_key: "k" }])
-        expectRefused(await callWith(world, agent, tx, offer.quoteId, extra), OWNERLESS);
-      await expectNothing(world, agent);
-      const { accountId } = agent;
-      await world.postgres.suspense.assign({
-        txSignature: tx,
-        to: { accountId },
-        reason: "asked, with the signature",
-      });
-      await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
-      expectRefused(await callWith(world, agent, tx, offer.quoteId), OWNERLESS);
-      await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
-      const bought = await world.call(agent, TOOL, PARAMS, { body: { idempotency_key: "k" } });
-      expect(bought.body.receipt).toMatchObject({ paid_by: "balance", tx_signature: null });
-      await expectAccount(world, agent, { balance: 0n, receipts: 1 });
-    },
-  );
+describe("a transfer in suspense", () => {
+  it.each(FORMS)("%s buys no call before or after the operator assigns it", async (_name, memos) => {
+    const tx = await world.send(agent, [...memos(), transfer(world, agent, PRICE)]);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /no memo|has our form|no quote of this gateway/,
+    );
+    await seen(tx);
+    for (const extra of [{}, { idempotency_key: "k" }])
+      expectRefused(await callWith(world, agent, tx, offer.quoteId, extra), OWNERLESS);
+    await expectNothing(world, agent);
+    const { accountId } = agent;
+    await world.postgres.suspense.assign({
+      txSignature: tx,
+      to: { accountId },
+      reason: "asked, with the signature",
+    });
+    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+    expectRefused(await callWith(world, agent, tx, offer.quoteId), OWNERLESS);
+    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+    const bought = await world.call(agent, TOOL, PARAMS, { body: { idempotency_key: "k" } });
+    expect(bought.body.receipt).toMatchObject({ paid_by: "balance", tx_signature: null });
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
 
-  it("is nobody's also when another account names it, and stays in suspense", async () => {
+  it("stays in suspense when another account names it", async () => {
     const tx = await world.send(agent, [transfer(world, agent, PRICE)]);
     await seen(tx);
     const thief = await world.agent();

@@ -75,8 +75,8 @@ const TAKEN_BACK = (balance: string) =>
     `the transaction vanished from the chain and its credit was reversed; nothing was charged for this call, and your balance is ${balance.replaceAll(/[$.]/g, String.raw`\$&`)}\\. Repeat the call without a proof`,
   );
 
-describe("a payment that is taken back before it bought anything", () => {
-  it("is refused under any key, tells the balance, and is not credited again", async () => {
+describe("a payment reversed before it bought a call", () => {
+  it("refuses a reversed payment under any key with the balance, and does not credit it again", async () => {
     const { tx, quoteId } = await pay(PRICE - 1n);
     expectRefused(await callWith(world, agent, tx, quoteId), /was sent, the price is/);
     await takeBack(tx);
@@ -88,7 +88,7 @@ describe("a payment that is taken back before it bought anything", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("because its tool failed, cannot be used for the retry", async () => {
+  it("refuses a reversed payment for the retry of a failed tool", async () => {
     const paid = await payChat(world, agent);
     model.status = 500;
     expect((await chat(world, agent, { headers: paid.headers, body: KEY })).body.code).toBe("TOOL_FAILED");
@@ -104,8 +104,8 @@ describe("a payment that is taken back before it bought anything", () => {
   });
 });
 
-describe("a quote whose payment was taken back", () => {
-  it("is not paid a second time: another payment of it is credited, and pays the repeated call", async () => {
+describe("a quote whose payment was reversed", () => {
+  it("credits another payment of the quote, which pays the repeated call", async () => {
     const paid = await payChat(world, agent);
     model.status = 500;
     expect((await chat(world, agent, { headers: paid.headers })).body.code).toBe("TOOL_FAILED");
@@ -124,8 +124,8 @@ describe("a quote whose payment was taken back", () => {
   });
 });
 
-describe("a payment that is taken back while its call runs", () => {
-  it("lets the call end and tell its answer; the account owes it", async () => {
+describe("a payment reversed while its call runs", () => {
+  it("finishes and returns the call, and makes the balance negative", async () => {
     const gate = Promise.withResolvers<void>();
     model.waits = gate.promise;
     const paid = await payChat(world, agent);
@@ -141,8 +141,8 @@ describe("a payment that is taken back while its call runs", () => {
   });
 });
 
-describe("a payment that is taken back after it bought its call", () => {
-  it("leaves the stored answer to every repeat, whose receipt says it, as do the lists", async () => {
+describe("a payment reversed after it bought a call", () => {
+  it("keeps the stored answer of the call, with the reversal in its receipt and in lists", async () => {
     const { tx, quoteId, bought } = await indebted(1n);
     const { receipt, ...rest } = bought.body;
     const told = { ...rest, receipt: { ...receipt, status: "reversed" } };
@@ -168,8 +168,8 @@ describe("a payment that is taken back after it bought its call", () => {
   });
 });
 
-describe("an account that owes", () => {
-  it("is told what is missing and offered no quote, however often it asks; free calls go on", async () => {
+describe("an account with a negative balance", () => {
+  it("returns the missing amount without a quote; free calls work", async () => {
     await indebted(5n);
     const status = await world.call(agent, "get_status", {});
     expect(status.body.result.balance_usdc).toBe("-0.005000");
@@ -201,7 +201,7 @@ describe("an account that owes", () => {
     for (const answer of [rpc, plain]) expect(JSON.stringify(answer.body)).not.toContain("qt_");
   });
 
-  it("has what it pays credited and is told so; once all is covered, the same proofs and keys work", async () => {
+  it("credits payments of the account, and accepts its proofs and keys once the debt is covered", async () => {
     const open = await offerFor(world, agent);
     await indebted(5n);
     const tx = await world.pay(agent, 2n * PRICE, open.memo);
@@ -222,7 +222,7 @@ describe("an account that owes", () => {
     expect((await world.call(agent, TOOL, PARAMS)).body.code, "quotes again").toBe("PAYMENT_REQUIRED");
   });
 
-  it("that a payment brings back above zero, but not far enough, is told both figures and no quote until it asks without a proof", async () => {
+  it("names both amounts and offers no quote when a payment covers the debt but not the call", async () => {
     const open = await offerFor(world, agent);
     await indebted(1n);
     await deposit(PRICE / 2n);

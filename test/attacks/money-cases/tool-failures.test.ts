@@ -50,7 +50,7 @@ async function deposit(amount: bigint): Promise<void> {
 }
 
 describe("a tool that fails after the payment", () => {
-  it("leaves the money on the balance, a failed run and no receipt, and says so", async () => {
+  it("keeps the money on the balance, records a failed run without a receipt and says so", async () => {
     await failOnce();
     const { body } = await world.get(agent, "/runs");
     expect(body.items).toMatchObject([
@@ -63,7 +63,7 @@ describe("a tool that fails after the payment", () => {
     ["by its proof", () => ({ headers: paid.headers })],
     ["by both", () => ({ headers: paid.headers, body: { idempotency_key: "k" } })],
     ["by its proof under a new key", () => ({ headers: paid.headers, body: { idempotency_key: "k2" } })],
-  ])("runs again %s, charged once, and then replays by each of them", async (_name, how) => {
+  ])("runs the call again %s, charges once, and then replays it by key and by proof", async (_name, how) => {
     await failOnce();
     const retried = await chat(world, agent, how());
     expect(retried.status, JSON.stringify(retried.body)).toBe(200);
@@ -80,7 +80,7 @@ describe("a tool that fails after the payment", () => {
     expect(await statusesOfRuns(world, agent)).toEqual(["completed", "failed"]);
   });
 
-  it("stands for one call by key and by proof, in whatever order they are tried", async () => {
+  it("identifies one call by key and by proof, in any order", async () => {
     await failOnce();
     model.status = 500;
     for (const how of [
@@ -105,7 +105,7 @@ describe("a tool that fails after the payment", () => {
     await expectAccount(world, agent, { balance: 10n * paid.price, receipts: 1 });
   });
 
-  it("without either is a new call, which the balance pays; the proof then says that its money is spent", async () => {
+  it("treats a call without key and proof as new, paid from the balance; the spent proof is refused", async () => {
     await failOnce();
     const bought = await chat(world, agent);
     expect(bought.body.receipt).toMatchObject({ paid_by: "balance", tx_signature: null });
@@ -119,14 +119,14 @@ describe("a tool that fails after the payment", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("fails as often as it fails, and is charged when it succeeds", async () => {
+  it("charges a call that fails repeatedly only when it succeeds", async () => {
     for (const _ of [1, 2, 3]) await failOnce();
     expectChatBought(await chat(world, agent, { headers: paid.headers }), paid);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
     expect(await statusesOfRuns(world, agent)).toEqual(["completed", "failed", "failed", "failed"]);
   });
 
-  it("keeps the key and the proof to their call", async () => {
+  it("binds the key and the proof to their call", async () => {
     await failOnce();
     const others = { ...CHAT.params, max_tokens: 11 };
     expectRefused(
@@ -145,7 +145,7 @@ describe("a tool that fails after the payment", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("keeps the quoted price, whatever an instance charges by now", async () => {
+  it("keeps the quoted price when the instance's price has changed", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-prices-"));
     try {
       await failOnce();
@@ -164,7 +164,7 @@ describe("a tool that fails after the payment", () => {
     }
   });
 
-  it("keeps what was overpaid as well", async () => {
+  it("keeps an overpayment on the balance when the tool fails", async () => {
     const payer = await world.agent();
     const more = await payChat(world, payer, 77n);
     model.status = 500;
@@ -176,8 +176,8 @@ describe("a tool that fails after the payment", () => {
   });
 });
 
-describe("a model server that is too busy", () => {
-  it("is UNAVAILABLE and says when to come back; nothing is charged, and the proof works then", async () => {
+describe("a busy model server", () => {
+  it("returns UNAVAILABLE with a retry delay, charges nothing, and accepts the proof later", async () => {
     model.status = 429;
     const busy = await chat(world, agent, { headers: paid.headers });
     expectRefused(busy, /nothing was charged, .*your payment is on your balance/, "UNAVAILABLE", 503);
@@ -195,7 +195,7 @@ describe("a model server that is too busy", () => {
 });
 
 describe("a retry while the call runs", () => {
-  it("is told so by proof, by key and by both, costs nothing, and gets the result afterwards", async () => {
+  it("returns REQUEST_IN_PROGRESS by proof, by key and by both, and the result afterwards", async () => {
     const gate = Promise.withResolvers<void>();
     model.waits = gate.promise;
     const first = chat(world, agent, { headers: paid.headers, body: { idempotency_key: "k" } });

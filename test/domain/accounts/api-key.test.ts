@@ -14,8 +14,8 @@ const secret = randomBytes(32);
 const uint16 = fc.integer({ min: 0, max: 0xffff });
 const random20 = fc.uint8Array({ minLength: 20, maxLength: 20 });
 
-describe("an API key", () => {
-  it("always has the published form and length, and holds its version and cell", () => {
+describe("API keys", () => {
+  it("always have the published form and length, with their version and cell", () => {
     const extremes = [new Uint8Array(20), new Uint8Array(20).fill(255)];
     fc.assert(
       fc.property(
@@ -34,7 +34,7 @@ describe("an API key", () => {
     );
   });
 
-  it("is not genuine under another secret, nor with any character changed", () => {
+  it("are rejected under another secret or with any character changed", () => {
     fc.assert(
       fc.property(random20, uint16, (bytes, version) => {
         const text = newApiKey({ version, secret }, { bytes: () => new Uint8Array(bytes) });
@@ -46,7 +46,7 @@ describe("an API key", () => {
     );
   });
 
-  it("has one form: what is shorter, longer, or spelled otherwise is none", () => {
+  it("are rejected when shorter, longer or spelled otherwise", () => {
     const text = newApiKey(
       { version: 1, secret },
       { bytes: (length) => new Uint8Array(randomBytes(length)) },

@@ -34,24 +34,24 @@ const flipped = (bytes: ArrayLike<number>, at: number): Buffer => {
   return copy;
 };
 
-describe("what was signed", () => {
+describe("an off-chain message", () => {
   it.each([
     ["the text as it is", Buffer.from(text)],
     ["the text in an off-chain message of version 0", Buffer.from(VERSION_0)],
     ["the text in an off-chain message of version 1", Buffer.from(VERSION_1)],
     ["the text in an off-chain message of the first form", OLD],
-  ])("is %s", (_name, signed) => {
+  ])("has the expected bytes for %s", (_name, signed) => {
     expect(isTextSigned(signed, text, key)).toBe(true);
     expect(isTextSigned(signed, `${text}0`, key)).toBe(false);
     expect(isTextSigned(Buffer.concat([signed, Buffer.from("\n")]), text, key)).toBe(false);
   });
 
-  it("names no other signer", () => {
+  it("rejects the signature of another signer", () => {
     expect(isTextSigned(VERSION_0 as Uint8Array, text, other)).toBe(false);
     expect(isTextSigned(VERSION_1 as Uint8Array, text, other)).toBe(false);
   });
 
-  it("has a header in which every byte counts, but for the domain that a wallet chooses", () => {
+  it("rejects a header with any byte changed, except the domain chosen by the wallet", () => {
     const accepted = (bytes: ArrayLike<number>, until: number) =>
       Array.from({ length: until }, (_, at) => at).filter((at) =>
         isTextSigned(flipped(bytes, at), text, key),

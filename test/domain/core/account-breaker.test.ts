@@ -19,13 +19,13 @@ function fail(accountId: string, calls: number): number {
   return admitted;
 }
 
-describe("the circuit breaker of a server that several accounts use", () => {
-  it("keeps an account away after five faults in a row, and no other one", () => {
+describe("AccountBreaker", () => {
+  it("blocks only the account that met five faults in a row", () => {
     expect(fail("a", 100)).toBe(5);
     expect([breaker.allow("a"), breaker.allow("b"), breaker.waitMs("b")]).toEqual([false, true, 0]);
   });
 
-  it("keeps no other account away however often one fails, also while the server recovers", () => {
+  it("blocks no other account when one fails often, also while the server recovers", () => {
     fail("b", 1);
     fail("c", 1);
     expect(fail("a", 1), "the third account opens it").toBe(1);
@@ -41,7 +41,7 @@ describe("the circuit breaker of a server that several accounts use", () => {
     expect(others).toBeGreaterThan(590);
   });
 
-  it("keeps all away when three accounts in a row meet a fault, until one succeeds", () => {
+  it("blocks all accounts when three in a row meet a fault, until one succeeds", () => {
     for (const account of ["a", "b", "c"]) fail(account, 1);
     expect([breaker.allow("d"), breaker.waitMs("d")]).toEqual([false, 1_000]);
     now += 1_000;
@@ -51,7 +51,7 @@ describe("the circuit breaker of a server that several accounts use", () => {
     expect(breaker.allow("e")).toBe(true);
   });
 
-  it("counts no fault of before a success", () => {
+  it("resets the count of faults after a success", () => {
     fail("a", 1);
     fail("b", 1);
     breaker.succeeded("z");
@@ -59,12 +59,12 @@ describe("the circuit breaker of a server that several accounts use", () => {
     expect(breaker.allow("d")).toBe(true);
   });
 
-  it("keeps all away when the server cannot be reached three times in a row, whoever called", () => {
+  it("blocks all accounts after three failed connections in a row", () => {
     for (let call = 0; call < 3; call++) breaker.unreachable("a");
     expect(breaker.allow("b")).toBe(false);
   });
 
-  it("waits no longer than five seconds for a trial that has no outcome", () => {
+  it("waits at most five seconds for a trial without an outcome", () => {
     for (let call = 0; call < 3; call++) breaker.unreachable("a");
     now += 1_000;
     expect([breaker.allow("a"), breaker.allow("b")]).toEqual([true, false]);

@@ -13,11 +13,11 @@ const bytes = fc
   .map(([byte, count, rest]) => Buffer.from([...Array.from({ length: count }, () => byte), ...rest]));
 
 describe("base58", () => {
-  it("is written as the reference writes it", () => {
+  it("encodes like the reference implementation", () => {
     fc.assert(fc.property(bytes, (value) => encodeBase58(value) === base58.encode(value)));
   });
 
-  it("is read as the reference reads it", () => {
+  it("decodes like the reference implementation", () => {
     fc.assert(fc.property(bytes, (value) => decodeBase58(base58.encode(value).slice(0, 188)) !== undefined));
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (value) => {
@@ -26,7 +26,7 @@ describe("base58", () => {
     );
   });
 
-  it("keeps the largest numbers exact", () => {
+  it("decodes the largest numbers exactly", () => {
     for (const length of [1, 2, 3, 4, 32, 64, 81, 140, 141]) {
       const largest = Buffer.alloc(length, 255);
       expect(encodeBase58(largest)).toBe(base58.encode(largest));
@@ -35,12 +35,12 @@ describe("base58", () => {
     expect(decodeBase58(text)).toEqual(Buffer.from(base58.decode(text)));
   });
 
-  it("has no form for what is longer than any identifier", () => {
+  it("rejects input longer than any identifier", () => {
     expect(() => encodeBase58(Buffer.alloc(142, 1))).toThrow(RangeError);
     expect(decodeBase58("2".repeat(189))).toBeUndefined();
   });
 
-  it("does not read other characters, wherever they stand", () => {
+  it("rejects other characters at any position", () => {
     fc.assert(
       fc.property(
         fc.constantFrom("0", "O", "I", "l", " ", "\u0131", "é", "=", "😀"),
@@ -53,7 +53,7 @@ describe("base58", () => {
     );
   });
 
-  it("knows signatures and addresses by their length in bytes", () => {
+  it("recognises signatures and addresses by their length in bytes", () => {
     const text = (length: number, byte: number) => base58.encode(Buffer.alloc(length, byte));
     for (const byte of [0, 1, 255]) {
       expect(parseSignature(text(64, byte))).toEqual(Buffer.alloc(64, byte));

@@ -10,7 +10,7 @@ async function heapUsed(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-it.each([0, 1, 2, 255, 256, 257, 1_000])("%s pieces are one whole, in their order", (count) => {
+it.each([0, 1, 2, 255, 256, 257, 1_000])("returns %s chunks as one buffer in order", (count) => {
   const pieces = new ChunkBuffer();
   const texts = Array.from({ length: count }, (_, index) => `${index},`);
   for (const text of texts) pieces.append(Buffer.from(text));
@@ -18,14 +18,14 @@ it.each([0, 1, 2, 255, 256, 257, 1_000])("%s pieces are one whole, in their orde
   expect(pieces.length).toBe(texts.join("").length);
 });
 
-it("one piece is not copied", () => {
+it("returns a single chunk without copying", () => {
   const pieces = new ChunkBuffer();
   const piece = Buffer.from("as it is");
   pieces.append(piece);
   expect(pieces.concat()).toBe(piece);
 });
 
-it("many small pieces take little more than their bytes", async () => {
+it("stores many small chunks in little more than their size", async () => {
   const [pieces, packet] = [new ChunkBuffer(), Buffer.alloc(10_000)];
   const before = await heapUsed();
   // As they are, 100 bytes each.

@@ -19,8 +19,8 @@ function open(): void {
   for (let call = 0; call < 3; call++) fail();
 }
 
-describe("a circuit breaker", () => {
-  it("opens at the third failure in a row, for a second", () => {
+describe("CircuitBreaker", () => {
+  it("opens for a second at the third failure in a row", () => {
     expect([fail(), fail(), fail()]).toEqual([false, false, true]);
     expect([breaker.allow(), breaker.waitMs]).toEqual([false, 1_000]);
     now += 999;
@@ -29,7 +29,7 @@ describe("a circuit breaker", () => {
     expect(breaker.allow()).toBe(true);
   });
 
-  it("takes as many failures as it is told", () => {
+  it("opens after the configured number of failures", () => {
     breaker = new CircuitBreaker({ now: () => now }, { failuresToOpen: 5 });
     expect([fail(), fail(), fail(), fail(), fail()]).toEqual([false, false, false, false, true]);
     expect(breaker.waitMs).toBe(1_000);
@@ -38,7 +38,7 @@ describe("a circuit breaker", () => {
     expect(breaker.waitMs).toBe(2_000);
   });
 
-  it("does not open when answers come in between", () => {
+  it("stays closed when a success comes in between", () => {
     for (let round = 0; round < 5; round++) {
       fail();
       fail();
@@ -48,7 +48,7 @@ describe("a circuit breaker", () => {
     expect(breaker.allow()).toBe(true);
   });
 
-  it("lets one trial pass at a time, and closes when it succeeds", () => {
+  it("allows one trial at a time and closes when it succeeds", () => {
     open();
     now += 1_000;
     expect([breaker.allow(), breaker.allow(), breaker.allow()]).toEqual([true, false, false]);
@@ -56,7 +56,7 @@ describe("a circuit breaker", () => {
     expect([breaker.allow(), breaker.allow()]).toEqual([true, true]);
   });
 
-  it("lets another trial pass when the first was abandoned", () => {
+  it("allows another trial when the first was abandoned", () => {
     open();
     now += 1_000;
     expect(breaker.allow()).toBe(true);
@@ -64,7 +64,7 @@ describe("a circuit breaker", () => {
     expect(breaker.allow()).toBe(true);
   });
 
-  it("stays open twice as long after each trial that fails, up to half a minute", () => {
+  it("doubles the open time after each failed trial, up to half a minute", () => {
     open();
     const waits = Array.from({ length: 7 }, () => {
       const { waitMs } = breaker;
@@ -75,13 +75,13 @@ describe("a circuit breaker", () => {
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
   });
 
-  it("counts calls that were on their way when it opened once only", () => {
+  it("opens once for calls that were running when it opened", () => {
     for (let call = 0; call < 50; call++) breaker.allow();
     for (let call = 0; call < 50; call++) breaker.failed();
     expect(breaker.waitMs).toBe(1_000);
   });
 
-  it("keeps the longest pause that was asked for, and counts it as no failure", () => {
+  it("keeps the longest requested pause and does not count it as a failure", () => {
     breaker.pause(5_000);
     breaker.pause(2_000);
     expect([breaker.allow(), breaker.waitMs]).toEqual([false, 5_000]);

@@ -20,8 +20,8 @@ const SMALL_ORDER = [
   "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 ].map((hex) => Buffer.from(hex, "hex"));
 
-describe("a signature", () => {
-  it("is the key's over the message, and over no other", () => {
+describe("ed25519 verification", () => {
+  it("accepts a signature only for its key and message", () => {
     const wallet = Keypair.generate();
     const signature = signed(wallet, message);
     expect(isSignedBy(wallet.publicKey.toBytes(), message, signature)).toBe(true);
@@ -29,7 +29,7 @@ describe("a signature", () => {
     expect(isSignedBy(Keypair.generate().publicKey.toBytes(), message, signature)).toBe(false);
   });
 
-  it("holds for no key of small order, which would not need to know a secret", () => {
+  it("rejects keys of small order, which need no secret", () => {
     const accepted = SMALL_ORDER.flatMap((key) =>
       SMALL_ORDER.flatMap((r) =>
         // One message in eight would do for a verifier that takes such keys.
@@ -41,7 +41,7 @@ describe("a signature", () => {
     expect(accepted).not.toContain(true);
   });
 
-  it("is of a key that is written in its one form", () => {
+  it("rejects non-canonical encodings of a key", () => {
     const keys = (low: number, high: number) =>
       [0x7f, 0xff].map((last) => Buffer.from([low, ...Array(30).fill(high), last]));
     // The prime is 0xed, thirty bytes of 0xff and 0x7f; the sign of x stands above it.
@@ -52,7 +52,7 @@ describe("a signature", () => {
     expect(isCanonicalKey(Keypair.generate().publicKey.toBytes())).toBe(true);
   });
 
-  it("has one form: an S that is not reduced is refused", () => {
+  it("rejects a signature whose S is not reduced", () => {
     const wallet = Keypair.generate();
     const signature = signed(wallet, message);
     const order = 2n ** 252n + 27742317777372353535851937790883648493n;

@@ -10,7 +10,7 @@ function known() {
   return object;
 }
 
-it("makes the text of an object once, where it is kept", () => {
+it("serialises a stored object once", () => {
   const object = { answer: [4, 2] };
   expect(jsonOf(object)).toBe('{"answer":[4,2]}');
   object.answer.push(0);
@@ -20,17 +20,17 @@ it("makes the text of an object once, where it is kept", () => {
   expect([cacheJson(object), jsonOf(object), writeJson(object)]).toEqual([text, text, text]);
 });
 
-it("reads an object, and writes it as it was", () => {
+it("parses an object and serialises it unchanged", () => {
   expect(known()).toEqual({ answer: [4, 2] });
   expect(jsonOf(known())).toBe(SPACED);
   expect(writeJson(known())).toBe(SPACED);
 });
 
-it.each(["42", "null", "[1]", '"text"'])("tells that %s is no object", (text) => {
+it.each(["42", "null", "[1]", '"text"'])("rejects %s as no object", (text) => {
   expect(parseCachedJson(text)).toBeUndefined();
 });
 
-it("takes the known text where it stands in an answer, and in a message with an answer", () => {
+it("inserts cached JSON into an answer and into a message with an answer", () => {
   const answer = { ok: true, result: known(), receipt: undefined, 'a "name"': [1, null] };
   const written = `{"ok":true,"result":${SPACED},"a \\"name\\"":[1,null]}`;
   expect(writeJson(answer)).toBe(written);
@@ -39,12 +39,12 @@ it("takes the known text where it stands in an answer, and in a message with an 
   );
 });
 
-it("writes what it does not look into as JSON.stringify does", () => {
+it("serialises other values like JSON.stringify", () => {
   const deep = { one: { two: { three: known() } }, many: [known()], at: new Date(0), nothing: undefined };
   expect(writeJson(deep)).toBe(JSON.stringify(deep));
 });
 
-it("does not look for it in what is wide, which no answer is", () => {
+it("does not search wide objects, which no answer is", () => {
   const wide = Object.fromEntries(
     Array.from({ length: 17 }, (_, n) => [`member ${n}`, n === 16 ? known() : n]),
   );
@@ -52,7 +52,7 @@ it("does not look for it in what is wide, which no answer is", () => {
 });
 
 it.each([null, 42, "text", [], {}, [{ a: 1 }], { __proto__: null, a: { b: 1 } }])(
-  "writes %j as JSON.stringify does",
+  "serialises %j like JSON.stringify",
   (value) => {
     expect(writeJson(value)).toBe(JSON.stringify(value));
   },

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { displayUsd, formatUsdc, MAX_MICRO_USD, parseUsdc } from "../../../src/domain/core/money.ts";
 
 describe("money", () => {
-  it("reads decimal USDC with up to six places", () => {
+  it("parses decimal USDC with up to six places", () => {
     expect(parseUsdc("0.01")).toBe(10_000n);
     expect(parseUsdc("5.000000")).toBe(5_000_000n);
     expect(parseUsdc("7")).toBe(7_000_000n);
   });
 
-  it("refuses what is not decimal USDC", () => {
+  it("rejects anything but decimal USDC", () => {
     const bad = [
       "",
       "-1",
@@ -30,7 +30,7 @@ describe("money", () => {
     for (const text of bad) expect(parseUsdc(text), text).toBeUndefined();
   });
 
-  it("reads back what it writes", () => {
+  it("parses what it formats", () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 0n, max: MAX_MICRO_USD }),
@@ -39,13 +39,13 @@ describe("money", () => {
     );
   });
 
-  it("writes six places, also below zero", () => {
+  it("formats six places, also below zero", () => {
     expect(formatUsdc(0n)).toBe("0.000000");
     expect(formatUsdc(10_000n)).toBe("0.010000");
     expect(formatUsdc(-1n)).toBe("-0.000001");
   });
 
-  it("shows prices with at least cents and no needless zeros", () => {
+  it("formats prices with at least cents and no needless zeros", () => {
     expect([10_000n, 2_400n, 1n, 1_000_000n, 1_500_000n, 0n].map(displayUsd)).toEqual([
       "$0.01",
       "$0.0024",

@@ -29,8 +29,8 @@ const waiting: Deposit = {
 };
 const found = (stage: Stage, failure?: string): Candidate => ({ txSignature: "tx", stage, failure });
 
-describe("a deposit's memo", () => {
-  it("names it after the operator's prefix, and is no quote's", () => {
+describe("a deposit memo", () => {
+  it("names the deposit after the operator's prefix, and no quote", () => {
     expect(parseMemo(MEMO, "svc")).toEqual({ form: "deposit", depositId: ID });
     expect(parseMemo(MEMO, "acme")).toBeUndefined();
   });
@@ -43,10 +43,10 @@ describe("a deposit's memo", () => {
     `svc:${ID}:1`,
     ID,
     `SVC:${ID}`,
-  ])("is none of ours when it is %j", (text) => expect(parseMemo(text, "svc")).toBeUndefined());
+  ])("rejects %j as a memo", (text) => expect(parseMemo(text, "svc")).toBeUndefined());
 });
 
-describe("a transaction that names a deposit's reference", () => {
+describe("a transaction with a deposit's reference", () => {
   const by = { memo: MEMO, sent: false };
   const told = (change: bigint, memo: string | undefined) => ({ change, memo });
 
@@ -70,14 +70,14 @@ describe("a transaction that names a deposit's reference", () => {
     else expect(judged).toMatchObject(sighting);
   });
 
-  it("is seen, and no more, while it cannot be read and we have sent it", () => {
+  it("is seen but undecided while it cannot be read and was sent by us", () => {
     expect(matchDeposit(found("finalized"), undefined, { memo: MEMO, sent: true })).toMatchObject({
       stage: "seen",
     });
   });
 });
 
-describe("a deposit", () => {
+describe("the status of a deposit", () => {
   const sighting = fc.oneof(
     fc.constantFrom(null, undefined),
     fc.record({
@@ -88,7 +88,7 @@ describe("a deposit", () => {
     }),
   );
 
-  it("is credited when the books say so, whatever is seen, and never before", () => {
+  it("is credited exactly when the ledger says so", () => {
     fc.assert(
       fc.property(sighting, fc.bigInt({ min: 0n, max: 9n }), (seen, credited) => {
         const { state, failure } = depositStatus({ ...waiting, credited, creditedBy: "c" }, seen);
@@ -98,7 +98,7 @@ describe("a deposit", () => {
     );
   });
 
-  it("is told by the transaction that says most", () => {
+  it("comes from the transaction that is furthest", () => {
     const one = (kind: DepositMatch["kind"], stage: Stage): DepositMatch => ({ ...found(stage), kind });
     const all = [
       one("failed", "finalized"),
@@ -112,7 +112,7 @@ describe("a deposit", () => {
     expect(bestMatch([])).toBeUndefined();
   });
 
-  it("that was looked for in vain waits, also where a transaction was seen before", () => {
+  it("is waiting after an empty poll, even if a transaction was seen before", () => {
     const seen = { ...waiting, txSignature: "tx" };
     expect(depositStatus(seen, null)).toMatchObject({ state: "waiting", txSignature: "tx" });
     expect(depositStatus(seen, undefined)).toMatchObject({ state: "seen", txSignature: "tx" });
@@ -123,7 +123,7 @@ describe("a deposit", () => {
 describe("a transfer request", () => {
   const fields = { recipient: ADDRESS, splToken: ADDRESS, reference: ADDRESS };
 
-  it("says the amount exactly, and every text as it is", () => {
+  it("contains the exact amount and every text unchanged", () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 1n, max: 2n ** 53n }),

@@ -26,7 +26,7 @@ const refusal = (run: () => unknown) => {
 };
 
 describe("the X-Payment header", () => {
-  it("is read in base64 and base64url, with and without padding, with either key", () => {
+  it("is parsed as base64 and base64url, with and without padding, with either key", () => {
     for (const members of [
       { tx, quote_id: quoteId },
       { tx_signature: tx, quote_id: quoteId },
@@ -42,7 +42,7 @@ describe("the X-Payment header", () => {
     }
   });
 
-  it("is told apart: a transaction of ours to send, or an x402 payload of version 1", () => {
+  it("is recognised as a transaction to relay or as an x402 payload of version 1", () => {
     const bytes = Buffer.from(transaction, "base64");
     expect(parseXPayment(header({ transaction, quote_id: quoteId }))).toEqual({
       form: "transaction",
@@ -129,7 +129,7 @@ describe("the X-Payment header", () => {
     expect(refusal(() => parseXPayment(value))).toMatch(message);
   });
 
-  it("never fails in any other way", () => {
+  it("never fails with any other error", () => {
     const any = fc.oneof(
       fc.string(),
       fc.base64String(),
@@ -147,7 +147,7 @@ describe("the proof of a call", () => {
   const body = { txRef: tx, network: "solana-mainnet", quoteId };
   const memo = `${stepId}:${quoteId}:n1`;
 
-  it("comes from the header or the body, or from both when they say the same", () => {
+  it("comes from the header or the body, or from both when they agree", () => {
     const value = header({ tx, quote_id: quoteId });
     expect(parseProof({ xPayment: undefined, paymentProof: undefined }, "svc")).toBeUndefined();
     expect(parseProof({ xPayment: value, paymentProof: undefined }, "svc")).toMatchObject({
@@ -245,7 +245,7 @@ describe("an x402 payload of version 2", () => {
     expect(parseProof({ ...none, paymentSignature: bare }, "svc")).toEqual(proof);
   });
 
-  it("brings its payment-identifier; what else it declares, and an identifier left open, is nothing", () => {
+  it("provides its payment-identifier; other extensions are ignored", () => {
     expect(parse(withId("pay_0123456789abcdef"))).toMatchObject({ paymentId: "pay_0123456789abcdef" });
     for (const extensions of [
       null,
@@ -308,7 +308,7 @@ describe("an x402 payload of version 2", () => {
     expect(refusal(parsed)).toBe("INVALID_PAYMENT 400 PAYMENT-SIGNATURE: not base64");
   });
 
-  it("is refused beside any other proof than itself, which are named", () => {
+  it("is refused beside any other proof, and the error names both", () => {
     const paymentSignature = header(payload, "base64");
     const other = { ...payload, payload: { transaction: randomBytes(500).toString("base64") } };
     const rows: [Partial<ProofCarriers>, RegExp][] = [
@@ -328,7 +328,7 @@ describe("an x402 payload of version 2", () => {
     }
   });
 
-  it("is the same proof or no proof at all after any change of its text", () => {
+  it("is the same proof or none after any change of its text", () => {
     const text = header(withId("pay_0123456789abcdef"), "base64");
     const carriers = (paymentSignature: string) => ({
       xPayment: undefined,

@@ -22,7 +22,7 @@ const key = newKey(1);
 const quotes = new Quotes(keyring(key), clock, systemRandom, 300);
 
 describe("a sealed quote", () => {
-  it("opens to what was sealed", () => {
+  it("opens to the sealed content", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }), fc.jsonValue(), (price, value) => {
         const call = fingerprint("tool", { value: JSON.parse(JSON.stringify(value)) });
@@ -46,13 +46,13 @@ describe("a sealed quote", () => {
     expect(quotes.issue(account, 1n, print).expiresAt).toBe(NOW + 300_000);
   });
 
-  it("is different each time, carries no colon and fits a memo", () => {
+  it("is unique, contains no colon and fits a memo", () => {
     const ids = Array.from({ length: 200 }, () => quotes.issue(account, 1n, print).quoteId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(/^qt_[1-9A-HJ-NP-Za-km-z]{120,140}$/);
   });
 
-  it("does not open when any character is changed, dropped or added", () => {
+  it("does not open with any character changed, dropped or added", () => {
     const { quoteId } = quotes.issue(account, 5n, print);
     const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     fc.assert(
@@ -69,7 +69,7 @@ describe("a sealed quote", () => {
     );
   });
 
-  it("does not open from any other text", () => {
+  it("does not open from other text", () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -84,14 +84,14 @@ describe("a sealed quote", () => {
     );
   });
 
-  it("opens across a key rotation, and not once its key is retired", () => {
+  it("opens across a key rotation until its key is retired", () => {
     const old = quotes.issue(account, 7n, print);
     const next = newKey(2);
     expect(new Quotes(keyring(key, next), clock, systemRandom, 300).open(old.quoteId)?.price).toBe(7n);
     expect(new Quotes(keyring(next), clock, systemRandom, 300).open(old.quoteId)).toBeUndefined();
   });
 
-  it("does not open under another secret with the same version, nor under another version with the same secret", () => {
+  it("does not open under another secret or another version", () => {
     const { quoteId } = quotes.issue(account, 7n, print);
     expect(new Quotes(keyring(newKey(1)), clock, systemRandom, 300).open(quoteId)).toBeUndefined();
     expect(
@@ -99,7 +99,7 @@ describe("a sealed quote", () => {
     ).toBeUndefined();
   });
 
-  it("has a step of its own", () => {
+  it("has its own step id", () => {
     const one = quotes.issue(account, 1n, print).quoteId;
     expect(stepIdOf(one)).toMatch(/^step_[0-9a-f]{32}$/);
     expect(stepIdOf(one)).toBe(stepIdOf(one));

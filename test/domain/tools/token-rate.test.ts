@@ -16,11 +16,11 @@ describe("a price per million tokens", () => {
     ["0.000000001", 1n],
     ["0", 0n],
     ["999999.999999999", 999_999_999_999_999n],
-  ])("reads %s exactly", (text, expected) => {
+  ])("parses %s exactly", (text, expected) => {
     expect(parseTokenRate(text)).toBe(expected);
   });
 
-  it.each(["0", "0.2", "15", "0.000000001", "1.05", "999999.999999999"])("is written as %s again", (text) => {
+  it.each(["0", "0.2", "15", "0.000000001", "1.05", "999999.999999999"])("formats %s as it was", (text) => {
     expect(formatTokenRate(rate(text))).toBe(text);
   });
 
@@ -38,11 +38,11 @@ describe("a price per million tokens", () => {
     " 1",
     "1,5",
     "0x10",
-  ])("refuses %j", (text) => {
+  ])("rejects %j", (text) => {
     expect(parseTokenRate(text)).toBeUndefined();
   });
 
-  it("is micro-USD per token", () => {
+  it("equals micro-USD per token", () => {
     expect(priceOfTokens({ tokens: 1_000_000, rate: rate("0.2") })).toBe(200_000n);
     expect(priceOfTokens({ tokens: 1, rate: rate("15") })).toBe(15n);
   });
@@ -53,18 +53,18 @@ describe("a price per million tokens", () => {
     expect(priceOfTokens({ tokens: 1, rate: rate("1.000000001") })).toBe(2n);
   });
 
-  it("is never nothing", () => {
+  it("is never zero", () => {
     expect(priceOfTokens({ tokens: 1_000, rate: 0n })).toBe(1n);
   });
 
-  it("does not inherit the errors of binary fractions", () => {
+  it("avoids binary fractions", () => {
     // 0.1 * 3 is 0.30000000000000004 as a float; ten million tokens at 0.1 and 0.2 cost exactly 3 USD.
     expect(
       priceOfTokens({ tokens: 10_000_000, rate: rate("0.1") }, { tokens: 10_000_000, rate: rate("0.2") }),
     ).toBe(3_000_000n);
   });
 
-  it("never falls as tokens are added, and is never a whole micro-USD too dear", () => {
+  it("grows with the tokens and is never a whole micro-USD too high", () => {
     fc.assert(
       fc.property(
         fc.nat(10_000_000),

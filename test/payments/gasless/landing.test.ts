@@ -139,7 +139,7 @@ it.each<readonly [client: string, bytes: () => Uint8Array | Promise<Uint8Array>]
   ],
   ["one with the first Memo program", web3(() => payment(scene).toSpliced(3, 1, memo(scene.memo, MEMO_V1)))],
   ["one in a hurry", web3(() => [limit(60_000), bid(50_000), ...payment(scene).slice(2)])],
-])("lands what is made by %s", async (_client, bytes) => {
+])("lands a transaction built by %s", async (_client, bytes) => {
   const decoded = scene.sponsor.decode(await bytes());
   expect(decoded).toMatchObject({ memo: scene.memo, payer: scene.payer.publicKey.toBase58() });
   const { signedTransaction, feeLamports } = scene.sponsor.sign(decoded, scene.quote);
@@ -157,7 +157,7 @@ it.each<readonly [client: string, bytes: () => Uint8Array | Promise<Uint8Array>]
   expect((await usdcOf(local, treasury)) - before.usdc).toBe(PRICE);
 });
 
-it("is built for wallets that can sign, and for nobody else", () => {
+it("is built only for wallets that can sign", () => {
   const { quote, sponsor, treasuryOwner, feePayer } = scene;
   const recent = { blockhash: freshBlockhash(), lastValidBlockHeight: 150n };
   const build = (payer: string) => () => sponsor.build({ quote, payer, recent });

@@ -37,7 +37,7 @@ function spliced(at: number, remove: number, ...bytes: number[]): Buffer {
 const expectMalformed = (bytes: Uint8Array) => expectRefused(scene, bytes, "transaction_malformed");
 
 describe("the wire form", () => {
-  it("is refused with 400 wherever it ends too early", () => {
+  it("is refused with 400 when cut off anywhere", () => {
     for (let length = 0; length < good.length; length++) {
       expect(refusalOf(scene, good.subarray(0, length)), `${length}`).toEqual({
         reason: "transaction_malformed",
@@ -46,13 +46,13 @@ describe("the wire form", () => {
     }
   });
 
-  it("has nothing behind its end", () => {
+  it("is refused with bytes after its end", () => {
     expectMalformed(Buffer.concat([good, Buffer.alloc(1)]));
     expectMalformed(Buffer.concat([good, good]));
     expectMalformed(signedMessage(Buffer.concat([message, Buffer.alloc(1)])));
   });
 
-  it("is no longer than a packet", () => {
+  it("is refused when longer than a packet", () => {
     const filled = (length: number) =>
       signed(scene, [...payment(scene).slice(0, 3), memo("x".repeat(length))]);
     const room = 1_232 - filled(200).length + 200;
@@ -61,13 +61,13 @@ describe("the wire form", () => {
     expectRefused(scene, filled(room + 1), "transaction_too_large");
   });
 
-  it("is of no version but 0, wherever a version says so", () => {
+  it("is refused in any version but 0", () => {
     expectRefused(scene, Buffer.concat([Buffer.of(0x81), good]), "transaction_version");
     for (const version of [0x81, 0x82, 0xff])
       expectRefused(scene, spliced(VERSION, 1, version), "transaction_version");
   });
 
-  it("has every length in its shortest form", () => {
+  it("is refused when a length is not in its shortest form", () => {
     const [keys, instructions] = [message.readUInt8(KEYS), message.readUInt8(INSTRUCTIONS)];
     expectMalformed(spliced(KEYS, 1, keys | 0x80, 0));
     expectMalformed(spliced(INSTRUCTIONS, 1, instructions | 0x80, 0));
@@ -78,7 +78,7 @@ describe("the wire form", () => {
     expectMalformed(spliced(message.length - 1, 1, 0x80, 0));
   });
 
-  it("has a header that fits its signatures and accounts", () => {
+  it("is refused when its header contradicts its signatures and accounts", () => {
     expectMalformed(spliced(REQUIRED, 1, 1));
     expectMalformed(spliced(REQUIRED, 1, 3));
     expectMalformed(spliced(READONLY_SIGNED, 1, 2));
@@ -86,7 +86,7 @@ describe("the wire form", () => {
     expectMalformed(Buffer.concat([Buffer.of(0), message]));
   });
 
-  it("has as many signatures as it asks for", () => {
+  it("is refused with another number of signatures than required", () => {
     expectRefused(
       scene,
       signedMessage(spliced(REQUIRED, 1, 3).subarray(129), Buffer.alloc(64)),
@@ -96,7 +96,7 @@ describe("the wire form", () => {
     expectMalformed(Buffer.concat([Buffer.of(1), good.subarray(65)]));
   });
 
-  it("names an account once, and only those that it uses", () => {
+  it("is refused with duplicate or unused accounts", () => {
     const key = (index: number) => [...message.subarray(KEYS + 1 + 32 * index, KEYS + 1 + 32 * (index + 1))];
     expectMalformed(spliced(KEYS + 1 + 32 * 2, 32, ...key(3)));
 
@@ -108,7 +108,7 @@ describe("the wire form", () => {
     expectRefused(scene, signedMessage(widened), "account_unused");
   });
 
-  it("numbers its programs and accounts within those that it names, and no fee payer as program", () => {
+  it("is refused with indexes out of range or the fee payer as a program", () => {
     expectMalformed(spliced(INSTRUCTIONS + 1, 1, 0));
     expectMalformed(spliced(INSTRUCTIONS + 1, 1, message.readUInt8(KEYS)));
     const transfer = INSTRUCTIONS + 1 + (3 + limit().data.length) + (3 + 9);
@@ -117,7 +117,7 @@ describe("the wire form", () => {
   });
 });
 
-describe("a good transaction with some bytes changed", () => {
+describe("a valid transaction with changed bytes", () => {
   const change = fc.record({
     at: fc.nat({ max: good.length }),
     remove: fc.nat({ max: 2 }),
@@ -131,7 +131,7 @@ describe("a good transaction with some bytes changed", () => {
       bytes,
     );
 
-  it("is signed only if its message is the same, byte for byte", () => {
+  it("is signed only if its message is unchanged, byte for byte", () => {
     const flips = fc.array(fc.nat({ max: good.length * 8 - 1 }), { minLength: 1, maxLength: 2 });
     const flip = (bits: readonly number[]) => {
       const bytes = Buffer.from(good);
@@ -152,7 +152,7 @@ describe("a good transaction with some bytes changed", () => {
     );
   });
 
-  it("is signed, when its payer signs the changed message, only if another reader finds the same payment in it", () => {
+  it("is signed with a changed message only if an independent parser finds the same payment", () => {
     const wanted = meaningOf(good);
     let taken = 0;
     fc.assert(
@@ -171,7 +171,7 @@ describe("a good transaction with some bytes changed", () => {
     expect(taken).toBeGreaterThan(0);
   });
 
-  it("is an answer and no fault, whatever it is", () => {
+  it("returns an error and never crashes for random bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 1_300 }), (bytes) => {
         expect(refusalOf(scene, bytes)?.status).toBe(400);

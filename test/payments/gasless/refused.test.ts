@@ -85,7 +85,7 @@ function withKeys(instruction: TransactionInstruction, ...added: PublicKey[]): T
   return altered(instruction, { keys: [...instruction.keys, ...keys] });
 }
 
-describe("what costs the fee payer more than a fee", () => {
+describe("instructions that cost the fee payer more than a fee", () => {
   it.each<Row>([
     ["asks for more compute units", "compute_limit", but(0, limit(60_001))],
     ["bids more", "compute_price", but(1, bid(50_001))],
@@ -114,7 +114,7 @@ describe("what costs the fee payer more than a fee", () => {
     ["closes memory of Lighthouse", "guard_kind", behind(memory(1))],
     ["makes it pay for an account", "fee_payer_used", before(newAccount(feePayer.publicKey))],
     ["moves its SOL", "fee_payer_used", behind(sol(feePayer.publicKey))],
-  ])("is refused when it %s", (_what, reason, instructions) => {
+  ])("are refused when a transaction %s", (_what, reason, instructions) => {
     expectRefused(scene, signed(scene, instructions(), { others: [stranger] }), reason);
   });
 
@@ -155,19 +155,19 @@ describe("the fee payer", () => {
     expectRefused(scene, signed(scene, instructions()), reason);
   });
 
-  it("must be ours, and another's transaction gets no signature", () => {
+  it("is refused and gets no signature when it is another's", () => {
     const bytes = signed(scene, payment(scene), { feePayer: stranger.publicKey });
 
     expect(scene.sponsor.decode(bytes).txSignature).toBeUndefined();
     expectRefused(scene, bytes, "fee_payer");
   });
 
-  it("is not the payer, who signs besides", () => {
+  it("is refused as the payer, who signs separately", () => {
     const self: Scene = { ...scene, payer: feePayer };
     expectRefused(scene, signed(self, payment(self)), "signer_count");
   });
 
-  it("must not be the treasury", () => {
+  it("is refused as the treasury", () => {
     expect(() => makeScene({ feePayer, treasuryOwner: feePayer.publicKey })).toThrow(
       /FEE_PAYER_KEYPAIR: must be another key/,
     );
@@ -225,7 +225,7 @@ describe("the transfer", () => {
     expectRefused(scene, signed(scene, instructions()), reason);
   });
 
-  it("must have the second signer as its authority, whoever else signs for whom", () => {
+  it("needs the second signer as its authority", () => {
     const byOther = createTransferCheckedInstruction(source, MINT, treasury, other, PRICE, 6, []);
     byOther.keys[3]!.isSigner = false;
 
@@ -236,7 +236,7 @@ describe("the transfer", () => {
     );
   });
 
-  it("is not the treasury's own", () => {
+  it("is refused from the treasury itself", () => {
     const owner = Keypair.generate();
     const self = makeScene({ treasuryOwner: owner.publicKey, payer: owner });
 
@@ -263,7 +263,7 @@ describe("the memo", () => {
   });
 });
 
-describe("instructions that are no payment's", () => {
+describe("instructions that belong to no payment", () => {
   const nonce = SystemProgram.nonceAdvance({
     noncePubkey: stranger.publicKey,
     authorizedPubkey: payer.publicKey,
@@ -297,7 +297,7 @@ describe("instructions that are no payment's", () => {
     expectRefused(scene, signed(scene, instructions()), reason);
   });
 
-  it("are refused: accounts from lookup tables, in the payment's own instructions", () => {
+  it("are refused in the payment's own instructions when accounts come from lookup tables", () => {
     const state = {
       deactivationSlot: 2n ** 64n - 1n,
       lastExtendedSlot: 0,
@@ -310,7 +310,7 @@ describe("instructions that are no payment's", () => {
   });
 });
 
-describe("the guards of wallets", () => {
+describe("guard instructions of wallets", () => {
   const [one, two, three, four] = payment(scene);
   const looks = (kind: number, bytes: number) => guard(kind, bytes, [feePayer.publicKey]);
 
@@ -325,7 +325,7 @@ describe("the guards of wallets", () => {
       () => [one!, two!, looks(5, 17), guard(10, 52, [source]), looks(5, 16), three!, four!, looks(6, 27)],
     ],
     ["with the units that they take", () => [limit(70_000), ...payment(scene).slice(1), looks(5, 17)]],
-  ])("may stand anywhere: %s", (_what, instructions) => {
+  ])("are accepted at any position: %s", (_what, instructions) => {
     expect(refusalOf(scene, signed(scene, instructions()))).toBeUndefined();
   });
 
@@ -362,31 +362,31 @@ describe("the guards of wallets", () => {
       "instruction_layout",
       () => [...payment(scene).slice(0, 3), looks(5, 17)],
     ],
-  ])("do not bring in %s", (_what, reason, instructions) => {
+  ])("do not allow %s", (_what, reason, instructions) => {
     expectRefused(scene, signed(scene, instructions()), reason);
   });
 });
 
 describe("the payer's signature", () => {
-  it("must be there", () => {
+  it("is required", () => {
     const bytes = Buffer.from(signed(scene, payment(scene)));
     expectRefused(scene, bytes.fill(0, 65, 129), "payer_signature");
   });
 
-  it("must be of this message", () => {
+  it("must sign this message", () => {
     const bytes = Buffer.from(signed(scene, payment(scene)));
     const other = Buffer.from(signed(scene, payment(scene), { blockhash: stranger.publicKey.toBase58() }));
     other.copy(bytes, 65, 65, 129);
     expectRefused(scene, bytes, "payer_signature");
   });
 
-  it("must have S below the order of the group: else one message had two signatures", () => {
+  it("must have S below the group order, or one message had two signatures", () => {
     const bytes = Buffer.from(signed(scene, payment(scene)));
     little(number(bytes.subarray(97, 129)) + ORDER).copy(bytes, 97);
     expectRefused(scene, bytes, "payer_signature");
   });
 
-  it("must not have an R of small order, though the payer could make one that holds", () => {
+  it("must not have an R of small order, although the payer could make a valid one", () => {
     const bytes = Buffer.from(signed(scene, payment(scene)));
     const secret = createHash("sha512").update(payer.secretKey.subarray(0, 32)).digest().subarray(0, 32);
     secret.writeUInt8(secret.readUInt8(0) & 248, 0);
@@ -399,7 +399,7 @@ describe("the payer's signature", () => {
     expectRefused(scene, bytes, "payer_signature");
   });
 
-  it("must not be of a key of small order, for which one signature holds for any message", () => {
+  it("must not be of a key of small order, whose signature fits any message", () => {
     const nobody: Scene = { ...scene, payer: { publicKey: new PublicKey(NEUTRAL) } as Keypair };
     const bytes = Buffer.from(signed({ ...nobody, payer: Keypair.generate() }, payment(nobody)));
     // S·B = R + h·A with S = 0 and R = A = the neutral element, whatever h is.
@@ -413,8 +413,8 @@ describe("the payer's signature", () => {
   const little = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex").reverse();
 });
 
-describe("a signature of ours", () => {
-  it("replaces whatever was in its place, and nothing else", () => {
+describe("the fee payer's signature", () => {
+  it("replaces only the bytes in its place", () => {
     const bytes = Buffer.from(signed(scene, payment(scene)));
     const scribbled = Buffer.from(bytes).fill(7, 1, 65);
 
@@ -430,7 +430,7 @@ describe("a signature of ours", () => {
     expect(() => scene.sponsor.decode(bytes)).toThrow(/instruction_program/);
   });
 
-  it("costs what the limits say at most: 15,000 lamports", () => {
+  it("costs at most the limits: 15,000 lamports", () => {
     const most = (guards: number, units: number) =>
       signed(scene, [
         limit(units),
@@ -450,7 +450,7 @@ describe("a signature of ours", () => {
   });
 });
 
-it("names Memo by either of its programs", () => {
+it("accepts Memo under either of its programs", () => {
   for (const program of [MEMO_V1, MEMO_V2]) {
     expect(refusalOf(scene, signed(scene, but(3, memo(scene.memo, program))()))).toBeUndefined();
   }

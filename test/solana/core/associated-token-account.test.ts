@@ -8,7 +8,7 @@ const byLibrary = (owner: PublicKey, mint: PublicKey) =>
   getAssociatedTokenAddressSync(mint, owner, true).toBase58();
 
 describe("an associated token account", () => {
-  it("is the one that spl-token derives, for wallets and for owners that no curve has", () => {
+  it("equals spl-token's derivation for wallets and for off-curve owners", () => {
     const mint = new PublicKey(USDC_MINT);
     const wallets = Array.from({ length: 200 }, () => Keypair.generate().publicKey);
     // The accounts of those, which are off the curve, as vaults are.
@@ -17,7 +17,7 @@ describe("an associated token account", () => {
     expect(derived).toEqual(owners.map((owner) => byLibrary(owner, mint)));
   });
 
-  it("is the one that spl-token derives, for other mints", () => {
+  it("equals spl-token's derivation for other mints", () => {
     const owner = Keypair.generate().publicKey;
     const mints = Array.from({ length: 50 }, () => Keypair.generate().publicKey);
     const derived = mints.map((mint) => associatedTokenAccount(owner.toBase58(), mint.toBase58()));
@@ -25,7 +25,7 @@ describe("an associated token account", () => {
   });
 
   it.each(["", "0OIl", "1", USDC_MINT.slice(4), `${USDC_MINT}1`])(
-    "is of no owner that is no address: %j",
+    "is rejected for an invalid owner: %j",
     (owner) => {
       expect(() => associatedTokenAccount(owner, USDC_MINT)).toThrow(/is not a Solana address/);
     },

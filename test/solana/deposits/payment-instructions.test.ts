@@ -12,18 +12,18 @@ const order: PaymentOrder = {
 };
 
 describe("payment instructions", () => {
-  it("carries the memo right before the transfer", () => {
+  it("carry the memo right before the transfer", () => {
     const [memo, transfer] = paymentInstructions(order);
     expect(memo?.data.toString()).toBe("svc:qt_1");
     expect(transfer?.data.readBigUInt64LE(1)).toBe(10_000n);
     expect(transfer?.keys[2]?.pubkey.toBase58()).toBe(TREASURY.tokenAccount);
   });
 
-  it.each([0n, -1n, 2n ** 64n])("is not built for %s micro-USD, which the encoder would wrap", (amount) => {
+  it.each([0n, -1n, 2n ** 64n])("are rejected for %s micro-USD, which the encoder would wrap", (amount) => {
     expect(() => paymentInstructions({ ...order, amount })).toThrow(RangeError);
   });
 
-  it("takes the largest amount there is", () => {
+  it("accept the largest amount", () => {
     const [, transfer] = paymentInstructions({ ...order, amount: 2n ** 64n - 1n });
     expect(transfer?.data.readBigUInt64LE(1)).toBe(2n ** 64n - 1n);
   });

@@ -34,7 +34,7 @@ async function openPayments(
 }
 
 describe("payments by wallets", () => {
-  it("are not said to be refused when the connection was lost that they may have gone out on", async () => {
+  it("reports no rejection when the connection was lost after a possible send", async () => {
     let sent = 0;
     const { warm, payments } = await openPayments(async (request, response) => {
       const { id, method } = called.parse(await json(request));
@@ -56,7 +56,7 @@ describe("payments by wallets", () => {
     });
   });
 
-  it("go on when what builds them could not be loaded the first time", async () => {
+  it("works after the transaction builder failed to load once", async () => {
     vi.doMock("../../../src/solana/deposits/wallet-payments.ts", () => {
       throw new Error("EMFILE: too many open files");
     });

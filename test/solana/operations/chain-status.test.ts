@@ -57,8 +57,8 @@ function lookAt(...hosts: readonly string[]) {
   return new SolanaStatus(rpc, treasuryOf(OWNER)).check(OWNER);
 }
 
-describe("a look at the chain's endpoints", () => {
-  it("tells of each its slot, and what the first that can says of money", async () => {
+describe("ChainStatus", () => {
+  it("returns the slot of each endpoint, and balances from the first that answers", async () => {
     const hosts = await Promise.all([
       endpoint(() => "no"),
       endpoint(healthy(40, "5")),
@@ -72,7 +72,7 @@ describe("a look at the chain's endpoints", () => {
     expect({ held, lamports }).toEqual({ held: 5n, lamports: 7n });
   });
 
-  it("says what is wrong in its own words: an endpoint's may repeat the key that it was asked with", async () => {
+  it("returns its own error texts, because an endpoint's may contain the key", async () => {
     const hosts = await Promise.all([
       endpoint(() => ({ error: { code: -32602, message: `the key ${KEY} is bad` } })),
       endpoint(() => KEY),

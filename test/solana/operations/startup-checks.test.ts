@@ -72,12 +72,12 @@ function accounts(treasury: object | null, usdc: object | null): void {
   });
 }
 
-describe("the checks at startup", () => {
-  it("find nothing wrong with a mainnet endpoint and an open treasury account", async () => {
+describe("the start checks", () => {
+  it("find no problem with a mainnet endpoint and an open treasury account", async () => {
     expect(await check({ urls: [net.first.url, net.second.url] })).toEqual([]);
   });
 
-  it("tell what is wrong at every endpoint, by its host", async () => {
+  it("report the problem of each endpoint by its host", async () => {
     net.fail(net.second, "*", { kind: "http", status: 401 });
     const devnet = await startLocalChain({
       slotMs: 0,
@@ -108,7 +108,7 @@ describe("the checks at startup", () => {
     expect(JSON.stringify(problems)).not.toContain("secret");
   });
 
-  it("find a treasury account that was never opened, with the command that opens it", async () => {
+  it("report an unopened treasury account with the command that opens it", async () => {
     const treasuryOwner = Keypair.generate().publicKey.toBase58();
     const [problem, ...others] = await check({ treasuryOwner });
     expect(others).toEqual([]);
@@ -116,12 +116,12 @@ describe("the checks at startup", () => {
     expect(problem?.problem).toContain(`--owner ${treasuryOwner}`);
   });
 
-  it("find a token account that was given for its owner", async () => {
+  it("report a token account given instead of its owner", async () => {
     const treasuryOwner = treasuryOf(net.treasuryOwner.publicKey.toBase58()).tokenAccount;
     expect(await check({ treasuryOwner })).toMatchObject([{ code: "NO_TREASURY_ACCOUNT" }]);
   });
 
-  it("find nodes without history", async () => {
+  it("report nodes without history", async () => {
     net.fail(net.first, "getTransaction", {
       kind: "rpc_error",
       code: -32011,
@@ -130,7 +130,7 @@ describe("the checks at startup", () => {
     expect(await check()).toMatchObject([{ code: "NO_HISTORY" }]);
   });
 
-  it("find nodes that do not know version 1", async () => {
+  it("report nodes without support for version 1", async () => {
     net.fail(net.first, "getTransaction", {
       kind: "rpc_error",
       code: -32602,
@@ -145,7 +145,7 @@ describe("the checks at startup", () => {
     ["handed over", () => accountInfo(account({ owner: Keypair.generate().publicKey }))],
     ["frozen", () => accountInfo(account({ state: AccountState.Frozen }))],
     ["not initialized", () => accountInfo(account({ state: AccountState.Uninitialized }))],
-  ])("find a treasury account that is %s", async (_what, treasury) => {
+  ])("report a treasury account that is %s", async (_what, treasury) => {
     accounts(treasury(), accountInfo(mint()));
     expect(await check()).toMatchObject([{ code: "TREASURY_ACCOUNT_UNFIT" }]);
   });
@@ -155,12 +155,12 @@ describe("the checks at startup", () => {
     ["is another program's", () => accountInfo(mint(), "11111111111111111111111111111111")],
     ["has other decimals", () => accountInfo(mint({ decimals: 9 }))],
     ["is not initialized", () => accountInfo(mint({ isInitialized: false }))],
-  ])("find a mint that %s", async (_what, usdc) => {
+  ])("report a mint that %s", async (_what, usdc) => {
     accounts(accountInfo(account()), usdc());
     expect(await check()).toMatchObject([{ code: "WRONG_MINT" }]);
   });
 
-  it("repeat what a node says without what would steer a terminal, and not at length", async () => {
+  it("repeat a node's text shortened and without terminal control characters", async () => {
     const odd = `\u001b]0;mine\u0007\u009b2J\u202efine\n- all is well${" ".repeat(500)}`;
     net.fail(net.first, "getGenesisHash", { kind: "result", result: odd });
     net.fail(net.first, "getTransaction", { kind: "rpc_error", code: -32011, message: odd });
@@ -187,12 +187,12 @@ describe("the checks at startup", () => {
     expect(unreachable?.problem).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  it("accept the same accounts when they are as they should be", async () => {
+  it("accept the same accounts when they are valid", async () => {
     accounts(accountInfo(account()), accountInfo(mint()));
     expect(await check()).toEqual([]);
   });
 
-  it("take accounts of another size for no answer", async () => {
+  it("treat accounts of another size as no response", async () => {
     accounts(accountInfo(account().subarray(1)), accountInfo(mint()));
     expect(await check()).toMatchObject([{ code: "UNREACHABLE" }]);
   });
@@ -208,15 +208,15 @@ describe("the treasury", () => {
     });
   });
 
-  it.each(["", "abc", "0".repeat(44), `${TOKEN_PROGRAM} `])("has no owner %j", (owner) => {
+  it.each(["", "abc", "0".repeat(44), `${TOKEN_PROGRAM} `])("rejects the owner %j", (owner) => {
     expect(() => treasuryOf(owner)).toThrow("TREASURY_OWNER: must be a Solana address");
   });
 });
 
-describe("advice on the endpoints", () => {
+describe("advice on endpoints", () => {
   const advice = (...urls: string[]) => adviseOnEndpoints(net.open({ urls }).rpc);
 
-  it("is to name a second one where one alone decides, and tells nothing but its host", () => {
+  it("suggests a second endpoint when one decides alone, and shows only its host", () => {
     for (const [url, host] of [
       ["https://rpc.example/?api-key=hidden", "rpc.example"],
       ["https://user:hidden@127.0.0.1.example:8443/hidden", "127.0.0.1.example:8443"],
@@ -230,7 +230,7 @@ describe("advice on the endpoints", () => {
     }
   });
 
-  it("is none for two, nor for a chain on this machine", () => {
+  it("is empty for two endpoints and for a local chain", () => {
     expect(advice("https://one.example", "https://other.example")).toEqual([]);
     for (const host of ["127.0.0.1:8899", "localhost:8899", "[::1]:8899", "127.1.2.3"])
       expect(advice(`http://${host}`), host).toEqual([]);

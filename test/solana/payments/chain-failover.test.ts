@@ -41,7 +41,7 @@ const FAULTS: [string, Fault][] = [
 ];
 
 describe.each(FAULTS)("an endpoint that %s", (_what, fault) => {
-  it("is made up for by the next", async () => {
+  it("is replaced by the next endpoint", async () => {
     net.fail(net.first, "*", fault);
     expect(await net.openBoth({ attemptMs: 300 }).verify({ txSignature, signal: patient() })).toMatchObject(
       PAID,
@@ -49,7 +49,7 @@ describe.each(FAULTS)("an endpoint that %s", (_what, fault) => {
     expect(net.counts(net.second)).toEqual({ getTransaction: 1 });
   });
 
-  it("is an outage where there is no other, and never a verdict", async () => {
+  it("causes UNAVAILABLE without another endpoint, and never a verdict", async () => {
     net.fail(net.first, "*", fault);
     const verdict = net.open({ attemptMs: 300 }).verify({ txSignature, signal: patient() });
     await expect(verdict).rejects.toMatchObject({
@@ -61,21 +61,21 @@ describe.each(FAULTS)("an endpoint that %s", (_what, fault) => {
 });
 
 describe("endpoints", () => {
-  it("that cannot be connected to are made up for, or are an outage", async () => {
+  it("that cannot be connected are replaced, or cause UNAVAILABLE", async () => {
     const urls = [NOTHING_LISTENS, net.first.url];
     expect(await net.open({ urls }).verify({ txSignature, signal: patient() })).toMatchObject(PAID);
     const nowhere = net.open({ urls: [NOTHING_LISTENS] }).verify({ txSignature, signal: patient() });
     await expect(nowhere).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
   });
 
-  it("that are all out say when to come back", async () => {
+  it("that are all down return a retry delay", async () => {
     net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 30 });
     net.fail(net.second, "*", { kind: "http", status: 429, retryAfterSeconds: 7 });
     const verdict = net.openBoth().verify({ txSignature, signal: patient() });
     await expect(verdict).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 7 });
   });
 
-  it("that all asked for a pause: the one whose pause ends first is asked once a second, and used again once it is well", async () => {
+  it("that all asked for a pause are polled once a second, and used again once healthy", async () => {
     net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 30 });
     net.fail(net.second, "*", { kind: "http", status: 429, retryAfterSeconds: 7 });
     const chain = net.openBoth();
@@ -96,7 +96,7 @@ describe("endpoints", () => {
     ]);
   });
 
-  it("that asked for a pause are asked when the others are out, not those that fail", async () => {
+  it("that asked for a pause are preferred to those that fail", async () => {
     net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 30 }, 1);
     const chain = net.open({ urls: [net.first.url, NOTHING_LISTENS] });
     const verify = () => chain.verify({ txSignature, signal: patient() });
@@ -111,7 +111,7 @@ describe("endpoints", () => {
     expect(endings).toEqual(["out", "out", "out", "paid"]);
   });
 
-  it("that ask for a pause get it, and are asked again after it", async () => {
+  it("that asked for a pause are left alone for it, then used again", async () => {
     net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 7 }, 1);
     const chain = net.openBoth();
     const verify = () => chain.verify({ txSignature, signal: patient() });
@@ -129,7 +129,7 @@ describe("endpoints", () => {
     ]);
   });
 
-  it("that are out of quota inside a 200 are left alone for a second", async () => {
+  it("that report an exhausted quota within a 200 are paused for a second", async () => {
     net.fail(net.first, "*", { kind: "rpc_error", code: -32429, message: "rate limited" }, 1);
     const chain = net.openBoth();
     for (let call = 0; call < 3; call++) await chain.verify({ txSignature, signal: patient() });
@@ -139,7 +139,7 @@ describe("endpoints", () => {
     expect(net.counts(net.first)).toEqual({ getTransaction: 2 });
   });
 
-  it("that keep failing are left alone, then tried once, and used again when they are well", async () => {
+  it("that keep failing are paused, tried once, and used again when healthy", async () => {
     net.fail(net.first, "*", { kind: "http", status: 500 });
     const chain = net.openBoth();
     const verify = () => chain.verify({ txSignature, signal: patient() });
@@ -155,14 +155,14 @@ describe("endpoints", () => {
     expect(net.log.map(([level]) => level)).toEqual(["warn", "warn", "info"]);
   });
 
-  it("are not left alone for what they do not have yet", async () => {
+  it("are not paused for data that they do not have yet", async () => {
     net.fail(net.first, "*", { kind: "rpc_error", code: -32004 });
     const chain = net.openBoth();
     for (let call = 0; call < 5; call++) await chain.verify({ txSignature, signal: patient() });
     expect(net.counts(net.first)).toEqual({ getTransaction: 5 });
   });
 
-  it("are not asked again what is wrong in itself", async () => {
+  it("are not asked again after an invalid request", async () => {
     net.fail(net.first, "getTransaction", {
       kind: "rpc_error",
       code: -32602,
@@ -172,14 +172,14 @@ describe("endpoints", () => {
     expect(net.counts(net.second)).toEqual({});
   });
 
-  it("that refuse the transaction's version are believed", async () => {
+  it("that reject the transaction's version are believed", async () => {
     net.fail(net.first, "getTransaction", { kind: "rpc_error", code: -32015 });
     const verdict = await net.openBoth().verify({ txSignature, signal: patient() });
     expect(verdict).toMatchObject({ kind: "refused", code: "UNSUPPORTED_VERSION" });
     expect(net.counts(net.second)).toEqual({});
   });
 
-  it("that recover while one waits are used", async () => {
+  it("that recover during a wait are used", async () => {
     const chain = net.open({ attemptMs: 200 });
     const { signature: later, send } = net.sign(net.payment(5n));
     const verdict = chain.verify({ txSignature: later, signal: patient() });
@@ -194,7 +194,7 @@ describe("an endpoint that does not know the transaction", () => {
   /** Hides all transactions. */
   const blind = (node: Node) => net.fail(node, "*", { kind: "null" });
 
-  it("is not believed while another knows it", async () => {
+  it("is overruled by one that knows it", async () => {
     blind(net.first);
     expect(await net.openBoth().verify({ txSignature, signal: patient() })).toMatchObject(PAID);
     // The next poll uses the other endpoint, then requests the transaction from the one that has seen it.
@@ -202,24 +202,24 @@ describe("an endpoint that does not know the transaction", () => {
     expect(net.counts(net.second)).toEqual({ getSignatureStatuses: 1, getTransaction: 1 });
   });
 
-  it("is not believed at the end of the wait either", async () => {
+  it("is overruled at the end of the wait too", async () => {
     blind(net.first);
     expect(await net.openBoth({ waitMs: 0 }).verify({ txSignature, signal: patient() })).toMatchObject(PAID);
   });
 
-  it("is not believed while the other cannot be asked", async () => {
+  it("is not believed while the other is unreachable", async () => {
     blind(net.first);
     net.fail(net.second, "*", { kind: "http", status: 500 });
     const verdict = net.openBoth({ waitMs: 300 }).verify({ txSignature, signal: patient() });
     await expect(verdict).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
-  it("is believed when none knows it", async () => {
+  it("is believed when no endpoint knows it", async () => {
     const verdict = await net.openBoth({ waitMs: 0 }).verify({ txSignature: signature(), signal: patient() });
     expect(verdict).toEqual({ kind: "not_found" });
   });
 
-  it("is not believed of a transaction that was absent before, while none can be asked", async () => {
+  it("is not believed about an absent transaction while no endpoint answers", async () => {
     const chain = net.openBoth({ waitMs: 1_500 });
     const { signature: unsent, send } = net.sign(net.payment(10_000n));
     const verify = () => chain.verify({ txSignature: unsent, signal: patient() });
@@ -230,7 +230,7 @@ describe("an endpoint that does not know the transaction", () => {
     await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
-  it("is not believed of a transaction that was absent before and has been seen since", async () => {
+  it("is not believed about an absent transaction that was seen since", async () => {
     const chain = net.openBoth({ waitMs: 1_500 });
     const { signature: unsent, send } = net.sign(net.payment(10_000n));
     const verify = () => chain.verify({ txSignature: unsent, signal: patient() });
@@ -242,14 +242,14 @@ describe("an endpoint that does not know the transaction", () => {
     await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
-  it("because it lags is made up for by the next", async () => {
+  it("is replaced by the next one when it lags", async () => {
     net.fail(net.first, "*", { kind: "stale", slots: 100 });
     expect(await net.openBoth().verify({ txSignature, signal: patient() })).toMatchObject(PAID);
   });
 });
 
-describe("an endpoint that tells another transaction than was asked for", () => {
-  it("is made up for by the next, and is an outage alone", async () => {
+describe("an endpoint that returns another transaction", () => {
+  it("is replaced by the next, and causes UNAVAILABLE without another", async () => {
     const result = await net.getTransaction(txSignature);
     const asked = await net.pay(20_000n);
     net.fail(net.first, "getTransaction", { kind: "result", result });
@@ -262,7 +262,7 @@ describe("an endpoint that tells another transaction than was asked for", () => 
 });
 
 describe("the keys in endpoint URLs", () => {
-  it("are in no error and in no log", async () => {
+  it("appear in no error and no log", async () => {
     const secret = "k3y-0f-the-0perator";
     const urls = [net.first.url, NOTHING_LISTENS].flatMap((url) => [
       `${url}/${secret}?api-key=${secret}`,

@@ -10,8 +10,8 @@ beforeAll(async () => {
 afterEach(() => net.heal());
 afterAll(() => net.close());
 
-describe("verifying a payment that is confirmed", () => {
-  it("costs one RPC request and tells amount, memo, payer, slot and time", async () => {
+describe("verifying a confirmed payment", () => {
+  it("needs one RPC request and returns amount, memo, payer, slot and time", async () => {
     const memo = net.memo();
     const txSignature = await net.confirm(net.payment(10_000n, memo));
     const slot = BigInt(net.local.chain.slots.current - 1);
@@ -24,15 +24,15 @@ describe("verifying a payment that is confirmed", () => {
     expect(net.counts()).toEqual({ getTransaction: 1 });
   });
 
-  it("asks the first endpoint only", async () => {
+  it("queries only the first endpoint", async () => {
     const txSignature = await net.pay(10_000n);
     await net.openBoth().verify({ txSignature, signal: patient() });
     expect(net.counts(net.second)).toEqual({});
   });
 });
 
-describe("verifying a payment that is on its way", () => {
-  it("waits until it is confirmed", async () => {
+describe("verifying an unconfirmed payment", () => {
+  it("waits for the confirmation", async () => {
     const chain = net.open();
     const { signature: txSignature, send } = net.sign(net.payment(10_000n));
     const verdict = chain.verify({ txSignature, signal: patient() });
@@ -44,7 +44,7 @@ describe("verifying a payment that is on its way", () => {
     expect(net.counts()).toMatchObject({ getTransaction: 2 });
   });
 
-  it("shares its polling with all others that wait", async () => {
+  it("shares its polling with all other waits", async () => {
     const chain = net.open();
     const payments = Array.from({ length: 50 }, (_none, index) => net.sign(net.payment(BigInt(index + 1))));
     const verdicts = payments.map(({ signature: txSignature }) =>
@@ -60,14 +60,14 @@ describe("verifying a payment that is on its way", () => {
     expect(net.counts()["getSignatureStatuses"]).toBeLessThan(payments.length);
   });
 
-  it("asks again while the status is ahead of the transaction's record", async () => {
+  it("retries while the status is ahead of the transaction's record", async () => {
     const txSignature = await net.pay(10_000n);
     net.fail(net.first, "getTransaction", { kind: "null" }, 3);
     expect(await net.open().verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });
     expect(net.counts()).toEqual({ getTransaction: 4, getSignatureStatuses: 3 });
   });
 
-  it("tells that it is finalized when the status has said so", async () => {
+  it("returns that it is finalized when the status says so", async () => {
     const txSignature = await net.pay(10_000n);
     net.local.chain.advance(40);
     net.fail(net.first, "getTransaction", { kind: "null" }, 1);
@@ -77,7 +77,7 @@ describe("verifying a payment that is on its way", () => {
     });
   });
 
-  it("is found, too, when the recent statuses do not hold it any more", async () => {
+  it("finds a payment that is no longer in the recent statuses", async () => {
     const chain = net.open({ waitMs: 5_000 });
     const old = await net.pay(10_000n);
     net.local.chain.advance(400);
@@ -86,7 +86,7 @@ describe("verifying a payment that is on its way", () => {
     expect(net.counts()).toEqual({ getTransaction: 2, getSignatureStatuses: 1 });
   });
 
-  it("gives up after the wait; asked again soon it only polls with the others, and sees what has landed", async () => {
+  it("gives up after the wait; soon after, it polls with the others and finds what has landed", async () => {
     const chain = net.open({ waitMs: 1_500 });
     const { signature: txSignature, send } = net.sign(net.payment(10_000n));
     const verify = () => chain.verify({ txSignature, signal: patient() });
@@ -113,8 +113,8 @@ describe("verifying a payment that is on its way", () => {
   });
 });
 
-describe("a caller that goes away", () => {
-  it("is not served any more, wherever it was waiting", async () => {
+describe("a caller that disconnects", () => {
+  it("is dropped wherever it was waiting", async () => {
     const gone = new Error("gone");
     await expect(
       net.open().verify({ txSignature: signature(), signal: AbortSignal.abort(gone) }),
@@ -139,7 +139,7 @@ describe("a caller that goes away", () => {
     await expect(asking).rejects.toBe(gone);
   });
 
-  it("does not count against the endpoint", async () => {
+  it("does not count as the endpoint's failure", async () => {
     const txSignature = await net.pay(10_000n);
     const chain = net.open();
     net.fail(net.first, "getTransaction", { kind: "hang" }, 5);
@@ -150,7 +150,7 @@ describe("a caller that goes away", () => {
     expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });
   });
 
-  it("does not end the waiting of others", async () => {
+  it("does not end the waits of others", async () => {
     const chain = net.open();
     const leaving = new AbortController();
     const { signature: txSignature, send } = net.sign(net.payment(10_000n));
@@ -168,14 +168,14 @@ describe("a caller that goes away", () => {
 describe("a large payment", () => {
   const LARGE = 50_000_000n;
 
-  it("is not finalized while it is confirmed only", async () => {
+  it("is not accepted while it is only confirmed", async () => {
     const txSignature = await net.pay(LARGE);
     expect(await net.open({ waitMs: 500 }).verify({ txSignature, signal: patient() })).toEqual({
       kind: "not_finalized",
     });
   });
 
-  it("is paid at once when it is finalized; one micro-USD less need not be", async () => {
+  it("is accepted at once when finalized; one micro-USD less needs no finality", async () => {
     const large = await net.pay(LARGE);
     net.local.chain.advance(40);
     const smaller = await net.pay(LARGE - 1n);
@@ -191,7 +191,7 @@ describe("a large payment", () => {
     expect(net.counts()).toEqual({ getTransaction: 3 });
   });
 
-  it("is waited for", async () => {
+  it("is awaited until finality", async () => {
     const txSignature = await net.pay(LARGE);
     const verdict = net.open().verify({ txSignature, signal: patient() });
     await sleep(100);
@@ -199,7 +199,7 @@ describe("a large payment", () => {
     expect(await verdict).toMatchObject({ kind: "paid", finalized: true });
   });
 
-  it("is read again from another endpoint", async () => {
+  it("is read again from a second endpoint", async () => {
     const txSignature = await net.pay(LARGE);
     net.local.chain.advance(40);
     const verdict = await net.openBoth().verify({ txSignature, signal: patient() });
@@ -210,7 +210,7 @@ describe("a large payment", () => {
     ]);
   });
 
-  it("is not believed to one endpoint that another contradicts", async () => {
+  it("is refused when a second endpoint contradicts", async () => {
     const [txSignature, other] = [await net.pay(LARGE), await net.pay(1n)];
     net.local.chain.advance(40);
     const lie = await net.getTransaction(other);
@@ -228,7 +228,7 @@ describe("a large payment", () => {
 });
 
 describe("a refused transaction", () => {
-  it("is remembered: asking again costs nothing", async () => {
+  it("is cached: a repeated query costs nothing", async () => {
     const txSignature = await net.confirm(net.payment(10_000n, "not ours"));
     const chain = net.open();
     const refused = { kind: "refused", code: "MEMO_NOT_OURS" };

@@ -4,14 +4,14 @@ import { RefusalCache } from "../../../src/solana/payments/refusal-cache.ts";
 
 const refusal = notTheFirstSignature();
 
-describe("the refusal cache", () => {
-  it("holds ten thousand and forgets the oldest", () => {
+describe("RefusalCache", () => {
+  it("holds ten thousand refusals and evicts the oldest", () => {
     const cache = new RefusalCache({ now: () => 0 });
     for (let n = 0; n < 10_001; n++) cache.set(`tx${n}`, refusal);
     expect(["tx0", "tx1", "tx10000"].map((tx) => cache.get(tx) !== undefined)).toEqual([false, true, true]);
   });
 
-  it("believes a refusal for half a minute, as a failed transaction can be forked away and succeed later", () => {
+  it("keeps a refusal for half a minute, because a failed transaction can be forked away and succeed", () => {
     let now = 1_000;
     const cache = new RefusalCache({ now: () => now });
     cache.set("tx", refusal);

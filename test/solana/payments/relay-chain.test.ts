@@ -56,7 +56,7 @@ const FAULTS: readonly Fault[] = [
 ];
 
 describe("a blockhash", () => {
-  it("is told with its last block, and stands until then", async () => {
+  it("is returned with its last block height and reused until then", async () => {
     const chain = relayChain();
     const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash(patient());
     expect(await chain.blockhashStatus(blockhash, patient())).toEqual({
@@ -71,7 +71,7 @@ describe("a blockhash", () => {
     });
   });
 
-  it("is good where one node knows it, as high as that node is", async () => {
+  it("is valid when one node knows it, up to that node's height", async () => {
     const { blockhash } = relayed();
     net.fail(net.first, "isBlockhashValid", {
       kind: "result",
@@ -84,7 +84,7 @@ describe("a blockhash", () => {
     });
   });
 
-  it("is asked of the next node where one fails, and of none in vain", async () => {
+  it("is fetched from the next node when one fails", async () => {
     const { blockhash } = relayed();
     for (const fault of FAULTS) {
       net.fail(net.first, "*", fault);
@@ -104,7 +104,7 @@ describe("a blockhash", () => {
 });
 
 describe("a simulation", () => {
-  it("finds nothing against a payment that would succeed, or has", async () => {
+  it("returns no problem for a payment that would succeed or has succeeded", async () => {
     const chain = relayChain();
     const { bytes } = relayed();
     expect(await chain.simulate(bytes, patient())).toBeUndefined();
@@ -113,7 +113,7 @@ describe("a simulation", () => {
     expect(await chain.simulate(bytes, patient())).toBeUndefined();
   });
 
-  it("says in words why a payment would fail", async () => {
+  it("returns in words why a payment would fail", async () => {
     const chain = relayChain();
     const poor = net.local.controls.createWallet({ lamports: 0n });
     const cases = [
@@ -128,14 +128,14 @@ describe("a simulation", () => {
     expect(await chain.simulate(old.bytes, patient())).toContain("blockhash has expired");
   });
 
-  it("is no fault of the caller's where the fee payer has no SOL", async () => {
+  it("does not blame the caller when the fee payer has no SOL", async () => {
     const fees = Keypair.generate();
     await expect(relayChain().simulate(relayed({ fees }).bytes, patient())).rejects.toMatchObject(
       UNAVAILABLE,
     );
   });
 
-  it("is repeated by the next node where one fails or does not know the blockhash", async () => {
+  it("is repeated by the next node when one fails or does not know the blockhash", async () => {
     const { bytes } = relayed();
     const unknown = { context: { slot: 1 }, value: { err: "BlockhashNotFound", logs: [] } };
     for (const fault of [...FAULTS, { kind: "result", result: unknown } as const]) {
@@ -156,7 +156,7 @@ function spoilt(bytes: Uint8Array): Uint8Array {
 }
 
 describe("sending", () => {
-  it("asks every node, and is done again without harm", async () => {
+  it("uses every node and may be repeated", async () => {
     const chain = relayChain();
     const { bytes, query } = relayed();
     await chain.send(bytes, patient());
@@ -167,7 +167,7 @@ describe("sending", () => {
     expect(await chain.outcome(query())).toEqual({ kind: "confirmed" });
   });
 
-  it("is done when one node takes it, whatever the other does, or has it already", async () => {
+  it("succeeds when one node accepts the transaction or already has it", async () => {
     const already = {
       kind: "rpc_error",
       code: -32002,
@@ -186,7 +186,7 @@ describe("sending", () => {
     await relayChain().send(relayed().bytes, patient());
   });
 
-  it("has failed when no node takes it, or says that it took another", async () => {
+  it("fails when no node accepts it, or one reports another signature", async () => {
     for (const fault of [...FAULTS, { kind: "result", result: "1".repeat(64) } as const]) {
       for (const node of [net.first, net.second]) net.fail(node, "sendTransaction", fault);
       await expect(relayChain().send(relayed().bytes, patient()), fault.kind).rejects.toMatchObject(
@@ -208,7 +208,7 @@ describe("sending", () => {
 describe("the outcome", () => {
   const HANG: Fault = { kind: "hang" };
 
-  it("is confirmed as soon as one node says so, whatever the other does", async () => {
+  it("is confirmed as soon as one node says so", async () => {
     const { bytes, query } = relayed();
     await relayChain().send(bytes, patient());
     net.local.chain.advance();
@@ -219,7 +219,7 @@ describe("the outcome", () => {
     }
   });
 
-  it("is absent, not expired, while it is not sent or not confirmed yet", async () => {
+  it("is absent, not expired, while it is not sent or not confirmed", async () => {
     const chain = relayChain();
     const { bytes, query } = relayed();
     expect(await chain.outcome(query())).toEqual({ kind: "absent", expired: false });
@@ -227,7 +227,7 @@ describe("the outcome", () => {
     expect(await chain.outcome(query())).toEqual({ kind: "absent", expired: false });
   });
 
-  it("is failed where the transaction failed on the chain, with why", async () => {
+  it("is failed with the reason when the transaction failed on the chain", async () => {
     const { bytes, query } = relayed({ amount: 2_000_000_000n });
     await relayChain().send(bytes, patient());
     net.local.chain.advance();
@@ -237,7 +237,7 @@ describe("the outcome", () => {
     });
   });
 
-  it("is expired only once the finalized chain is past its last block by a margin, on every node", async () => {
+  it("is expired only when every node's finalized chain is past its last block by a margin", async () => {
     const { query } = relayed();
     net.local.chain.advance(150 + 32 + 10);
     expect(await relayChain().outcome(query())).toEqual({ kind: "absent", expired: false });
@@ -247,7 +247,7 @@ describe("the outcome", () => {
     expect(await relayChain().outcome(query())).toEqual({ kind: "absent", expired: false });
   });
 
-  it("is told by nobody while a node cannot be asked: what one alone does not know may be on the chain", async () => {
+  it("is UNAVAILABLE while one node does not answer, which may know it", async () => {
     const { query } = relayed();
     net.local.chain.advance(200);
     for (const fault of FAULTS.filter(({ kind }) => kind !== "null")) {
@@ -257,7 +257,7 @@ describe("the outcome", () => {
     }
   });
 
-  it("is found by its second look when it lands between the questions", async () => {
+  it("is found by the second query when it lands between the queries", async () => {
     const { bytes, query } = relayed();
     await relayChain().send(bytes, patient());
     net.local.chain.advance(200);
@@ -277,7 +277,7 @@ describe("the outcome", () => {
 });
 
 describe("the fee payer's balance", () => {
-  it("is told in lamports, by the next node where one fails", async () => {
+  it("is returned in lamports, by the next node when one fails", async () => {
     net.fail(net.first, "getBalance", { kind: "garbage" });
     expect(await relayChain().balance(Keypair.generate().publicKey.toBase58(), patient())).toBe(0n);
     const held = await relayChain().balance(feePayer.publicKey.toBase58(), patient());

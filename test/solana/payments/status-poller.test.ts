@@ -26,14 +26,14 @@ const wait = (over: Partial<Parameters<StatusPoller["wait"]>[0]> = {}) =>
   });
 
 describe("the status poller", () => {
-  it("asks nothing for a caller that is gone, or has no patience left", async () => {
+  it("polls nothing for a caller that disconnected or timed out", async () => {
     const gone = new Error("gone");
     await expect(wait({ signal: AbortSignal.abort(gone) })).rejects.toBe(gone);
     expect(await wait({ patience: AbortSignal.abort() })).toBeUndefined();
     expect(net.counts()).toEqual({});
   });
 
-  it("asks for 256 signatures at once, and for more in further requests", async () => {
+  it("polls 256 signatures per request", async () => {
     const txSignature = await net.pay(1n);
     const patience = AbortSignal.timeout(600);
     const strangers = Array.from({ length: 256 }, () => wait({ patience }));
@@ -43,14 +43,14 @@ describe("the status poller", () => {
     expect(net.counts()).toEqual({ getSignatureStatuses: 2 });
   });
 
-  it("asks for a signature once, however many wait for it", async () => {
+  it("polls a signature once for any number of callers", async () => {
     const [txSignature, patience] = [await net.pay(1n), AbortSignal.timeout(3_000)];
     const seen = await Promise.all(Array.from({ length: 300 }, () => wait({ txSignature, patience })));
     expect(seen.every((sighting) => sighting !== undefined)).toBe(true);
     expect(net.counts()).toEqual({ getSignatureStatuses: 1 });
   });
 
-  it("wakes only those whose commitment is reached", async () => {
+  it("wakes only callers whose commitment is reached", async () => {
     const txSignature = await net.pay(1n);
     const patience = AbortSignal.timeout(600);
     const [confirmed, finalized] = await Promise.all([
@@ -60,7 +60,7 @@ describe("the status poller", () => {
     expect([confirmed?.finalized, finalized]).toEqual([false, undefined]);
   });
 
-  it("takes too few statuses for no answer and asks the next endpoint at once", async () => {
+  it("treats too few statuses as no response and uses the next endpoint at once", async () => {
     const txSignature = await net.pay(1n);
     net.fail(net.second, "getSignatureStatuses", {
       kind: "result",

@@ -70,7 +70,7 @@ describe("an endpoint", () => {
     expect(await ask(endpoint)).toBe("é".repeat(9));
   });
 
-  it("asks once more when the server has closed a kept connection", async () => {
+  it("retries once when the server closed a kept connection", async () => {
     let requests = 0;
     const endpoint = await serve((request, response) => {
       requests += 1;
@@ -80,7 +80,7 @@ describe("an endpoint", () => {
     expect([await ask(endpoint), await ask(endpoint)]).toEqual([1, 3]);
   });
 
-  it("has no more time when it asks once more", async () => {
+  it("keeps its time limit for the retry", async () => {
     let requests = 0;
     const endpoint = await serve((request, response) => {
       requests += 1;
@@ -93,7 +93,7 @@ describe("an endpoint", () => {
     expect(requests).toBe(3);
   });
 
-  it("leaves nothing open when it is told to stop, at whatever time", async () => {
+  it("leaves nothing open when it is aborted, at any time", async () => {
     // Those of other tests in this process may still close.
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
     const before = sockets();
@@ -120,12 +120,12 @@ describe("an endpoint", () => {
     await expectFailure(await serve((request) => request.socket.destroy()), "network");
   });
 
-  it("fails when the answer begins and does not end", async () => {
+  it("fails when the response starts but does not end", async () => {
     const endpoint = await serve((_request, response) => void response.writeHead(200).write("{"));
     await expectFailure(endpoint, "timeout");
   });
 
-  it("fails when the answer breaks off", async () => {
+  it("fails when the response is cut off", async () => {
     const endpoint = await serve((_request, response) => {
       response.writeHead(200, { "content-length": 100 }).write("{");
       setTimeout(() => response.destroy(), 20);
@@ -133,7 +133,7 @@ describe("an endpoint", () => {
     await expectFailure(endpoint, "network");
   });
 
-  it.each([true, false])("reads no endless answer, chunked: %s", async (chunked) => {
+  it.each([true, false])("rejects an endless response, chunked: %s", async (chunked) => {
     const endpoint = await serve(
       (request, response) => void respond(request, response, "x".repeat(5_000_000), chunked),
       "",
@@ -142,7 +142,7 @@ describe("an endpoint", () => {
     await expectFailure(endpoint, "malformed");
   });
 
-  it("takes no answer that is compressed: it asked for none", async () => {
+  it("rejects a compressed response, which it did not request", async () => {
     const endpoint = await serve((_request, response) => {
       response
         .writeHead(200, { "content-encoding": "gzip" })
@@ -151,7 +151,7 @@ describe("an endpoint", () => {
     await expectFailure(endpoint, "malformed");
   });
 
-  it("asks over one connection as long as it is asked one thing after the other", async () => {
+  it("reuses one connection for sequential requests", async () => {
     const connections = new Set<unknown>();
     const endpoint = await serve((request, response) => {
       connections.add(request.socket);
@@ -161,7 +161,7 @@ describe("an endpoint", () => {
     expect(connections.size).toBe(1);
   });
 
-  it("follows no redirect: the next address would learn the key", async () => {
+  it("follows no redirect, whose target would learn the key", async () => {
     let followed = false;
     const endpoint = await serve((request, response) => {
       followed ||= request.url === "/elsewhere";
@@ -176,14 +176,14 @@ describe("an endpoint", () => {
     ["neither result nor error", { jsonrpc: "2.0", id: 1 }],
     ["another version", { jsonrpc: "1.0", id: 1, result: 1 }],
     ["no object", [1]],
-  ])("takes no answer with %s", async (_what, answer) => {
+  ])("rejects a response with %s", async (_what, answer) => {
     await expectFailure(
       await serve((_request, response) => response.end(JSON.stringify(answer))),
       "malformed",
     );
   });
 
-  it("tells final errors with code and data", async () => {
+  it("returns final errors with code and data", async () => {
     const error = { code: -32002, message: "Transaction simulation failed", data: { logs: ["no"] } };
     const endpoint = await serve((_request, response) =>
       response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error })),
@@ -212,9 +212,9 @@ describe("Retry-After", () => {
     ["86400", 300_000],
     ["soon", undefined],
     ["-1", 0],
-  ])("%j is %s ms", (text, ms) => {
+  ])("parses %j as %s ms", (text, ms) => {
     expect(retryAfterMs(text, now)).toBe(ms);
   });
 
-  it("may be left out", () => expect(retryAfterMs(undefined, now)).toBeUndefined());
+  it("is optional", () => expect(retryAfterMs(undefined, now)).toBeUndefined());
 });

@@ -22,38 +22,38 @@ function told(change: (json: Told) => unknown, draft: Partial<fixture.Draft> = {
   return change(fixture.json(draft));
 }
 
-describe("an answer that cannot be is no verdict", () => {
-  it.each([[undefined], ["transaction"], [[]], [42], [{}], [{ slot: 1 }]])("%j", (result) =>
+describe("a malformed response is no verdict", () => {
+  it.each([[undefined], ["transaction"], [[]], [42], [{}], [{ slot: 1 }]])("rejects %j", (result) =>
     expectNoVerdict(result),
   );
 
-  it("when it is about another transaction", () =>
+  it("rejects a response about another transaction", () =>
     expectNoVerdict(fixture.json({ signatures: [signature()] })));
 
-  it("when meta is missing", () => expectNoVerdict(told((json) => ({ ...json, meta: null }))));
+  it("rejects a response without meta", () => expectNoVerdict(told((json) => ({ ...json, meta: null }))));
 
-  it("when it does not say whether the transaction succeeded", () => {
+  it("rejects a response without the transaction's status", () => {
     expectNoVerdict(told(({ meta: { err: _err, ...meta }, ...json }) => ({ ...json, meta })));
     expectNoVerdict(fixture.json({ err: false }));
   });
 
-  it("when its version is not one that was asked for", () => expectNoVerdict(fixture.json({ version: 2 })));
+  it("rejects a version that was not requested", () => expectNoVerdict(fixture.json({ version: 2 })));
 
-  it("when blockTime is not known", () => expectNoVerdict(fixture.json({ blockTime: null })));
+  it("rejects an unknown blockTime", () => expectNoVerdict(fixture.json({ blockTime: null })));
 
   it.each([-1, 253_402_300_800, Number.MAX_SAFE_INTEGER, 1.5])(
-    "when blockTime is no time: %d",
+    "rejects an invalid blockTime: %d",
     (blockTime) => {
       expectNoVerdict(fixture.json({ blockTime }));
     },
   );
 
-  it("when the token balances are missing", () => {
+  it("rejects a response without token balances", () => {
     expectNoVerdict(fixture.json({ pre: null }));
     expectNoVerdict(fixture.json({ post: null }));
   });
 
-  it("when the treasury's balance lacks owner or program", () => {
+  it("rejects a treasury balance without owner or program", () => {
     const { pre, post } = moved(AMOUNT);
     const spoil = (wrong: object) =>
       pre && pre.map((each) => (each.account === TREASURY.tokenAccount ? { ...each, ...wrong } : each));
@@ -61,7 +61,7 @@ describe("an answer that cannot be is no verdict", () => {
     expectNoVerdict(fixture.json({ pre: spoil({ programId: undefined }), post }));
   });
 
-  it("when the treasury has two balances", () => {
+  it("rejects two balances of the treasury", () => {
     const { pre, post } = moved(AMOUNT);
     expectNoVerdict(fixture.json({ pre, post: [...(post ?? []), balance(TREASURY.tokenAccount, "1")] }));
     expectNoVerdict(fixture.json({ pre: [...(pre ?? []), balance(TREASURY.tokenAccount, "1")], post }));
@@ -78,12 +78,12 @@ describe("an answer that cannot be is no verdict", () => {
     [10_000],
     [(2n ** 64n).toString()],
     ["9".repeat(21)],
-  ])("when an amount is %j", (amount) => {
+  ])("rejects the amount %j", (amount) => {
     const pre = [balance(PAYER_TOKENS, "1"), balance(TREASURY.tokenAccount, amount)];
     expectNoVerdict(fixture.json({ ...moved(AMOUNT), pre }));
   });
 
-  it("when looked-up addresses are missing, too many, or there without a lookup", () => {
+  it("rejects missing, surplus or unrequested lookup addresses", () => {
     const lookedUp = { writable: [TREASURY.tokenAccount], readonly: [address()] };
     const loaded = (loadedAddresses: unknown) =>
       told((json) => ({ ...json, meta: { ...json.meta, loadedAddresses } }), { lookedUp });
@@ -96,14 +96,14 @@ describe("an answer that cannot be is no verdict", () => {
     expectNoVerdict({ ...json, meta: { ...meta, loadedAddresses: { writable: [address()], readonly: [] } } });
   });
 
-  it("when it lists the treasury twice", () => {
+  it("rejects a list that names the treasury twice", () => {
     const { transaction, ...json } = fixture.json();
     const accountKeys = [...transaction.message.accountKeys, TREASURY.tokenAccount];
     const message = { ...transaction.message, accountKeys };
     expectNoVerdict({ ...json, transaction: { ...transaction, message } });
   });
 
-  it("when an instruction names a program that is not there", () => {
+  it("rejects an instruction whose program is missing", () => {
     const { transaction, ...json } = fixture.json();
     const instructions = [
       { programIdIndex: 99, accounts: [], data: "" },
@@ -115,7 +115,7 @@ describe("an answer that cannot be is no verdict", () => {
     });
   });
 
-  it("when an instruction's data is not base58", () => {
+  it("rejects instruction data that is not base58", () => {
     const { transaction, ...json } = fixture.json();
     const instructions = transaction.message.instructions.map((each) => ({ ...each, data: "0OIl" }));
     expectNoVerdict({
@@ -124,14 +124,14 @@ describe("an answer that cannot be is no verdict", () => {
     });
   });
 
-  it("when the transfers may be among inner instructions that the node did not keep", () => {
+  it("rejects a response without the inner instructions that may hold the transfers", () => {
     const router = { program: address(), accounts: [PAYER, TREASURY.tokenAccount], data: Buffer.of(1) };
     expectNoVerdict(
       fixture.json({ instructions: [router, fixture.memo(`svc:${fixture.QUOTE}`)], inner: null }),
     );
   });
 
-  it("and a mistake of our own is not taken for one", () => {
+  it("throws our own programming errors unchanged", () => {
     expect(malformation(new TypeError("undefined is not a function"))).toBeUndefined();
     expect(malformation(new MalformedAnswer("x".repeat(500)))).toHaveLength(200);
   });

@@ -9,7 +9,7 @@ const judge = (changes: Partial<fixture.Draft> = {}) => judgeTransaction(TX, fix
 const MEMO = memo(`svc:${QUOTE}`);
 
 describe("a transaction pays", () => {
-  it("by TransferChecked with a memo: amount, memo, payer, slot and time are told", () => {
+  it("by TransferChecked with a memo: returns amount, memo, payer, slot and time", () => {
     expect(judge()).toEqual({
       kind: "paid",
       amount: AMOUNT,
@@ -39,7 +39,7 @@ describe("a transaction pays", () => {
     expect(judge({ instructions })).toMatchObject({ kind: "paid", memo: text });
   });
 
-  it("with foreign memos beside ours, also ones that are not UTF-8 or very long", () => {
+  it("with foreign memos beside ours, even if long or not UTF-8", () => {
     const foreign = [memo("thanks"), memo(Buffer.of(0xff, 0xfe)), memo("x".repeat(1_000))];
     const instructions = [...foreign, MEMO, transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT)];
     expect(judge({ instructions })).toMatchObject({ kind: "paid", memo: `svc:${QUOTE}` });
@@ -53,7 +53,7 @@ describe("a transaction pays", () => {
     expect(judge({ instructions: [MEMO, batch(...parts)] })).toMatchObject({ kind: "paid", amount: AMOUNT });
   });
 
-  it("by a transfer that another program makes", () => {
+  it("by a transfer of another program", () => {
     const router = {
       program: address(),
       accounts: [PAYER_TOKENS, TREASURY.tokenAccount],
@@ -63,7 +63,7 @@ describe("a transaction pays", () => {
     expect(judge({ instructions: [router, MEMO], inner })).toMatchObject({ kind: "paid", amount: AMOUNT });
   });
 
-  it("by a Batch that another program makes", () => {
+  it("by a Batch of another program", () => {
     const router = {
       program: address(),
       accounts: [PAYER_TOKENS, TREASURY.tokenAccount],
@@ -73,7 +73,7 @@ describe("a transaction pays", () => {
     expect(judge({ instructions: [router, MEMO], inner })).toMatchObject({ kind: "paid", amount: AMOUNT });
   });
 
-  it("in several transfers: the sum counts once, and the payer is who sent the most", () => {
+  it("in several transfers: their sum counts, and the largest sender is the payer", () => {
     const [rich, riches] = [address(), address()];
     const pre = [
       balance(PAYER_TOKENS, "3000"),
@@ -106,13 +106,13 @@ describe("a transaction pays", () => {
     expect(judge({ instructions })).toMatchObject({ kind: "paid", payer: PAYER });
   });
 
-  it("from an account that it closes: the owner before counts", () => {
+  it("from an account that it closes: the earlier owner is the payer", () => {
     const { pre, post } = moved(AMOUNT);
     const closed = post && post.filter(({ account }) => account !== PAYER_TOKENS);
     expect(judge({ pre, post: closed })).toMatchObject({ kind: "paid", payer: PAYER });
   });
 
-  it("from an account that lives in this transaction only: the payer is not told", () => {
+  it("from an account that exists only in this transaction: the payer is unknown", () => {
     const passing = address();
     const instructions = [
       MEMO,
@@ -122,11 +122,11 @@ describe("a transaction pays", () => {
     expect(judge({ instructions })).toMatchObject({ kind: "paid", amount: AMOUNT, payer: undefined });
   });
 
-  it("with a fee payer of its own, when it is looked up by the first signature", () => {
+  it("with a separate fee payer, looked up by the first signature", () => {
     expect(judge({ signatures: [TX, signature()] })).toMatchObject({ kind: "paid" });
   });
 
-  it("as a legacy transaction, also where the node leaves version and loadedAddresses out", () => {
+  it("as a legacy transaction, also without version and loadedAddresses", () => {
     expect(judge({ version: "legacy" })).toMatchObject({ kind: "paid" });
     const { version: _version, ...old } = fixture.json();
     const { loadedAddresses: _loaded, ...meta } = old.meta;
@@ -140,12 +140,12 @@ describe("a transaction pays", () => {
     expect(judgeTransaction(TX, told, RULES)).toMatchObject({ kind: "paid", amount: AMOUNT });
   });
 
-  it("when the treasury and the mint are looked up in a table", () => {
+  it("when the treasury and the mint come from a lookup table", () => {
     const lookedUp = { writable: [address(), TREASURY.tokenAccount], readonly: [address(), USDC_MINT] };
     expect(judge({ lookedUp })).toMatchObject({ kind: "paid", amount: AMOUNT, payer: PAYER });
   });
 
-  it("into a treasury that holds more than a float can tell apart", () => {
+  it("into a treasury that holds more than a float can represent", () => {
     const full = 2n ** 64n - 1n;
     const pre = [balance(PAYER_TOKENS, "1"), balance(TREASURY.tokenAccount, (full - 1n).toString())];
     const post = [balance(PAYER_TOKENS, "0"), balance(TREASURY.tokenAccount, full.toString())];

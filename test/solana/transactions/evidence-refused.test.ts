@@ -33,11 +33,11 @@ describe("a transaction is refused", () => {
     { InstructionError: [1, { Custom: 1 }] },
     "AccountInUse",
     { InsufficientFundsForRent: { account_index: 0 } },
-  ])("when it failed: %j, even where its balances say otherwise", (err) =>
+  ])("when it failed: %j, even if its balances say otherwise", (err) =>
     expectRefusal("FAILED_TRANSACTION", { err }),
   );
 
-  it("when it is looked up by its second signature: one payment has one identity", () => {
+  it("when it is looked up by its second signature, because a payment has one identity", () => {
     expectRefusal("NOT_THE_FIRST_SIGNATURE", { signatures: [signature(), TX] });
   });
 
@@ -46,8 +46,8 @@ describe("a transaction is refused", () => {
   });
 });
 
-describe("where the money went decides: refused", () => {
-  it("is USDC sent to somebody else", () => {
+describe("a transaction is refused for its destination", () => {
+  it("when USDC goes to another wallet", () => {
     const other = address();
     const { pre, post } = movedElsewhere(other, { owner: address() });
     expectRefusal("WRONG_DESTINATION", {
@@ -57,7 +57,7 @@ describe("where the money went decides: refused", () => {
     });
   });
 
-  it("is USDC sent to another token account of the treasury's owner", () => {
+  it("when USDC goes to another token account of the treasury's owner", () => {
     const other = address();
     const { pre, post } = movedElsewhere(other, { owner: TREASURY.owner });
     expectRefusal("WRONG_DESTINATION", {
@@ -67,13 +67,13 @@ describe("where the money went decides: refused", () => {
     });
   });
 
-  it("is another mint sent to the treasury's owner", () => {
+  it("when another mint goes to the treasury's owner", () => {
     const other = address();
     const { pre, post } = movedElsewhere(other, { owner: TREASURY.owner, mint: address() });
     expectRefusal("WRONG_MINT", { instructions: [MEMO, transfer(PAYER_TOKENS, other, AMOUNT)], pre, post });
   });
 
-  it("is a Token-2022 token sent to the treasury's owner, even under USDC's name", () => {
+  it("when a Token-2022 token goes to the treasury's owner, even under USDC's name", () => {
     const other = address();
     const { pre, post } = movedElsewhere(other, { owner: TREASURY.owner, programId: TOKEN_2022 });
     const instructions = [MEMO, { ...transfer(PAYER_TOKENS, other, AMOUNT), program: TOKEN_2022 }];
@@ -84,7 +84,7 @@ describe("where the money went decides: refused", () => {
     ["WRONG_MINT", { mint: address() }],
     ["WRONG_TOKEN_PROGRAM", { programId: TOKEN_2022 }],
     ["WRONG_DESTINATION", { owner: address() }],
-  ] as const)("is a treasury account that is not what it should be: %s, before or after", (code, wrong) => {
+  ] as const)("when the treasury account is invalid: %s, before or after", (code, wrong) => {
     const { pre, post } = moved(AMOUNT);
     const spoil = (balances: fixture.Balance[] | null) =>
       balances &&
@@ -93,26 +93,26 @@ describe("where the money went decides: refused", () => {
     expectRefusal(code, { pre, post: spoil(post) });
   });
 
-  it("is a look-alike program's transfer that names the treasury", () => {
+  it("when a look-alike program's transfer names the treasury", () => {
     const lookalike = { ...PAYMENT, program: `Tokenkeg${address().slice(8)}` };
     expectRefusal("NOTHING_RECEIVED", { instructions: [lookalike, MEMO], pre: [], post: [] });
   });
 
-  it("is a look-alike program's transfer beside unchanged balances", () => {
+  it("when a look-alike program's transfer leaves the balances unchanged", () => {
     const lookalike = { ...PAYMENT, program: address() };
     expectRefusal("NOTHING_RECEIVED", { instructions: [lookalike, MEMO], ...moved(0n) });
   });
 
-  it("is a transaction that takes from the treasury", () => {
+  it("when it takes from the treasury", () => {
     expectRefusal("NOTHING_RECEIVED", moved(-5n));
   });
 
-  it("is a treasury account without a balance before: it was opened here", () => {
+  it("when the treasury account has no balance before: it was opened here", () => {
     const { pre, post } = moved(AMOUNT);
     expectRefusal("TREASURY_ACCOUNT_NOT_OPEN", { pre: pre && pre.slice(0, 1), post });
   });
 
-  it("is a treasury account without a balance after: it was closed here", () => {
+  it("when the treasury account has no balance after: it was closed here", () => {
     const { pre, post } = moved(AMOUNT);
     const close = {
       program: TOKEN_PROGRAM,
@@ -126,7 +126,7 @@ describe("where the money went decides: refused", () => {
     });
   });
 
-  it("is an amount beyond what JSON can tell exactly", () => {
+  it("when the amount exceeds what JSON can represent exactly", () => {
     const huge = 2n ** 53n;
     const pre = [balance(TREASURY.tokenAccount, "0")];
     const post = [balance(TREASURY.tokenAccount, huge.toString())];
@@ -135,8 +135,8 @@ describe("where the money went decides: refused", () => {
   });
 });
 
-describe("transfers must explain what the treasury gained: refused", () => {
-  it("is MintTo the treasury", () => {
+describe("a transaction is refused if its transfers do not explain the treasury's gain", () => {
+  it("refuses MintTo the treasury", () => {
     const mintTo = {
       program: TOKEN_PROGRAM,
       accounts: [USDC_MINT, TREASURY.tokenAccount, address()],
@@ -145,27 +145,27 @@ describe("transfers must explain what the treasury gained: refused", () => {
     expectRefusal("UNEXPLAINED_CHANGE", { instructions: [mintTo, MEMO] });
   });
 
-  it("is a transfer in and a transfer out", () => {
+  it("refuses a transfer in and a transfer out", () => {
     const back = transfer(TREASURY.tokenAccount, PAYER_TOKENS, 5_000n, TREASURY.owner);
     expectRefusal("UNEXPLAINED_CHANGE", { instructions: [PAYMENT, back, MEMO], ...moved(5_000n) });
   });
 
-  it("is a payment beside the treasury's transfer to itself", () => {
+  it("refuses a payment beside the treasury's transfer to itself", () => {
     const itself = transfer(TREASURY.tokenAccount, TREASURY.tokenAccount, 5_000n, TREASURY.owner);
     expectRefusal("UNEXPLAINED_CHANGE", { instructions: [PAYMENT, itself, MEMO] });
   });
 
-  it("is the treasury's transfer to itself alone", () => {
+  it("refuses the treasury's transfer to itself alone", () => {
     const itself = transfer(TREASURY.tokenAccount, TREASURY.tokenAccount, AMOUNT, TREASURY.owner);
     expectRefusal("NOTHING_RECEIVED", { instructions: [itself, MEMO], ...moved(0n) });
   });
 
-  it("is a transfer that says more than what arrived", () => {
+  it("refuses a transfer of more than what arrived", () => {
     const said = transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, 2n ** 64n - 1n);
     expectRefusal("UNEXPLAINED_CHANGE", { instructions: [said, MEMO] });
   });
 
-  it("is a Batch that breaks off, in its data or in its accounts, and one inside a Batch", () => {
+  it("refuses a truncated or nested Batch", () => {
     const whole = batch(transfer(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT));
     const promisesMore = Buffer.from(whole.data);
     promisesMore.writeUInt8(promisesMore.readUInt8(2) + 1, 2);
@@ -179,14 +179,14 @@ describe("transfers must explain what the treasury gained: refused", () => {
     for (const each of broken) expectRefusal("UNEXPLAINED_CHANGE", { instructions: [each, MEMO] });
   });
 
-  it("is a Batch whose accounts are counted so that the treasury only seems to receive", () => {
+  it("refuses a Batch whose account counts only appear to pay the treasury", () => {
     const other = address();
     const first = transfer(PAYER_TOKENS, other, AMOUNT);
     const second = transfer(other, PAYER_TOKENS, AMOUNT, TREASURY.tokenAccount);
     expectRefusal("UNEXPLAINED_CHANGE", { instructions: [batch(first, second), MEMO] });
   });
 
-  it("is a transfer cut short, or without a destination", () => {
+  it("refuses a truncated transfer, or one without a destination", () => {
     expectRefusal("UNEXPLAINED_CHANGE", {
       instructions: [{ ...PAYMENT, data: PAYMENT.data.subarray(0, 9) }, MEMO],
     });
@@ -195,23 +195,23 @@ describe("transfers must explain what the treasury gained: refused", () => {
     });
   });
 
-  it("is a transfer told in another program's data", () => {
+  it("refuses a transfer written in another program's data", () => {
     const told = { ...PAYMENT, program: address() };
     expectRefusal("UNEXPLAINED_CHANGE", { instructions: [told, MEMO] });
   });
 });
 
-describe("the memo must be ours, alone and at the top: refused", () => {
-  it("is a payment without a memo", () => {
+describe("a transaction is refused for its memo", () => {
+  it("refuses a payment without a memo", () => {
     expectRefusal("MEMO_MISSING", { instructions: [PAYMENT] });
   });
 
-  it("is a memo that another program wrote", () => {
+  it("refuses a memo written by another program", () => {
     const router = { program: address(), accounts: [], data: Buffer.of(1) };
     expectRefusal("MEMO_MISSING", { instructions: [PAYMENT, router], inner: [MEMO] });
   });
 
-  it("is a memo by a program that only looks like Memo", () => {
+  it("refuses a memo of a program that only resembles Memo", () => {
     expectRefusal("MEMO_MISSING", {
       instructions: [PAYMENT, memo(`svc:${QUOTE}`, `${MEMO_V2_PROGRAM.slice(0, -1)}s`)],
     });
@@ -235,11 +235,11 @@ describe("the memo must be ours, alone and at the top: refused", () => {
     ["is not UTF-8", Buffer.concat([Buffer.from(`${STEP}:${QUOTE}:`), Buffer.of(0xc0, 0xaf)])],
     ["is longer than any of ours", `svc:${QUOTE}${"1".repeat(900)}`],
   ];
-  it.each(foreign)("is a memo that %s", (_what, text) => {
+  it.each(foreign)("refuses a memo that %s", (_what, text) => {
     expectRefusal("MEMO_NOT_OURS", { instructions: [PAYMENT, memo(text)] });
   });
 
-  it("are two memos of ours, for two quotes or for the same", () => {
+  it("refuses two memos in our format, for two quotes or for one", () => {
     expectRefusal("MEMO_NOT_ALONE", { instructions: [PAYMENT, MEMO, memo(`svc:${OTHER_QUOTE}`)] });
     expectRefusal("MEMO_NOT_ALONE", { instructions: [PAYMENT, MEMO, memo(`${STEP}:${QUOTE}:1`)] });
     expectRefusal("MEMO_NOT_ALONE", { instructions: [MEMO, PAYMENT, MEMO] });

@@ -32,8 +32,8 @@ function payment(calls: number, inner = [transfer(PAYER_TOKENS, TREASURY.tokenAc
   return told;
 }
 
-describe("instructions of the Token program that are longer than any transfer", () => {
-  it("keep no payment from being read: whoever sends them would stop the watch for everybody", () => {
+describe("Token instructions longer than any transfer", () => {
+  it("do not stop the reader: otherwise one sender could stop the watch", () => {
     expect(readMovement(TX, payment(1), RULES)?.movement).toMatchObject({
       change: AMOUNT,
       memo: `svc:${QUOTE}`,

@@ -61,18 +61,18 @@ function batch(...instructions: TransactionInstruction[]): TransactionInstructio
   });
 }
 
-describe("transactions that the chain has run: paid", () => {
-  it("is Transfer with a memo of the first Memo program", async () => {
+describe("real transactions that pay", () => {
+  it("accepts Transfer with a memo of the first Memo program", async () => {
     const paid = await verify([memo(undefined, MEMO_V1_PROGRAM), transfer()]);
     expect(paid).toMatchObject({ kind: "paid", amount: AMOUNT, payer: net.payer.publicKey.toBase58() });
   });
 
-  it("is a Batch, which leaves no inner instructions", async () => {
+  it("accepts a Batch, which leaves no inner instructions", async () => {
     const paid = await verify([memo(), batch(transfer(4_000n), transfer(6_000n))]);
     expect(paid).toMatchObject({ kind: "paid", amount: AMOUNT });
   });
 
-  it("is a transfer by a delegate, from the tokens' owner", async () => {
+  it("accepts a transfer by a delegate, from the tokens' owner", async () => {
     const delegate = net.local.controls.createWallet();
     const approve = createApproveInstruction(source, delegate.publicKey, net.payer.publicKey, AMOUNT);
     const move = createTransferInstruction(source, treasury, delegate.publicKey, AMOUNT);
@@ -80,7 +80,7 @@ describe("transactions that the chain has run: paid", () => {
     expect(paid).toMatchObject({ kind: "paid", amount: AMOUNT, payer: net.payer.publicKey.toBase58() });
   });
 
-  it("is the whole content of an account that is then closed", async () => {
+  it("accepts the whole content of an account that is then closed", async () => {
     const payer = net.local.controls.createWallet({ microUsd: AMOUNT });
     const from = net.local.controls.usdcAccount(payer.publicKey);
     const move = createTransferInstruction(from, treasury, payer.publicKey, AMOUNT);
@@ -89,7 +89,7 @@ describe("transactions that the chain has run: paid", () => {
     expect(paid).toMatchObject({ kind: "paid", amount: AMOUNT, payer: payer.publicKey.toBase58() });
   });
 
-  it("is a transfer whose accounts come from a lookup table, but not where the node tells only some of them", async () => {
+  it("accepts accounts from a lookup table, unless the node returns only some of them", async () => {
     const { publicKey } = net.payer;
     net.local.chain.advance();
     const recentSlot = net.local.chain.slots.current - 1;
@@ -129,8 +129,8 @@ describe("transactions that the chain has run: paid", () => {
   });
 });
 
-describe("transactions that the chain has run: refused", () => {
-  it("is one that failed", async () => {
+describe("real transactions that are refused", () => {
+  it("refuses a failed one", async () => {
     const refused = await verify([memo(), transfer(10n ** 15n)]);
     expect(refused).toMatchObject({
       code: "FAILED_TRANSACTION",
@@ -138,7 +138,7 @@ describe("transactions that the chain has run: refused", () => {
     });
   });
 
-  it("is its second signature", async () => {
+  it("refuses its second signature", async () => {
     const feePayer = net.local.controls.createWallet();
     const { signature, send } = net.sign([memo(), transfer()], { signers: [feePayer, net.payer] });
     await send();
@@ -157,54 +157,61 @@ describe("transactions that the chain has run: refused", () => {
   it.each([
     ["TOKEN", TOKEN_PROGRAM_ID, "WRONG_MINT"],
     ["Token-2022", TOKEN_2022_PROGRAM_ID, "WRONG_TOKEN_PROGRAM"],
-  ])("is a worthless %s mint of six decimals sent to the treasury's owner", async (_name, program, code) => {
-    const [mint, { publicKey: payer }, owner] = [Keypair.generate(), net.payer, net.treasuryOwner.publicKey];
-    const [from, to] = [payer, owner].map((wallet) =>
-      getAssociatedTokenAddressSync(mint.publicKey, wallet, false, program),
-    );
-    if (!from || !to) throw new Error("both wallets have an address for it");
-    const lamports = net.local.chain.svm.minimumBalanceForRentExemption(BigInt(MINT_SIZE));
-    await net.confirm(
-      [
-        SystemProgram.createAccount({
-          fromPubkey: payer,
-          newAccountPubkey: mint.publicKey,
-          space: MINT_SIZE,
-          lamports: Number(lamports),
-          programId: program,
-        }),
-        createInitializeMint2Instruction(mint.publicKey, 6, payer, null, program),
-        createAssociatedTokenAccountInstruction(payer, from, payer, mint.publicKey, program),
-        createAssociatedTokenAccountInstruction(payer, to, owner, mint.publicKey, program),
-        createMintToInstruction(mint.publicKey, from, payer, AMOUNT, [], program),
-      ],
-      { signers: [net.payer, mint] },
-    );
-    const move = createTransferCheckedInstruction(from, mint.publicKey, to, payer, AMOUNT, 6, [], program);
-    expect(await verify([memo(), move])).toMatchObject({ kind: "refused", code });
-  });
+  ])(
+    "refuses a worthless %s mint of six decimals sent to the treasury's owner",
+    async (_name, program, code) => {
+      const [mint, { publicKey: payer }, owner] = [
+        Keypair.generate(),
+        net.payer,
+        net.treasuryOwner.publicKey,
+      ];
+      const [from, to] = [payer, owner].map((wallet) =>
+        getAssociatedTokenAddressSync(mint.publicKey, wallet, false, program),
+      );
+      if (!from || !to) throw new Error("both wallets have an address for it");
+      const lamports = net.local.chain.svm.minimumBalanceForRentExemption(BigInt(MINT_SIZE));
+      await net.confirm(
+        [
+          SystemProgram.createAccount({
+            fromPubkey: payer,
+            newAccountPubkey: mint.publicKey,
+            space: MINT_SIZE,
+            lamports: Number(lamports),
+            programId: program,
+          }),
+          createInitializeMint2Instruction(mint.publicKey, 6, payer, null, program),
+          createAssociatedTokenAccountInstruction(payer, from, payer, mint.publicKey, program),
+          createAssociatedTokenAccountInstruction(payer, to, owner, mint.publicKey, program),
+          createMintToInstruction(mint.publicKey, from, payer, AMOUNT, [], program),
+        ],
+        { signers: [net.payer, mint] },
+      );
+      const move = createTransferCheckedInstruction(from, mint.publicKey, to, payer, AMOUNT, 6, [], program);
+      expect(await verify([memo(), move])).toMatchObject({ kind: "refused", code });
+    },
+  );
 
-  it("is a payment of somebody else's", async () => {
+  it("refuses a payment to another wallet", async () => {
     const other = net.local.controls.createWallet({ microUsd: 0n });
     const to = net.local.controls.usdcAccount(other.publicKey);
     const move = createTransferInstruction(source, to, net.payer.publicKey, AMOUNT);
     expect(await verify([memo(), move])).toMatchObject({ code: "WRONG_DESTINATION" });
   });
 
-  it("is a payment in and out", async () => {
+  it("refuses a payment in and out", async () => {
     const back = createTransferInstruction(treasury, source, net.treasuryOwner.publicKey, 4_000n);
     const refused = await verify([memo(), transfer(), back], { signers: [net.payer, net.treasuryOwner] });
     expect(refused).toMatchObject({ code: "UNEXPLAINED_CHANGE" });
   });
 
-  it("is the treasury's transfer to itself", async () => {
+  it("refuses the treasury's transfer to itself", async () => {
     const itself = createTransferInstruction(treasury, treasury, net.treasuryOwner.publicKey, 1_000n);
     expect(await verify([memo(), itself], { signers: [net.treasuryOwner] })).toMatchObject({
       code: "NOTHING_RECEIVED",
     });
   });
 
-  it("is USDC minted into the treasury", async () => {
+  it("refuses USDC minted into the treasury", async () => {
     net.local.controls.mintUsdc(net.treasuryOwner.publicKey, AMOUNT);
     const signature = [...(await signaturesOf(treasury))][0] ?? "";
     const verdict = await net.open().verify({ txSignature: signature, signal: patient() });
@@ -215,7 +222,7 @@ describe("transactions that the chain has run: refused", () => {
     ["MEMO_MISSING", () => []],
     ["MEMO_NOT_OURS", () => [memo("for lunch")]],
     ["MEMO_NOT_ALONE", () => [memo(), memo()]],
-  ])("is a memo that is none: %s", async (code, memos) => {
+  ])("refuses an invalid memo: %s", async (code, memos) => {
     expect(await verify([...memos(), transfer()])).toMatchObject({ kind: "refused", code });
   });
 });

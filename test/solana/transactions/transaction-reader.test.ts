@@ -47,8 +47,8 @@ async function serveVersion1(asked: Request[]): Promise<TransactionReader> {
   return new TransactionReader(rpc, fixture.RULES);
 }
 
-describe("reading a transaction", () => {
-  it("asks for the json encoding and for version 1, and so reads version 1 transactions", async () => {
+describe("TransactionReader", () => {
+  it("requests the json encoding and version 1, and reads version 1 transactions", async () => {
     const asked: Request[] = [];
     const reader = await serveVersion1(asked);
     const found = await reader.read({ txSignature: fixture.TX, commitment: "confirmed", signal: patient() });

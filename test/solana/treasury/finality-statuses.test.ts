@@ -49,8 +49,8 @@ function statuses(
   return { kind: "result", result: { context: { slot }, value: [status] } };
 }
 
-describe("a payment that is accepted", () => {
-  it("is pending while it is confirmed only, then finalized", async () => {
+describe("the finality status of an accepted payment", () => {
+  it("is pending while only confirmed, then finalized", async () => {
     const payment = await paid();
     expect(await statusesOf(payment)).toEqual(["pending"]);
     expect(net.counts(net.first)).toEqual({ getSlot: 1, getSignatureStatuses: 1 });
@@ -59,13 +59,13 @@ describe("a payment that is accepted", () => {
     expect(await statusesOf(payment)).toEqual(["finalized"]);
   });
 
-  it("is finalized long afterwards, too", async () => {
+  it("is finalized long afterwards", async () => {
     const payment = await paid();
     net.local.chain.advance(SAFE + 32);
     expect(await statusesOf(payment)).toEqual(["finalized"]);
   });
 
-  it("is told among many, in their order", async () => {
+  it("is returned in the order of the request", async () => {
     const done = await paid();
     const gone = await forked();
     const failed = { ...(await paid()), txSignature: await net.confirm(net.payment(10n ** 15n)) };
@@ -76,7 +76,7 @@ describe("a payment that is accepted", () => {
     expect(await statusesOf(...many)).toEqual(["vanished", "finalized", "pending", "failed", "different"]);
   });
 
-  it("is told beside hundreds, 256 at a request", async () => {
+  it("is returned for hundreds of payments, 256 per request", async () => {
     const done = await paid();
     net.local.chain.advance(32);
     const unknown = Array.from({ length: 256 }, () => ({ ...done, txSignature: signature() }));
@@ -86,7 +86,7 @@ describe("a payment that is accepted", () => {
     expect(net.counts(net.second)).toEqual({ getSlot: 2, getSignatureStatuses: 2, getTransaction: 2 });
   });
 
-  it("is finalized when one endpoint knows it so and the transaction is told", async () => {
+  it("is finalized when one endpoint reports it and returns the transaction", async () => {
     const payment = await paid();
     net.local.chain.advance(32);
     for (const fault of DOUBTFUL) {
@@ -102,7 +102,7 @@ describe("a payment that is accepted", () => {
     expect(await statusesOf(payment)).toEqual(["pending"]);
   });
 
-  it("that pays another amount is different only where no endpoint says otherwise", async () => {
+  it("is different for another amount only if no endpoint contradicts", async () => {
     const payment = await paid();
     const other = await net.getTransaction(await net.pay(1n));
     other.transaction.signatures = [payment.txSignature];
@@ -130,7 +130,7 @@ describe("a payment that is accepted", () => {
     await expect(told).rejects.toBe(gone);
   });
 
-  it("cannot be judged where no endpoint answers", async () => {
+  it("throws UNAVAILABLE when no endpoint answers", async () => {
     const payment = await paid();
     net.fail(net.first, "*", { kind: "http", status: 500 });
     net.fail(net.second, "getSignatureStatuses", { kind: "garbage" });
@@ -160,14 +160,14 @@ describe("a payment that was forked away", () => {
     payment = await forked();
   });
 
-  it("has vanished once every endpoint is far beyond its slot", async () => {
+  it("is vanished once every endpoint is far beyond its slot", async () => {
     net.local.chain.advance(32 + SAFE - 2);
     expect(await statusesOf(payment)).toEqual(["pending"]);
     net.local.chain.advance();
     expect(await statusesOf(payment)).toEqual(["vanished"]);
   });
 
-  it("may land again, and is finalized then", async () => {
+  it("may land again and is then finalized", async () => {
     const { signature: txSignature, send } = net.sign(net.payment(AMOUNT));
     await send();
     net.local.chain.drop(txSignature);
@@ -192,7 +192,7 @@ describe("a payment that was forked away", () => {
   });
 });
 
-describe("an endpoint that lies about a payment that is there", () => {
+describe("a lying endpoint", () => {
   let payment: UnfinalizedPayment;
   beforeEach(async () => {
     payment = await paid();
@@ -217,7 +217,7 @@ describe("an endpoint that lies about a payment that is there", () => {
     return told;
   }
 
-  it("by not knowing it never makes it vanish", async () => {
+  it("does not make a payment vanish by not knowing it", async () => {
     const told = await withSilence((liar) => net.fail(liar, "*", { kind: "null" }));
     const unknowing = await withSilence((liar) => {
       net.fail(liar, "getSignatureStatuses", { kind: "null" });
@@ -228,7 +228,7 @@ describe("an endpoint that lies about a payment that is there", () => {
     ).toEqual([]);
   });
 
-  it("by losing its status on every endpoint does not make it vanish while the transaction is known", async () => {
+  it("does not make a payment vanish by losing its status everywhere while the transaction is known", async () => {
     for (const node of [net.first, net.second]) net.fail(node, "getSignatureStatuses", { kind: "null" });
     expect(await statusesOf(payment)).toEqual(["pending"]);
     net.fail(net.first, "getTransaction", { kind: "null" });
@@ -237,7 +237,7 @@ describe("an endpoint that lies about a payment that is there", () => {
     expect(await statusesOf(payment)).toEqual(["vanished"]);
   });
 
-  it("by saying that it failed never makes it fail", async () => {
+  it("does not make a payment fail by reporting a failure", async () => {
     const err = { InstructionError: [0, { Custom: 1 }] };
     const { meta, ...rest } = await net.getTransaction(payment.txSignature);
     const failed = { ...rest, meta: { ...(meta as object), err } };
@@ -256,7 +256,7 @@ describe("an endpoint that lies about a payment that is there", () => {
 });
 
 describe("a payment that failed on the chain after all", () => {
-  it("has failed when every endpoint says so, and is pending while one does not know it yet", async () => {
+  it("is failed when every endpoint says so, and pending while one does not know it", async () => {
     const payment = await paid();
     const failed = { ...payment, txSignature: await net.confirm(net.payment(10n ** 15n)) };
     expect(await statusesOf(failed)).toEqual(["pending"]);
@@ -266,7 +266,7 @@ describe("a payment that failed on the chain after all", () => {
     expect(await statusesOf(failed)).toEqual(["pending"]);
   });
 
-  it("is pending where statuses and transaction contradict each other", async () => {
+  it("is pending when status and transaction contradict each other", async () => {
     const payment = await paid();
     const failed = { ...payment, txSignature: await net.confirm(net.payment(10n ** 15n)) };
     net.local.chain.advance(32);
@@ -278,7 +278,7 @@ describe("a payment that failed on the chain after all", () => {
     }
   });
 
-  it("has failed, too, where an endpoint far beyond its slot does not keep it", async () => {
+  it("is failed also when an endpoint far beyond its slot has pruned it", async () => {
     const payment = await paid();
     const failed = { ...payment, txSignature: await net.confirm(net.payment(10n ** 15n)) };
     net.local.chain.advance(SAFE + 32);

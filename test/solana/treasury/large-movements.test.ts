@@ -35,8 +35,8 @@ const broken = () => {
 };
 const asked = () => nodes.map(({ calls }) => calls.length);
 
-describe("a large payment that nobody has proved", () => {
-  it("is believed when a second endpoint tells it too", async () => {
+describe("a large payment without a proof", () => {
+  it("is accepted when a second endpoint confirms it", async () => {
     const movement = await readMovement(
       () => pays(LARGE),
       () => pays(LARGE),
@@ -49,7 +49,7 @@ describe("a large payment that nobody has proved", () => {
   it.each([
     ["a payment", QUOTE],
     ["a deposit", `dep_${"0".repeat(32)}`],
-  ])("waits while the others do not know it: one endpoint alone could make %s up", async (_what, named) => {
+  ])("waits while the others do not know it: one endpoint could invent %s", async (_what, named) => {
     await expect(
       readMovement(
         () => pays(LARGE, named),
@@ -59,7 +59,7 @@ describe("a large payment that nobody has proved", () => {
     expect(errors).toEqual([]);
   });
 
-  it("is believed when one of the others does not know it and another does", async () => {
+  it("is accepted when one of the others confirms it and another does not know it", async () => {
     const movement = await readMovement(
       () => pays(LARGE),
       () => null,
@@ -72,19 +72,19 @@ describe("a large payment that nobody has proved", () => {
     ["amount", () => pays(LARGE - 1n)],
     ["memo", () => pays(LARGE, OTHER_QUOTE)],
     ["outcome", () => json({ err: "AccountInUse", ...moved(0n) })],
-  ])("waits for the operator when another endpoint tells another %s", async (_what, other) => {
+  ])("waits for the operator when another endpoint reports another %s", async (_what, other) => {
     await expect(readMovement(() => pays(LARGE), other)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(errors).toEqual(["Solana RPC endpoints disagree on a transaction"]);
   });
 
-  it("is believed when no other endpoint answers, or there is none, so that an outage keeps nobody from their money", async () => {
+  it("is accepted when no other endpoint answers or exists, so that an outage blocks no credit", async () => {
     expect(await readMovement(() => pays(LARGE), broken)).toMatchObject({ change: LARGE });
     nodes.splice(0).forEach((node) => node.close());
     expect(await readMovement(() => pays(LARGE))).toMatchObject({ change: LARGE });
   });
 });
 
-it("a small payment, and what credits nobody, is asked for once", async () => {
+it("queries small payments, and movements that credit no account, once", async () => {
   expect(await readMovement(() => pays(LARGE - 1n), broken)).toMatchObject({ change: LARGE - 1n });
   expect(asked()).toEqual([1, 0]);
   nodes.splice(0).forEach((node) => node.close());

@@ -19,7 +19,7 @@ const handedOver = (balances: Balance[] | null) =>
 describe("a payment to the treasury's token account", () => {
   const { pre, post } = moved(AMOUNT);
 
-  it("names its quote while the account is its owner's", () => {
+  it("names its quote while the account belongs to its owner", () => {
     expect(readMovement(TX, json(), RULES)).toMatchObject({
       movement: { change: AMOUNT, memo: `svc:${QUOTE}` },
     });
@@ -28,7 +28,7 @@ describe("a payment to the treasury's token account", () => {
   it.each([
     ["before", { pre: handedOver(pre), post }],
     ["after", { pre, post: handedOver(post) }],
-  ])("is nobody's credit where the account is somebody else's %s the transaction", (_when, balances) => {
+  ])("credits no account when the owner is another one %s the transaction", (_when, balances) => {
     expect(readMovement(TX, json(balances), RULES)).toMatchObject({
       failed: false,
       movement: { change: AMOUNT, memo: undefined, memos: `svc:${QUOTE}` },

@@ -12,8 +12,8 @@ const { address, balance, memo, moved, signature, transferChecked } = fixture;
 const read = (changes: Partial<fixture.Draft> = {}) => readMovement(TX, fixture.json(changes), RULES);
 const MEMO = memo(`svc:${QUOTE}`);
 
-describe("a movement is read", () => {
-  it("from a plain payment", () => {
+describe("a movement", () => {
+  it("is read from a plain payment", () => {
     expect(read()).toEqual({
       failed: false,
       movement: {
@@ -29,19 +29,19 @@ describe("a movement is read", () => {
     });
   });
 
-  it("without believing uiAmount, instructions or logs where the balances say otherwise", () => {
+  it("is read from the balances, not from uiAmount, instructions or logs", () => {
     expect(read(moved(0n))?.movement).toMatchObject({ change: 0n, payer: undefined });
     expect(read(moved(-5n))?.movement).toMatchObject({ change: -5n, payer: undefined });
     expect(read(moved(7n))?.movement).toMatchObject({ change: 7n });
   });
 
-  it("of amounts that no float can tell apart", () => {
+  it("is exact for amounts beyond a float", () => {
     const pre = [balance(TREASURY.tokenAccount, "18446744073709551614")];
     const post = [balance(TREASURY.tokenAccount, "18446744073709551615")];
     expect(read({ pre, post })?.movement).toMatchObject({ change: 1n, balanceAfter: 2n ** 64n - 1n });
   });
 
-  it("also where the node keeps no inner instructions: only the payer is not known", () => {
+  it("is read without inner instructions: only the payer is unknown", () => {
     const router = {
       program: address(),
       accounts: [PAYER_TOKENS, TREASURY.tokenAccount],
@@ -52,7 +52,7 @@ describe("a movement is read", () => {
   });
 
   it.each(["\u001b]0;gone\u0007", "a\0b", "x".repeat(1_000_000)])(
-    "without a payer that is no address (%#)",
+    "has no payer when the payer's address is invalid (%#)",
     (owner) => {
       const { pre, post } = moved(AMOUNT);
       const odd = pre && pre.map((each) => (each.account === PAYER_TOKENS ? { ...each, owner } : each));
@@ -60,12 +60,12 @@ describe("a movement is read", () => {
     },
   );
 
-  it("where the treasury is looked up in a table", () => {
+  it("is read when the treasury comes from a lookup table", () => {
     const lookedUp = { writable: [TREASURY.tokenAccount], readonly: [] };
     expect(read({ lookedUp })?.movement).toMatchObject({ change: AMOUNT, memo: `svc:${QUOTE}` });
   });
 
-  it("with no memo that is not at the top level, not UTF-8, or too long to be ours", () => {
+  it("has no memo when the memo is nested, not UTF-8 or too long", () => {
     const pay = transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT);
     const none = { memo: undefined, memos: undefined, change: AMOUNT };
     expect(read({ instructions: [pay], inner: [MEMO] })?.movement).toMatchObject(none);
@@ -73,7 +73,7 @@ describe("a movement is read", () => {
     expect(read({ instructions: [pay, memo("x".repeat(1_000))] })?.movement).toMatchObject(none);
   });
 
-  it("without a quote to credit where the account was handed over to somebody else", () => {
+  it("credits no quote when the account was handed over to another owner", () => {
     const { pre, post } = moved(AMOUNT);
     const handOver = (balances: fixture.Balance[] | null) =>
       balances &&
@@ -90,7 +90,7 @@ describe("a movement is read", () => {
       });
   });
 
-  it("of a failed transaction as none", () => {
+  it("is none when the transaction failed", () => {
     expect(read({ err: "AccountInUse", ...moved(0n) })).toMatchObject({
       failed: true,
       movement: { change: 0n },
@@ -98,8 +98,8 @@ describe("a movement is read", () => {
   });
 });
 
-describe("no movement is read", () => {
-  it("by a second signature, before its time is known, or where the account is not named", () => {
+describe("no movement", () => {
+  it("is read by a second signature, before its time is known, or when the account is not named", () => {
     expect(read({ blockTime: null })).toBeUndefined();
     expect(read({ signatures: [signature(), TX] })).toBeUndefined();
     const elsewhere = {
@@ -123,7 +123,7 @@ describe("no movement is read", () => {
       "with two balances of the account",
       () => fixture.json({ post: [...(moved(1n).post ?? []), ...spare()] }),
     ],
-  ])("from an answer %s", (_what, result) => {
+  ])("is read from a response %s", (_what, result) => {
     let thrown: unknown;
     try {
       readMovement(TX, result(), RULES);
@@ -134,8 +134,8 @@ describe("no movement is read", () => {
   });
 });
 
-describe("the treasury's chain", () => {
-  it("asks every endpoint for a movement, and blames none for what it does not have", async () => {
+describe("SolanaTreasury", () => {
+  it("queries every endpoint for a movement and blames none for missing data", async () => {
     const log = { info: () => {}, warn: () => {}, error: () => {} };
     const silent = await ScriptedNode.start(() => null);
     const knowing = await ScriptedNode.start(({ params }) =>

@@ -78,7 +78,7 @@ const signatures = (entries: readonly (HistoryEntry | Entry)[]) =>
 const pages = ({ calls }: ScriptedNode) => calls.filter(({ method }) => method === "getSignaturesForAddress");
 
 describe("the finalized history", () => {
-  it("is read whole, page by page, and told oldest first", async () => {
+  it("is complete over all pages, oldest first", async () => {
     const all = history(2_500);
     const node = await nodeOf((call) => page(all, call));
     const { entries, before } = await read(watch(node));
@@ -92,7 +92,7 @@ describe("the finalized history", () => {
     expect(pages(node).every(({ params }) => !("until" in (params[1] as object)))).toBe(true);
   });
 
-  it("tells slot, time and failure of each; a time that is not known is left out", async () => {
+  it("contains slot, time and failure of each entry, without unknown times", async () => {
     const [one, other] = history(2) as [Entry, Entry];
     const node = await nodeOf((call) =>
       page(
@@ -115,7 +115,7 @@ describe("the finalized history", () => {
   });
 
   it.each([[1], [2], [49], [50], [51], [1_048], [1_049], [1_050]])(
-    "of %d transactions is whole",
+    "of %d transactions is complete",
     async (count) => {
       const all = history(count);
       const node = await nodeOf((call) => page(all, call));
@@ -123,7 +123,7 @@ describe("the finalized history", () => {
     },
   );
 
-  it("is read whatever strangers write into their memos", async () => {
+  it("is complete whatever strangers write into their memos", async () => {
     // A memo that fills a transaction, of characters that JSON writes with six.
     const memo = `[1031] ${"\u0001".repeat(1_031)}`;
     const all = history(1_050).map((entry) => ({ ...entry, memo }));
@@ -131,7 +131,7 @@ describe("the finalized history", () => {
     expect(signatures((await read(watch(node))).entries)).toEqual(signatures(all.toReversed()));
   });
 
-  it("from a slot on ends with that slot, and names what lies before it", async () => {
+  it("starts at a slot inclusively and names the entry before it", async () => {
     const all = history(30);
     const node = await nodeOf((call) => page(all, call));
     const { entries, before } = await read(watch(node), { fromSlot: BigInt(FIRST_SLOT + 8) });
@@ -140,7 +140,7 @@ describe("the finalized history", () => {
     expect(node.calls).toHaveLength(1);
   });
 
-  it("from a time on ends with that time; the later of two bounds counts", async () => {
+  it("starts at a time; the later of two bounds counts", async () => {
     const all = history(30);
     const node = await nodeOf((call) => page(all, call));
     const fromTime = new Date((START + 8) * 1_000);
@@ -153,14 +153,14 @@ describe("the finalized history", () => {
     expect(entries).toHaveLength(3);
   });
 
-  it("judges entries without a time by their slot", async () => {
+  it("compares entries without a time by their slot", async () => {
     const all = history(30).map((entry) => ({ ...entry, blockTime: null }));
     const node = await nodeOf((call) => page(all, call));
     const query = { fromTime: new Date((START + 9) * 1_000), fromSlot: BigInt(FIRST_SLOT + 5) };
     expect((await read(watch(node), query)).entries).toHaveLength(15);
   });
 
-  it("is empty where everything lies before the bound", async () => {
+  it("is empty when every entry precedes the bound", async () => {
     const all = history(3);
     const node = await nodeOf((call) => page(all, call));
     const { entries, before } = await read(watch(node), { fromSlot: 2_000n });
@@ -168,7 +168,7 @@ describe("the finalized history", () => {
     expect(before?.txSignature).toBe(all[0]?.signature);
   });
 
-  it("comes from the endpoint whose firstEndpoint it is", async () => {
+  it("comes from the endpoint of firstEndpoint", async () => {
     const [mine, yours] = [history(3), history(4)];
     const [one, other] = [
       await nodeOf((call) => page(mine, call)),
@@ -192,7 +192,7 @@ describe("the finalized history", () => {
   });
 });
 
-describe("a node that does not tell all of the history", () => {
+describe("a node with an incomplete history", () => {
   const all = history(1_500);
   const honest: Script = (call) => page(all, call);
   const [newest = fixture.signature()] = signatures(all);
@@ -224,14 +224,14 @@ describe("a node that does not tell all of the history", () => {
     ["knows nothing", () => []],
   ];
 
-  it.each(WRONG)("since it %s is made up for by the next, from the start", async (_what, script) => {
+  it.each(WRONG)("is replaced from the start by the next one when it %s", async (_what, script) => {
     const [wrong, right] = [await nodeOf(script), await nodeOf(honest)];
     expect(signatures((await read(watch(wrong, right))).entries)).toEqual(signatures(all.toReversed()));
     expect(pages(right)[0]?.params[1]).not.toHaveProperty("before");
     await expect(read(watch(await nodeOf(script)))).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
-  it("since it keeps the last days only is not believed that the history begins there", async () => {
+  it("is not believed about the start of the history when it keeps only recent days", async () => {
     const kept = (method: string) => (method === "getFirstAvailableBlock" ? FIRST_SLOT : START);
     const pruned = () => nodeOf(honest, ({ method }) => kept(method));
     const tooOld = [{ fromSlot: BigInt(FIRST_SLOT - 1) }, { fromTime: new Date((START - 1) * 1_000) }];
@@ -247,7 +247,7 @@ describe("a node that does not tell all of the history", () => {
     await expect(read(watch(unknown, await nodeOf(honest)))).resolves.toHaveProperty("entries.length", 1_500);
   });
 
-  it("since it repeats an entry tells it once", async () => {
+  it("counts a repeated entry once", async () => {
     const twice = all.toSpliced(3, 0, all[2] ?? fail());
     const node = await nodeOf((call) => page(twice, call).slice(0, 999));
     const { entries } = await read(watch(node));

@@ -48,8 +48,8 @@ async function moved(
   return net.watch().movement(txSignature, patient());
 }
 
-describe("a movement of the treasury", () => {
-  it("by a payment tells amount, balance, memo, payer, slot and time", async () => {
+describe("a treasury movement", () => {
+  it("has amount, balance, memo, payer, slot and time of the payment", async () => {
     const before = await balance();
     const text = net.memo();
     const slot = BigInt(net.local.chain.slots.current);
@@ -67,23 +67,23 @@ describe("a movement of the treasury", () => {
     expect(await balance()).toBe(before + AMOUNT);
   });
 
-  it("without a memo is one all the same", async () => {
+  it("is recorded without a memo", async () => {
     expect(await moved([transfer()])).toMatchObject({ change: AMOUNT, memo: undefined, memos: undefined });
   });
 
-  it("with two memos of ours names neither, and shows both", async () => {
+  it("names no quote when it has two memos in our format, and shows both", async () => {
     const [one, other] = [net.memo(), net.memo()];
     const told = await moved([memo(one), memo(other), transfer()]);
     expect(told).toMatchObject({ change: AMOUNT, memo: undefined, memos: `${one} | ${other}` });
   });
 
-  it("with a foreign memo beside ours names ours", async () => {
+  it("names our memo when a foreign one stands beside it", async () => {
     const ours = net.memo();
     const told = await moved([memo("for lunch"), memo(ours), transfer()]);
     expect(told).toMatchObject({ change: AMOUNT, memo: ours, memos: `for lunch | ${ours}` });
   });
 
-  it("with memos that would break a page or a database shows them harmlessly", async () => {
+  it("shows memos harmlessly that would break a page or a database", async () => {
     const hostile = "a\0b\u001b[31mc\nd\u202ee";
     const told = await moved([memo(hostile), memo("x".repeat(252)), memo("\u{1f4b8}".repeat(3)), transfer()]);
     expect(told.memo).toBeUndefined();
@@ -95,7 +95,7 @@ describe("a movement of the treasury", () => {
     expect(half.memos).toBe(`${"y".repeat(252)} | \u{fffd}`);
   });
 
-  it("by a Batch is the sum of it", async () => {
+  it("is the sum of a Batch", async () => {
     const parts = [transfer(4_000n), transfer(6_000n)];
     const head = parts.map(({ keys, data }) => Buffer.concat([Buffer.of(keys.length, data.length), data]));
     const batch = new TransactionInstruction({
@@ -111,7 +111,7 @@ describe("a movement of the treasury", () => {
     });
   });
 
-  it("by its owner takes out", async () => {
+  it("is negative when the owner withdraws", async () => {
     const before = await balance();
     const told = await moved([withdrawal(2_500n)], [net.treasuryOwner]);
     expect(told).toMatchObject({
@@ -122,17 +122,17 @@ describe("a movement of the treasury", () => {
     });
   });
 
-  it("in and out is what remained", async () => {
+  it("is the difference of a transfer in and out", async () => {
     const told = await moved([memo(), transfer(), withdrawal(4_000n)], [net.payer, net.treasuryOwner]);
     expect(told).toMatchObject({ change: 6_000n, payer: payerAddress() });
   });
 
-  it("that nothing remained of is none", async () => {
+  it("is zero when nothing remains", async () => {
     const told = await moved([transfer(), withdrawal(AMOUNT)], [net.payer, net.treasuryOwner]);
     expect(told).toMatchObject({ change: 0n, payer: undefined });
   });
 
-  it("by minting counts: no transfer explains it", async () => {
+  it("counts minting although no transfer explains it", async () => {
     net.local.controls.mintUsdc(net.treasuryOwner.publicKey, AMOUNT);
     const { entries } = await net
       .watch()
@@ -141,13 +141,13 @@ describe("a movement of the treasury", () => {
     expect(told).toMatchObject({ change: AMOUNT, memo: undefined, payer: undefined });
   });
 
-  it("that failed moved nothing", async () => {
+  it("is zero for a failed transaction", async () => {
     const before = await balance();
     const told = await moved([memo("svc:qt_1"), transfer(10n ** 15n)]);
     expect(told).toMatchObject({ change: 0n, balanceAfter: before, payer: undefined });
   });
 
-  it("can open the account, and close it", async () => {
+  it("covers opening and closing the account", async () => {
     const owner = net.local.controls.createWallet();
     const account = net.local.controls.usdcAccount(owner.publicKey);
     const fund = createTransferInstruction(source, account, net.payer.publicKey, 5n);
@@ -168,7 +168,7 @@ describe("a movement of the treasury", () => {
 describe("the treasury's account on a running chain", () => {
   const everything = { fromSlot: 0n, fromTime: new Date(0), firstEndpoint: 0 };
 
-  it("has a history that holds what is finalized, failures too, from its opening on", async () => {
+  it("has a history of everything finalized since its opening, including failures", async () => {
     const settled = await net.settle(AMOUNT);
     const failed = await net.confirm([transfer(10n ** 15n)]);
     net.local.chain.advance(32);
@@ -187,7 +187,7 @@ describe("the treasury's account on a running chain", () => {
     expect(await watch.balance(patient())).toBe(balanceAfter);
   });
 
-  it("holds what its movements add up to", async () => {
+  it("holds the sum of its movements", async () => {
     net.local.chain.advance(32);
     const watch = net.watch();
     let sum = 0n;
@@ -200,7 +200,7 @@ describe("the treasury's account on a running chain", () => {
     expect(await watch.balance(patient())).toBe(sum);
   });
 
-  it("is told by the other endpoint when one fails, lags or knows nothing", async () => {
+  it("is read from the other endpoint when one fails, lags or knows nothing", async () => {
     const txSignature = await net.settle(AMOUNT);
     const expected = await balance();
     const faults: Fault[] = [
@@ -223,7 +223,7 @@ describe("the treasury's account on a running chain", () => {
     expect(net.counts(net.second)).toEqual({ getTransaction: 1 });
   });
 
-  it("is not told to a caller that has gone", async () => {
+  it("is not read for a caller that disconnected", async () => {
     const gone = new Error("gone");
     const signal = AbortSignal.abort(gone);
     const watch = net.watch();
