@@ -5,6 +5,7 @@ import { useSignedIn, useSignOut } from "./session.tsx";
 import { truncateMiddle } from "./format.ts";
 import { Button, CopyButton, Icon } from "./ui/index.ts";
 import { Brand } from "./brand.tsx";
+import { UnsavedSecretNote } from "./unsaved-secret-note.tsx";
 
 /** Navigation items that stay visible on a narrow screen; the others are behind "More". */
 const IN_BAR = 4;
@@ -56,6 +57,7 @@ export function Frame({ children }: { children: ReactNode }) {
         </button>
       </header>
       <main id="content" tabIndex={-1}>
+        <UnsavedSecretNote location={location} />
         {children}
       </main>
     </div>

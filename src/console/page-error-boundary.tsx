@@ -1,4 +1,5 @@
 import { Component, type ReactNode } from "react";
+import { forgetFailedPages } from "./lazy-page.ts";
 import { Button, Note, Page } from "./ui/index.ts";
 
 interface Props {
@@ -13,7 +14,8 @@ interface State {
 }
 
 /**
- * Shows an error in place of a page that threw or whose script failed to load. The navigation stays usable.
+ * Shows an error in place of a page that threw or whose script failed to load. The navigation stays usable;
+ * navigation and the end of a network failure render the page again.
  */
 export class PageErrorBoundary extends Component<Props, State> {
   override state: State = { location: this.props.location, failed: false };
@@ -25,6 +27,21 @@ export class PageErrorBoundary extends Component<Props, State> {
   static getDerivedStateFromProps({ location }: Props, state: State): State | null {
     return location === state.location ? null : { location, failed: false };
   }
+
+  override componentDidMount(): void {
+    addEventListener("online", this.#retry);
+  }
+
+  // Only after the error is shown: a page that is rendered would load again at once, and forever.
+  override componentDidCatch(): void {
+    forgetFailedPages();
+  }
+
+  override componentWillUnmount(): void {
+    removeEventListener("online", this.#retry);
+  }
+
+  readonly #retry = () => this.setState({ failed: false });
 
   override render(): ReactNode {
     return this.state.failed ? <Failed /> : this.props.children;

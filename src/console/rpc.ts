@@ -9,6 +9,7 @@ import {
   type GetSessionResponse,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { runSessionEndHandlers } from "./session-end.ts";
+import { isUnreachable } from "./unreachable.ts";
 
 /** Cache of all queries. */
 export const queryClient = new QueryClient({
@@ -101,5 +102,6 @@ function isUnauthenticated(error: unknown): boolean {
 }
 
 function isTransient(error: unknown): boolean {
-  return [Code.Unavailable, Code.Unknown, Code.DeadlineExceeded].includes(ConnectError.from(error).code);
+  const { code } = ConnectError.from(error);
+  return isUnreachable(error) || code === Code.Unavailable || code === Code.DeadlineExceeded;
 }

@@ -4,30 +4,45 @@ import { testWallet } from "./wallet.ts";
 
 /** Tests of failures and recovery. */
 export function failureFlows(getWorld: () => ConsoleWorld): void {
-  test("shows an error for a page that fails to load, keeps other pages working and recovers on reload", async () => {
+  test("loads a page that failed again on navigation, when the network returns and on reload", async () => {
     const world = getWorld();
-    const { page, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
-      expected: [/ERR_FAILED|thrown|error/],
+    const { page, context, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
+      expected: [/ERR_FAILED|ERR_INTERNET_DISCONNECTED|thrown|error/],
     });
     await page.route(/\/assets\/keys-[^/]*\.js$/, (route) => route.abort());
     await page.goto("");
     const to = (name: string) => page.getByRole("navigation").getByRole("link", { name }).click();
+    const heading = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
+    const failed = "This page could not be loaded";
     await to("Keys");
-    await page.getByRole("heading", { name: "This page could not be loaded" }).waitFor();
+    await heading(failed);
     await to("Activity");
-    await page.getByRole("heading", { name: "Activity" }).waitFor();
+    await heading("Activity");
+    await page.unrouteAll();
     await to("Keys");
+    await heading("Keys");
+
+    await context.setOffline(true);
+    await to("Playground");
+    await heading(failed);
+    await context.setOffline(false);
+    await page.getByRole("button", { name: "Create a temporary key" }).waitFor();
+    // The page has its styles, too.
+    await expect.poll(() => page.locator(".play-side").first().evaluate(gridAlignment)).toBe("start");
+
+    await page.route(/\/assets\/settings-[^/]*\.js$/, (route) => route.abort());
+    await to("Settings");
+    await heading(failed);
     await page.unrouteAll();
     await page.getByRole("button", { name: "Reload page" }).click();
-    await page.getByRole("heading", { name: "Keys" }).waitFor();
-    expect(await page.getByText("could not be loaded").count()).toBe(0);
+    await heading("Settings");
     await closeBrowser();
   });
 
-  test("shows that the gateway cannot be reached without a network and recovers on retry", async () => {
+  test("tells a missing network from a failure of the gateway and recovers on retry", async () => {
     const world = getWorld();
     const { page, context, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
-      expected: [/ERR_INTERNET_DISCONNECTED/],
+      expected: [/ERR_INTERNET_DISCONNECTED/, /status of 500/],
     });
     await page.goto("deposit");
     await page.getByText("No deposits yet").waitFor();
@@ -40,6 +55,11 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Try again" }).first().click();
     await page.getByText("No deposits yet").waitFor();
     expect(await page.getByText("The gateway cannot be reached").count()).toBe(0);
+
+    await page.route(/GetBalance/, (route) => route.fulfill({ status: 500, body: "no" }));
+    await page.goto("");
+    await page.getByText("The gateway failed").waitFor();
+    expect(await page.getByText("Check the connection").count()).toBe(0);
     await closeBrowser();
   });
 
@@ -83,4 +103,12 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     expect(await page.getByText("No calls yet").count()).toBe(1);
     await closeBrowser();
   });
+}
+
+/** Runs in the page. */
+function gridAlignment(element: unknown): string {
+  const { getComputedStyle } = globalThis as unknown as {
+    getComputedStyle(of: unknown): { alignContent: string };
+  };
+  return getComputedStyle(element).alignContent;
 }

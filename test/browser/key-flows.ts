@@ -1,6 +1,11 @@
+import { Keypair } from "@solana/web3.js";
 import { expect, test } from "vitest";
 import { secret } from "../support/record.ts";
 import { POLL, type ConsoleWorld } from "./console-world.ts";
+import { overflow } from "./layout.ts";
+
+/** The longest name, in one word. */
+export const LONG_NAME = "long_name_".repeat(10);
 
 /** Tests of the keys page. */
 export function keyFlows(getWorld: () => ConsoleWorld): void {
@@ -28,6 +33,36 @@ export function keyFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
     await expect.poll(async () => (await world.call(outside, "get_status", {})).status, POLL).toBe(401);
     expect(await page.content()).not.toContain(apiKey);
+    await closeBrowser();
+  });
+
+  test("keeps a new key with a long name and a daily limit in place until it is saved", async () => {
+    const world = getWorld();
+    const { page, closeBrowser } = await world.signedInBrowser(Keypair.generate());
+    await page.goto("");
+    await page.getByRole("link", { name: "Create a key" }).click();
+    await page.getByLabel("Name").fill(LONG_NAME);
+    await page.getByLabel("Daily limit").fill("2");
+    await page.getByText("No API keys yet").waitFor();
+    expect(await page.getByRole("button", { name: "Create a key" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Create key" }).click();
+
+    // The copy button stands beside the text, also where a line is as wide as the box.
+    for (const label of ["API key", "curl command"]) {
+      const text = await page.getByRole("region", { name: label }).boundingBox();
+      const copy = await page.getByRole("button", { name: `Copy ${label}` }).boundingBox();
+      expect(copy?.x, label).toBeGreaterThanOrEqual((text?.x ?? 0) + (text?.width ?? Infinity));
+    }
+    await page.getByRole("navigation").getByRole("link", { name: "Activity" }).click();
+    await page.getByText(`The key “${LONG_NAME}” is not saved yet`).waitFor();
+    await page.getByRole("link", { name: "Show the key" }).click();
+    expect(await overflow(page)).toBe(0);
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    const row = page.getByRole("table", { name: "API keys" }).getByRole("row").last();
+    expect(await row.getByText(LONG_NAME).getAttribute("title")).toBe(LONG_NAME);
+    expect(await row.innerText()).toContain("$0.00 of $2.00");
+    expect(await row.innerText()).toContain("$2.00 left today");
+    expect(await overflow(page)).toBe(0);
     await closeBrowser();
   });
 

@@ -1,16 +1,21 @@
 import { expect, test } from "vitest";
 import { POLL, type ConsoleWorld } from "./console-world.ts";
+import { LONG_NAME } from "./key-flows.ts";
+import { overflow } from "./layout.ts";
 
 /** Tests of the operator pages. */
 export function operatorFlows(getWorld: () => ConsoleWorld): void {
   test("lets an operator find, adjust, block and unblock an account, and logs each action", async () => {
     const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
+    await world.postgres.apiKeys.create({ accountId: agent.accountId, name: LONG_NAME, scopes: [] });
     const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
     await page.goto("operator/accounts");
     await page.getByLabel("Search").fill(agent.wallet.publicKey.toBase58().slice(0, 12));
     await page.getByRole("table").getByRole("link").first().click();
     await page.getByText(agent.accountId).waitFor();
+    await page.getByText(LONG_NAME).waitFor();
+    expect(await overflow(page)).toBe(0);
 
     await page.getByRole("button", { name: "Adjust balance" }).click();
     await page.getByRole("button", { name: "Continue" }).click();

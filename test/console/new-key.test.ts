@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { create } from "@bufbuild/protobuf";
 import { CreateKeyRequestSchema, KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import { remainingToday, keyState } from "../../src/console/pages/keys/key-state.ts";
+import { keyState } from "../../src/console/pages/keys/key-state.ts";
 import { emptyForm, validate, toRequest } from "../../src/console/pages/keys/new-key.ts";
 import { SCOPES, DEFAULT_SCOPES } from "../../src/console/pages/keys/scopes.ts";
 import {
@@ -69,18 +69,5 @@ describe("key state", () => {
       key({ expiresAt: inDays(30) }, { revokedAt: inDays(-1) }),
     ].map((use) => keyState(use, NOW));
     expect(states).toEqual(["active", "active", "expiring", "expired", "revoked"]);
-  });
-
-  it("has at most the balance remaining today", () => {
-    const limited = create(KeyWithUseSchema, {
-      key: { limits: { dayUsdcMicrousd: 100n } },
-      dayUsedUsdcMicrousd: 30n,
-    });
-    expect(remainingToday(limited, 1_000n)).toBe(70n);
-    expect(remainingToday(limited, 50n)).toBe(50n);
-    expect(remainingToday(limited, -5n)).toBe(0n);
-    expect(remainingToday(limited, undefined)).toBe(70n);
-    expect(remainingToday(key({}), 50n)).toBe(50n);
-    expect(remainingToday(create(KeyWithUseSchema, { ...limited, dayUsedUsdcMicrousd: 130n }), 50n)).toBe(0n);
   });
 });

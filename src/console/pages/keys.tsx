@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { useSearchParams } from "wouter";
 import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { pluralize } from "../format.ts";
 import { Button, Card, ErrorNote, Page } from "../ui/index.ts";
@@ -13,9 +14,12 @@ import { useKeys } from "./keys/use-keys.ts";
 
 /** The account's API keys. */
 export function KeysPage() {
-  const { keys, balance } = useKeys();
+  const keys = useKeys();
   const secret = useUnsavedSecret();
-  const [creating, setCreating] = useState(false);
+  const [search, setSearch] = useSearchParams();
+  // In the URL, so that other pages can link to the form.
+  const creating = search.has("create") && !secret;
+  const open = (form: boolean) => setSearch(form ? { create: "" } : {}, { replace: true });
   const [rotating, setRotating] = useState<KeyWithUse>();
   const [revoking, setRevoking] = useState<KeyWithUse>();
   const all = keys.data?.keys;
@@ -28,23 +32,22 @@ export function KeysPage() {
       actions={
         !creating &&
         !secret && (
-          <Button tone="primary" onClick={() => setCreating(true)}>
+          <Button tone="primary" onClick={() => open(true)}>
             Create key
           </Button>
         )
       }
     >
       {secret && <NewSecret secret={secret} />}
-      {creating && !secret && <CreateKey onDone={() => setCreating(false)} />}
+      {creating && <CreateKey onDone={() => open(false)} />}
       {keys.error && <ErrorNote error={keys.error} onRetry={() => void keys.refetch()} />}
       {(all || !keys.error) && (
         <KeyTables
           all={all}
-          balance={balance}
           now={now}
           onRotate={setRotating}
           onRevoke={setRevoking}
-          onCreate={() => setCreating(true)}
+          onCreate={creating ? undefined : () => open(true)}
         />
       )}
       <RotateDialog use={rotating} onClose={() => setRotating(undefined)} />

@@ -5,6 +5,7 @@ import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import type { Run } from "#gen/toolgate/v1/run_pb.ts";
 import { formatUsd } from "../format.ts";
 import { ButtonLink, Card, Columns, Copyable, Facts, Money, Note, Page, Status, Time } from "../ui/index.ts";
+import { KeyName } from "./key-name.tsx";
 import { QueryResult } from "./query-result.tsx";
 import { PaymentCard } from "./receipt/payment-card.tsx";
 import { durationLabel } from "./run/duration.ts";
@@ -127,18 +128,9 @@ function CallCard({
             ),
           ],
           ["Duration", run && durationLabel(run)],
-          ["Key", keyId === "" ? "not recorded" : <KeyName key="key" keyId={keyId} name={keyName} />],
+          ["Key", <KeyName key="key" keyId={keyId} name={keyName} />],
         ]}
       />
     </Card>
-  );
-}
-
-function KeyName({ keyId, name }: { keyId: string; name: string }) {
-  return (
-    <span className="row">
-      {name !== "" && <Link href="/keys">{name}</Link>}
-      <Copyable text={keyId} label="key id" short />
-    </span>
   );
 }

@@ -3,6 +3,7 @@ import { Link, useParams } from "wouter";
 import { HistoryService, type GetRunResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { ButtonLink, Card, Columns, Copyable, Facts, Money, Note, Page, Status } from "../ui/index.ts";
+import { KeyName } from "./key-name.tsx";
 import { QueryResult } from "./query-result.tsx";
 import { errorMeaning } from "./run/error-meaning.ts";
 import { ResultCard } from "./run/result-card.tsx";
@@ -65,17 +66,7 @@ function CallCard({ answer: { keyId, keyName, idempotencyKey }, run }: { answer:
             </Status>,
           ],
           ["Cost", <Cost key="cost" run={run} />],
-          [
-            "Key",
-            keyId === "" ? (
-              "not recorded"
-            ) : (
-              <span key="key" className="row">
-                {keyName !== "" && <Link href="/keys">{keyName}</Link>}
-                <Copyable text={keyId} label="key id" short />
-              </span>
-            ),
-          ],
+          ["Key", <KeyName key="key" keyId={keyId} name={keyName} />],
           [
             "Idempotency key",
             idempotencyKey === undefined ? (

@@ -8,6 +8,7 @@ export { Checkbox, Field, Input, Select, Textarea } from "./field.tsx";
 export { Icon } from "./icon.tsx";
 export { LazyChart } from "./lazy-chart.tsx";
 export { Aligned, Money, SignedMoney } from "./money.tsx";
+export { Name } from "./name.tsx";
 export { Card, Columns, Facts, Page } from "./page.tsx";
 export { Pager } from "./pager.tsx";
 export { Skeleton } from "./skeleton.tsx";

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ReactNode } from "react";
+import { isUnreachable } from "../unreachable.ts";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -66,19 +67,19 @@ function describeError(error: unknown): {
   // Errors thrown by the page, e.g. by a wallet, have complete messages.
   if (error instanceof Error && !(error instanceof ConnectError) && !(error instanceof TypeError))
     return { title: error.message };
+  if (isUnreachable(error))
+    return { title: "The gateway cannot be reached", advice: "Check the connection, then try again." };
   const connectError = ConnectError.from(error);
   const requestId = connectError.metadata.get("x-request-id") ?? undefined;
-  const advice = ADVICE[connectError.code];
-  // fetch throws a TypeError without a useful message if the server is unreachable.
-  if (error instanceof TypeError || (connectError.code === Code.Unknown && requestId === undefined))
-    return { title: "The gateway cannot be reached", advice: "Check the connection, then try again." };
-  return { title: sentence(connectError.rawMessage), advice, requestId };
+  return { title: sentence(connectError.rawMessage), advice: ADVICE[connectError.code], requestId };
 }
 
 const ADVICE: Readonly<Partial<Record<Code, string>>> = {
   [Code.Unavailable]: "Nothing was changed. Try again shortly.",
   [Code.Internal]:
     "The gateway failed. Try again; if it keeps failing, send the request ID below to the operator.",
+  // A response that is not the gateway's, for example of a proxy.
+  [Code.Unknown]: "The gateway failed. Try again; if it keeps failing, tell the operator.",
   [Code.Unauthenticated]: "Sign in again.",
 };
 

@@ -29,8 +29,14 @@ export default defineConfig({
     target: "es2022",
     emptyOutDir: true,
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    modulePreload: {
+      polyfill: false,
+      // Browsers keep a failed preload, and then the page cannot be loaded again without a reload.
+      resolveDependencies: (_file, files, { hostType }) => (hostType === "html" ? files : []),
+    },
     cssMinify: true,
+    // One small sheet: a page's own sheet would shift its layout, and could not be loaded again after a failure.
+    cssCodeSplit: false,
     reportCompressedSize: false,
   },
 });

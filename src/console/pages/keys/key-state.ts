@@ -22,18 +22,3 @@ export function isKeyActive(key: Pick<KeyWithUse, "key">, now: Date): boolean {
   const state = keyState(key, now);
   return state === "active" || state === "expiring";
 }
-
-/**
- * Returns what the key can still spend today, micro-USD: the rest of its daily limit, at most the balance.
- * @param balance undefined while it loads
- */
-export function remainingToday(
-  use: Pick<KeyWithUse, "key" | "dayUsedUsdcMicrousd">,
-  balance: bigint | undefined,
-): bigint | undefined {
-  const limit = use.key?.limits?.dayUsdcMicrousd;
-  const funds = balance === undefined || balance > 0n ? balance : 0n;
-  if (limit === undefined) return funds;
-  const left = limit > use.dayUsedUsdcMicrousd ? limit - use.dayUsedUsdcMicrousd : 0n;
-  return funds === undefined || left < funds ? left : funds;
-}

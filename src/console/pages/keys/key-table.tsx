@@ -2,29 +2,29 @@ import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { pluralize, formatUsd } from "../../format.ts";
-import { Button, EmptyState, Money, Status, Table, Time, type Column } from "../../ui/index.ts";
-import { remainingToday, keyState, isKeyActive } from "./key-state.ts";
+import { Button, EmptyState, Money, Name, Status, Table, Time, type Column } from "../../ui/index.ts";
+import { keyState, isKeyActive } from "./key-state.ts";
 
 /** Actions on a key. */
 export interface KeyActions {
   onRotate: (key: KeyWithUse) => void;
   onRevoke: (key: KeyWithUse) => void;
-  onCreate: () => void;
+  /** Undefined while the form is open. */
+  onCreate: (() => void) | undefined;
 }
 
 /** API keys with their limits and usage. */
 export function KeyTable({
   keys,
-  balance,
   now,
   onRotate,
   onRevoke,
   onCreate,
-}: KeyActions & { keys: readonly KeyWithUse[] | undefined; balance: bigint | undefined; now: Date }) {
+}: KeyActions & { keys: readonly KeyWithUse[] | undefined; now: Date }) {
   const columns: readonly Column<KeyWithUse>[] = [
-    { head: "Key", cell: (use) => <Name use={use} now={now} /> },
+    { head: "Key", cell: (use) => <KeyName use={use} now={now} /> },
     { head: "Limits", cell: (use) => <Limits use={use} now={now} /> },
-    { head: "Today", align: "end", cell: (use) => <Today use={use} balance={balance} now={now} /> },
+    { head: "Daily limit", align: "end", cell: (use) => <DailyLimit use={use} now={now} /> },
     { head: "Spent", align: "end", cell: (use) => <Spent use={use} /> },
     {
       head: "Last used",
@@ -49,9 +49,11 @@ export function KeyTable({
         <EmptyState
           title="No API keys yet"
           action={
-            <Button tone="primary" onClick={onCreate}>
-              Create a key
-            </Button>
+            onCreate && (
+              <Button tone="primary" onClick={onCreate}>
+                Create a key
+              </Button>
+            )
           }
         >
           Agents call tools with an API key. Create one per agent and limit what it can spend.
@@ -61,12 +63,14 @@ export function KeyTable({
   );
 }
 
-function Name({ use, now }: { use: KeyWithUse; now: Date }) {
+function KeyName({ use, now }: { use: KeyWithUse; now: Date }) {
   const { key } = use;
   return (
     <div className="key-name">
       <span className="row">
-        <strong>{key?.name === "" ? "unnamed" : key?.name}</strong>
+        <strong>
+          <Name name={key?.name === "" ? "unnamed" : (key?.name ?? "")} />
+        </strong>
         <KeyStatus use={use} now={now} />
       </span>
       <code>{key?.prefix}…</code>
@@ -95,7 +99,6 @@ function Limits({ use, now }: { use: KeyWithUse; now: Date }) {
   const limits = use.key?.limits;
   const lines: ReactNode[] = [];
   if (limits?.callUsdcMicrousd !== undefined) lines.push(`${formatUsd(limits.callUsdcMicrousd)} per call`);
-  if (limits?.dayUsdcMicrousd !== undefined) lines.push(`${formatUsd(limits.dayUsdcMicrousd)} per day`);
   if (limits && limits.tools.length > 0)
     lines.push(<span title={limits.tools.join("\n")}>{toolsText(limits.tools)}</span>);
   // A near or past expiry is shown beside the name instead.
@@ -106,7 +109,7 @@ function Limits({ use, now }: { use: KeyWithUse; now: Date }) {
       </>,
     );
   }
-  if (lines.length === 0) return <span className="faint">No limit</span>;
+  if (lines.length === 0) return <span className="faint">None</span>;
   return (
     <ul className="lines">
       {lines.map((line, index) => (
@@ -120,28 +123,19 @@ function toolsText(tools: readonly string[]): string {
   return tools.length > 2 ? pluralize(tools.length, "tool") : `only ${tools.join(", ")}`;
 }
 
-/** Shows today's spend, the daily limit, and what is left of it. */
-function Today({ use, balance, now }: { use: KeyWithUse; balance: bigint | undefined; now: Date }) {
+/** Shows what is spent today of the daily limit, and what is left. */
+function DailyLimit({ use, now }: { use: KeyWithUse; now: Date }) {
   const limit = use.key?.limits?.dayUsdcMicrousd;
-  if (!isKeyActive(use, now)) return <span className="faint">—</span>;
-  const left = remainingToday(use, balance);
-  const short = limit !== undefined && left !== undefined && left < limit - use.dayUsedUsdcMicrousd;
+  if (!isKeyActive(use, now)) return <span className="faint none">—</span>;
+  if (limit === undefined) return <span className="faint">No limit</span>;
+  const used = use.dayUsedUsdcMicrousd;
   return (
     <div className="today">
-      {limit !== undefined && (
-        <>
-          <span className="money">
-            {formatUsd(use.dayUsedUsdcMicrousd)} <span className="faint">of {formatUsd(limit)}</span>
-          </span>
-          <Meter used={use.dayUsedUsdcMicrousd} limit={limit} />
-        </>
-      )}
-      {left !== undefined && limit === undefined && <Money microUsd={left} />}
-      {left !== undefined && (
-        <span className="hint">
-          {limit !== undefined && formatUsd(left)} left{(short || limit === undefined) && " in the balance"}
-        </span>
-      )}
+      <span className="money">
+        {formatUsd(used)} <span className="faint">of {formatUsd(limit)}</span>
+      </span>
+      <Meter used={used} limit={limit} />
+      <span className="hint">{formatUsd(limit > used ? limit - used : 0n)} left today</span>
     </div>
   );
 }

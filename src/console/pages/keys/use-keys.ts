@@ -1,6 +1,5 @@
 import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
 import { useCallback } from "react";
-import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { type CreateKeyResponse, KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import type { ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { queryClient } from "../../rpc.ts";
@@ -8,11 +7,9 @@ import { storeUnsavedSecret, type UnsavedSecret } from "../../unsaved-secret.ts"
 
 const LIST = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
 
-/** Queries the account's keys and balance. */
+/** Queries the account's keys. */
 export function useKeys() {
-  const keys = useQuery(KeyService.method.listKeys, {}, { refetchInterval: 15_000 });
-  const balance = useQuery(BalanceService.method.getBalance, {});
-  return { keys, balance: balance.data?.balanceUsdcMicrousd };
+  return useQuery(KeyService.method.listKeys, {}, { refetchInterval: 15_000 });
 }
 
 async function refreshKeys(): Promise<void> {

@@ -8,6 +8,7 @@ import {
   Dialog,
   EmptyState,
   ErrorNote,
+  Name,
   Status,
   Table,
   showToast,
@@ -60,7 +61,9 @@ function KeyName({ apiKey: { name, prefix, revokedAt } }: { apiKey: ApiKey }) {
   return (
     <div className="lines">
       <span className="row">
-        <strong>{name === "" ? "unnamed" : name}</strong>
+        <strong>
+          <Name name={name === "" ? "unnamed" : name} />
+        </strong>
         {revokedAt && <Status kind="off">Revoked</Status>}
       </span>
       <code className="faint">{prefix}…</code>

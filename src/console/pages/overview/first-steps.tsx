@@ -19,7 +19,7 @@ export function FirstSteps() {
           done={hasKey}
           title="Create an API key"
           action={
-            <ButtonLink href="/keys" tone={hasKey ? "plain" : "primary"}>
+            <ButtonLink href={hasKey ? "/keys" : "/keys?create"} tone={hasKey ? "plain" : "primary"}>
               {hasKey ? "View keys" : "Create a key"}
             </ButtonLink>
           }

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import type { FailureUsage, GetUsageResponse, Usage } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { formatCount } from "../../format.ts";
-import { Aligned, Columns, Money, Table, type Column } from "../../ui/index.ts";
+import { Aligned, Columns, Money, Name, Table, type Column } from "../../ui/index.ts";
 import { writeFilter } from "../activity/filter.ts";
 
 /** Usage of a tool or a key. */
@@ -59,7 +59,7 @@ function UsageTable({ what, parts, total }: { what: string; parts: readonly Usag
 
 function usageColumns(what: string, total: Usage): readonly Column<UsageRow>[] {
   return [
-    { head: what, cell: (part) => <Name part={part} total={total} />, footer: "Total" },
+    { head: what, cell: (part) => <ShareOfTotal part={part} total={total} />, footer: "Total" },
     {
       head: "Calls",
       align: "end",
@@ -76,14 +76,20 @@ function usageColumns(what: string, total: Usage): readonly Column<UsageRow>[] {
 }
 
 /** The name with a bar for its share of the total. */
-function Name({ part, total }: { part: UsageRow; total: Usage }) {
+function ShareOfTotal({ part, total }: { part: UsageRow; total: Usage }) {
   const permille =
     total.spentUsdcMicrousd > 0n
       ? Number((part.usage.spentUsdcMicrousd * 1_000n) / total.spentUsdcMicrousd)
       : 0;
   return (
     <span className="share">
-      {part.href === undefined ? part.name : <Link href={part.href}>{part.name}</Link>}
+      {part.href === undefined ? (
+        part.name
+      ) : (
+        <Link href={part.href}>
+          <Name name={part.name} />
+        </Link>
+      )}
       <span className="share-line" aria-hidden="true">
         <span style={{ width: `${permille / 10}%` }} />
       </span>

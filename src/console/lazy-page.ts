@@ -1,0 +1,40 @@
+import { createElement, use, type ComponentType } from "react";
+
+const failures = new Set<() => void>();
+
+/** Returns the component of that name, loaded on first use. Unlike React.lazy, it can load again after a failure. */
+export function lazyPage<Name extends string>(
+  load: () => Promise<Record<Name, ComponentType>>,
+  name: Name,
+): ComponentType {
+  let loading: Promise<ComponentType> | undefined;
+  let failed: string | undefined;
+  let retries = 0;
+  // Browsers keep a failed import by its URL, so a retry needs another URL.
+  const again = (url: string): ReturnType<typeof load> =>
+    import(/* @vite-ignore */ `${url}?retry=${(retries += 1)}`);
+  const start = async () => {
+    try {
+      return (await (failed === undefined ? load() : again(failed)))[name];
+    } catch (error) {
+      failed = scriptOf(error) ?? failed;
+      failures.add(() => (loading = undefined));
+      throw error;
+    }
+  };
+  return function LazyPage() {
+    loading ??= start();
+    return createElement(use(loading));
+  };
+}
+
+/** Lets failed pages load again. */
+export function forgetFailedPages(): void {
+  for (const forget of failures) forget();
+  failures.clear();
+}
+
+/** Returns the URL in the message of a failed import; Safari names none. */
+function scriptOf(error: unknown): string | undefined {
+  return error instanceof Error ? /https?:\/\/\S+?\.js/.exec(error.message)?.[0] : undefined;
+}
