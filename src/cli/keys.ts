@@ -3,7 +3,7 @@ import type { ApiKey, ListedKey } from "../app/accounts/api-keys.ts";
 import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
 import { validateNewKey } from "../domain/accounts/new-key.ts";
 import { DEFAULT_SCOPES, type Scope } from "../domain/accounts/scope.ts";
-import { BUILT_IN_TOOLS } from "../tools/names.ts";
+import { BUILT_IN_NAMES } from "../tools/index.ts";
 import { timestamp, names, scopes, duration, usdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
@@ -86,7 +86,7 @@ async function create(options: CreateOptions): Promise<void> {
   const { account: accountId, name, expires: expiresAt, callLimit: perCall, dayLimit: perDay } = options;
   const limits = { expiresAt, perCall, perDay, tools: options.tools ?? [] };
   const made = await withPostgres((postgres, config) => {
-    const tools = [...BUILT_IN_TOOLS, ...config.tools.map((tool) => tool.name)];
+    const tools = [...BUILT_IN_NAMES, ...config.tools.map((tool) => tool.name)];
     const wished = validateNewKey({ name, scopes: options.scopes ?? [], limits }, { tools, now: Date.now() });
     return postgres.apiKeys.create({ accountId, ...wished });
   });

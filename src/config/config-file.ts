@@ -2,7 +2,7 @@ import { z } from "zod";
 import { inferenceSchema } from "../inference/config.ts";
 import { customToolsSchema } from "../tools/custom/config.ts";
 import { sandboxSchema } from "../sandbox/config.ts";
-import { pricesSchema } from "../tools/prices.ts";
+import { pricesSchema } from "../tools/index.ts";
 
 /**
  * Schema of the TOOLGATE_CONFIG file (JSON or YAML). Unknown members are errors, so a misspelt price never

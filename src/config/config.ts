@@ -7,7 +7,7 @@ import { parseAddress } from "../domain/core/base58.ts";
 import { resolveUpstreams } from "../inference/upstream-settings.ts";
 import type { UpstreamSettings } from "../inference/upstream-settings.ts";
 import { resolveCustomTools, type CustomToolSettings } from "../tools/custom/settings.ts";
-import { BUILT_IN_TOOLS } from "../tools/names.ts";
+import { BUILT_IN_NAMES } from "../tools/index.ts";
 import { configFileSchema, type ConfigFile } from "./config-file.ts";
 import { SECRET_SETTINGS, settingsSchema, type Settings } from "./settings.ts";
 
@@ -73,7 +73,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const file = readConfigFile(present["TOOLGATE_CONFIG"], problems);
   const inference = resolveUpstreams(file.inference, present);
   const folder = path.dirname(path.resolve(present["TOOLGATE_CONFIG"] ?? "."));
-  const registered = resolveCustomTools(file.tools, { env: present, folder, reservedNames: BUILT_IN_TOOLS });
+  const registered = resolveCustomTools(file.tools, { env: present, folder, reservedNames: BUILT_IN_NAMES });
   problems.push(...inference.problems, ...registered.problems);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   const { prices, sandbox } = file;

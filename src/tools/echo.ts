@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Tool } from "../domain/tools/tool.ts";
+import { builtIn } from "./built-in.ts";
 import { defineTool } from "./define-tool.ts";
 
 const params = z.strictObject({
@@ -7,14 +7,17 @@ const params = z.strictObject({
 });
 
 /** Specification 2.1, 2.2. */
-export function echo(): Tool {
-  return defineTool({
-    name: "echo",
-    description: "Returns the message unchanged, to test the API key and the request format. Free.",
-    scope: undefined,
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    params,
-    price: undefined,
-    run: ({ message }) => ({ echo: message }),
-  });
-}
+export const echo = builtIn({
+  name: "echo",
+  docs: { price: "free", does: "sends a message back" },
+  make: () =>
+    defineTool({
+      name: "echo",
+      description: "Returns the message unchanged, to test the API key and the request format. Free.",
+      scope: undefined,
+      annotations: { readOnlyHint: true, openWorldHint: false },
+      params,
+      price: undefined,
+      run: ({ message }) => ({ echo: message }),
+    }),
+});

@@ -1,43 +1,60 @@
-import type { ChatModels } from "../domain/tools/chat.ts";
+import { z } from "zod";
+import { MAX_MICRO_USD, type MicroUsd } from "../domain/core/money.ts";
 import type { Tool } from "../domain/tools/tool.ts";
-import {
-  unavailableInferenceChat,
-  unavailableSandboxCancel,
-  unavailableSandboxExecute,
-  gpuProvision,
-} from "./unavailable-tools.ts";
+import type { BuiltInTool, PriceSetting, ToolDeps } from "./built-in.ts";
 import { echo } from "./echo.ts";
-import { getStatus, type StatusDeps } from "./get-status.ts";
+import { getStatus } from "./get-status.ts";
+import { gpuProvision } from "./gpu-provision.ts";
 import { inferenceChat } from "./inference-chat/tool.ts";
-import type { Prices } from "./prices.ts";
 import { sandboxCancel } from "./sandbox/cancel.ts";
-import type { SandboxDeps } from "./sandbox/deps.ts";
 import { sandboxExecute } from "./sandbox/execute.ts";
 import { vramEstimate } from "./vram-estimate/tool.ts";
 
-export interface ToolDeps extends StatusDeps {
-  readonly prices: Prices;
-  /** Undefined: no model server is configured, so inference_chat is unavailable. */
-  readonly inference: ChatModels | undefined;
-  /** Undefined: the sandbox is off, so its tools are unavailable. */
-  readonly sandbox: SandboxDeps | undefined;
-  readonly customTools: readonly Tool[];
+/** Built-in tools in the order of the catalogue: those of the specification (section 1) first. */
+export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
+  getStatus,
+  echo,
+  inferenceChat,
+  vramEstimate,
+  sandboxExecute,
+  sandboxCancel,
+  gpuProvision,
+];
+
+/** Names of the built-in tools. Custom tools need other names. */
+export const BUILT_IN_NAMES = BUILT_IN_TOOLS.map(({ name }) => name);
+
+/** Micro-USD, at least 1. */
+const microUsd = z
+  .int()
+  .min(1)
+  .max(Number(MAX_MICRO_USD))
+  .transform((amount) => BigInt(amount));
+
+/** The `prices` section of the configuration file. The `inference` section holds the prices of models. */
+export const pricesSchema = z
+  .strictObject(
+    Object.fromEntries(
+      BUILT_IN_TOOLS.flatMap(({ name, prices }) => (prices ? [[name, sectionOf(prices)]] : [])),
+    ),
+  )
+  .prefault({});
+
+/** Micro-USD by tool and setting. */
+export type Prices = z.output<typeof pricesSchema>;
+
+/** Returns the built-in tools, then the custom tools. */
+export function makeTools(
+  deps: ToolDeps & { readonly prices: Prices; readonly customTools: readonly Tool[] },
+): Tool[] {
+  const builtIn = BUILT_IN_TOOLS.map((tool) => tool.make(deps, deps.prices[tool.name] ?? {}));
+  return [...builtIn, ...deps.customTools];
 }
 
-/** Returns the built-in tools in the order of the specification (section 1), then the custom tools. */
-export function makeTools(deps: ToolDeps): Tool[] {
-  return [
-    getStatus(deps),
-    echo(),
-    deps.inference ? inferenceChat(deps.inference) : unavailableInferenceChat(),
-    vramEstimate(deps.prices.vram_estimate.flat_microusd),
-    ...sandboxTools(deps),
-    gpuProvision(),
-    ...deps.customTools,
-  ];
-}
-
-function sandboxTools({ sandbox, prices }: ToolDeps): Tool[] {
-  if (!sandbox) return [unavailableSandboxExecute(), unavailableSandboxCancel()];
-  return [sandboxExecute(sandbox, prices.sandbox_execute), sandboxCancel(sandbox)];
+function sectionOf(prices: Readonly<Record<string, PriceSetting>>) {
+  const settings: Record<string, z.ZodType<MicroUsd>> = {};
+  for (const [name, { default: usual, description }] of Object.entries(prices)) {
+    settings[name] = microUsd.prefault(usual).describe(description);
+  }
+  return z.strictObject(settings).prefault({});
 }

@@ -90,7 +90,7 @@ describe("the configuration", () => {
     const json = file("a.json", JSON.stringify({ prices: { vram_estimate: { flat_microusd: 2500 } } }));
     const yaml = file("a.yaml", "prices:\n  vram_estimate:\n    flat_microusd: 2500\n");
     for (const file of [json, yaml])
-      expect(readConfig({ TOOLGATE_CONFIG: file }).prices.vram_estimate.flat_microusd).toBe(2500n);
+      expect(readConfig({ TOOLGATE_CONFIG: file }).prices["vram_estimate"]?.["flat_microusd"]).toBe(2500n);
   });
 
   it("rejects unknown members by path, and unreadable files", () => {

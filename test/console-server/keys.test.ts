@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CreateKeyRequestSchema, KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyService as OperatorKeyService } from "#gen/toolgate/v1/key_service_pb.ts";
 import { DEFAULT_SCOPES, SCOPES } from "../../src/domain/accounts/scope.ts";
-import { BUILT_IN_TOOLS } from "../../src/tools/names.ts";
+import { BUILT_IN_NAMES } from "../../src/tools/index.ts";
 import { signIn, type SignedInPerson } from "../support/console.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
@@ -103,7 +103,7 @@ describe("console key", () => {
     [
       "an unknown tool",
       within({ tools: ["echo", "nope"] }),
-      `limits.tools[1]: must be one of ${BUILT_IN_TOOLS.join(", ")}`,
+      `limits.tools[1]: must be one of ${BUILT_IN_NAMES.join(", ")}`,
     ],
     ["a tool twice", within({ tools: ["echo", "echo"] }), "limits.tools"],
     [

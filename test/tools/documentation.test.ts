@@ -4,50 +4,35 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { inferenceSchema } from "../../src/inference/config.ts";
 import { resolveUpstreams } from "../../src/inference/upstream-settings.ts";
-import { makeTools } from "../../src/tools/index.ts";
-import { pricesSchema } from "../../src/tools/prices.ts";
 import { KNOWN_MODELS } from "../../src/tools/vram-estimate/models.ts";
-import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
+import { ALL_TOOLS, parametersOf, toolsPage } from "./tools-page.ts";
 import { estimate } from "./vram-estimate/estimate.ts";
 
 const page = readFileSync(new URL("../../docs/reference/tools.md", import.meta.url), "utf8");
-const MODEL = {
-  id: "m",
-  inputRate: 1n,
-  outputRate: 1n,
-  contextLength: 100,
-  maxOutputTokens: 10,
-  bytesPerToken: 1,
-};
-const inference = { models: [MODEL], complete: () => Promise.reject(new Error("not asked")) };
-const tools = makeTools({
-  version: "1",
-  balance: async () => 0n,
-  prices: pricesSchema.parse(undefined),
-  inference,
-  sandbox: unaskedSandbox(),
-  customTools: [],
-});
-
 /** Fenced code blocks of a language. */
 const blocks = (language: string): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "gs"))].map((match) => match[1] ?? "");
 
 describe("docs/reference/tools.md", () => {
-  it.each(tools.map((tool) => [tool.name, tool] as const))(
-    "docs/reference/tools.md describes %s as the catalogue does, with every parameter",
-    (name, tool) => {
-      const row = page
-        .split("\n")
-        .find((line) => line.includes(`\`${name}\``) && line.split("|").length === 7);
-      expect(row).toContain(`| ${tool.status === "active" ? "active" : "coming soon"} |`);
-      expect(row).toContain(tool.scope ? `\`${tool.scope}\`` : "any valid key");
-      const { properties } = z
-        .looseObject({ properties: z.record(z.string(), z.unknown()).default({}) })
-        .parse(tool.inputSchema);
-      for (const parameter of Object.keys(properties)) expect(page).toContain(`\`${parameter}\``);
+  it("docs/reference/tools.md is generated from the definitions of the tools", () => {
+    expect(toolsPage(page), "run: npm run generate").toBe(page);
+  });
+
+  it.each(ALL_TOOLS.map(({ tool }) => [tool.name, tool] as const))(
+    "docs/reference/tools.md names every parameter of %s",
+    (_name, tool) => {
+      for (const parameter of Object.keys(parametersOf(tool).properties))
+        expect(page).toContain(`\`${parameter}\``);
     },
   );
+
+  it("docs/reference/tools.md gets a section for a tool without one", () => {
+    const echo = /\n## echo\n[\s\S]*?(?=\n## )/;
+    const written = toolsPage(page.replace(echo, ""));
+    expect(written).toContain("## echo\n\nReturns the message unchanged");
+    expect(written).toContain("| `message` | string | required; Text to return |");
+    expect(toolsPage(written)).toBe(written);
+  });
 
   it("docs/reference/tools.md lists every published model", () => {
     for (const { id } of KNOWN_MODELS) {

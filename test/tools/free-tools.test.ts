@@ -1,26 +1,29 @@
 import { describe, expect, it } from "vitest";
 import { echo } from "../../src/tools/echo.ts";
 import { getStatus } from "../../src/tools/get-status.ts";
+import { NO_DEPS } from "./no-deps.ts";
 import { call, refusalOf } from "./tool-context.ts";
+
+const ECHO = echo.make(NO_DEPS, {});
 
 describe("echo", () => {
   it("echo returns the message unchanged", async () => {
     const message = 'héllo \u{1F600} "quoted"\n';
-    await expect(call(echo(), JSON.stringify({ message }))).resolves.toEqual({ echo: message });
+    await expect(call(ECHO, JSON.stringify({ message }))).resolves.toEqual({ echo: message });
   });
 
   it("echo returns an empty message", async () => {
-    await expect(call(echo(), '{"message":""}')).resolves.toEqual({ echo: "" });
+    await expect(call(ECHO, '{"message":""}')).resolves.toEqual({ echo: "" });
   });
 
   it("echo is free and needs no scope", () => {
-    expect(echo()).toMatchObject({
+    expect(ECHO).toMatchObject({
       status: "active",
       billable: false,
       scope: undefined,
       fixedPrice: undefined,
     });
-    expect(echo().prepare({ message: "x" }).price).toBe(0n);
+    expect(ECHO.prepare({ message: "x" }).price).toBe(0n);
   });
 
   it.each([
@@ -42,31 +45,35 @@ describe("echo", () => {
     ],
     ['{"message":"x","a b":1}', 'INVALID_REQUEST params["a b"]: is unknown, leave it out, there are message'],
   ])("echo rejects %s", (params, refusal) => {
-    expect(refusalOf(echo(), params)).toBe(refusal);
+    expect(refusalOf(ECHO, params)).toBe(refusal);
   });
 
   it("echo accepts up to 65536 characters", () => {
-    expect(echo().prepare({ message: "x".repeat(65_536) }).price).toBe(0n);
-    expect(refusalOf(echo(), JSON.stringify({ message: "x".repeat(65_537) }))).toBe(
+    expect(ECHO.prepare({ message: "x".repeat(65_536) }).price).toBe(0n);
+    expect(refusalOf(ECHO, JSON.stringify({ message: "x".repeat(65_537) }))).toBe(
       "INVALID_REQUEST params.message: must have at most 65536 characters",
     );
   });
 
   it("echo truncates long names of unknown members in its error", () => {
-    expect(refusalOf(echo(), JSON.stringify({ message: "", ["n".repeat(500)]: 1 })).length).toBeLessThan(160);
+    expect(refusalOf(ECHO, JSON.stringify({ message: "", ["n".repeat(500)]: 1 })).length).toBeLessThan(160);
   });
 
   it("echo names at most five fields in one error", () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`m${index}`, 1]));
-    expect(refusalOf(echo(), JSON.stringify({ message: "", ...many })).match(/is unknown/g)).toHaveLength(5);
+    expect(refusalOf(ECHO, JSON.stringify({ message: "", ...many })).match(/is unknown/g)).toHaveLength(5);
   });
 });
 
 describe("get_status", () => {
-  const status = getStatus({
-    version: "1.2.3",
-    balance: async (accountId) => (accountId === "acct_1" ? 12_345_678n : 0n),
-  });
+  const status = getStatus.make(
+    {
+      ...NO_DEPS,
+      version: "1.2.3",
+      balance: async (accountId) => (accountId === "acct_1" ? 12_345_678n : 0n),
+    },
+    {},
+  );
 
   it("get_status returns the version, the status and the caller's balance", async () => {
     await expect(call(status, "{}")).resolves.toEqual({
@@ -83,7 +90,7 @@ describe("get_status", () => {
 
   it("get_status reads the balance only when it runs", () => {
     let asked = 0;
-    getStatus({ version: "1", balance: async () => BigInt(++asked) }).prepare({});
+    getStatus.make({ ...NO_DEPS, balance: async () => BigInt(++asked) }, {}).prepare({});
     expect(asked).toBe(0);
   });
 

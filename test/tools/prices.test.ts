@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pricesSchema } from "../../src/tools/prices.ts";
+import { pricesSchema } from "../../src/tools/index.ts";
 
 describe("prices section of the configuration", () => {
   it("has defaults for all settings", () => {
@@ -13,9 +13,9 @@ describe("prices section of the configuration", () => {
   });
 
   it("accepts whole micro-USD", () => {
-    expect(pricesSchema.parse({ vram_estimate: { flat_microusd: 2_500 } }).vram_estimate.flat_microusd).toBe(
-      2_500n,
-    );
+    expect(
+      pricesSchema.parse({ vram_estimate: { flat_microusd: 2_500 } })["vram_estimate"]?.["flat_microusd"],
+    ).toBe(2_500n);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tool } from "../../src/domain/tools/tool.ts";
+import { NO_DEPS } from "../tools/no-deps.ts";
 import { echo } from "../../src/tools/echo.ts";
 
 /** Price of one call of `paid`, micro-USD. */
@@ -17,7 +18,7 @@ export class TestTools {
   list(): Tool[] {
     const { events } = this;
     return [
-      echo(),
+      echo.make(NO_DEPS, {}),
       tool({
         name: "paid",
         billable: true,

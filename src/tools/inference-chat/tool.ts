@@ -4,6 +4,7 @@ import { invalidField } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { formatTokenRate, priceOfTokens } from "../../domain/tools/token-rate.ts";
 import type { PreparedCall, ProgressListener, Tool } from "../../domain/tools/tool.ts";
+import { builtIn } from "../built-in.ts";
 import { unavailableTool, defineTool } from "../define-tool.ts";
 import { closestFirst } from "../closest-names.ts";
 import { WithdrawnModels } from "./withdrawn-models.ts";
@@ -62,12 +63,28 @@ function paramsFor(models: readonly ChatModel[]) {
 
 type Params = z.output<ReturnType<typeof paramsFor>>;
 
+export const inferenceChat = builtIn({
+  name: NAME,
+  docs: { price: "by model, prompt and `max_tokens`", does: "answers a conversation" },
+  make: ({ inference }) => (inference ? chatTool(inference) : withoutModelServer()),
+});
+
+function withoutModelServer(): Tool {
+  return unavailableTool({
+    name: NAME,
+    description:
+      "Completes a conversation with a selectable language model. Not available on this installation: no model server is configured.",
+    scope: "inference:write",
+    billable: true,
+  });
+}
+
 /**
  * Completes a conversation (specification 2.1, 2.2), not streamed. The price is an upper bound known before
  * the call: {@link pricedPromptTokens} and `max_tokens` at the model's rates. Unavailable while there are
  * no models.
  */
-export function inferenceChat(inference: ChatModels): Tool {
+export function chatTool(inference: ChatModels): Tool {
   const waiting = unavailableTool({
     name: NAME,
     description: `${DESCRIPTION} Not available at present: no model server has answered yet.`,

@@ -2,18 +2,35 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SandboxRuns, SandboxRunState } from "../../app/calls/sandbox-runs.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import { defineTool } from "../define-tool.ts";
+import { builtIn } from "../built-in.ts";
+import { defineTool, unavailableTool } from "../define-tool.ts";
 import type { SandboxDeps } from "./deps.ts";
 import { cancelParams } from "./params.ts";
 
 /** ms */
 const [WAIT_MS, LOOK_MS] = [3_000, 50];
 
+export const sandboxCancel = builtIn({
+  name: "sandbox_cancel",
+  docs: { price: "free", does: "ends an execution" },
+  make: ({ sandbox }) => (sandbox ? cancelTool(sandbox) : withoutSandbox()),
+});
+
+function withoutSandbox(): Tool {
+  return unavailableTool({
+    name: "sandbox_cancel",
+    description:
+      "Ends an execution of sandbox_execute that is running. Not available on this installation: its sandbox is off.",
+    scope: "compute:run",
+    billable: false,
+  });
+}
+
 /**
  * Cancels an execution of the caller's account on any instance (specification 2.1). Idempotent.
  * `cancelled`: the execution ended or will end because of a cancel, so its result is not delivered.
  */
-export function sandboxCancel({ engine, runs }: SandboxDeps): Tool {
+export function cancelTool({ engine, runs }: SandboxDeps): Tool {
   return defineTool({
     name: "sandbox_cancel",
     description:

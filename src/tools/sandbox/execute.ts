@@ -2,25 +2,56 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { SandboxJob, SandboxOutcome } from "../../domain/tools/sandbox.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import { defineTool, afterSelfTest } from "../define-tool.ts";
-import type { Prices } from "../prices.ts";
+import { builtIn } from "../built-in.ts";
+import { afterSelfTest, defineTool, unavailableTool } from "../define-tool.ts";
 import type { SandboxDeps } from "./deps.ts";
 import { executeParams } from "./params.ts";
 import { resultOf } from "./result.ts";
+
+const DESCRIPTION =
+  "Runs Python or JavaScript code in a sandbox without network, files or other processes, and returns its output and the value of its last expression (Python) or export default (JavaScript). The price depends on timeout_ms.";
+
+/** Price settings of the configuration file, micro-USD. */
+interface Prices {
+  readonly microusd_per_second: MicroUsd;
+  readonly minimum_microusd: MicroUsd;
+}
+
+export const sandboxExecute = builtIn({
+  name: "sandbox_execute",
+  docs: { price: "by `timeout_ms`", does: "runs Python or JavaScript" },
+  prices: {
+    microusd_per_second: {
+      default: 100,
+      description: "Price of a second of the time limit that the caller asks for",
+    },
+    minimum_microusd: { default: 1_000, description: "Least price of an execution" },
+  },
+  make: ({ sandbox }, prices) => (sandbox ? executeTool(sandbox, prices) : withoutSandbox()),
+});
+
+function withoutSandbox(): Tool {
+  return unavailableTool({
+    name: "sandbox_execute",
+    description:
+      "Runs Python or JavaScript code in a sandbox without network and returns its output. Not available on this installation: its sandbox is off.",
+    scope: "compute:run",
+    billable: true,
+  });
+}
 
 /**
  * Runs untrusted code (specification 2.1, 2.2). Failed code, exceeded limits and cancellation while running
  * are results and are charged. Failures of the sandbox, and cancellation before the start, are errors and
  * are not.
  */
-export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execute"]): Tool {
+export function executeTool(deps: SandboxDeps, prices: Prices): Tool {
   const { engine, runs, metrics } = deps;
   let running = 0;
   const onRunning = (change: 1 | -1) => metrics.set("toolgate_sandbox_running", (running += change));
   const tool = defineTool({
     name: "sandbox_execute",
-    description:
-      "Runs Python or JavaScript code in a sandbox without network, files or other processes, and returns its output and the value of its last expression (Python) or export default (JavaScript). The price depends on timeout_ms.",
+    description: DESCRIPTION,
     scope: "compute:run",
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     params: executeParams,
@@ -43,7 +74,7 @@ export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execut
 }
 
 /** Priced by the requested time limit, so that the price is known beforehand. */
-function priceOf(timeoutMs: number, prices: Prices["sandbox_execute"]): MicroUsd {
+function priceOf(timeoutMs: number, prices: Prices): MicroUsd {
   const price = (BigInt(timeoutMs) * prices.microusd_per_second + 999n) / 1000n;
   return price > prices.minimum_microusd ? price : prices.minimum_microusd;
 }

@@ -1,6 +1,5 @@
 import { invalidField } from "../../domain/core/errors.ts";
-import type { MicroUsd } from "../../domain/core/money.ts";
-import type { Tool } from "../../domain/tools/tool.ts";
+import { builtIn } from "../built-in.ts";
 import { defineTool } from "../define-tool.ts";
 import { memoryOn, totalOf } from "./memory.ts";
 import { vramParams, type VramParams } from "./params.ts";
@@ -10,24 +9,25 @@ import { resolveWorkload } from "./workload.ts";
 /** Exact in JSON. */
 const MAX_BYTES = BigInt(Number.MAX_SAFE_INTEGER);
 
-/**
- * Estimates GPU memory for inference or training of a language model.
- * @param price per estimate, micro-USD
- */
-export function vramEstimate(price: MicroUsd): Tool {
-  return defineTool({
-    name: "vram_estimate",
-    description:
-      "Estimates the GPU memory that a language model needs for inference or training: weights, key-value cache, activations, gradients, optimizer state and overhead, for one GPU and for several that share it, and which GPUs hold it. " +
-      "Give a published model, or its number of parameters, or its architecture.",
-    scope: "compute:read",
-    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
-    params: vramParams,
-    price,
-    check: requireEstimable,
-    run: (params) => resultOf(resolveWorkload(params)),
-  });
-}
+/** Estimates GPU memory for inference or training of a language model. */
+export const vramEstimate = builtIn({
+  name: "vram_estimate",
+  docs: { price: "flat", does: "estimates GPU memory" },
+  prices: { flat_microusd: { default: 1_000, description: "Price of an estimate" } },
+  make: (_deps, prices) =>
+    defineTool({
+      name: "vram_estimate",
+      description:
+        "Estimates the GPU memory that a language model needs for inference or training: weights, key-value cache, activations, gradients, optimizer state and overhead, for one GPU and for several that share it, and which GPUs hold it. " +
+        "Give a published model, or its number of parameters, or its architecture.",
+      scope: "compute:read",
+      annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
+      params: vramParams,
+      price: prices.flat_microusd,
+      check: requireEstimable,
+      run: (params) => resultOf(resolveWorkload(params)),
+    }),
+});
 
 /**
  * Rejects before payment what the result could not express.

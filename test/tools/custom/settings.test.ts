@@ -7,9 +7,7 @@ import { openCustomTools } from "../../../src/gateway/custom-tools.ts";
 import { createLogger } from "../../../src/log.ts";
 import { customToolsSchema } from "../../../src/tools/custom/config.ts";
 import { planOperation } from "../../../src/tools/custom/http/operation-plan.ts";
-import { BUILT_IN_TOOLS } from "../../../src/tools/names.ts";
-import { makeTools } from "../../../src/tools/index.ts";
-import { pricesSchema } from "../../../src/tools/prices.ts";
+import { BUILT_IN_NAMES, makeTools, pricesSchema } from "../../../src/tools/index.ts";
 import { documentFolder, openapi, operation } from "./http/third-party.ts";
 
 /** The `tools` section of the configuration file and its startup errors. */
@@ -154,7 +152,7 @@ describe("custom tools in the configuration file", () => {
       sandbox: undefined,
       customTools: [],
     };
-    expect(makeTools(deps).map(({ name }) => name)).toEqual(BUILT_IN_TOOLS);
+    expect(makeTools(deps).map(({ name }) => name)).toEqual(BUILT_IN_NAMES);
   });
 });
 

@@ -10,7 +10,7 @@ import {
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import { parseTokenRate } from "../../../src/domain/tools/token-rate.ts";
 import type { Tool } from "../../../src/domain/tools/tool.ts";
-import { inferenceChat } from "../../../src/tools/inference-chat/tool.ts";
+import { chatTool } from "../../../src/tools/inference-chat/tool.ts";
 import { call, refusalOf, toolContext } from "../tool-context.ts";
 
 const rate = (usd: string): bigint => parseTokenRate(usd) ?? 0n;
@@ -48,7 +48,7 @@ class Shop implements ChatModels {
   }
 }
 
-const tool = inferenceChat(new Shop());
+const tool = chatTool(new Shop());
 const messages = [{ role: "user", content: "2+2?" }];
 
 describe("inference_chat", () => {
@@ -66,7 +66,7 @@ describe("inference_chat", () => {
     const chatModels = new Shop();
     const { signal } = new AbortController();
     const conversation = [{ role: "system", content: "Be brief." }, ...messages];
-    await inferenceChat(chatModels)
+    await chatTool(chatModels)
       .prepare({ model: "small", messages: conversation, max_tokens: 7, temperature: 0.3 })
       .run(toolContext(signal));
     expect(chatModels.asked).toEqual([
@@ -79,13 +79,13 @@ describe("inference_chat", () => {
 
   it("calls no server before it runs", () => {
     const chatModels = new Shop();
-    inferenceChat(chatModels).prepare({ model: "small", messages });
+    chatTool(chatModels).prepare({ model: "small", messages });
     expect(chatModels.asked).toEqual([]);
   });
 
   it("limits the answer to the paid tokens, by default the model's limit", async () => {
     const chatModels = new Shop();
-    await call(inferenceChat(chatModels), JSON.stringify({ model: "large", messages }));
+    await call(chatTool(chatModels), JSON.stringify({ model: "large", messages }));
     expect(chatModels.asked[0]?.[0].maxTokens).toBe(LARGE.maxOutputTokens);
   });
 
@@ -93,7 +93,7 @@ describe("inference_chat", () => {
     const chatModels = new Shop();
     chatModels.answer = Promise.resolve({ content: "x", finishReason: null, usage: null });
     await expect(
-      call(inferenceChat(chatModels), JSON.stringify({ model: "small", messages })),
+      call(chatTool(chatModels), JSON.stringify({ model: "small", messages })),
     ).resolves.toMatchObject({
       usage: null,
       finish_reason: null,
@@ -103,7 +103,7 @@ describe("inference_chat", () => {
   it("rethrows a server's failure", async () => {
     const chatModels = new Shop();
     chatModels.answer = Promise.reject(new ToolgateError("UNAVAILABLE", "busy", { retryAfterSeconds: 9 }));
-    const answer = call(inferenceChat(chatModels), JSON.stringify({ model: "small", messages }));
+    const answer = call(chatTool(chatModels), JSON.stringify({ model: "small", messages }));
     await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 9 });
   });
 });
@@ -128,7 +128,7 @@ describe("models for sale", () => {
   it("may change at run time; without any the tool is unavailable", () => {
     const chatModels = new Shop();
     chatModels.models = [];
-    const chat = inferenceChat(chatModels);
+    const chat = chatTool(chatModels);
     expect(chat).toMatchObject({ status: "coming_soon", inputSchema: { type: "object" } });
     expect(() => chat.prepare({ model: "small", messages })).toThrow(
       expect.objectContaining({ code: "TOOL_UNAVAILABLE", status: 404 }),
@@ -143,7 +143,7 @@ describe("models for sale", () => {
 
   it("keep the terms a call was priced at", async () => {
     const chatModels = new Shop();
-    const prepared = inferenceChat(chatModels).prepare({ model: "small", messages });
+    const prepared = chatTool(chatModels).prepare({ model: "small", messages });
     chatModels.models = [{ ...SMALL, maxOutputTokens: 1_500 }];
     await prepared.run(toolContext(new AbortController().signal));
     expect(chatModels.asked[0]?.[0].maxTokens).toBe(500);
@@ -262,7 +262,7 @@ describe("invalid conversations", () => {
   it("lists at most 50 models", () => {
     const chatModels = new Shop();
     const models = Array.from({ length: 70 }, (_, index) => ({ ...SMALL, id: `model-${index}` }));
-    const wide = inferenceChat({
+    const wide = chatTool({
       models,
       complete: (request, options) => chatModels.complete(request, options),
     });
@@ -282,7 +282,7 @@ describe("invalid conversations", () => {
 describe("withdrawn models", () => {
   const input = { model: "small", messages };
   const chatModels = new Shop();
-  const changing = inferenceChat(chatModels);
+  const changing = chatTool(chatModels);
 
   it("are not quoted, but still serve a call paid before", async () => {
     changing.prepare(input);

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { JsonValue } from "../../../src/domain/core/json.ts";
 import type { SelfTestStatus } from "../../../src/tools/define-tool.ts";
-import { pricesSchema } from "../../../src/tools/prices.ts";
-import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";
-import { sandboxExecute } from "../../../src/tools/sandbox/execute.ts";
+import { cancelTool } from "../../../src/tools/sandbox/cancel.ts";
+import { executeTool } from "../../../src/tools/sandbox/execute.ts";
 import { resultOf } from "../../../src/tools/sandbox/result.ts";
 import { refusalOf } from "../tool-context.ts";
 import { SUCCEEDED, unaskedSandbox } from "./scripted-engine.ts";
@@ -11,13 +10,13 @@ import { SUCCEEDED, unaskedSandbox } from "./scripted-engine.ts";
 /** Validation and prices of sandbox calls. */
 let proof: SelfTestStatus = "passed";
 const deps = unaskedSandbox(() => proof);
-const prices = pricesSchema.parse(undefined).sandbox_execute;
-const execute = sandboxExecute(deps, prices);
-const cancel = sandboxCancel(deps);
+const prices = { microusd_per_second: 100n, minimum_microusd: 1_000n };
+const execute = executeTool(deps, prices);
+const cancel = cancelTool(deps);
 const CALL = { language: "python", code: "1" };
 const refusal = (more: object) => refusalOf(execute, JSON.stringify({ ...CALL, ...more }));
 const priceOf = (more: object, table = prices) =>
-  sandboxExecute(deps, table).prepare({ ...CALL, ...more }).price;
+  executeTool(deps, table).prepare({ ...CALL, ...more }).price;
 
 describe("parameters of sandbox_execute", () => {
   it.each([

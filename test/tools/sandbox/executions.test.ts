@@ -9,9 +9,8 @@ import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 import type { Postgres } from "../../../src/postgres/index.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
-import { pricesSchema } from "../../../src/tools/prices.ts";
-import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";
-import { sandboxExecute } from "../../../src/tools/sandbox/execute.ts";
+import { cancelTool } from "../../../src/tools/sandbox/cancel.ts";
+import { executeTool } from "../../../src/tools/sandbox/execute.ts";
 import { callOf, failed, makeAccount, PRICE } from "../../postgres/fixture.ts";
 import { openStarted } from "../../postgres/open-postgres.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -39,8 +38,8 @@ beforeEach(async () => {
     concurrencyPerAccount: 10,
     metrics: silentMetrics,
   };
-  execute = sandboxExecute(deps, pricesSchema.parse(undefined).sandbox_execute);
-  cancel = sandboxCancel(deps);
+  execute = executeTool(deps, { microusd_per_second: 100n, minimum_microusd: 1_000n });
+  cancel = cancelTool(deps);
   const pool = openPool(database.url, { max: 1, applicationName: "test" });
   accountId = await makeAccount(pool, 10n * PRICE);
   await pool.end();

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import { KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
+import { NO_DEPS } from "../no-deps.ts";
 import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
 import { QUANTIZATIONS } from "../../../src/tools/vram-estimate/quantization.ts";
 import { estimate, type Estimate } from "./estimate.ts";
@@ -140,7 +141,9 @@ describe("estimate of random parameters", () => {
     const property = fc.property(member, odd, (name, value) => {
       fc.pre(!(name === "parameters_b" && value === 1.5));
       const params = JSON.parse(JSON.stringify({ num_layers: 2, hidden_size: 256, [name]: value }));
-      expect(() => vramEstimate(1n).prepare(params)).toThrow(`params.${name}`);
+      expect(() => vramEstimate.make(NO_DEPS, { flat_microusd: 1n }).prepare(params)).toThrow(
+        `params.${name}`,
+      );
     });
     fc.assert(property, { numRuns: 200 });
   });

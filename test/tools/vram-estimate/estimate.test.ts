@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
+import { NO_DEPS } from "../no-deps.ts";
 import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
 import { refusalOf } from "../tool-context.ts";
 import { estimate } from "./estimate.ts";
 
-const tool = vramEstimate(1_000n);
+const tool = vramEstimate.make(NO_DEPS, { flat_microusd: 1_000n });
 
 describe("estimate", () => {
   it("costs the flat price", () => {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { NO_DEPS } from "../no-deps.ts";
 import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
 import { toolContext } from "../tool-context.ts";
 
@@ -55,7 +56,9 @@ export type Estimate = z.infer<typeof resultShape>;
 
 /** Runs an estimate as a caller would and parses the result strictly. */
 export async function estimate(params: Record<string, string | number>): Promise<Estimate> {
-  return resultShape.parse(await vramEstimate(1_000n).prepare(params).run(toolContext()));
+  return resultShape.parse(
+    await vramEstimate.make(NO_DEPS, { flat_microusd: 1_000n }).prepare(params).run(toolContext()),
+  );
 }
 
 export function gpuOf({ gpus }: Estimate, name: string): Estimate["gpus"][number] {

@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { QUANTIZATIONS } from "../../../src/tools/vram-estimate/quantization.ts";
+import { NO_DEPS } from "../no-deps.ts";
 import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
 import { refusalOf } from "../tool-context.ts";
 import { estimate } from "./estimate.ts";
 
-const tool = vramEstimate(1_000n);
+const tool = vramEstimate.make(NO_DEPS, { flat_microusd: 1_000n });
 const page = readFileSync(new URL("../../../docs/reference/tools.md", import.meta.url), "utf8");
 
 describe("quantised models", () => {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { findModel, KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
 import { feasible } from "../../../src/tools/vram-estimate/gpus.ts";
+import { NO_DEPS } from "../no-deps.ts";
 import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
 import { refusalOf } from "../tool-context.ts";
 import { estimate } from "./estimate.ts";
 
-const tool = vramEstimate(1_000n);
+const tool = vramEstimate.make(NO_DEPS, { flat_microusd: 1_000n });
 const MIB = 2 ** 20;
 
 describe("tensor parallelism", () => {

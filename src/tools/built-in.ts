@@ -1,0 +1,43 @@
+import type { ChatModels } from "../domain/tools/chat.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
+import type { Tool } from "../domain/tools/tool.ts";
+import type { SandboxDeps } from "./sandbox/deps.ts";
+
+/** What built-in tools need. */
+export interface ToolDeps {
+  /** As in GET /health. */
+  readonly version: string;
+  /** Available balance of the account, micro-USD. */
+  readonly balance: (accountId: string) => Promise<MicroUsd>;
+  /** Undefined: no model server is configured, so inference_chat is unavailable. */
+  readonly inference: ChatModels | undefined;
+  /** Undefined: the sandbox is off, so its tools are unavailable. */
+  readonly sandbox: SandboxDeps | undefined;
+}
+
+/** A setting `prices.<tool>.<name>` of the configuration file. */
+export interface PriceSetting {
+  /** Micro-USD. */
+  readonly default: number;
+  readonly description: string;
+}
+
+/** A built-in tool: its name, price settings and documentation are defined here and nowhere else. */
+export interface BuiltInTool {
+  readonly name: string;
+  /** Its row in docs/reference/tools.md, written by `npm run generate`. */
+  readonly docs: { readonly price: string; readonly does: string };
+  readonly prices?: Readonly<Record<string, PriceSetting>>;
+  /** @param prices the configured price settings, micro-USD */
+  make(deps: ToolDeps, prices: Readonly<Record<string, MicroUsd>>): Tool;
+}
+
+/** Defines a built-in tool; `make` receives the value of each setting in `prices`. */
+export function builtIn<Name extends string>(
+  tool: Omit<BuiltInTool, "prices" | "make"> & {
+    readonly prices?: Readonly<Record<Name, PriceSetting>>;
+    make(deps: ToolDeps, prices: Readonly<Record<Name, MicroUsd>>): Tool;
+  },
+): BuiltInTool {
+  return tool;
+}

@@ -1,0 +1,77 @@
+import { z } from "zod";
+import type { Tool } from "../../src/domain/tools/tool.ts";
+import { BUILT_IN_TOOLS, pricesSchema } from "../../src/tools/index.ts";
+import { NO_DEPS } from "./no-deps.ts";
+import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
+
+const MODEL = {
+  id: "m",
+  inputRate: 1n,
+  outputRate: 1n,
+  contextLength: 100,
+  maxOutputTokens: 10,
+  bytesPerToken: 1,
+};
+const DEPS = {
+  ...NO_DEPS,
+  inference: { models: [MODEL], complete: () => Promise.reject(new Error("not called")) },
+  sandbox: unaskedSandbox(),
+};
+const parameters = z.looseObject({
+  properties: z
+    .record(z.string(), z.looseObject({ type: z.string().optional(), description: z.string().optional() }))
+    .default({}),
+  required: z.array(z.string()).default([]),
+});
+
+const HEAD = "| tool | status | price | scope | does |\n|---|---|---|---|---|\n";
+
+/** All built-in tools, none of them unavailable. */
+export const ALL_TOOLS = (() => {
+  const prices = pricesSchema.parse(undefined);
+  return BUILT_IN_TOOLS.map((definition) => ({
+    definition,
+    tool: definition.make(DEPS, prices[definition.name] ?? {}),
+  }));
+})();
+
+/** Returns the parameters of a tool from its JSON Schema. */
+export function parametersOf(tool: Tool) {
+  return parameters.parse(tool.inputSchema);
+}
+
+/**
+ * Returns docs/reference/tools.md with its generated parts: the table of tools, and a section for each
+ * active tool that has none in the hand-written text.
+ */
+export function toolsPage(page: string): string {
+  const handwritten = page.replace(part("sections"), "");
+  const missing = ALL_TOOLS.filter(
+    ({ tool }) => tool.status === "active" && !handwritten.includes(`\n## ${tool.name}\n`),
+  );
+  const sections = missing.map(({ tool }) => sectionOf(tool)).join("");
+  return page
+    .replace(part("tools"), (_all, start, end) => `${start}${HEAD}${ALL_TOOLS.map(rowOf).join("")}\n${end}`)
+    .replace(part("sections"), (_all, start, end) => `${start}${sections}${end}`);
+}
+
+function part(name: string): RegExp {
+  return new RegExp(`(<!-- ${name} -->\\n\\n)[\\s\\S]*?(<!-- /${name} -->)`);
+}
+
+function rowOf({ definition: { docs }, tool }: (typeof ALL_TOOLS)[number]): string {
+  const isActive = tool.status === "active";
+  const name = isActive ? `[\`${tool.name}\`](#${tool.name})` : `\`${tool.name}\``;
+  const scope = tool.scope ? `\`${tool.scope}\`` : "any valid key";
+  return `| ${name} | ${isActive ? "active" : "coming soon"} | ${docs.price} | ${scope} | ${docs.does} |\n`;
+}
+
+function sectionOf(tool: Tool): string {
+  const { properties, required } = parametersOf(tool);
+  const rows = Object.entries(properties).map(([name, { type, description }]) => {
+    const words = [...(required.includes(name) ? ["required"] : []), ...(description ? [description] : [])];
+    return `| \`${name}\` | ${type ?? "any"} | ${words.join("; ")} |\n`;
+  });
+  const table = rows.length === 0 ? "" : `| parameter | type | |\n|---|---|---|\n${rows.join("")}\n`;
+  return `## ${tool.name}\n\n${tool.description}\n\n${table}`;
+}
