@@ -5,7 +5,7 @@ import { command, ROOT, type Finished } from "../tooling/command.ts";
 describe("the benchmark", () => {
   // Rounds are so short that a busy machine may have nothing to show for one of them, which ends the benchmark: as it should.
   // `npm run bench -- --short` runs every part so.
-  it("measures parts, short, with every answer checked", { timeout: 300_000, retry: 1 }, async () => {
+  it("runs every part briefly with every answer checked", { timeout: 300_000, retry: 1 }, async () => {
     const { code, output } = await bench("--short", "--json", "--verbose", "--only", "echo,402,audit");
     expect(code, output).toBe(0);
     expect(output).toMatch(/^echo: \d+\.\d s(, \d+ % of the CPU time stolen[^,]*)?$/m);
@@ -19,7 +19,7 @@ describe("the benchmark", () => {
     [["--only", "nothing"], "unknown part nothing; choose from start, echo, mcp, 402"],
     [["--rounds", "0"], '--rounds is a whole number from 1 to 9999999, and not "0"'],
     [["--short", "--write"], "--short produces no results to save"],
-  ])("says what is wrong with %j", async (options, problem) => {
+  ])("rejects %j with the reason", async (options, problem) => {
     const { code, output } = await bench(...options);
     expect(output).toContain(problem);
     expect(code).toBe(2);

@@ -17,8 +17,8 @@ function half(fixed: number, perBatch: number): Costs {
 
 const site: Site = { cores: 2, commitMs: 1, instances: 1, batchesAtOnce: 2, connections: 64 };
 
-describe("the model of what calls take", () => {
-  it("finds what a call and what a batch costs from a few measurements", () => {
+describe("the model of call costs", () => {
+  it("derives the cost of a call and of a batch from a few measurements", () => {
     const cost = costThrough([
       { batch: 1, ms: 5.1 },
       { batch: 1, ms: 4.9 },
@@ -30,7 +30,7 @@ describe("the model of what calls take", () => {
     expect(costAt(cost, 8)).toBeCloseTo(1.5);
   });
 
-  it("takes a cost that does not fall with the batch for one of the call alone", () => {
+  it("attributes a cost that does not fall with the batch size to the call", () => {
     expect(costThrough([4, 20].map((batch) => ({ batch, ms: batch / 10 })))).toEqual({
       fixed: 1.2,
       perBatch: 0,
@@ -38,17 +38,17 @@ describe("the model of what calls take", () => {
     expect(costThrough([8, 8].map((batch) => ({ batch, ms: 1 })))).toEqual({ fixed: 1, perBatch: 0 });
   });
 
-  it("has batches of one where there are few connections", () => {
+  it("uses batches of one for few connections", () => {
     expect(batchSize(2.5, { ...site, connections: 1 })).toBe(1);
     expect(batchSize(2.5, { ...site, instances: 2, connections: 100 })).toBe(20);
   });
 
-  it("has a lone call wait for its work and for two commits", () => {
+  it("counts the work and two commits for a single call", () => {
     // 3 ms of work, and 2 of waiting for the disk.
     expect(paidPerSecond(half(1, 2), 2.5, { ...site, connections: 1 })).toBeCloseTo(1000 / 5);
   });
 
-  it("does more where batches overlap, as long as they wait for the disk", () => {
+  it("increases throughput when batches overlap while waiting for the disk", () => {
     const costs = half(0.1, 1);
     const slow = { ...site, commitMs: 20 };
     const doubled = paidPerSecond(costs, 2, { ...slow, batchesAtOnce: 4 }) / paidPerSecond(costs, 2, slow);
@@ -56,19 +56,19 @@ describe("the model of what calls take", () => {
     expect(doubled).toBeLessThanOrEqual(2);
   });
 
-  it("has work last twice as long where other machines take half of the time", () => {
+  it("doubles the duration of work when other machines use half of the time", () => {
     const costs = half(1, 2);
     expect(withStolenTime(0.5, costs)).toEqual(half(2, 4));
     expect(withStolenTime(0, costs)).toEqual(costs);
   });
 
-  it("comes near what the cores can do with many instances, and never above", () => {
+  it("approaches the limit of the cores with many instances and never exceeds it", () => {
     const many = paidPerSecond(half(1, 0), 1, { ...site, instances: 50, connections: 5_000 });
     expect(many).toBeLessThanOrEqual(2000);
     expect(many).toBeGreaterThan(1900);
   });
 
-  it("has one instance do one batch at a time, while the other cores do the rest of others", () => {
+  it("runs one batch per instance at a time, while other cores run other batches", () => {
     const twice = paidPerSecond(half(1, 0), 1, { ...site, commitMs: 0, batchesAtOnce: 2 });
     // Two batches, two stations that ask the same of them: each is idle for a third of the time.
     expect(twice).toBeCloseTo((2 / 3) * 2000);
@@ -78,7 +78,7 @@ describe("the model of what calls take", () => {
     expect(much).toBeGreaterThan(1900);
   });
 
-  it("is bound by the disk where a commit takes long and few calls are under way, and makes up for it with batches", () => {
+  it("is disk-bound with slow commits and few calls, and compensates with batches", () => {
     const costs = half(0.1, 1);
     const slow = { ...site, commitMs: 20 };
     const few = paidPerSecond(costs, 2, { ...slow, connections: 2 });
@@ -87,7 +87,7 @@ describe("the model of what calls take", () => {
     expect(paidPerSecond(costs, 2, { ...slow, connections: 400 })).toBeGreaterThan(50 * few);
   });
 
-  it("gives a free call one core of each gateway, and no more than all cores", () => {
+  it("gives a free call one core per gateway, up to all cores", () => {
     const machine = { ...site, cores: 4 };
     expect(freePerSecond(half(0.2, 0), machine)).toBeCloseTo(10_000);
     expect(freePerSecond(half(0.2, 0), { ...machine, instances: 4 })).toBeCloseTo(20_000);

@@ -41,7 +41,7 @@ describe("docs/explanation/performance.md", () => {
       expect(await readFile(path.join(DOCS, name), "utf8"), name).toBe(drawing);
   });
 
-  it("is written from new figures alone, and is the same when written again", async () => {
+  it("is generated from new figures only, and unchanged when generated again", async () => {
     await mkdir(path.join(folder, "docs"));
     const docs = path.join(folder, "docs");
     await copyFile(path.join(DOCS, "performance.md"), path.join(docs, "performance.md"));
@@ -58,7 +58,7 @@ describe("docs/explanation/performance.md", () => {
     expect(await readFile(path.join(docs, "performance.md"), "utf8")).toBe(written);
   });
 
-  it("shows a part without a place among the others, and throws for a place without a part", () => {
+  it("shows an unlisted part among the others, and throws for an unknown part", () => {
     const place = (name: string) => `before\n<!-- measured: ${name} -->\nold\n<!-- until here -->\nafter\n`;
     const results = { ...NOTHING, parts: { audit: part([line(2, { atMost: 1 })]) } };
     const { text } = renderPage(place("others"), results, SECTIONS);
@@ -71,8 +71,8 @@ describe("docs/explanation/performance.md", () => {
   });
 });
 
-describe("a result", () => {
-  it("replaces the former figures of the same part only", async () => {
+describe("a benchmark result", () => {
+  it("replaces only the earlier figures of the same part", async () => {
     const file = path.join(folder, "performance.json");
     await writeFile(file, JSON.stringify(NOTHING));
     await changeResults(
@@ -114,7 +114,7 @@ describe("a result", () => {
     expect(calls).toEqual({ what: "echo", peer: "bare", gatewayRate: gateway, peerRate: { perSecond: 20 } });
   });
 
-  it("is drawn to its length, with colours and words for met and missed", () => {
+  it("is drawn in its length and colour with the words met or missed", () => {
     const groups = [{ title: "Echo", lines: [line(0.5, { atLeast: 1 }), line(0.25, { atMost: 1 })] }];
     const drawing = drawPlot(groups);
     expect(drawing).toContain('<path class="missed" d="M400,64 h65.0 v14 H400 z"/>');

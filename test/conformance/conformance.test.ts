@@ -50,7 +50,7 @@ describe.each(SUITES)("the official conformance suite $name of release $release"
     expect(code, output).toBe(0);
   });
 
-  it(`suite ${suite.name} finds every message valid by the schema of its revision`, () => {
+  it(`suite ${suite.name} finds every message valid by the schema of its version`, () => {
     const wire = judgement().scenarios.flatMap(({ checks }) =>
       checks.filter(({ id }) => id === "wire-schema-valid"),
     );

@@ -82,7 +82,7 @@ async function post(contentType: string, body: Uint8Array<ArrayBuffer>) {
 }
 
 describe("the gRPC server", () => {
-  it("tells damaged messages as the caller's fault, and goes on", async () => {
+  it("reports damaged gRPC messages as the caller's fault and keeps working", async () => {
     await fc.assert(
       fc.asyncProperty(damaged, async (bytes) => {
         expect(OWN_FAULTS).toContain(await sendGrpc(bytes));
@@ -92,14 +92,14 @@ describe("the gRPC server", () => {
     expect(await sendGrpc(Buffer.from(good[1] ?? []))).toBe("OK");
   });
 
-  it("refuses a message nested beyond its limit", async () => {
+  it("refuses a gRPC message nested beyond its limit", async () => {
     expect(await sendGrpc(nested(90))).toBe("INVALID_ARGUMENT");
     expect(await sendGrpc(nested(5_000))).toBe("INVALID_ARGUMENT");
   });
 });
 
 describe("the Connect handler", () => {
-  it("refuses JSON that it cannot take with 4xx", async () => {
+  it("refuses invalid JSON over Connect with 4xx", async () => {
     const bodies = [
       "",
       "{",
@@ -123,7 +123,7 @@ describe("the Connect handler", () => {
     }
   });
 
-  it("answers damaged protobuf and envelopes, whatever they are, and goes on", async () => {
+  it("answers damaged protobuf and envelopes over Connect and keeps working", async () => {
     const types = [
       "application/proto",
       "application/grpc-web+proto",

@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 describe("every route", () => {
-  it("answers its good requests as documented", async () => {
+  it("answers valid requests as documented", async () => {
     for (const base of bases) {
       const query = new URLSearchParams(base.query ?? []).toString();
       const headers: [string, string][] = [["Authorization", `Bearer ${agent.apiKey}`]];
@@ -53,7 +53,7 @@ describe("every route", () => {
     }
   });
 
-  it("answers what is almost good with a documented status, the error body, and goes on working", async () => {
+  it("answers nearly valid requests with a documented status and error body, and keeps working", async () => {
     const requests = fc.array(
       nearValid(
         [...bases, ...bareRequests(bases)],

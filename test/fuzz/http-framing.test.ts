@@ -42,7 +42,7 @@ const asText = ({ status, headers, body }: RawAnswer) => ({
 });
 const runs = async () => (await world.get(agent, "/runs?limit=100")).body.items.length;
 
-describe("a message whose end is in doubt is refused, and its connection closed", () => {
+describe("ambiguous HTTP message lengths", () => {
   const shapes: [name: string, request: () => string][] = [
     [
       "Content-Length and Transfer-Encoding (CL.TE)",
@@ -91,7 +91,7 @@ describe("a message whose end is in doubt is refused, and its connection closed"
     ["a target with a space", () => "GET /hea lth HTTP/1.1\r\nHost: gateway\r\n\r\n"],
     ["HTTP/9.9", () => "GET /health HTTP/9.9\r\nHost: gateway\r\n\r\n"],
   ];
-  it.each(shapes)("%s", async (_, request) => {
+  it.each(shapes)("refuses an ambiguous length and closes the connection: %s", async (_, request) => {
     const before = await runs();
     const answer = only(await send(request()));
     expectRefused(asText(answer));
@@ -102,40 +102,40 @@ describe("a message whose end is in doubt is refused, and its connection closed"
   });
 });
 
-describe("a body that does not come as announced", () => {
-  it("half of it, then the end: refused, and nothing is done", async () => {
+describe("HTTP bodies that differ from their announcement", () => {
+  it("refuses half a body that ends, and does nothing", async () => {
     const half = sized(PAID).slice(0, -10);
     const answer = only(await sendAll({ pieces: [half], end: true }));
     expectRefused(asText(answer));
     expect(await runs()).toBe(0);
   });
 
-  it("half a chunk, then the end: the same", async () => {
+  it("refuses half a chunk that ends, and does nothing", async () => {
     const answer = only(
       await sendAll({ pieces: [post("Transfer-Encoding: chunked\r\n", "ff\r\nabc")], end: true }),
     );
     expectRefused(asText(answer));
   });
 
-  it("nothing of it: the gateway waits, and serves others meanwhile", async () => {
+  it("waits for a missing body and serves others meanwhile", async () => {
     const waiting = sendAll({ pieces: [post("Content-Length: 10\r\n")], waitMs: 300 });
     expect((await world.call(agent, "echo", { message: "others" })).status).toBe(200);
     expect(await waiting).toEqual([]);
   });
 
-  it("byte by byte: taken", async () => {
+  it("accepts a body byte by byte", async () => {
     const pieces = [...sized(ECHO).match(/[^]{1,16}/g)!];
     const answer = only(await sendAll({ pieces, pauseMs: 1 }));
     expect(JSON.parse(answer.body)).toEqual({ ok: true, result: { echo: "hi" } });
   });
 
-  it("in chunks, with extensions and trailers: taken", async () => {
+  it("accepts chunks with extensions and trailers", async () => {
     const chunks = `5;a=b\r\n${ECHO.slice(0, 5)}\r\n${(ECHO.length - 5).toString(16)}\r\n${ECHO.slice(5)}\r\n0\r\nX-Payment: trailer\r\n\r\n`;
     const answer = only(await send(post("Transfer-Encoding: chunked\r\n", chunks)));
     expect(answer.status).toBe(200);
   });
 
-  it("after 100 Continue, and with an expectation of nobody's: taken", async () => {
+  it("accepts a body after 100 Continue, and rejects unknown expectations", async () => {
     const [first, second] = await send(
       post(`Content-Length: ${ECHO.length}\r\nExpect: 100-continue\r\n`),
       ECHO,
@@ -144,7 +144,7 @@ describe("a body that does not come as announced", () => {
     expect(only(await send(sized(ECHO, "Expect: tea\r\n"))).status).toBe(200);
   });
 
-  it("larger than allowed, told or untold: 413, and the connection is closed", async () => {
+  it("returns 413 for an oversized body, with and without Content-Length, and closes the connection", async () => {
     for (const request of [
       post("Content-Length: 9999999999\r\n"),
       post("Transfer-Encoding: chunked\r\n", `200000\r\n${"x".repeat(0x200000)}\r\n0\r\n\r\n`),
@@ -155,7 +155,7 @@ describe("a body that does not come as announced", () => {
     }
   });
 
-  it("followed by garbage: the call is answered first, then the connection is closed", async () => {
+  it("answers a call followed by garbage, then closes the connection", async () => {
     const answer = only(
       await send(`${sized(PAID, "Idempotency-Key: first\r\n")}GARBAGE\r\n`, "MORE\r\n\r\n"),
     );
@@ -163,19 +163,19 @@ describe("a body that does not come as announced", () => {
     expect(JSON.parse(answer.body).receipt.debited_usdc_microusd).toBe(1000);
   });
 
-  it("followed by another request: both are answered, in order, and neither sees the other's key", async () => {
+  it("answers two pipelined requests in order, each with its own key", async () => {
     const stranger = `${HEAD}Content-Length: ${ECHO.length}\r\n\r\n${ECHO}`;
     const answers = await send(sized(ECHO) + get("/health") + stranger);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 401]);
   });
 
-  it("answered, then garbage: 400 after the 200", async () => {
+  it("returns 400 for garbage after the 200", async () => {
     const answers = await sendAll({ pieces: [sized(ECHO), "GARBAGE\r\n\r\n"], pauseMs: 80 });
     expect(answers.map(({ status }) => status)).toEqual([200, 400]);
   });
 });
 
-describe("headers", () => {
+describe("HTTP headers", () => {
   it.each([
     ["one of 40,000 characters", () => get("/health", `X-A: ${"a".repeat(40_000)}\r\n`)],
     ["3,000 of them", () => get("/health", "X-Some-Header: a\r\n".repeat(3_000))],
@@ -184,7 +184,7 @@ describe("headers", () => {
       "a key of 40,000 characters",
       () => get("/receipts", `Authorization: Bearer sk-agent-${"a".repeat(40_000)}\r\n`),
     ],
-  ])("that are too large are 431: %s", async (_, request) => {
+  ])("returns 431 for large headers: %s", async (_, request) => {
     const answer = only(await send(request()));
     expectRefused(asText(answer));
     expect(answer.status).toBe(431);
@@ -221,7 +221,7 @@ describe("headers", () => {
       () => sized(ECHO, "Idempotency-Key: \xfc\r\n"),
     ],
     ["a compressed body", 415, "UNSUPPORTED_MEDIA_TYPE", () => sized(ECHO, "Content-Encoding: gzip\r\n")],
-  ] as const)("that contradict each other are refused: %s", async (_, status, code, request) => {
+  ] as const)("refuses contradictory headers: %s", async (_, status, code, request) => {
     const before = await runs();
     const answer = only(await send(Buffer.from(request(), "latin1")));
     expectRefused(asText(answer));
@@ -230,16 +230,16 @@ describe("headers", () => {
     expect(await runs()).toBe(before);
   });
 
-  it("may hold a comma where a value can: one idempotency key `a, b`", async () => {
+  it("accepts a comma in a header value: one idempotency key `a, b`", async () => {
     expect(only(await send(sized(ECHO, "Idempotency-Key: a, b\r\n"))).status).toBe(200);
   });
 
-  it("must name a host, but for HTTP/1.0", async () => {
+  it("requires a Host header, except in HTTP/1.0", async () => {
     expectRefused(asText(only(await send("GET /health HTTP/1.1\r\n\r\n"))));
     expect(only(await send("GET /health HTTP/1.0\r\n\r\n")).status).toBe(200);
   });
 
-  it("cannot be made by the caller: CR and LF in what is echoed stay text", async () => {
+  it("keeps CR and LF in echoed values as text", async () => {
     const body = JSON.stringify({ tool: "a\r\nSet-Cookie: a=b", params: {} });
     const answer = only(await send(sized(body)));
     expectRefused(asText(answer));
@@ -247,8 +247,8 @@ describe("headers", () => {
   });
 });
 
-describe("targets", () => {
-  it("are read in absolute form, as a server must (RFC 9112 section 3.2.2)", async () => {
+describe("HTTP targets", () => {
+  it("accepts absolute form (RFC 9112 section 3.2.2)", async () => {
     for (const target of [
       "http://gateway/health",
       "HTTP://other:81/health",
@@ -290,19 +290,19 @@ describe("targets", () => {
     "/console/../health",
     `/${"a/".repeat(10_000)}`,
     `/receipts/${"%41".repeat(9_000)}`,
-  ])("that are no path of the contract are 404 or refused: %s", async (target) => {
+  ])("refuses a target outside the contract or returns 404: %s", async (target) => {
     const [answer] = await send(get(target, `Authorization: Bearer ${agent.apiKey}\r\n`));
     if (!answer) throw new Error("no answer");
     expectRefused(asText(answer));
     expect([400, 404]).toContain(answer.status);
   });
 
-  it("may be percent-encoded where they need not be (RFC 3986 section 6.2.2)", async () => {
+  it("decodes unnecessary percent-encoding (RFC 3986 section 6.2.2)", async () => {
     expect(only(await send(get("/%68ealth"))).status).toBe(200);
     expect(only(await send(get("/he%61lth"))).status).toBe(200);
   });
 
-  it("CONNECT gets no tunnel, and an upgrade no other protocol", async () => {
+  it("refuses CONNECT tunnels and protocol upgrades", async () => {
     expect(await send("CONNECT gateway:80 HTTP/1.1\r\nHost: gateway\r\n\r\n")).toEqual([]);
     const answer = only(
       await send(

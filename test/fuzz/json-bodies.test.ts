@@ -41,7 +41,7 @@ const objects = (depth: number, name = "a") => `{"${name}":`.repeat(depth) + "1"
 const utf8 = (...bytes: number[]) =>
   new Uint8Array([...Buffer.from('{"tool":"'), ...bytes, ...Buffer.from('","params":{}}')]);
 
-describe.each(PATHS)("POST %s refuses", (path) => {
+describe.each(PATHS)("POST %s with an invalid body", (path) => {
   const bodies: [name: string, body: string | Uint8Array<ArrayBuffer>][] = [
     ["nothing", ""],
     ["white space", " \r\n\t"],
@@ -83,12 +83,12 @@ describe.each(PATHS)("POST %s refuses", (path) => {
     ["a member with a name of 500 KiB", `{"${"a".repeat(500_000)}":1}`],
     ["a number of 500,000 digits", `{"tool":${"9".repeat(500_000)},"params":{}}`],
   ];
-  it.each(bodies)("%s", async (_, body) => {
+  it.each(bodies)("refuses %s", async (_, body) => {
     expectRefused(await send(path, body));
   });
 });
 
-describe("every member of the tool call", () => {
+describe("every field of the tool call", () => {
   const members = [
     "tool",
     "params",
@@ -128,7 +128,7 @@ describe("every member of the tool call", () => {
   };
 
   it.each(PATHS)(
-    "is refused at %s for each of the other types, for numbers out of range, lone surrogates and NUL",
+    "is refused at %s for other types, out-of-range numbers, lone surrogates and NUL",
     async (path) => {
       for (const member of members) {
         for (const value of wrong) {
@@ -150,7 +150,7 @@ describe("every member of the tool call", () => {
     "",
     "\\ud800",
     "$typeName",
-  ])("leaves no room for a member called %j, at any depth", async (name) => {
+  ])("allows no field named %j at any depth", async (name) => {
     for (const value of ["1", "null", "{}", '{"tool":"echo"}', '{"polluted":true}']) {
       const member = `"${name}":${value}`;
       const bodies = [
@@ -168,7 +168,7 @@ describe("every member of the tool call", () => {
 });
 
 describe("MCP's tools/call", () => {
-  it("tells arguments that it cannot take as a result, whatever their depth or characters", async () => {
+  it("returns invalid arguments as a result, at any depth and with any characters", async () => {
     const bad = [
       objects(65),
       objects(5_000),
@@ -186,7 +186,7 @@ describe("MCP's tools/call", () => {
     }
   });
 
-  it("survives nesting and strange characters everywhere else", async () => {
+  it("accepts nesting and unusual characters everywhere else", async () => {
     const bodies = [
       `{"jsonrpc":"2.0","id":1,"method":"ping","params":${objects(100_000)}}`,
       `{"jsonrpc":"2.0","id":${lists(100_000)},"method":"ping"}`,
@@ -205,7 +205,7 @@ describe("MCP's tools/call", () => {
   });
 });
 
-describe("what is unusual but good", () => {
+describe("unusual but valid bodies", () => {
   it.each([
     ["a byte order mark (RFC 8259 section 8.1)", '\ufeff{"tool":"echo","params":{"message":"a"}}'],
     ["escapes instead of characters", '{"\\u0074ool":"\\u0065cho","params":{"message":"\\u0061"}}'],
@@ -215,13 +215,13 @@ describe("what is unusual but good", () => {
       '{"tool":"echo","params":{"message":"a"},"payment_proof":null,"idempotency_key":null}',
     ],
     ["the last of two members of one name", '{"tool":"get_status","tool":"echo","params":{"message":"a"}}'],
-  ])("%s is taken", async (_, body) => {
+  ])("accepts %s", async (_, body) => {
     const answer = await send("/v1/mcp/tools/call", body);
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body)).toEqual({ ok: true, result: { echo: "a" } });
   });
 
-  it("62 levels below params are not too deep to be read", async () => {
+  it("accepts params nested 62 levels deep", async () => {
     const answer = await send("/v1/mcp/tools/call", call(objects(62)));
     expect(JSON.parse(answer.body).message).toMatch(/^params\.a: is unknown/);
   });

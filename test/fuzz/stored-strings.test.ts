@@ -56,7 +56,7 @@ const chat = (text: string) => ({
 const balanceOf = async (agent: Agent) =>
   (await world.call(agent, "get_status", {})).body.result.balance_usdc;
 
-describe("a call that is stored", () => {
+describe("a stored call", () => {
   it.each(ODD)("keeps params and result with %j, and replays them unchanged", async (text) => {
     const agent = await world.agent();
     const extra = { headers: { "Idempotency-Key": "odd" } };
@@ -67,29 +67,26 @@ describe("a call that is stored", () => {
     expect((await world.call(agent, "echo", { message: `${text}!` }, extra)).status).toBe(422);
   });
 
-  it.each(ODD)(
-    "is paid for on the chain with %j in params and result, once, on every transport",
-    async (text) => {
-      content = text;
-      const agent = await world.agent();
-      const { body: offer } = await world.call(agent, "inference_chat", chat(text));
-      const tx = await world.pay(agent, BigInt(offer.quote.price_usdc_microusd), memoOf(offer.quote));
-      const headers = xPayment(tx, offer.quote.quote_id);
-      const paid = await world.call(agent, "inference_chat", chat(text), { headers });
-      expect(paid.status).toBe(200);
-      expect(paid.body.result.content).toBe(text);
-      expect((await world.call(agent, "inference_chat", chat(text), { headers })).body).toEqual(paid.body);
-      const client = grpcClient(world.gateway.grpcAddress);
-      const metadata = { authorization: `Bearer ${agent.apiKey}`, "x-payment": headers["X-Payment"] ?? "" };
-      const request = { tool: "inference_chat", params: chat(text) };
-      const { message } = await callGrpc(client, ToolService.method.callTool, request, { metadata });
-      client.close();
-      expect(message.result).toEqual(paid.body.result);
-      expect((await world.get(agent, "/receipts")).body.items).toEqual([paid.body.receipt]);
-    },
-  );
+  it.each(ODD)("is paid on the chain once with %j in params and result, on every transport", async (text) => {
+    content = text;
+    const agent = await world.agent();
+    const { body: offer } = await world.call(agent, "inference_chat", chat(text));
+    const tx = await world.pay(agent, BigInt(offer.quote.price_usdc_microusd), memoOf(offer.quote));
+    const headers = xPayment(tx, offer.quote.quote_id);
+    const paid = await world.call(agent, "inference_chat", chat(text), { headers });
+    expect(paid.status).toBe(200);
+    expect(paid.body.result.content).toBe(text);
+    expect((await world.call(agent, "inference_chat", chat(text), { headers })).body).toEqual(paid.body);
+    const client = grpcClient(world.gateway.grpcAddress);
+    const metadata = { authorization: `Bearer ${agent.apiKey}`, "x-payment": headers["X-Payment"] ?? "" };
+    const request = { tool: "inference_chat", params: chat(text) };
+    const { message } = await callGrpc(client, ToolService.method.callTool, request, { metadata });
+    client.close();
+    expect(message.result).toEqual(paid.body.result);
+    expect((await world.get(agent, "/receipts")).body.items).toEqual([paid.body.receipt]);
+  });
 
-  it("keeps a result with lone surrogates, and every transport can send it", async () => {
+  it("keeps a result with lone surrogates, which every transport can send", async () => {
     content = `${LONE} and \udc00${NUL}`;
     const agent = await world.agent({ balance: 1_000_000n });
     const headers = { "Idempotency-Key": "lone" };
@@ -115,9 +112,9 @@ describe("a call that is stored", () => {
   });
 });
 
-describe("before money moves", () => {
+describe("unstorable strings", () => {
   it.each([LONE, `a${LONE}`, "\udc00\ud800"])(
-    "params with %j are refused on every transport that can carry them",
+    "refuses params with %j on every transport that can carry them, before money moves",
     async (text) => {
       const agent = await world.agent({ balance: 1_000_000n });
       const headers = { "Idempotency-Key": "refused" };
@@ -139,15 +136,18 @@ describe("before money moves", () => {
     },
   );
 
-  it.each([NUL, LONE, `k${NUL}`, "ü", "\n", "😀"])("an idempotency key %j is refused", async (key) => {
-    const agent = await world.agent({ balance: 1_000_000n });
-    const answer = await world.call(agent, "inference_chat", chat("x"), { body: { idempotency_key: key } });
-    expect(answer).toMatchObject({ status: 400, body: { code: "INVALID_REQUEST" } });
-    expect((await world.get(agent, "/runs")).body.items).toEqual([]);
-  });
+  it.each([NUL, LONE, `k${NUL}`, "ü", "\n", "😀"])(
+    "refuses the idempotency key %j before money moves",
+    async (key) => {
+      const agent = await world.agent({ balance: 1_000_000n });
+      const answer = await world.call(agent, "inference_chat", chat("x"), { body: { idempotency_key: key } });
+      expect(answer).toMatchObject({ status: 400, body: { code: "INVALID_REQUEST" } });
+      expect((await world.get(agent, "/runs")).body.items).toEqual([]);
+    },
+  );
 
   it.each([NUL, LONE, `qt_${NUL}`, `qt_1${LONE}`, "qt_ü", "qt_", "qt_0", "qt_1:2"])(
-    "a proof with the quote %j is refused",
+    "refuses a proof with the quote %j before money moves",
     async (quoteId) => {
       const agent = await world.agent();
       const tx = base58.encode(new Uint8Array(64).fill(7));

@@ -68,7 +68,7 @@ const step = fc.record({
 type Step = Parameters<typeof step.map>[0] extends (value: infer Value) => unknown ? Value : never;
 
 it(
-  "answers as the reference does whatever is paid, retried, killed, stalled and restarted",
+  "answers like the reference model after random payments, retries, kills, stalls and restarts",
   async () => {
     const trials = customers.values();
     const trial = fc.array(step, { minLength: 12, maxLength: 16 });

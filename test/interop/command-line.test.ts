@@ -78,7 +78,7 @@ describe.runIf(curlIsInstalled)("curl", () => {
     return { status: Number(status), body: JSON.parse(body) };
   }
 
-  it("walks the README: 402, pay, 200 with a receipt, the same again, and the list of receipts", async () => {
+  it("walks the README: 402, pay, 200 with a receipt, replay, and the list of receipts", async () => {
     const offer = await toolCall();
     expect(offer.status).toBe(402);
     // As the README's sed finds it.
@@ -107,7 +107,7 @@ describe.runIf(curlIsInstalled)("curl", () => {
     });
   });
 
-  it("sends HEAD, a form and a file upload, and is told what is wrong", async () => {
+  it("sends HEAD, a form and a file upload, and gets the documented errors", async () => {
     const url = `${world.gateway.baseUrl}/v1/mcp/tools/call`;
     const key = ["-H", `Authorization: Bearer ${agent.apiKey}`];
     const status = async (...args: string[]) =>
@@ -132,7 +132,7 @@ describe("buf curl over gRPC", () => {
     ]);
   const key = () => ["-H", `authorization: Bearer ${agent.apiKey}`];
 
-  it("lists the services and methods that reflection tells, by both of its names", async () => {
+  it("lists services and methods by both names of reflection", async () => {
     const ended = await bufCurl("", "--list-methods");
     expect(ended?.stdout).toContain("toolgate.v1.ToolService/CallTool");
     expect(ended?.stdout).toContain("grpc.health.v1.Health/Check");
@@ -158,7 +158,7 @@ describe("buf curl over gRPC", () => {
     expect(older?.stdout).toBe(services?.stdout);
   });
 
-  it("asks for health, of all and of one service, without a key", async () => {
+  it("checks the health of all services and of one, without a key", async () => {
     for (const data of ["{}", '{"service":"toolgate.v1.ToolService"}']) {
       const ended = await bufCurl("/grpc.health.v1.Health/Check", "-d", data);
       expect(JSON.parse(ended?.stdout ?? "")).toEqual({ status: "SERVING" });
@@ -167,7 +167,7 @@ describe("buf curl over gRPC", () => {
     expect(JSON.parse(unknown?.stderr ?? "")).toMatchObject({ code: "not_found" });
   });
 
-  it("gives metadata the meaning of headers: a repeat of an idempotency key is not charged again", async () => {
+  it("sends headers as metadata: a repeated idempotency key is not charged again", async () => {
     const rich = await world.agent({ balance: 10_000n });
     const once = ["-H", `authorization: Bearer ${rich.apiKey}`, "-H", "idempotency-key: once", "-d", CALL];
     const first = await bufCurl("/toolgate.v1.ToolService/CallTool", ...once);
@@ -179,13 +179,13 @@ describe("buf curl over gRPC", () => {
     expect(JSON.parse(again?.stdout ?? "")).toEqual(JSON.parse(first?.stdout ?? ""));
   });
 
-  it("calls a tool", async () => {
+  it("calls a tool with buf curl", async () => {
     const data = '{"tool":"echo","params":{"message":"hi"}}';
     const ended = await bufCurl("/toolgate.v1.ToolService/CallTool", ...key(), "-d", data);
     expect(JSON.parse(ended?.stdout ?? "")).toEqual({ ok: true, result: { echo: "hi" } });
   });
 
-  it("reads the offer of an unpaid call out of the error's detail", async () => {
+  it("reads the offer of an unpaid call from the error details", async () => {
     const ended = await bufCurl("/toolgate.v1.ToolService/CallTool", ...key(), "-d", CALL);
     expect(ended?.code).not.toBe(0);
     const told = JSON.parse(ended?.stderr ?? "");
@@ -198,7 +198,7 @@ describe("buf curl over gRPC", () => {
   });
 });
 
-describe("the protos, by themselves", () => {
+describe("the proto files alone", () => {
   let folder: string;
 
   beforeAll(async () => {
@@ -206,14 +206,14 @@ describe("the protos, by themselves", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it("are a module that builds without anything else", async () => {
+  it("build as a module without other files", async () => {
     expect(await run("buf", ["export", "proto", "-o", path.join(folder, "protos")])).toMatchObject({
       code: 0,
     });
     expect(await run("buf", ["build", "protos"], { cwd: folder })).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("become a TypeScript client by what docs/guides/protos.md says, and it calls", async () => {
+  it("generate a TypeScript client as docs/guides/protos.md describes, which calls the gateway", async () => {
     const page = await readFile(path.join(ROOT, "docs/guides/protos.md"), "utf8");
     const section = page.slice(page.indexOf("## TypeScript"), page.indexOf("## Go"));
     const [, template = ""] = /```yaml\n([\s\S]*?)```/.exec(section) ?? [];
@@ -228,7 +228,7 @@ describe("the protos, by themselves", () => {
     expect(called).toEqual({ code: 0, stderr: "", stdout: '{"echo":"hello"}\nFailedPrecondition $0.001\n' });
   }, 120_000);
 
-  it("are all that buf curl needs to speak Connect", async () => {
+  it("suffice for buf curl to speak Connect", async () => {
     const url = `${world.gateway.baseUrl}/toolgate.v1.ToolService/CallTool`;
     const data = '{"tool":"echo","params":{"message":"hi"}}';
     const key = `authorization: Bearer ${agent.apiKey}`;

@@ -96,14 +96,14 @@ async function httpError(promise: Promise<unknown>): Promise<{ status: number; b
 }
 
 describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
-  it("connects, and agrees on the newest revision that both speak", async () => {
+  it("connects and negotiates the newest common version", async () => {
     const client = await connect(anyone.apiKey, mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
     expect(client.getServerVersion()).toMatchObject({ name: "toolgate" });
     expect(client.getServerCapabilities()).toEqual({ tools: {} });
   });
 
-  it("lists the tools, and calls a free one", async () => {
+  it("lists the tools and calls a free one", async () => {
     const client = await connect(anyone.apiKey, mode);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(
@@ -113,7 +113,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     expect(result).toMatchObject({ structuredContent: { echo: "héllo 😀" }, isError: false });
   });
 
-  it("calls a paid tool from the balance, after listing, so that it checks the result against the listing", async () => {
+  it("calls a paid tool from the balance after listing, and validates the result", async () => {
     const agent = await world.agent({ balance: 2_000n });
     const client = await connect(agent.apiKey, mode);
     await client.listTools();
@@ -122,7 +122,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_000n);
   });
 
-  it("hands bad arguments to the model, and an unknown tool to the program", async () => {
+  it("returns bad arguments to the model and throws for an unknown tool", async () => {
     const client = await connect(anyone.apiKey, mode);
     expect(await client.callTool({ name: "echo", arguments: { message: 1 } })).toMatchObject({
       isError: true,
@@ -133,7 +133,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     await expect(unknown).rejects.toMatchObject({ code: -32602 });
   });
 
-  it("sees 402 as an HTTP error with the whole offer in it", async () => {
+  it("throws an HTTP error with the whole offer for a 402", async () => {
     const client = await connect(anyone.apiKey, mode);
     const { status, body } = await httpError(client.callTool(PAID));
     expect(status).toBe(402);
@@ -144,7 +144,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     });
   });
 
-  it("hands the offer to the model where it asks for that", async () => {
+  it("returns the offer to the model when it requests that", async () => {
     const client = await connect(anyone.apiKey, mode, { Prefer: "payment=in-band" });
     await client.listTools();
     const result = await client.callTool(PAID);
@@ -156,7 +156,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     });
   });
 
-  it("hears how far a long call is, and then its result", async () => {
+  it("receives the progress of a long call, then its result", async () => {
     const client = await connect(anyone.apiKey, mode);
     const heard: Progress[] = [];
     const result = await client.callTool(STEPS, { onprogress: (progress) => heard.push(progress) });
@@ -164,12 +164,12 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     expect(result.structuredContent).toEqual({ done: true });
   });
 
-  it("hears at once that a tool failed whose progress it follows", async () => {
+  it("receives at once the failure of a tool whose progress it follows", async () => {
     const client = await connect(anyone.apiKey, mode);
     await expect(client.callTool(FAILS, { onprogress: () => {} })).rejects.toMatchObject(FAILED);
   });
 
-  it("ends a call by closing, and the tool's work ends with it", async () => {
+  it("ends a call and the tool's work by closing", async () => {
     const client = await connect(anyone.apiKey, mode);
     const [started, ended] = [once(calls, "started"), once(calls, "ended")];
     const call = client.callTool({ name: "wait", arguments: {} }).catch((error: unknown) => error);
@@ -181,7 +181,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
 
   // Before 2026-07-28 that is a notification, which can only be told to a session.
   it.runIf(revision === "2026-07-28")(
-    "ends one call and not the connection, and the tool's work ends with it",
+    "aborts one call and the tool's work, and keeps the connection",
     async () => {
       const client = await connect(anyone.apiKey, mode);
       const [started, ended] = [once(calls, "started"), once(calls, "ended")];
@@ -200,7 +200,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     },
   );
 
-  it("is told at once of a missing key and of a wrong one", async () => {
+  it("gets an error at once for a missing key and for a wrong one", async () => {
     for (const key of [undefined, `sk-agent-${"0".repeat(40)}`]) {
       expect(await httpError(connect(key, mode))).toMatchObject({
         status: 401,
@@ -210,7 +210,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 });
 
-describe("the first line of the official client", () => {
+describe("the official MCP client of the first protocol version", () => {
   async function connectFirst(apiKey: string, headers: Record<string, string> = {}): Promise<FirstClient> {
     const client = new FirstClient(ME);
     clients.push(client);
@@ -222,7 +222,7 @@ describe("the first line of the official client", () => {
     return client;
   }
 
-  it("hears how far a long call is, and then its result", async () => {
+  it("receives progress and result in the first protocol version", async () => {
     const client = await connectFirst(anyone.apiKey);
     const heard: Progress[] = [];
     const result = await client.callTool(STEPS, undefined, {
@@ -232,12 +232,12 @@ describe("the first line of the official client", () => {
     expect(result["structuredContent"]).toEqual({ done: true });
   });
 
-  it("hears at once that a tool failed whose progress it follows", async () => {
+  it("receives a tool's failure at once in the first protocol version", async () => {
     const client = await connectFirst(anyone.apiKey);
     await expect(client.callTool(FAILS, undefined, { onprogress: () => {} })).rejects.toMatchObject(FAILED);
   });
 
-  it("ends a call by closing, and the tool's work ends with it", async () => {
+  it("ends the tool's work by closing in the first protocol version", async () => {
     const client = await connectFirst(anyone.apiKey);
     const [started, ended] = [once(calls, "started"), once(calls, "ended")];
     const call = client.callTool({ name: "wait", arguments: {} }).catch((error: unknown) => error);
@@ -247,7 +247,7 @@ describe("the first line of the official client", () => {
     expect(await call).toBeInstanceOf(Error);
   });
 
-  it("hands the offer to the model where it asks for that, and checks nothing of it against the listing", async () => {
+  it("returns the offer to the model when it requests that, without validating it", async () => {
     const client = await connectFirst(anyone.apiKey, { Prefer: "payment=in-band" });
     await client.listTools();
     const result = await client.callTool(PAID);
@@ -256,7 +256,7 @@ describe("the first line of the official client", () => {
   });
 });
 
-describe("a client that would log in by OAuth", () => {
+describe("an MCP client that would log in by OAuth", () => {
   /** All that the clients want to know before they know of a server to log in at. */
   const provider = {
     redirectUrl: "http://127.0.0.1/callback",
@@ -283,7 +283,7 @@ describe("a client that would log in by OAuth", () => {
           new StreamableHTTPClientTransport(url, { authProvider: provider, fetch: watched }),
         ),
     ],
-  ] as const)("finds none here at once, in its %s line", async ([, connectAnonymously]) => {
+  ] as const)("finds no OAuth server at once, in its %s version", async ([, connectAnonymously]) => {
     const seen: string[] = [];
     const watched: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
@@ -300,7 +300,7 @@ describe("a client that would log in by OAuth", () => {
   });
 });
 
-describe("the inspector on the command line", () => {
+describe("the MCP inspector on the command line", () => {
   const require = createRequire(import.meta.url);
   const inspector = require.resolve("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
   let home: string;
@@ -320,7 +320,7 @@ describe("the inspector on the command line", () => {
       { env: { HOME: home } },
     );
 
-  it("lists tools whose schemas are sound, calls them, and shows the offer of one that is not paid", async () => {
+  it("lists tools with valid schemas, calls them, and shows the offer of an unpaid one", async () => {
     const call = (name: string, ...args: string[]) =>
       inspect(anyone, "--method", "tools/call", "--tool-name", name, ...args);
     const [list, echo, paid] = await Promise.all([

@@ -18,7 +18,7 @@ afterAll(async () => {
   await world.close();
 });
 
-describe("POST /mcp answers as a server of the official library does, to", () => {
+describe("POST /mcp matches a server of the official library for", () => {
   it.for([...REQUESTS].filter(([name]) => !DIFFERENCES.has(name)))("%s", async ([, request]) => {
     const headers = { ...request.headers, authorization };
     expect(await exchange(world.gateway.baseUrl, { ...request, headers })).toBe(
@@ -27,8 +27,8 @@ describe("POST /mcp answers as a server of the official library does, to", () =>
   });
 });
 
-describe("POST /mcp answers otherwise, as it may, to", () => {
-  it.for([...DIFFERENCES])("%s", async ([name, { ours, why, paragraph }]) => {
+describe("POST /mcp deliberately differs from the official library for", () => {
+  it.for([...DIFFERENCES])("compares the answers: %s", async ([name, { ours, why, paragraph }]) => {
     const request = REQUESTS.get(name);
     if (!request) throw new Error("there is no such request");
     const headers = { ...request.headers, authorization };

@@ -70,8 +70,8 @@ function payingFetch(agent: Agent): typeof fetch {
   };
 }
 
-describe("the official MCP client", () => {
-  it("connects, agrees on the newest revision it knows, and pings", async () => {
+describe("the MCP SDK client", () => {
+  it("connects, negotiates the newest version that it knows, and pings", async () => {
     const client = await connect(await world.agent());
     expect(client.getServerVersion()).toEqual({ name: "toolgate", version: "0.1.0" });
     expect(client.getServerCapabilities()).toEqual({ tools: {} });
@@ -92,7 +92,7 @@ describe("the official MCP client", () => {
     expect(result.isError).toBe(false);
   });
 
-  it("calls a paid tool from the balance, after listing, so that it checks the result against the listing", async () => {
+  it("calls a paid tool from the balance after listing, and validates the result", async () => {
     const agent = await world.agent({ balance: 2_000n });
     const client = await connect(agent);
     await client.listTools();
@@ -103,7 +103,7 @@ describe("the official MCP client", () => {
     expect((await world.get(agent, "/receipts")).body.items).toEqual([result._meta?.["toolgate/receipt"]]);
   });
 
-  it("hands bad arguments to the model, and an unknown tool to the program", async () => {
+  it("returns bad arguments to the model and throws for an unknown tool", async () => {
     const client = await connect(await world.agent());
     const result = await call(client, { name: "echo", arguments: { message: 1 } });
     expect(result.isError).toBe(true);
@@ -113,7 +113,7 @@ describe("the official MCP client", () => {
     } satisfies Partial<McpError>);
   });
 
-  it("sees 402 as an HTTP error with the whole offer in it", async () => {
+  it("throws an HTTP error with the whole offer for a 402", async () => {
     const client = await connect(await world.agent());
     const { status, body } = await httpError(client.callTool(PAID));
     expect(status).toBe(402);
@@ -124,7 +124,7 @@ describe("the official MCP client", () => {
     });
   });
 
-  it("pays on the chain and repeats the call through a fetch of its own, and is charged once", async () => {
+  it("pays on the chain and repeats the call through its own fetch, charged once", async () => {
     const agent = await world.agent();
     const client = await connect(agent, payingFetch(agent));
     const result = await call(client, PAID);
@@ -134,13 +134,13 @@ describe("the official MCP client", () => {
     expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
   });
 
-  it("is told of a missing key when it connects, and does not hang", async () => {
+  it("gets an error for a missing key when it connects, and does not hang", async () => {
     const { status, body } = await httpError(connect(undefined));
     expect(status).toBe(401);
     expect(body).toMatchObject({ code: "UNAUTHORIZED" });
   });
 
-  it("reads 403 and 429 with their bodies, and does not repeat by itself", async () => {
+  it("reads 403 and 429 with their bodies, and does not retry by itself", async () => {
     const scoped = await connect(await world.agent({ scopes: [] }));
     expect(await httpError(scoped.callTool(PAID))).toMatchObject({
       status: 403,
@@ -158,7 +158,7 @@ describe("the official MCP client", () => {
     expect(requests).toBe(1);
   });
 
-  it("serves many clients at once, with no session between them", async () => {
+  it("serves many clients concurrently without sessions between them", async () => {
     const agents = await Promise.all([1, 2, 3, 4].map(() => world.agent()));
     const all = await Promise.all(agents.map((agent) => connect(agent)));
     const results = await Promise.all(

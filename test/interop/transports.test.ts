@@ -23,7 +23,7 @@ afterAll(async () => {
   await world.close();
 });
 
-it("has a row for success and for failure at every status below 500 that needs no fault", () => {
+it("has a row for success and for every failure below 500 that needs no fault", () => {
   const codes = [...expected.values()].map((outcome) =>
     "error" in outcome ? JSON.stringify(outcome.error) : "200",
   );

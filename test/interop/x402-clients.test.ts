@@ -61,8 +61,8 @@ async function offered(params: object = PARAMS): Promise<string> {
 const callWith = (paymentSignature: string, headers: Record<string, string> = {}, params: object = PARAMS) =>
   world.call(agent, TOOL, params, { headers: { "PAYMENT-SIGNATURE": paymentSignature, ...headers } });
 
-describe("a 402 answer", () => {
-  it("offers the quote in x402's words, as its own schema wants it", async () => {
+describe("an x402 offer", () => {
+  it("describes the quote in x402's schema", async () => {
     const { headers, body } = await world.call(agent, TOOL, PARAMS);
     const offer = decodePaymentRequiredHeader(headers.get("payment-required") ?? "");
     expect(parsePaymentRequired(offer).success).toBe(true);
@@ -103,7 +103,7 @@ describe("a 402 answer", () => {
     });
   });
 
-  it("says the same in version 1 where that is on, and nothing of x402 in the body where it is off", async () => {
+  it("describes it in version 1 when enabled, and omits x402 from the body when disabled", async () => {
     const { headers, body } = await world.call(agent, TOOL, PARAMS);
     const [accepted] = decodePaymentRequiredHeader(headers.get("payment-required") ?? "").accepts;
     expect(
@@ -118,7 +118,7 @@ describe("a 402 answer", () => {
     for (const member of ["x402Version", "error", "accepts"]) expect(answer.body).not.toHaveProperty(member);
   });
 
-  it("offers nothing that is not sent: below the least amount, and while the relay is off", async () => {
+  it("offers no relay below the minimum amount or while the relay is off", async () => {
     for (const settings of [{ GASLESS_MINIMUM_MICROUSD: "1001" }, { FEE_PAYER_KEYPAIR: "" }]) {
       const other = await world.startAnother(settings);
       const answer = await request(other, agent, "/v1/mcp/tools/call", { method: "POST", body: BODY });
@@ -134,8 +134,8 @@ describe("a 402 answer", () => {
   });
 });
 
-describe("the x402 client buys a call", () => {
-  it.each(["/v1/mcp/tools/call", "/mcp"])("over HTTP at %s", async (path) => {
+describe("the x402 client", () => {
+  it.each(["/v1/mcp/tools/call", "/mcp"])("buys a call over HTTP at %s", async (path) => {
     const response = await costing(PRICE, () => buy(path, payer));
     expect(response.status).toBe(200);
     const { receipt } = JSON.parse(await response.text());
@@ -149,7 +149,7 @@ describe("the x402 client buys a call", () => {
     });
   });
 
-  it("through an MCP client whose fetch it is", async () => {
+  it("buys a call through an MCP client that uses its fetch", async () => {
     const transport = new StreamableHTTPClientTransport(new URL(`${world.gateway.baseUrl}/mcp`), {
       fetch: withKey(agent, payer.fetch),
     });
@@ -163,7 +163,7 @@ describe("the x402 client buys a call", () => {
     expect(_meta?.["toolgate/receipt"]).toMatchObject({ paid_by: "gasless" });
   });
 
-  it("with a payload in _meta, as MCP clients of x402 send it", async () => {
+  it("buys a call with a payload in _meta, as x402's MCP clients send it", async () => {
     const paymentSignature = await payer.sign(await offered());
     const payload = JSON.parse(Buffer.from(paymentSignature, "base64").toString());
     const params = { name: TOOL, arguments: PARAMS, _meta: { "x402/payment": payload } };
@@ -175,7 +175,7 @@ describe("the x402 client buys a call", () => {
     expect(again.body.receipt).toEqual(body.result._meta["toolgate/receipt"]);
   });
 
-  it("over gRPC, offer, payment and settlement in the metadata", async () => {
+  it("buys a call over gRPC with offer, payment and settlement in the metadata", async () => {
     const client = grpcClient(world.gateway.grpcAddress);
     const authorization = `Bearer ${agent.apiKey}`;
     const { callTool } = ToolService.method;
@@ -192,7 +192,7 @@ describe("the x402 client buys a call", () => {
     });
   });
 
-  it("over Connect, by the headers of an error and of an answer", async () => {
+  it("buys a call over Connect with headers of the error and the response", async () => {
     const transport = createConnectTransport({ baseUrl: world.gateway.baseUrl, httpVersion: "1.1" });
     const client = createClient(ToolService, transport);
     const call = { tool: TOOL, params: PARAMS };
@@ -219,7 +219,7 @@ describe("the x402 client buys a call", () => {
     });
   });
 
-  it("in version 1, and is answered in version 1", async () => {
+  it("buys a call in version 1 and gets a version 1 response", async () => {
     const old = await x402Payer(world, 1);
     const response = await buy("/v1/mcp/tools/call", old);
     expect(response.status).toBe(200);
@@ -230,7 +230,7 @@ describe("the x402 client buys a call", () => {
     expect(settlement).toMatchObject({ success: true, transaction: receipt.tx_signature, network: "solana" });
   });
 
-  it("and so does any caller with the same transaction in X-Payment, and its quote", async () => {
+  it("buys a call with the same transaction in X-Payment and its quote", async () => {
     const { payload } = JSON.parse(Buffer.from(await payer.sign(await offered()), "base64").toString());
     const offer = await offered();
     const other = decodePaymentRequiredHeader(offer).accepts[0]?.extra["memo"];
@@ -254,8 +254,8 @@ describe("the x402 client buys a call", () => {
   });
 });
 
-describe("a payment that is sent again", () => {
-  it("is answered with what it bought, and not charged", async () => {
+describe("a repeated x402 payment", () => {
+  it("returns the stored result and is not charged", async () => {
     const paymentSignature = await payer.sign(await offered());
     const first = await costing(PRICE, () => callWith(paymentSignature));
     expect(first.status, JSON.stringify(first.body)).toBe(200);
@@ -264,7 +264,7 @@ describe("a payment that is sent again", () => {
     expect(again.headers.get("payment-response")).toBe(first.headers.get("payment-response"));
   });
 
-  it("is known by its payment-identifier too, under which nothing else is sent", async () => {
+  it("is identified by its payment-identifier, under which nothing else is accepted", async () => {
     const id = "pay_0123456789abcdef0123456789abcdef";
     const identified = async () =>
       payer.sign(await offered(), (payload) => {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import { post, rpc, signed, transfer } from "./paying.ts";
 
-describe("an RPC endpoint that misbehaves", () => {
+describe("an RPC endpoint with faults", () => {
   let local: LocalChain;
   const getSlot = { jsonrpc: "2.0", id: 1, method: "getSlot" };
 
@@ -16,7 +16,7 @@ describe("an RPC endpoint that misbehaves", () => {
   });
   afterAll(() => local.close());
 
-  it("answers 429 with Retry-After for the next calls only", async () => {
+  it("answers 429 with Retry-After for the configured number of calls", async () => {
     local.faults.add({
       method: "getSlot",
       calls: 2,
@@ -29,7 +29,7 @@ describe("an RPC endpoint that misbehaves", () => {
     expect(local.faults.callCount("getSlot")).toBe(3);
   });
 
-  it("answers 500, or with a JSON-RPC error, or not with JSON at all, until it is cleared", async () => {
+  it("answers 500, a JSON-RPC error or invalid JSON until cleared", async () => {
     local.faults.add({ method: "*", fault: { kind: "http", status: 500 } });
     expect((await post(local, getSlot)).status).toBe(500);
     local.faults.clear();
@@ -44,7 +44,7 @@ describe("an RPC endpoint that misbehaves", () => {
     await expect((await post(local, getSlot)).json()).rejects.toThrow();
   });
 
-  it("is late, or never answers", async () => {
+  it("answers late or never", async () => {
     local.faults.add({ method: "getSlot", calls: 1, fault: { kind: "delay", ms: 60 } });
     const start = performance.now();
     await rpc(local, "getSlot");
@@ -92,12 +92,12 @@ describe("an RPC endpoint that misbehaves", () => {
     await expect(rpc(local, "getSlot", { minContextSlot: slot })).rejects.toMatchObject({ code: -32016 });
   });
 
-  it("lies", async () => {
+  it("returns false data", async () => {
     local.faults.add({ method: "getGenesisHash", calls: 1, fault: { kind: "result", result: "devnet" } });
     expect(await rpc(local, "getGenesisHash")).toBe("devnet");
   });
 
-  it("is made so from another process too", async () => {
+  it("can be configured from another process", async () => {
     await rpc(local, "local_addFault", { method: "getSlot", calls: 1, fault: { kind: "http", status: 503 } });
     expect((await post(local, getSlot)).status).toBe(503);
     expect(await rpc(local, "local_callCounts")).toEqual({ getSlot: 1 });

@@ -23,7 +23,7 @@ describe("a fork", () => {
   });
   afterAll(() => local.close());
 
-  it("makes a transaction vanish: its status, its record and its effects", async () => {
+  it("removes a transaction with its status, record and effects", async () => {
     const account = local.controls.usdcAccount(shop.publicKey);
     const signature = await connection.sendRawTransaction(
       signed(local, alice, [transfer(local, alice, shop, 10n)]).serialize(),
@@ -44,7 +44,7 @@ describe("a fork", () => {
     expect(listed.map((each) => each.signature)).not.toContain(signature);
   });
 
-  it("keeps what others did after it", async () => {
+  it("keeps other transactions after the fork", async () => {
     const lost = await connection.sendRawTransaction(
       signed(local, alice, [transfer(local, alice, shop, 10n)]).serialize(),
     );
@@ -71,7 +71,7 @@ describe("a fork", () => {
     expect(await usdcOf(local, shop)).toBe(10n);
   });
 
-  it("takes the creation of an account back", async () => {
+  it("reverts the creation of an account", async () => {
     const newcomer = local.controls.createWallet();
     const account = local.controls.usdcAccount(newcomer.publicKey);
     local.controls.mintUsdc(newcomer.publicKey, 5n);
@@ -82,7 +82,7 @@ describe("a fork", () => {
     expect(await usdcOf(local, newcomer)).toBe(6n);
   });
 
-  it("of an unknown transaction is none", () => {
+  it("does not happen for an unknown transaction", () => {
     expect(local.chain.drop("1111")).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import { memo, rpc, signed, transfer, usdcOf } from "./paying.ts";
 
-describe("what the chain remembers", () => {
+describe("the history of the local chain", () => {
   let local: LocalChain;
   let connection: Connection;
   let payer: Keypair;
@@ -58,7 +58,7 @@ describe("what the chain remembers", () => {
       expect(await list({ before: second, until: fourth })).toEqual(all.slice(2, 3));
     });
 
-    it("shows only what has reached the commitment, and nothing below confirmed", async () => {
+    it("shows only transactions at the commitment, and none below confirmed", async () => {
       const account = local.controls.usdcAccount(shop.publicKey).toBase58();
       const signature = await pay(1n, "svc:c");
       const signatures = async (commitment: string): Promise<unknown[]> => {
@@ -77,7 +77,7 @@ describe("what the chain remembers", () => {
     });
   });
 
-  it("a transaction climbs from processed over confirmed to finalized", async () => {
+  it("moves a transaction from processed over confirmed to finalized", async () => {
     const signature = await pay(1n, "svc:d");
     const status = async (): Promise<unknown> => (await connection.getSignatureStatus(signature)).value;
     expect(await status()).toMatchObject({ confirmationStatus: "processed", confirmations: 0 });
@@ -90,7 +90,7 @@ describe("what the chain remembers", () => {
     expect(await status()).toMatchObject({ confirmationStatus: "finalized", confirmations: null });
   });
 
-  it("an old status is found only when the history is searched", async () => {
+  it("finds an old status only with searchTransactionHistory", async () => {
     const signature = await pay(1n, "svc:e");
     local.chain.advance(301);
     expect((await connection.getSignatureStatus(signature)).value).toBeNull();
@@ -98,7 +98,7 @@ describe("what the chain remembers", () => {
     expect(found.value).toMatchObject({ confirmationStatus: "finalized" });
   });
 
-  it("an account reads back as it was at the commitment", async () => {
+  it("reads an account as of the commitment", async () => {
     await pay(3n, "svc:f");
     await pay(4n, "svc:g");
     expect(await usdcOf(local, shop, "processed")).toBe(7n);
@@ -110,7 +110,7 @@ describe("what the chain remembers", () => {
     expect(await usdcOf(local, shop, "finalized")).toBe(7n);
   });
 
-  it("block times follow the cluster's clock, which may be off", async () => {
+  it("takes block times from the cluster's clock, which may be off", async () => {
     local.chain.setTimeOffset(-3_600);
     const signature = await pay(1n, "svc:h");
     local.chain.advance();

@@ -11,7 +11,7 @@ describe("JSON-RPC over HTTP", () => {
   });
   afterAll(() => local.close());
 
-  it("answers a batch in order and leaves notifications out", async () => {
+  it("answers a batch in order and ignores notifications", async () => {
     const answer = await post(local, [
       { jsonrpc: "2.0", id: "a", method: "getHealth" },
       { jsonrpc: "2.0", method: "getSlot" },
@@ -23,7 +23,7 @@ describe("JSON-RPC over HTTP", () => {
     ]);
   });
 
-  it("tells broken JSON from a broken request and from wrong parameters", async () => {
+  it("distinguishes parse errors, invalid requests and invalid params", async () => {
     const code = async (body: unknown): Promise<unknown> =>
       ((await (await post(local, body)).json()) as { error: { code: number } }).error.code;
     expect(await code("{")).toBe(-32700);
@@ -56,7 +56,7 @@ describe("JSON-RPC over HTTP", () => {
     expect(await answer.text()).toContain('"rentEpoch":18446744073709551615');
   });
 
-  it("gives a transaction in every encoding", async () => {
+  it("returns a transaction in every encoding", async () => {
     const [payer, shop] = [
       local.controls.createWallet({ microUsd: 5n }),
       local.controls.createWallet({ microUsd: 0n }),
@@ -81,12 +81,12 @@ describe("JSON-RPC over HTTP", () => {
     await expect(read("xml")).rejects.toMatchObject({ code: -32602 });
   });
 
-  it("is open to pages of any origin", async () => {
+  it("allows pages of any origin", async () => {
     const answer = await fetch(local.url, { method: "OPTIONS" });
     expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([204, "*"]);
   });
 
-  it("does not take a port that has no free neighbour", async () => {
+  it("skips a port without a free neighbour", async () => {
     const taken = Number(new URL(local.url).port);
     await expect(startLocalChain({ port: taken })).rejects.toThrow(/EADDRINUSE/);
     await expect(startLocalChain({ port: taken - 1 })).rejects.toThrow(/EADDRINUSE/);

@@ -24,7 +24,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import { memo, MINT, rpc, signed, transfer, usdcOf } from "./paying.ts";
 
-describe("the kinds of transaction a payment may come in", () => {
+describe("the transaction kinds of a payment", () => {
   let local: LocalChain;
   let connection: Connection;
   let payer: Keypair;
@@ -51,7 +51,7 @@ describe("the kinds of transaction a payment may come in", () => {
     return signature;
   }
 
-  it("v0 with a lookup table reads back with the loaded addresses", async () => {
+  it("reads v0 with a lookup table back with the loaded addresses", async () => {
     const to = local.controls.usdcAccount(shop.publicKey);
     const [create, table] = AddressLookupTableProgram.createLookupTable({
       authority: payer.publicKey,
@@ -94,7 +94,7 @@ describe("the kinds of transaction a payment may come in", () => {
     });
   });
 
-  it("a batch moves money twice in one instruction, with no inner instructions", async () => {
+  it("moves money twice in one batch instruction, without inner instructions", async () => {
     const transfers = [10n, 20n].map((amount) => transfer(local, payer, shop, amount));
     const [first] = transfers;
     if (first === undefined) throw new Error("there are two transfers");
@@ -113,7 +113,7 @@ describe("the kinds of transaction a payment may come in", () => {
     expect(found?.meta?.innerInstructions).toEqual([]);
   });
 
-  it("creating a token account shows its calls and a new token balance", async () => {
+  it("shows the calls and the new token balance when a token account is created", async () => {
     const newcomer = Keypair.generate();
     const account = local.controls.usdcAccount(newcomer.publicKey);
     const signature = await land([
@@ -133,7 +133,7 @@ describe("the kinds of transaction a payment may come in", () => {
     expect(owned.value.map(({ pubkey }) => pubkey)).toEqual([account]);
   });
 
-  it("a Token-2022 mint is told apart by its program", async () => {
+  it("distinguishes a Token-2022 mint by its program", async () => {
     const mint = Keypair.generate();
     const [from, to] = [payer, shop].map(({ publicKey }) =>
       getAssociatedTokenAddressSync(mint.publicKey, publicKey, false, TOKEN_2022_PROGRAM_ID),
@@ -184,7 +184,7 @@ describe("the kinds of transaction a payment may come in", () => {
     );
   });
 
-  it("a token account can change hands", async () => {
+  it("reads a token account after a change of its owner", async () => {
     const from = local.controls.usdcAccount(payer.publicKey);
     const signature = await land([
       createSetAuthorityInstruction(from, payer.publicKey, AuthorityType.AccountOwner, shop.publicKey),

@@ -89,7 +89,7 @@ describe("a USDC payment through kit", () => {
     expect(raw).toHaveProperty("value.space", 82);
   });
 
-  it("may be a v1 transaction, which older readers are refused", async () => {
+  it("may be a v1 transaction, which older readers cannot read", async () => {
     const kitRpc = createSolanaRpc(local.url);
     const { value: latest } = await kitRpc.getLatestBlockhash().send();
     const message = pipe(

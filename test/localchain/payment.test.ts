@@ -71,7 +71,7 @@ describe("a USDC payment through web3.js", () => {
     });
   });
 
-  it("waits on `finalized` until 32 slots have passed", async () => {
+  it("is finalized after 32 slots", async () => {
     const payer = local.controls.createWallet({ microUsd: 1n });
     const shop = local.controls.createWallet({ microUsd: 0n });
     const transaction = new Transaction().add(transfer(local, payer, shop, 1n));
@@ -86,7 +86,7 @@ describe("a USDC payment through web3.js", () => {
     expect(value).toMatchObject({ confirmationStatus: "finalized", confirmations: null, err: null });
   });
 
-  it("passes for mainnet", async () => {
+  it("appears as mainnet", async () => {
     expect(await connection.getGenesisHash()).toBe(MAINNET_GENESIS_HASH);
     const mint = await connection.getParsedAccountInfo(MINT);
     expect(mint.value?.data).toMatchObject({

@@ -25,7 +25,7 @@ describe("a chain with a data folder", () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it("comes back after a restart with its money, its transactions and what was forked out", async () => {
+  it("restores money, transactions and forks after a restart", async () => {
     const [payer, shop] = [
       local.controls.createWallet({ microUsd: 100n }),
       local.controls.createWallet({ microUsd: 0n }),
@@ -57,7 +57,7 @@ describe("a chain with a data folder", () => {
     expect(await usdcOf(local, shop)).toBe(15n);
   });
 
-  it("moves on by as many slots as the pause would have had", async () => {
+  it("advances by the slots of the pause", async () => {
     local.chain.setTimeOffset(-60);
     local.controls.createWallet();
     const slot = local.chain.slots.current;
@@ -66,7 +66,7 @@ describe("a chain with a data folder", () => {
     expect(local.chain.slots.current).toBeGreaterThanOrEqual(slot + 60);
   });
 
-  it("restores many payments, each in a slot of its own", async () => {
+  it("restores many payments, each in its own slot", async () => {
     const [payer, shop] = [
       local.controls.createWallet({ microUsd: 1_000n }),
       local.controls.createWallet({ microUsd: 0n }),
@@ -84,7 +84,7 @@ describe("a chain with a data folder", () => {
     expect(await usdcOf(local, shop)).toBe(100n);
   });
 
-  it("forgets half a line that a kill left behind, and refuses the journal of another chain", async () => {
+  it("ignores half a line left by a kill, and refuses another chain's journal", async () => {
     const wallet = local.controls.createWallet({ microUsd: 7n });
     await local.close();
     appendFileSync(join(dataDir, "chain.jsonl"), '{"transaction":"AAAA');
@@ -100,8 +100,8 @@ describe("a chain with a data folder", () => {
   });
 });
 
-describe("the chain as a process of its own", () => {
-  it("says where it is, and ends when its parent does", async () => {
+describe("the local chain as a process", () => {
+  it("prints its address and ends with its parent", async () => {
     const child = spawn(process.execPath, ["src/localchain/main.ts", "--port", "0"], {
       stdio: ["pipe", "pipe", "inherit"],
     });

@@ -47,7 +47,7 @@ describe("subscriptions over the WebSocket", () => {
     return new Connection(local.url).sendRawTransaction(wire);
   }
 
-  it("tell once that a signature has reached its commitment, also if it had before", async () => {
+  it("notify once that a signature has reached its commitment, also if it had before", async () => {
     const signature = await pay();
     await call("signatureSubscribe", signature, {
       commitment: "confirmed",
@@ -63,7 +63,7 @@ describe("subscriptions over the WebSocket", () => {
     await expect.poll(() => received.length).toBe(3);
   });
 
-  it("tell the logs of transactions that name an account", async () => {
+  it("notify of the logs of transactions that name an account", async () => {
     const mentions = [local.controls.usdcAccount(shop.publicKey).toBase58()];
     await call("logsSubscribe", { mentions }, { commitment: "confirmed" });
     local.controls.createWallet();
@@ -75,7 +75,7 @@ describe("subscriptions over the WebSocket", () => {
       .toMatchObject([{ value: { signature, err: null, logs: expect.any(Array) } }]);
   });
 
-  it("tell an account's new state and every new slot, until they are ended", async () => {
+  it("notify of an account's new state and of every new slot until unsubscribed", async () => {
     const account = local.controls.usdcAccount(shop.publicKey).toBase58();
     await call("accountSubscribe", account, { commitment: "processed", encoding: "jsonParsed" });
     const slots = await call("slotSubscribe");
@@ -93,7 +93,7 @@ describe("subscriptions over the WebSocket", () => {
     expect(received.length).toBe(2);
   });
 
-  it("are refused for what is not offered", async () => {
+  it("are refused for unsupported methods", async () => {
     expect(await call("voteSubscribe")).toMatchObject({ code: -32601 });
     expect(await call("signatureSubscribe", "1111")).toMatchObject({ code: -32602 });
   });

@@ -26,7 +26,7 @@ describe("a transaction that cannot succeed", () => {
       encoding: "base64",
     }).catch((error: unknown) => error);
 
-  it("is stopped by preflight with the program's error and logs", async () => {
+  it("is rejected by preflight with the program's error and logs", async () => {
     const tooMuch = signed(local, payer, [transfer(local, payer, shop, 101n)]);
     expect(await failure(tooMuch)).toMatchObject({
       code: -32002,
@@ -41,7 +41,7 @@ describe("a transaction that cannot succeed", () => {
     );
   });
 
-  it("lands without preflight: it has `err`, moves no money and costs its fee", async () => {
+  it("lands without preflight with `err`, moves no money and pays its fee", async () => {
     const tooMuch = signed(local, payer, [transfer(local, payer, shop, 101n)]);
     const signature = await send(tooMuch, true);
     local.chain.advance();
@@ -56,7 +56,7 @@ describe("a transaction that cannot succeed", () => {
     });
   });
 
-  it("is refused once its blockhash is 151 blocks old, and accepted one block earlier", async () => {
+  it("is rejected once its blockhash is 151 blocks old, and accepted one block earlier", async () => {
     const { blockhash } = await connection.getLatestBlockhash("processed");
     const early = signed(local, payer, [transfer(local, payer, shop, 1n)], blockhash);
     const late = signed(local, payer, [transfer(local, payer, shop, 2n)], blockhash);
@@ -73,7 +73,7 @@ describe("a transaction that cannot succeed", () => {
     expect(await usdcOf(local, shop)).toBe(1n);
   });
 
-  it("is refused a second time as already processed", async () => {
+  it("is rejected a second time as already processed", async () => {
     const once = signed(local, payer, [transfer(local, payer, shop, 1n)]);
     await send(once);
     expect(await failure(once)).toMatchObject({ code: -32002, data: { err: "AlreadyProcessed" } });
@@ -81,7 +81,7 @@ describe("a transaction that cannot succeed", () => {
     expect(await usdcOf(local, shop)).toBe(1n);
   });
 
-  it("is refused with a signature that does not match, or none", async () => {
+  it("is rejected with a wrong or missing signature", async () => {
     const forged = signed(local, payer, [transfer(local, payer, shop, 1n)]);
     const signature = forged.signatures[0]?.signature;
     signature?.writeUInt8(signature.readUInt8(0) ^ 1, 0);
@@ -95,7 +95,7 @@ describe("a transaction that cannot succeed", () => {
     expect(await usdcOf(local, shop)).toBe(0n);
   });
 
-  it("leaves no trace if nobody can pay its fee", async () => {
+  it("leaves no trace when the fee payer cannot pay", async () => {
     const poor = Keypair.generate();
     local.controls.mintUsdc(poor.publicKey, 100n);
     const unpaid = signed(local, poor, [transfer(local, poor, shop, 1n)]);

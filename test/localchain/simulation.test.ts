@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import { rpc, signed, transfer, usdcOf } from "./paying.ts";
 
-describe("trying a transaction before it is sent", () => {
+describe("simulateTransaction", () => {
   let local: LocalChain;
   let connection: Connection;
   let payer: Keypair;
@@ -25,7 +25,7 @@ describe("trying a transaction before it is sent", () => {
   });
   afterAll(() => local.close());
 
-  it("shows the outcome and changes nothing", async () => {
+  it("returns the outcome and changes nothing", async () => {
     const account = local.controls.usdcAccount(shop.publicKey);
     const { value } = await connection.simulateTransaction(
       signed(local, payer, [transfer(local, payer, shop, 1n)]),
@@ -41,7 +41,7 @@ describe("trying a transaction before it is sent", () => {
     expect(failing.value.err).toEqual({ InstructionError: [0, { Custom: 1 }] });
   });
 
-  it("needs neither a signature nor a blockhash if the client says so, but checks them if asked to", async () => {
+  it("needs no signature and blockhash if the client says so, but checks them if requested", async () => {
     const old = signed(
       local,
       payer,
@@ -77,7 +77,7 @@ describe("trying a transaction before it is sent", () => {
       ],
     ],
   ] satisfies [string, TransactionInstruction[]][])(
-    "quotes the fee that is taken: %s",
+    "returns the fee that is charged: %s",
     async (_what, extra) => {
       const to = Keypair.generate().publicKey;
       const pay = SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: to, lamports: 1_000_000 });
@@ -95,14 +95,14 @@ describe("trying a transaction before it is sent", () => {
     expect(await connection.getBalance(wallet.publicKey)).toBe(5_000_000);
   });
 
-  it("gives the same money twice in one slot, settled at once", async () => {
+  it("transfers the same amount twice in one slot, settled at once", async () => {
     const wallet = local.controls.createWallet({ lamports: 1_000_000n });
     local.controls.airdrop(wallet.publicKey, 1_000_000n);
     local.controls.airdrop(wallet.publicKey, 1_000_000n);
     expect(await connection.getBalance(wallet.publicKey, "finalized")).toBe(3_000_000);
   });
 
-  it("makes wallets for other processes", async () => {
+  it("creates wallets for other processes", async () => {
     const wallet = (await rpc(local, "local_createWallet", { micro_usd: 9 })) as {
       address: string;
       secret_key: number[];

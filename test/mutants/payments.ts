@@ -181,7 +181,7 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS",
     replace: "false",
     tests: AMOUNTS,
-    only: "a late payment.*(by the chain|in the last seconds)",
+    only: "a late payment.*(by the chain.s clock|in the last seconds)",
   },
   {
     name: "proof-network",

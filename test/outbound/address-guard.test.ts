@@ -65,7 +65,7 @@ const PUBLIC = [
   "2001:200::1",
 ];
 
-describe("an upstream", () => {
+describe("the address guard", () => {
   it.each(NEVER)("forbids %j on every network", (address) => {
     expect([mayConnect(address, "any"), mayConnect(address, "public")]).toEqual([false, false]);
   });
@@ -74,7 +74,7 @@ describe("an upstream", () => {
     expect([mayConnect(address, "any"), mayConnect(address, "public")]).toEqual([true, false]);
   });
 
-  it.each(PUBLIC)("may be at %s", (address) => {
+  it.each(PUBLIC)("allows an upstream at %s", (address) => {
     expect([mayConnect(address, "any"), mayConnect(address, "public")]).toEqual([true, true]);
   });
 });

@@ -84,7 +84,7 @@ it.each([
   expect(ratio).toBeLessThan(most);
 });
 
-describe("a head of 31 KB costs little", () => {
+describe("a head of 31 KB", () => {
   it.each([
     ["segments of a path", get(`/${"a/".repeat(MUCH / 2)}`), "404"],
     ["escapes in a path", get(`/${"%41/".repeat(MUCH / 4)}`), "404"],
@@ -98,7 +98,7 @@ describe("a head of 31 KB costs little", () => {
     ["addresses of proxies", get("/health", `X-Forwarded-For: ${"1,".repeat(MUCH / 2)}`), "200"],
     ["headers that a page may send", preflight("mcp-param-a,".repeat(MUCH / 12)), "204"],
     ["many headers", get("/health", ...Array.from({ length: 600 }, () => "a: b")), "200"],
-  ])("of %s", async (_, text, status) => {
+  ])("is refused cheaply by %s", async (_, text, status) => {
     const { ratio, statuses } = await stranger.timesAsMuch(text, get("/health"), CLOSED, 30);
     expect(statuses).toEqual([status]);
     expect(ratio).toBeLessThan(CLOSED);

@@ -290,20 +290,20 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe("the floors", () => {
+describe("the layer rules of the linter", () => {
   it.each(Object.keys(FORBIDDEN))(
-    "%s may import nothing above it, beside it or out of its trade",
+    "refuse imports in %s of the layers above, beside and outside its task",
     (floor) => {
       const accepted = refusals.filter((attempt) => attempt.floor === floor && !isRefused(attempt));
       expect(accepted).toEqual([]);
     },
   );
 
-  it.each(Object.keys(ALLOWED))("%s may import what lies below it and what its trade needs", (floor) => {
+  it.each(Object.keys(ALLOWED))("allow imports in %s of the layers below and of its own task", (floor) => {
     expect(passes.filter((attempt) => attempt.floor === floor && isRefused(attempt))).toEqual([]);
   });
 
-  it("has main.ts and the commands reach what is for development by import() alone", async () => {
+  it("let main.ts and the commands reach development code by import() only", async () => {
     const commands = await readdir(path.join(ROOT, "src/cli"), { recursive: true });
     const files = ["main.ts", ...commands.map((file) => path.join("cli", file))].filter((file) =>
       file.endsWith(".ts"),
@@ -323,7 +323,7 @@ describe("the floors", () => {
     ['import "../dev/index.ts";', true],
     ['import type { Dev } from "../dev/index.ts";', false],
     ['import { a } from "./a.ts";\nconst dev = await import("../dev/index.ts");', false],
-  ])("takes %j for loading it at the start: %s", (source, eager) => {
+  ])("detect %j as an import at start: %s", (source, eager) => {
     expect(loadsDevelopment(source)).toBe(eager);
   });
 });

@@ -56,7 +56,7 @@ describe("the search for secrets", () => {
     expect((await leaksIn(`a ${TEXT} b`)).join()).not.toContain(TEXT);
   });
 
-  it("finds nothing in a log that keeps them, and says how much it looked through", async () => {
+  it("finds nothing in a clean log and reports how much it searched", async () => {
     await writeFile(path.join(folder, "2.log"), `${TEXT.slice(1)} ${TEXT.slice(0, -1)}`);
     expect(await findLeaks(folder)).toEqual({ secrets: 2, bytes: 2 * TEXT.length - 1, leaks: [] });
   });

@@ -19,7 +19,7 @@ function file(name: string, failed: boolean, ...states: string[]): ProgressEvent
 const END: ProgressEvent = { event: "run-end", errors: 0 };
 
 describe("the count at the end of npm test", () => {
-  it("adds up the tests of every file", () => {
+  it("sums the tests of every file", () => {
     const run = progress(
       ...file("a", false, "passed", "passed"),
       ...file("b", true, "failed", "passed", "skipped"),
@@ -39,7 +39,7 @@ describe("the count at the end of npm test", () => {
     expect(progress(...file("a", false, "passed"), END).counts(1).failed).toBe(1);
   });
 
-  it("counts a file that has not ended as one failure, beside what it has done", () => {
+  it("counts a file that has not ended as one failure, and its finished tests", () => {
     const run = progress(
       { event: "file", file: "a" },
       { event: "test", file: "a", test: "one" },
@@ -58,7 +58,7 @@ describe("the count at the end of npm test", () => {
     expect(run.counts(0)).toMatchObject({ passed: 0, failed: 1 });
   });
 
-  it("reads lines that arrive in pieces", () => {
+  it("reads lines split over chunks", () => {
     const run = progress();
     const text = file("a", false, "passed")
       .map((event) => `${JSON.stringify(event)}\n`)

@@ -19,13 +19,13 @@ async function written(parts: readonly Part[]): Promise<{ text: string; passed: 
 }
 
 describe("npm run check", () => {
-  it("writes one line for a part that holds, and nothing of what it said", async () => {
+  it("prints one line for a successful part, without its output", async () => {
     const { text, passed, failed } = await written([held]);
     expect(text).toMatch(/^ok\s+held\s+\d+\.\d s\n$/);
     expect({ passed, failed }).toEqual({ passed: 1, failed: 0 });
   });
 
-  it("writes what a failed part said, and goes on", async () => {
+  it("prints the output of a failed part and continues", async () => {
     const { text, passed, failed } = await written([broke, held]);
     expect(text).toMatch(/FAIL broke\s+\d+\.\d s\n {5}first line\n {5}second line\n/);
     expect({ passed, failed }).toEqual({ passed: 1, failed: 1 });
@@ -38,7 +38,7 @@ describe("npm run check", () => {
     expect(failed).toBe(1);
   });
 
-  it("fails a part that does not end, and goes on without it", async () => {
+  it("fails a part that does not end and continues without it", async () => {
     let aborted = false;
     const stuck: Part = {
       name: "stuck",
@@ -54,7 +54,7 @@ describe("npm run check", () => {
     expect(aborted).toBe(true);
   });
 
-  it("never runs more than two parts at once", async () => {
+  it("runs at most two parts at once", async () => {
     let running = 0;
     let most = 0;
     const slow: Part = {
@@ -70,19 +70,19 @@ describe("npm run check", () => {
     expect(most).toBe(2);
   });
 
-  it("fails a tool that is not there", async () => {
+  it("fails when a tool is missing", async () => {
     const { code, output } = await command("a-tool-that-nobody-installed", []);
     expect(code).toBe(1);
     expect(output).toContain("a-tool-that-nobody-installed");
   });
 
-  it("fails a tool that a signal ended", async () => {
+  it("fails when a tool is ended by a signal", async () => {
     const { code, output } = await command("node", ["-e", "process.kill(process.pid, 'SIGKILL')"]);
     expect(code).toBe(1);
     expect(output).toContain("ended by SIGKILL");
   });
 
-  it("ends a running tool when it is told to stop", async () => {
+  it("ends a running tool on abort", async () => {
     const stop = new AbortController();
     const ended = command("node", ["-e", "setInterval(() => {}, 1000)"], { signal: stop.signal });
     stop.abort();

@@ -40,7 +40,7 @@ async function sources(): Promise<{ file: string; source: string }[]> {
 }
 
 describe("texts of SQL", () => {
-  it("take in constants only: every value goes to the database as a parameter", async () => {
+  it("contain constants only: every value is sent to the database as a parameter", async () => {
     const about = (await sources()).filter(({ file, source }) => isAboutTheDatabase(file, source));
     expect(about.length).toBeGreaterThan(20);
     const found = about.flatMap(({ file, source }) =>
@@ -52,7 +52,7 @@ describe("texts of SQL", () => {
     );
   });
 
-  it("are nowhere but where a file names the database's driver", async () => {
+  it("exist only in files that import the database's driver", async () => {
     const elsewhere = (await sources()).filter(
       ({ file, source }) => !isAboutTheDatabase(file, source) && /\.query\(\s*[`"'{]/.test(source),
     );
@@ -60,7 +60,7 @@ describe("texts of SQL", () => {
   });
 });
 
-describe("the search for them", () => {
+describe("the search for SQL texts", () => {
   it.each([
     ["const f = (id) => pool.query(`select * from account where id = '${id}'`);", ["id"]],
     [
@@ -75,7 +75,7 @@ describe("the search for them", () => {
     ["const f = (t) => db.query(`truncate ${t}`);", ["t"]],
     ["const f = (c) => pool.query(`listen ${c}`);", ["c"]],
     ["const f = (a) => `nothing ${`select ${a}`} else`;", ["a"]],
-  ])("finds what %s takes in", (source, expressions) => {
+  ])("finds what %s interpolates", (source, expressions) => {
     expect(interpolations(source).map(({ expression }) => expression)).toEqual(expressions);
   });
 
@@ -88,7 +88,7 @@ describe("the search for them", () => {
     "const f = (n) => `there are ${n}`;",
     "// `select ${a}`\nconst f = 1;",
     'const f = "`select ${a}`";',
-  ])("has nothing against %s", (source) => {
+  ])("accepts %s", (source) => {
     expect(interpolations(source)).toEqual([]);
   });
 });

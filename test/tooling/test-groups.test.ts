@@ -20,7 +20,7 @@ describe("the group of a test", () => {
       ["./several.ts", "./next.ts"],
     ],
     ['const late = await import("./late.ts");', ["./late.ts"]],
-  ])("follows what %j loads", (source, imports) => {
+  ])("depends on the imports of %j", (source, imports) => {
     expect(importsOf(source)).toEqual(imports);
   });
 
@@ -30,7 +30,7 @@ describe("the group of a test", () => {
     expect(reach.wayOut(path.join(ROOT, "test/domain/core/money.test.ts"))).toBeUndefined();
   });
 
-  it("is unit for this file, and system for those that have a database", () => {
+  it("is unit for this file, and system for tests with a database", () => {
     const unit = unitTests(ROOT);
     expect(unit).toContain("test/tooling/test-groups.test.ts");
     expect(unit).not.toContain("test/support/postgres.test.ts");

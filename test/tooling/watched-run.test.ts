@@ -100,7 +100,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe.concurrent("a watched run", () => {
-  it("counts what vitest runs", async ({ expect }) => {
+  it("counts the tests that vitest runs", async ({ expect }) => {
     const { counts, lines } = await run(["passes", "fails"]);
     expect([counts, lines]).toEqual([{ passed: 1, failed: 1, skipped: 1 }, []]);
   });
@@ -121,9 +121,7 @@ describe.concurrent("a watched run", () => {
     expect(alive).toEqual([]);
   });
 
-  it("ends a child process that keeps vitest from its end, and names the file that left it", async ({
-    expect,
-  }) => {
+  it("ends a child process that keeps vitest from ending, and names its file", async ({ expect }) => {
     const { counts, lines, alive } = await run(["holds"], { limits: { exitMs: 1_000 } });
     expect(counts).toEqual({ passed: 1, failed: 1, skipped: 0 });
     expect(lines[0]).toMatch(/^HUNG vitest did not end 1 s after its last file/);
@@ -142,13 +140,13 @@ describe.concurrent("a watched run", () => {
     expect(alive).toEqual([]);
   });
 
-  it("ends at its limit in all", async ({ expect }) => {
+  it("ends at its total time limit", async ({ expect }) => {
     const { counts, lines } = await run(["hangs"], { limits: { quietMs: Infinity }, hoursPass: true });
     expect(counts).toMatchObject({ passed: 1, failed: 1 });
     expect(lines[0]).toBe("HUNG hangs.test.mjs: not at its end when the tests had taken 3600 s");
   });
 
-  it("ends when it is interrupted", async ({ expect }) => {
+  it("ends when interrupted", async ({ expect }) => {
     const controller = new AbortController();
     const { counts, lines } = await run(["hangs"], {
       signal: controller.signal,

@@ -70,16 +70,16 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
       "domain/payments/proof.test.ts",
       "is recognised as a transaction to relay or as an x402 payload of version 1",
     ],
-    [X402, "in version 1, and is answered in version 1"],
+    [X402, "buys a call in version 1 and gets a version 1 response"],
   ],
   'PAYMENT-SIGNATURE, `_meta["x402/payment"]`': [
     ["domain/payments/proof.test.ts", "is the same proof or none after any change of its text"],
     [CHANGED, "is refused when it is cut off anywhere"],
-    [X402, "with a payload in _meta, as MCP clients of x402 send it"],
+    [X402, "buys a call with a payload in _meta, as x402's MCP clients send it"],
   ],
   "`accepted` of an x402 payload": [[CHANGED, "is refused when it accepts an offer of another %s"]],
   "payment-identifier (x402 extension)": [
-    [X402, "is known by its payment-identifier too, under which nothing else is sent"],
+    [X402, "is identified by its payment-identifier, under which nothing else is accepted"],
     [UNSENT, "uses the idempotency key of the x402 payload when the call has none"],
   ],
   "unsent transaction": [

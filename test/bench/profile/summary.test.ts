@@ -22,7 +22,7 @@ function summary(samples: number[], timeDeltas: number[]) {
 }
 
 describe("a CPU profile", () => {
-  it("counts what is built in to its caller's group, and time without work to nothing", () => {
+  it("counts built-in functions for the caller's group, and idle time for none", () => {
     const { busyMs, groups, functions } = summary(
       [6, 2, 3, 4, 5, 6],
       [1_000, 3_000, 3_000, 2_000, 2_000, 90_000],
@@ -36,7 +36,7 @@ describe("a CPU profile", () => {
     expect(functions[0]).toEqual({ place: "answer src/transport/http/response.ts:1", share: 0.3 });
   });
 
-  it("leaves the server's start out", () => {
+  it("excludes the server's start", () => {
     expect(summary([2, 4], [900, 2_000]).groups).toEqual([{ place: "Connect and gRPC libraries", share: 1 }]);
   });
 });
