@@ -5,6 +5,7 @@ import type { CallToolDeps } from "./app/calls/call-tool.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/core/errors.ts";
 import { callToolDeps } from "./gateway/call-tool-deps.ts";
+import type { DevConsole } from "./gateway/console-files.ts";
 import { createServers, type Addresses, type Servers } from "./gateway/servers.ts";
 import { createWorker } from "./gateway/background-worker.ts";
 import { openSponsor } from "./gateway/fee-payer.ts";
@@ -43,8 +44,8 @@ export interface StartOptions {
   readonly movable?: readonly PortSetting[];
   /** Wraps the dependencies of calls; tests use it to observe or disturb them. */
   readonly around?: (deps: CallToolDeps) => CallToolDeps;
-  /** Secret key of the development wallet for the console; never set in production. */
-  readonly devWallet?: Uint8Array | undefined;
+  /** Never set in production. */
+  readonly devConsole?: DevConsole | undefined;
 }
 
 /**
@@ -54,7 +55,7 @@ export interface StartOptions {
 export async function startGateway(
   config: ServeConfig,
   log: Logger,
-  { movable = [], around = (deps) => deps, devWallet }: StartOptions = {},
+  { movable = [], around = (deps) => deps, devConsole }: StartOptions = {},
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
   const { metrics, server: metricsServer } = await openMetrics(config);
@@ -75,7 +76,7 @@ export async function startGateway(
     metrics,
     log,
     addresses: () => addresses,
-    devWallet,
+    devConsole,
   });
   const worker = createWorker({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
   const close = async () => {

@@ -12,7 +12,11 @@ import { outputFor } from "./output.ts";
 import { runUntilStopped } from "./serve.ts";
 import { exitCodeOf, ignoreHangUp, onStop } from "./signals.ts";
 
+/** A gateway in this process or in one that restarts. */
+type DevGateway = Omit<Gateway, "metricsAddress"> & { readonly metricsAddress?: string | undefined };
+
 interface DevOptions {
+  watch?: boolean;
   demo: boolean;
   exitAfterDemo?: boolean;
   json?: boolean;
@@ -23,6 +27,7 @@ export function addDevCommand(program: Command): void {
   program
     .command("dev")
     .description("starts PostgreSQL, a local Solana chain and the gateway; a demo agent then buys one call")
+    .option("--watch", "restart the gateway when its sources change, and reload the console's pages")
     .option("--no-demo", "start without the demo purchase")
     .option("--exit-after-demo", "exit after the purchase: 0 on success, 1 on failure")
     .option("--json", "print JSON lines: each step, then the content of dev.json")
@@ -39,21 +44,29 @@ async function dev(options: DevOptions): Promise<void> {
     ...readEnvironment(),
   };
   const { DATA_DIR, LOG_LEVEL, TOOLGATE_CONFIG, upstreams } = readConfig(environment);
+  const dataDir = path.resolve(DATA_DIR);
   const world = await openWorld({
-    dataDir: path.resolve(DATA_DIR),
+    dataDir,
     withInference: upstreams.length === 0,
     withApi: TOOLGATE_CONFIG === undefined,
+    buildConsole: options.watch !== true,
     log: report,
   });
-  let gateway: Gateway | undefined;
+  let gateway: DevGateway | undefined;
   try {
     const config = requireServeConfig(readConfig({ ...environment, ...world.environment }));
     const log = createLogger(LOG_LEVEL, { secrets: collectSecrets(config), besideText: !options.json });
     ignoreHangUp(log);
-    const { startGateway } = await import("../gateway.ts");
     // Ports from the defaults may move to a free one; ports the user set may not.
     const movable = (["PORT", "GRPC_PORT"] as const).filter((name) => (environment[name] ?? "") === "");
-    gateway = await startGateway(config, log, { movable, devWallet: world.walletSecretKey });
+    if (options.watch) {
+      const { startWatchedGateway } = await import("../dev/watch/index.ts");
+      const settings = { ...environment, ...world.environment };
+      gateway = await startWatchedGateway({ dataDir, movable, environment: settings, log: report });
+    } else {
+      const { startGateway } = await import("../gateway.ts");
+      gateway = await startGateway(config, log, { movable, devConsole: { wallet: world.walletSecretKey } });
+    }
     const ready = await world.ready(gateway);
     if (options.json) outputFor(true).record({ ...ready.devJson });
     else report(ready.summary);
@@ -91,7 +104,7 @@ async function openWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
   }
 }
 
-async function closeAll(gateway: Gateway | undefined, world: { stop(): Promise<void> }): Promise<void> {
+async function closeAll(gateway: DevGateway | undefined, world: { stop(): Promise<void> }): Promise<void> {
   await gateway?.close();
   await world.stop();
 }

@@ -32,7 +32,7 @@ interface Endpoints {
   baseUrl: string;
   consoleUrl: string;
   grpcAddress: string;
-  metricsAddress: string | undefined;
+  metricsAddress?: string | undefined;
   payTo: string;
   usdcMint: string;
 }

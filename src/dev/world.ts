@@ -29,6 +29,8 @@ export interface DevWorldOptions {
   dataDir: string;
   withInference: boolean;
   withApi: boolean;
+  /** Not with Vite, which serves the sources. */
+  buildConsole: boolean;
   log: (line: string) => void;
 }
 
@@ -37,6 +39,7 @@ export async function startDevWorld({
   dataDir,
   withInference,
   withApi,
+  buildConsole,
   log,
 }: DevWorldOptions): Promise<DevWorld> {
   const started: { stop(): Promise<void> }[] = [];
@@ -58,7 +61,7 @@ export async function startDevWorld({
       ]).then(keep<Child>),
       withInference ? startChild(file("inference-stand-in/main.ts"), []).then(keep<Child>) : undefined,
       withApi ? startChild(file("api-stand-in/main.ts"), []).then(keep<Child>) : undefined,
-      buildConsoleIfOlder(log),
+      buildConsole ? buildConsoleIfOlder(log) : true,
     ]);
     return {
       databaseUrl: postgres.url,

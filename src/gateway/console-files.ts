@@ -4,7 +4,7 @@ import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import { readBuiltFiles } from "../transport/console-server/built-files.ts";
 import { isLoopback } from "../transport/console-server/cookie.ts";
-import { ConsoleFiles } from "../transport/console-server/console-files.ts";
+import { ConsoleFiles, type ConsoleFilesOptions } from "../transport/console-server/console-files.ts";
 import type { ConsoleOrigin } from "../transport/console-server/console-origin.ts";
 import { DevWallet } from "../transport/console-server/dev-wallet.ts";
 
@@ -16,12 +16,20 @@ export function isConsoleBuilt(): boolean {
   return existsSync(path.join(BUILT, "index.html"));
 }
 
+/** What `dev` adds to the console. */
+export interface DevConsole {
+  /** Secret key of the development wallet. */
+  readonly wallet: Uint8Array;
+  /** Serves the sources instead of the built files. */
+  readonly files?: ConsoleFilesOptions["devFiles"];
+}
+
 /** Options of openConsoleFiles. */
 export interface ConsoleFilesSettings {
   readonly config: Pick<ServeConfig, "HOST" | "PUBLIC_URL" | "CONSOLE_URL">;
   readonly origin: ConsoleOrigin;
-  /** Secret key of the development wallet; undefined in production. */
-  readonly devWallet: Uint8Array | undefined;
+  /** Undefined in production. */
+  readonly devConsole: DevConsole | undefined;
   readonly log: Logger;
   /** Folder of the built console. */
   readonly folder?: string;
@@ -29,13 +37,14 @@ export interface ConsoleFilesSettings {
 
 /** Reads the built console; logs a warning when it is not built. */
 export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
-  const { config, origin, devWallet, log, folder = BUILT } = settings;
+  const { config, origin, devConsole, log, folder = BUILT } = settings;
   const files = readBuiltFiles(folder);
-  if (!files) log.warn("console not built: run npm run build:console and restart");
+  if (!files && !devConsole?.files) log.warn("console not built: run npm run build:console and restart");
   return new ConsoleFiles({
     files,
     https: () => origin.url.protocol === "https:",
-    devWallet: devWallet && isLocalOnly(config) ? new DevWallet(devWallet, origin) : undefined,
+    devFiles: devConsole?.files,
+    devWallet: devConsole && isLocalOnly(config) ? new DevWallet(devConsole.wallet, origin) : undefined,
   });
 }
 

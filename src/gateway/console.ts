@@ -24,7 +24,7 @@ import { historyService } from "../transport/services/calls/history-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { sessionService } from "../transport/services/accounts/session-service.ts";
 import { VERSION } from "../version.ts";
-import { openConsoleFiles } from "./console-files.ts";
+import { openConsoleFiles, type DevConsole } from "./console-files.ts";
 import { createDepositService } from "./deposits.ts";
 import type { Addresses } from "./servers.ts";
 import { keyRulesOf } from "./key-rules.ts";
@@ -42,8 +42,8 @@ export interface ConsoleOptions {
   /** The operator's services, which operators' sessions may call too. */
   readonly operators: readonly ServiceBinding[];
   readonly failed: ConsoleHandlerOptions["failed"];
-  /** Secret key of the development wallet; undefined in production. */
-  readonly devWallet: Uint8Array | undefined;
+  /** Undefined in production. */
+  readonly devConsole: DevConsole | undefined;
 }
 
 /** The console's HTTP handler. */
@@ -55,7 +55,7 @@ export interface Console {
 
 /** Creates the session services and the handler that serves them. */
 export function createConsole(options: ConsoleOptions): Console {
-  const { config, postgres, log, addresses, operators, failed, devWallet } = options;
+  const { config, postgres, log, addresses, operators, failed, devConsole } = options;
   const origin = new ConsoleOrigin({
     host: config.HOST,
     publicUrl: config.CONSOLE_URL ?? config.PUBLIC_URL,
@@ -76,7 +76,7 @@ export function createConsole(options: ConsoleOptions): Console {
     bodyLimit: config.BODY_LIMIT_BYTES,
     pathPrefix: RPC_PATH,
   });
-  const files = openConsoleFiles({ config, origin, devWallet, log });
+  const files = openConsoleFiles({ config, origin, devConsole, log });
   const { statements, receipts, runs } = postgres.accountQueries;
   const exported = [statementFile(statements), receiptsFile(receipts), runsFile(runs)];
   const exports = new ExportHandler({ authenticator, files: exported, random: systemRandom, failed });

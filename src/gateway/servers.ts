@@ -27,6 +27,7 @@ import { runService } from "../transport/services/calls/run-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { toolService } from "../transport/services/calls/tool-service.ts";
 import { VERSION } from "../version.ts";
+import type { DevConsole } from "./console-files.ts";
 import { createConsole } from "./console.ts";
 import { keyRulesOf } from "./key-rules.ts";
 import { createOperations } from "./operations.ts";
@@ -42,8 +43,8 @@ export interface ServersOptions {
   readonly log: Logger;
   /** Available after the servers listen. */
   readonly addresses: () => Addresses;
-  /** Secret key of the development wallet; undefined in production. */
-  readonly devWallet: Uint8Array | undefined;
+  /** Undefined in production. */
+  readonly devConsole: DevConsole | undefined;
 }
 
 /** Addresses as callers see them. */
@@ -72,7 +73,7 @@ export function createServers({
   metrics,
   log,
   addresses,
-  devWallet,
+  devConsole,
 }: ServersOptions): Servers {
   const baseUrl = () => addresses().baseUrl;
   const { tokenAccount } = chain.treasury;
@@ -120,7 +121,7 @@ export function createServers({
     addresses,
     operators: internal,
     failed,
-    devWallet,
+    devConsole,
   });
   return {
     http: new HttpServer({

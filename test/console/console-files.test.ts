@@ -33,7 +33,7 @@ async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } 
   const files = openConsoleFiles({
     config: { HOST: "127.0.0.1" },
     origin: place,
-    devWallet: undefined,
+    devConsole: undefined,
     log,
     ...more,
   });
@@ -196,7 +196,7 @@ describe("development wallet key", () => {
   });
 
   it("is served to the console page only and never cached", async () => {
-    const dev = await serve({ devWallet: secretKey });
+    const dev = await serve({ devConsole: { wallet: secretKey } });
     const given = await dev.ask(target, { "sec-fetch-site": "same-origin" });
     expect(JSON.parse(given.body.toString())).toEqual({ secret_key: [...secretKey] });
     expect(given.headers).toMatchObject({ "cache-control": "no-store", "content-type": "application/json" });
@@ -222,7 +222,7 @@ describe("development wallet key", () => {
     { HOST: "127.0.0.1", CONSOLE_URL: "https://tunnel.example/console" },
     { HOST: "127.0.0.1", PUBLIC_URL: "https://tunnel.example", CONSOLE_URL: "http://127.0.0.1:8080/console" },
   ])("is not served when other machines can connect: %j", async (config) => {
-    const open = await serve({ config, devWallet: secretKey });
+    const open = await serve({ config, devConsole: { wallet: secretKey } });
     expect((await open.ask(target)).status).toBe(404);
     expect((await open.ask("/console/")).body.toString()).not.toContain(mark);
     open.close();

@@ -1,10 +1,9 @@
-import { createServer } from "node:net";
-import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Account, serverAccount } from "./account.ts";
 import { type Binaries, findBinaries } from "./binaries.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
+import { freePort } from "../free-port.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 import { alreadyRunning, waitUntilUnused } from "./postmaster.ts";
 import { StartFailure, startServer } from "./server.ts";
@@ -111,16 +110,4 @@ function explain(
     `${failure.message}. Its log, ${cluster.logFile}, says:\n${failure.log.slice(-4_000)}`,
     { cause: failure },
   );
-}
-
-/** A port that is free now. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  if (address === null || typeof address === "string")
-    throw new EmbeddedPostgresError("The system has no free TCP port");
-  return address.port;
 }

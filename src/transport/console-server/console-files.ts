@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { hasVersion } from "../http/entity-tag.ts";
+import type { MountedHandler } from "../http/server.ts";
 import { withInHead, type BuiltFile, type BuiltFiles, type Coding } from "./built-files.ts";
 import type { DevWallet } from "./dev-wallet.ts";
 
@@ -20,7 +21,7 @@ const CONTENT_SECURITY_POLICY = [
 ].join("; ");
 
 /** Marks a page where a development wallet is available. */
-const DEV_WALLET_MARK = '<meta name="toolgate-dev-wallet" content="">';
+export const DEV_WALLET_MARK = '<meta name="toolgate-dev-wallet" content="">';
 
 const NOT_BUILT =
   "The console is not built.\n\n" +
@@ -33,6 +34,8 @@ export interface ConsoleFilesOptions {
   readonly https: () => boolean;
   /** Set in development only. */
   readonly devWallet?: DevWallet | undefined;
+  /** Serves the page and assets from their sources, with its own policy; development only. */
+  readonly devFiles?: Pick<MountedHandler, "handle"> | undefined;
 }
 
 /** Serves the console's page and assets from memory, without authentication. */
@@ -60,6 +63,7 @@ export class ConsoleFiles {
     const name = path.slice("/console/".length);
     if (name === "dev-wallet.json" && this.#options.devWallet)
       return this.#options.devWallet.handle(request, response);
+    if (this.#options.devFiles) return this.#options.devFiles.handle(request, response);
     if (!this.#options.files) return plain(response, 503, NOT_BUILT);
     const file = this.#fileOf(name);
     if (file) serve(file, request, response);

@@ -1,0 +1,21 @@
+import { z } from "zod";
+
+/** What the supervisor tells a gateway process, as its only argument. */
+export const gatewayJob = z.object({
+  dataDir: z.string(),
+  /** Address of Vite's server. */
+  viteUrl: z.string(),
+  movable: z.array(z.enum(["PORT", "GRPC_PORT"])),
+});
+export type GatewayJob = z.output<typeof gatewayJob>;
+
+/** What a gateway process sends when it serves. */
+export const endpoints = z.object({
+  baseUrl: z.string(),
+  consoleUrl: z.string(),
+  grpcAddress: z.string(),
+  metricsAddress: z.string().optional(),
+  payTo: z.string(),
+  usdcMint: z.string(),
+});
+export type Endpoints = z.output<typeof endpoints>;
