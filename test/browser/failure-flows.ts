@@ -85,24 +85,6 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("heading", { name: "Settings" }).waitFor();
     await closeBrowser();
   });
-
-  test("keeps the playground call after Back from the receipt and clears it at sign-out", async () => {
-    const world = getWorld();
-    const { wallet } = await world.agent({ balance: 10_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(wallet, { wallets: [testWallet(wallet)] });
-    await page.goto("playground?tool=vram_estimate");
-    await page.getByRole("button", { name: "Create a temporary key" }).click();
-    await page.getByRole("button", { name: "Run" }).click();
-    await page.getByRole("link", { name: "View receipt" }).click();
-    await page.getByRole("heading", { name: "Receipt" }).first().waitFor();
-    await page.goBack();
-    await page.getByRole("heading", { name: "Call details" }).waitFor();
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByRole("button", { name: "Test wallet" }).click();
-    await page.getByRole("button", { name: "Create a temporary key" }).waitFor();
-    expect(await page.getByText("No calls yet").count()).toBe(1);
-    await closeBrowser();
-  });
 }
 
 /** Runs in the page. */

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import type { ConsoleWorld } from "./console-world.ts";
+import { POLL, type ConsoleWorld } from "./console-world.ts";
 import { axeViolations } from "./appearance.ts";
 import { testWallet, type TestWallet } from "./wallet.ts";
 
@@ -30,12 +30,13 @@ async function buy(page: Page, wallet: TestWallet): Promise<void> {
 
 /** Tests of the playground. */
 export function playgroundFlows(getWorld: () => ConsoleWorld): void {
-  test("pays a quote with a signature alone and links the receipt when the balance is empty", async () => {
+  test("pays a quote with a signature alone and links the receipt when the balance is too small", async () => {
     const world = getWorld();
-    const agent = await world.agent();
+    const agent = await world.agent({ balance: 400n });
     const wallet = testWallet(agent.wallet);
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
+    await page.getByText("$0.001, needs $0.0006 more").waitFor();
     await buy(page, wallet);
     await page.getByText("wallet payment (no network fee)").waitFor();
     expect(wallet.requests).toEqual(["signTransaction"]);
@@ -67,8 +68,9 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     const agent = await world.agent({ balance: 1_000_000n });
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { expected: [/status of 400/] });
     await ready(page);
+    await page.getByText("$0.001, paid from balance", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Run" }).click();
-    await page.getByText("paid from balance").waitFor();
+    await page.getByText("Charged $0.001, paid from balance").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(999_000n);
     await page.getByLabel("context_length").fill("many");
     await page.getByRole("button", { name: "Run" }).click();
@@ -188,6 +190,89 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     ]);
     expect(fromShell.stdout).toContain(JSON.stringify('it\'s "quoted" $HOME `x` \\ ünï'));
     expect(fromProgram.stdout).toContain("ünï");
+    await closeBrowser();
+  });
+  test("keeps form, key and call over Back and reload, recovers a lost result and forgets all at sign-out", async () => {
+    const world = getWorld();
+    const agent = await world.agent({ balance: 10_000n });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, {
+      wallets: [testWallet(agent.wallet)],
+      expected: [/status of 401/],
+    });
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    const balance = () => world.postgres.ledger.balance(agent.accountId);
+    const edited = () => page.getByLabel("context_length").inputValue();
+    await ready(page);
+    await page.getByLabel("context_length").fill("4096");
+    await button("Run").click();
+    await page.getByRole("link", { name: "View receipt" }).click();
+    await page.getByRole("heading", { name: "Receipt" }).first().waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Call details" }).waitFor();
+    expect(await edited()).toBe("4096");
+
+    // The call is charged, but its response is lost.
+    const lost = /tools\/call/;
+    await page.route(lost, async (route) => void (await route.fetch()), { times: 1 });
+    await button("Run").click();
+    await expect.poll(balance, POLL).toBe(8_000n);
+    await page.reload();
+    await button("Show the result").click();
+    await page.getByText("Charged $0.001, paid from balance").waitFor();
+    expect(await balance()).toBe(8_000n);
+    expect(await edited()).toBe("4096");
+
+    await page.route(lost, () => {}, { times: 1 });
+    await button("Run").click();
+    await button("Stop").click();
+    await page.getByText("The connection was closed.").waitFor();
+    await button("Use another key").click();
+    await button("Create a temporary key").click();
+    const working = async () =>
+      (await world.postgres.apiKeys.list(agent.accountId)).filter(
+        ({ name, revokedAt }) => name === "Playground" && revokedAt === undefined,
+      ).length;
+    await expect.poll(working, POLL).toBe(1);
+
+    await button("Sign out").click();
+    await button("Test wallet").click();
+    await button("Create a temporary key").waitFor();
+    expect(await page.getByText("No calls yet").count()).toBe(1);
+    expect(await edited()).toBe("8192");
+    expect(await page.evaluate("sessionStorage.length")).toBe(0);
+    await closeBrowser();
+  });
+
+  test("stops running code with sandbox_cancel and shows the result of the call", async () => {
+    const world = getWorld();
+    const agent = await world.agent({ balance: 10_000n });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    // The gateway of this file has no sandbox, so its two tools are simulated.
+    await page.route(/GetCapabilities/, async (route) => {
+      const response = await route.fetch();
+      const catalogue = await response.json();
+      for (const tool of catalogue.tools)
+        if (tool.name.startsWith("sandbox_")) tool.status = catalogue.tools[0].status;
+      await route.fulfill({ response, json: catalogue });
+    });
+    const cancelled = Promise.withResolvers<string>();
+    const executed = Promise.withResolvers<string>();
+    await page.route(/tools\/(call|price)/, async (route) => {
+      const { tool, params } = route.request().postDataJSON();
+      if (route.request().url().endsWith("price"))
+        return route.fulfill({ json: { price_usdc_microusd: 500 } });
+      if (tool === "sandbox_cancel") cancelled.resolve(params.run_id);
+      else executed.resolve(params.run_id);
+      await cancelled.promise;
+      return route.fulfill({ json: { ok: true, result: { status: "cancelled" } } });
+    });
+    await page.goto("playground?tool=sandbox_execute");
+    await page.getByRole("button", { name: "Create a temporary key" }).click();
+    await page.getByRole("button", { name: "Run" }).click();
+    const runId = await executed.promise;
+    await page.getByRole("button", { name: "Stop" }).click();
+    expect([await cancelled.promise, runId.startsWith("playground-")]).toEqual([runId, true]);
+    await page.getByRole("heading", { name: "Result" }).waitFor();
     await closeBrowser();
   });
 }

@@ -6,13 +6,14 @@ import { formatUsd } from "../format.ts";
 import { Button, Card, EmptyState, Field, Page, Select } from "../ui/index.ts";
 import { QueryResult } from "./query-result.tsx";
 import { CopyAs } from "./playground/copy-as.tsx";
-import { exampleFor } from "./playground/examples.ts";
 import { KeyCard } from "./playground/key-card.tsx";
 import { ParamsForm } from "./playground/params-form.tsx";
 import type { ToolCall } from "./playground/tool-call.ts";
 import { CallView } from "./playground/call-view.tsx";
 import { usePlaygroundKey } from "./playground/playground-key.ts";
 import { fieldsFromSchema, paramsFromTexts } from "./playground/schema.ts";
+import { PriceHint } from "./playground/price-hint.tsx";
+import { useFormTexts } from "./playground/use-form-texts.ts";
 import { usePlaygroundCall } from "./playground/use-playground-call.ts";
 import { CallHistoryCard } from "./playground/call-history-card.tsx";
 import "./playground/playground.css";
@@ -34,8 +35,9 @@ export function PlaygroundPage() {
 
 function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
   const [search, setSearch] = useSearchParams();
-  const { record, history, run, pay, again, show } = usePlaygroundCall();
+  const { record, history, run, pay, again, stop, show } = usePlaygroundCall();
   const { key } = usePlaygroundKey();
+  const start = (call: ToolCall) => key && run(call, key.secret, key.expiresAt !== undefined);
   const tool =
     tools.find(({ name }) => name === search.get("tool")) ??
     tools.find(({ billable }) => billable) ??
@@ -57,10 +59,11 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
             key={tool.name}
             tool={tool}
             tools={tools}
-            ready={key !== undefined}
+            secret={key?.secret}
+            calls={history.length}
             busy={record?.progress !== undefined}
             onTool={(name) => setSearch({ tool: name }, { replace: true })}
-            onRun={(call) => key && run(call, key.secret)}
+            onRun={start}
           />
         </div>
         <div className="stack play-side">
@@ -68,8 +71,10 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
             <CallView
               record={record}
               onPay={(quote, wallet) => void pay(record, quote, wallet)}
-              onAgain={() => again(record)}
-              onNewQuote={() => key && run(record.call, key.secret)}
+              hasKey={key !== undefined}
+              onAgain={() => key && again({ ...record, key: record.key === "" ? key.secret : record.key })}
+              onStop={() => void stop(record)}
+              onNewQuote={() => start(record.call)}
             />
           ) : (
             <Card>
@@ -88,26 +93,30 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
 function CallCard({
   tool,
   tools,
-  ready,
+  secret,
+  calls,
   busy,
   onTool,
   onRun,
 }: {
   tool: Tool;
   tools: readonly Tool[];
-  ready: boolean;
+  /** Of the API key in use. */
+  secret: string | undefined;
+  /** Calls so far: each may change the balance. */
+  calls: number;
   busy: boolean;
   onTool: (name: string) => void;
   onRun: (call: ToolCall) => void;
 }) {
   const fields = fieldsFromSchema(tool.inputSchema);
-  const [texts, setTexts] = useState(() => exampleFor(tool.name, tool.inputSchema));
+  const [texts, setTexts] = useFormTexts(tool);
   const [submitted, setSubmitted] = useState(false);
   const { params, fieldErrors } = paramsFromTexts(fields, texts);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setSubmitted(true);
-    if (ready && Object.keys(fieldErrors).length === 0) onRun({ tool: tool.name, params });
+    if (secret !== undefined && Object.keys(fieldErrors).length === 0) onRun({ tool: tool.name, params });
   };
   return (
     <Card title="Call">
@@ -129,11 +138,17 @@ function CallCard({
           onChange={setTexts}
         />
         <div className="row">
-          <Button type="submit" tone="primary" icon="play" busy={busy} disabled={!ready}>
+          <Button type="submit" tone="primary" icon="play" busy={busy} disabled={secret === undefined}>
             Run
           </Button>
-          {!ready && <span className="hint">Create or select an API key first.</span>}
+          <PriceHint
+            tool={tool}
+            secret={secret}
+            params={Object.keys(fieldErrors).length === 0 ? params : undefined}
+            calls={calls}
+          />
         </div>
+        {secret === undefined && <p className="hint">Create or select an API key first.</p>}
       </form>
       <CopyAs call={{ tool: tool.name, params }} />
     </Card>

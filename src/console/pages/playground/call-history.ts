@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useSyncExternalStore } from "react";
 import { onSessionEnd } from "../../session-end.ts";
 import { useSignedIn } from "../../session.tsx";
+import { storedCall } from "./stored-call.ts";
 import type { CallRecord } from "./use-playground-call.ts";
 
 /** Calls since the page was loaded. */
@@ -36,7 +37,9 @@ export function useCallHistory() {
   const all = useSyncExternalStore(subscribe, () => kept);
   const mine = all?.sessionId === sessionId ? all : undefined;
   useEffect(() => {
-    if (kept?.sessionId !== sessionId) set({ sessionId, history: [] });
+    if (kept?.sessionId === sessionId) return;
+    const record = storedCall(sessionId);
+    set({ sessionId, history: [], ...(record && { record }) });
   }, [sessionId]);
   const show = useCallback(
     (record: CallRecord) => {

@@ -9,18 +9,25 @@ import type { CallRecord } from "./use-playground-call.ts";
 /** A call step by step, with the possible next actions. */
 export function CallView({
   record,
+  hasKey,
   onPay,
   onAgain,
+  onStop,
   onNewQuote,
 }: {
   record: CallRecord;
+  /** Whether an API key is selected. */
+  hasKey: boolean;
   onPay: (quote: PaymentQuote, wallet: ConnectedWallet) => void;
   onAgain: () => void;
+  onStop: () => void;
   onNewQuote: () => void;
 }) {
   const { steps, progress, quote, payment, lastExchange, error } = record;
+  const isRestored = record.restored && progress === undefined && lastExchange === undefined;
   const isOpen =
     progress === undefined &&
+    !isRestored &&
     payment !== undefined &&
     (lastExchange === undefined || lastExchange.response.status >= 500);
   return (
@@ -34,7 +41,26 @@ export function CallView({
           </li>
         ))}
       </ol>
-      <div role="status">{progress !== undefined && <p className="play-progress">{progress}</p>}</div>
+      <div className="row">
+        <div role="status">{progress !== undefined && <p className="play-progress">{progress}</p>}</div>
+        {progress !== undefined && record.canStop && (
+          <Button small onClick={onStop}>
+            Stop
+          </Button>
+        )}
+      </div>
+      {isRestored && (
+        <Note
+          title="The page was reloaded after this call was sent"
+          action={
+            <Button small disabled={!hasKey} onClick={onAgain}>
+              Show the result
+            </Button>
+          }
+        >
+          Sends the call again with its idempotency key: a call that was charged is not charged again.
+        </Note>
+      )}
       <ErrorNote error={error} />
       {(isOpen || (error !== undefined && payment !== undefined)) && (
         <Note

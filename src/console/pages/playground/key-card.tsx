@@ -23,7 +23,11 @@ export function KeyCard() {
             Use another key
           </Button>
         </div>
-        <p className="hint">Kept in memory only; closing or reloading the page removes it.</p>
+        <p className="hint">
+          {key.expiresAt
+            ? "Kept in this tab until you sign out or close it."
+            : "Kept in memory only; closing or reloading the page removes it."}
+        </p>
       </Card>
     );
   }

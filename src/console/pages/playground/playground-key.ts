@@ -1,15 +1,20 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
-import { useCallback, useSyncExternalStore } from "react";
+import { createClient, type Client } from "@connectrpc/connect";
+import { createConnectQueryKey, useMutation, useTransport } from "@connectrpc/connect-query";
+import { useCallback, useEffect, useSyncExternalStore } from "react";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
 import { onSessionEnd } from "../../session-end.ts";
 import { queryClient } from "../../rpc.ts";
 import { useSignedIn } from "../../session.tsx";
+import { asObject, asText } from "./schema.ts";
+import { readFromTab, writeToTab } from "./tab-storage.ts";
 
 /** Limits of a temporary key, micro-USD, and its lifetime, ms. */
 export const PLAYGROUND_LIMITS = { perCall: 100_000n, perDay: 1_000_000n, lifeMs: 3_600_000 } as const;
+
+const KEY_NAME = "Playground";
 
 /** The API key in use. */
 interface PlaygroundKey {
@@ -20,7 +25,7 @@ interface PlaygroundKey {
   readonly expiresAt?: Date;
 }
 
-/** Kept in memory only. */
+/** The key in use. Only a temporary one, with its low limits, is also stored in the tab. */
 let used: PlaygroundKey | undefined;
 const listeners = new Set<() => void>();
 
@@ -36,10 +41,33 @@ function subscribe(listener: () => void): () => void {
 
 onSessionEnd(() => set(undefined));
 
+/** Returns the temporary key that this tab stored before a reload. */
+function storedKey(sessionId: string): PlaygroundKey | undefined {
+  const { secret, expiresAt } = asObject(readFromTab("key", sessionId));
+  const end = new Date(asText(expiresAt));
+  return typeof secret === "string" && end.getTime() > Date.now()
+    ? { sessionId, secret, expiresAt: end }
+    : undefined;
+}
+
+/** Revokes the account's other playground keys, so that each new one does not add a working key. */
+async function revokeOthers(keys: Client<typeof KeyService>, kept: string): Promise<void> {
+  const { keys: all } = await keys.listKeys({});
+  const others = all.flatMap(({ key }) =>
+    key?.name === KEY_NAME && key.revokedAt === undefined && key.keyId !== kept ? [key.keyId] : [],
+  );
+  await Promise.all(others.map((keyId) => keys.revokeKey({ keyId })));
+}
+
 /** Returns the API key in use and the ways to set one. */
 export function usePlaygroundKey() {
   const { sessionId } = useSignedIn().session;
+  const transport = useTransport();
   const kept = useSyncExternalStore(subscribe, () => used);
+  useEffect(() => {
+    const stored = used?.sessionId === sessionId ? undefined : storedKey(sessionId);
+    if (stored) set(stored);
+  }, [sessionId]);
   const { mutate, reset, error, isPending } = useMutation(KeyService.method.createKey, { gcTime: 0 });
   const make = useCallback(() => {
     const expiresAt = new Date(Date.now() + PLAYGROUND_LIMITS.lifeMs);
@@ -49,22 +77,29 @@ export function usePlaygroundKey() {
       dayUsdcMicrousd: PLAYGROUND_LIMITS.perDay,
     });
     mutate(
-      { name: "Playground", limits },
+      { name: KEY_NAME, limits },
       {
-        onSuccess: ({ secret }) => {
+        onSuccess: ({ key, secret }) => {
           set({ sessionId, secret, expiresAt });
+          writeToTab("key", sessionId, { secret, expiresAt });
           reset();
           const queryKey = createConnectQueryKey({
             schema: KeyService.method.listKeys,
             cardinality: "finite",
           });
-          void queryClient.invalidateQueries({ queryKey });
+          void revokeOthers(createClient(KeyService, transport), key?.keyId ?? "")
+            // A key that remains expires within the hour.
+            .catch(() => {})
+            .then(() => queryClient.invalidateQueries({ queryKey }));
         },
       },
     );
-  }, [mutate, reset, sessionId]);
+  }, [mutate, reset, sessionId, transport]);
   const take = useCallback((secret: string) => set({ sessionId, secret }), [sessionId]);
-  const forget = useCallback(() => set(undefined), []);
+  const forget = useCallback(() => {
+    set(undefined);
+    writeToTab("key", sessionId, undefined);
+  }, [sessionId]);
   return {
     key: kept?.sessionId === sessionId ? kept : undefined,
     make,

@@ -5,8 +5,10 @@ import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { newIdempotencyKey, post, type Exchange } from "./exchange.ts";
 import { useCallHistory } from "./call-history.ts";
 import { quoteFromResponse, type PaymentQuote } from "./payment-quote.ts";
-import { asText } from "./schema.ts";
+import { asObject, asText } from "./schema.ts";
 import { onSessionEnd } from "../../session-end.ts";
+import { useSignedIn } from "../../session.tsx";
+import { forgetCall, storeCall } from "./stored-call.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { isGasless, payOnChain, signGasless, type SignedPayment } from "./payment.ts";
 
@@ -35,6 +37,12 @@ export interface CallRecord {
   /** The last response to the call itself. */
   readonly lastExchange?: Exchange | undefined;
   readonly error?: unknown;
+  /** Whether the request was sent and can be stopped. */
+  readonly canStop?: boolean;
+  /** Whether the result can be found again after a reload. */
+  readonly recoverable?: boolean;
+  /** Whether the page was reloaded since the call. */
+  readonly restored?: boolean;
 }
 
 /** Limits of the retries while a payment is pending. */
@@ -45,52 +53,70 @@ const MAX_RETRY_DELAY_MS = 3_000;
 const running: { current?: AbortController } = {};
 onSessionEnd(() => running.current?.abort());
 
-/** Makes calls one at a time and records them. */
-export function usePlaygroundCall() {
-  const transport = useTransport();
-  const { record, history, show: setRecord, end } = useCallHistory();
-
-  /** Sends the call, with its payment if there is one, and retries until the response is final. */
-  const send = useCallback(
+/** Returns the function that sends a call, with its payment if there is one, until the response is final. */
+function useSend() {
+  const { sessionId } = useSignedIn().session;
+  const { show, end } = useCallHistory();
+  return useCallback(
     async (from: CallRecord, signal: AbortSignal) => {
       let now: CallRecord = {
         ...from,
         error: undefined,
         quote: undefined,
         progress: "Waiting for the response…",
+        canStop: true,
       };
-      setRecord(now);
+      show(now);
+      storeCall(sessionId, now);
       try {
-        const headers = now.payment ? { "X-Payment": now.payment.xPayment } : {};
-        let exchange = await post(CALL_PATH, now.key, now.body, headers, signal);
-        for (let count = 1; count < MAX_ATTEMPTS && now.payment && isPending(exchange); count++) {
-          setRecord({ ...now, progress: `Payment pending: retry ${count}…` });
-          await pause(exchange, signal);
-          exchange = await post(CALL_PATH, now.key, now.body, headers, signal);
-        }
+        const exchange = await sendUntilFinal(now, signal, (progress) => show({ ...now, progress }));
         const title = now.payment ? "Call with payment" : "Call";
         now = {
           ...now,
           steps: [...now.steps, { title, exchange }],
           lastExchange: exchange,
           progress: undefined,
+          canStop: false,
         };
+        if (isRejected(now)) forgetCall(sessionId);
         end({ ...now, quote: quoteFromResponse(exchange.response) ?? reusableQuote(from, exchange) });
       } catch (error) {
-        if (!signal.aborted) end({ ...now, error, progress: undefined });
+        if (!signal.aborted) end({ ...now, error, progress: undefined, canStop: false });
       }
     },
-    [end, setRecord],
+    [end, sessionId, show],
   );
+}
+
+/** Makes calls one at a time and records them. */
+export function usePlaygroundCall() {
+  const transport = useTransport();
+  const { record, history, show: setRecord, end } = useCallHistory();
+  const send = useSend();
 
   const run = useCallback(
-    (call: ToolCall, key: string) => {
+    (call: ToolCall, key: string, recoverable: boolean) => {
       running.current?.abort();
       running.current = new AbortController();
-      const body = { tool: call.tool, params: call.params, idempotency_key: newIdempotencyKey() };
-      void send({ call, body, key, startedAt: new Date(), steps: [] }, running.current.signal);
+      const idempotencyKey = newIdempotencyKey();
+      const params = withRunId(call, idempotencyKey);
+      const body = { tool: call.tool, params, idempotency_key: idempotencyKey };
+      const record = { call, body, key, startedAt: new Date(), steps: [], recoverable };
+      void send(record, running.current.signal);
     },
     [send],
+  );
+
+  /** Cancels the execution of code, or closes the connection of any other call. */
+  const stop = useCallback(
+    async (from: CallRecord) => {
+      if (await cancelExecution(from)) return;
+      running.current?.abort();
+      const text = "The connection was closed. Activity shows whether the tool had started and was charged.";
+      const steps = [...from.steps, { title: "Stopped", text }];
+      end({ ...from, steps, progress: undefined, canStop: false });
+    },
+    [end],
   );
 
   const pay = useCallback(
@@ -126,7 +152,40 @@ export function usePlaygroundCall() {
     },
     [send],
   );
-  return { record, history, run, pay, again, show: setRecord };
+  return { record, history, run, pay, again, stop, show: setRecord };
+}
+
+/** Sends the call again until the response is final. `report` gets a progress message per retry. */
+async function sendUntilFinal(
+  record: CallRecord,
+  signal: AbortSignal,
+  report: (progress: string) => void,
+): Promise<Exchange> {
+  const { payment, key, body } = record;
+  const headers = payment ? { "X-Payment": payment.xPayment } : {};
+  let exchange = await post(CALL_PATH, key, body, headers, signal);
+  for (let count = 1; count < MAX_ATTEMPTS && isPending(record, exchange); count++) {
+    report(`${payment ? "Payment pending" : "Still running"}: retry ${count}…`);
+    await pause(exchange, signal);
+    exchange = await post(CALL_PATH, key, body, headers, signal);
+  }
+  return exchange;
+}
+
+/** Names an execution of code, so that it can be cancelled before its response. */
+function withRunId({ tool, params }: ToolCall, name: string): JsonObject {
+  return tool === "sandbox_execute" ? { run_id: name, ...params } : params;
+}
+
+/** Returns whether the execution was cancelled; the response to the call then reports it. */
+async function cancelExecution({ call, body, key }: CallRecord): Promise<boolean> {
+  const { run_id: name } = asObject(body["params"]);
+  if (call.tool !== "sandbox_execute" || name === undefined) return false;
+  const cancel = { tool: "sandbox_cancel", params: { run_id: name } };
+  return post(CALL_PATH, key, cancel).then(
+    ({ response }) => response.status === 200,
+    () => false,
+  );
 }
 
 function paymentTexts(gasless: boolean, wallet: string, proof: JsonObject) {
@@ -142,8 +201,15 @@ function paymentTexts(gasless: boolean, wallet: string, proof: JsonObject) {
 }
 
 /** Whether the same request may get another response in a moment. */
-function isPending({ response }: Exchange): boolean {
-  return [402, 409, 503].includes(response.status) && "retry-after" in response.headers;
+function isPending({ payment }: CallRecord, { response: { status, headers } }: Exchange): boolean {
+  return (
+    (status === 409 || (payment !== undefined && [402, 503].includes(status))) && "retry-after" in headers
+  );
+}
+
+/** Whether the call ended without a result or a payment, so that there is nothing to find again. */
+function isRejected({ lastExchange, payment }: CallRecord): boolean {
+  return lastExchange?.response.status !== 200 && payment === undefined;
 }
 
 /**
