@@ -21,7 +21,7 @@ const LONGEST = [
   "test/faults/stop.test.ts",
 ];
 
-/** Starts with the longest files and ends with the unit tests, which have workers of their own; the others come as ever. */
+/** Starts with the longest files and ends with the unit tests, which have their own workers. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {

@@ -12,7 +12,7 @@ export default defineConfig({
     pool: "forks",
     // On two processors: a third of a test's time is waiting, for another process or a timer.
     maxWorkers: 3,
-    // Files share a worker's modules: to load them anew for each file would take a third of the time of all tests.
+    // Files share a worker's modules: reloading them per file would take a third of the total time.
     isolate: false,
     sequence: { sequencer: LongestFirst },
     // A limit ends a test that hangs; it must not end one whose machine is busy with the other files, or lends its processors to others.

@@ -3,7 +3,7 @@ import { newId } from "../../src/domain/core/ids.ts";
 import { DEFAULT_TIER } from "../../src/domain/accounts/rate-limit.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 
-/** What a door tells of a call of somebody new, who may read computations. */
+/** The context of a call by a new account with the scope compute:read. */
 export function newContext(): CallContext {
   return {
     caller: {

@@ -146,19 +146,19 @@ describe("two memos in our format in one transaction", () => {
 
 /** The Memo programs validate their text, so a lying endpoint reports these two. */
 describe("a memo that only a faulty chain could return", () => {
-  interface Told {
+  interface ChainAnswer {
     transaction: {
       message: { accountKeys: string[]; instructions: { programIdIndex: number; data: string }[] };
     };
     meta: { innerInstructions: unknown[] };
   }
 
-  async function told(tx: string, change: (told: Told) => void): Promise<void> {
+  async function reported(tx: string, change: (reported: ChainAnswer) => void): Promise<void> {
     const result = (await rpc(world.chain, "getTransaction", tx, {
       encoding: "json",
       commitment: "confirmed",
       maxSupportedTransactionVersion: 1,
-    })) as Told;
+    })) as ChainAnswer;
     change(result);
     world.chain.faults.add({
       method: "getTransaction",
@@ -170,7 +170,7 @@ describe("a memo that only a faulty chain could return", () => {
   it("ignores memos of inner instructions, which the payer may not have seen", async () => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent, memo(offer.memo));
-    await told(tx, ({ transaction: { message }, meta }) => {
+    await reported(tx, ({ transaction: { message }, meta }) => {
       const [written] = message.instructions.splice(0, 1);
       meta.innerInstructions = [{ index: 0, instructions: [written] }];
     });
@@ -184,7 +184,7 @@ describe("a memo that only a faulty chain could return", () => {
   it("ignores a memo that is not UTF-8", async () => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent, memo(offer.memo));
-    await told(tx, ({ transaction: { message } }) => {
+    await reported(tx, ({ transaction: { message } }) => {
       const [written] = message.instructions;
       if (written) written.data = base58.encode(Buffer.concat([Buffer.from(offer.memo), Buffer.of(0xc3)]));
     });

@@ -169,7 +169,7 @@ describe("a payment in an unusual transaction", () => {
 });
 
 describe("a transaction with two signers", () => {
-  const told = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
+  const reported = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
 
   /** Both sign: the fee payer first. */
   async function payWithTwoSigners(): Promise<[first: string, second: string]> {
@@ -185,7 +185,7 @@ describe("a transaction with two signers", () => {
     transaction.sign([feePayer, agent.wallet]);
     const first = await connection.sendTransaction(transaction, { skipPreflight: true });
     world.chain.chain.advance(2);
-    const record = await rpc(world.chain, "getTransaction", first, told);
+    const record = await rpc(world.chain, "getTransaction", first, reported);
     const [, second] = (record as { transaction: { signatures: string[] } }).transaction.signatures;
     if (second === undefined) throw new Error("there are two signatures");
     return [first, second];
@@ -200,7 +200,7 @@ describe("a transaction with two signers", () => {
 
   it("is not credited twice when an endpoint finds it by its second signature", async () => {
     const [first, second] = await payWithTwoSigners();
-    const result = await rpc(world.chain, "getTransaction", first, told);
+    const result = await rpc(world.chain, "getTransaction", first, reported);
     world.chain.faults.add({
       method: "getTransaction",
       fault: { kind: "result", result: result as never },

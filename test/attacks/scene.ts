@@ -98,8 +98,8 @@ export async function expectAccount(
     world.call(agent, "get_status", {}),
     world.get(agent, "/receipts"),
   ]);
-  const told = { balance: status.body.result.balance_usdc, receipts: receipts.body.items.length };
-  expect(told).toEqual({ ...account, balance: formatUsdc(account.balance) });
+  const reported = { balance: status.body.result.balance_usdc, receipts: receipts.body.items.length };
+  expect(reported).toEqual({ ...account, balance: formatUsdc(account.balance) });
 }
 
 /** Nothing credited, nothing charged. */

@@ -80,7 +80,7 @@ export function paidPerSecond({ all, gateway }: Costs, perBatch: number, site: S
 /**
  * How often customers go through a closed network, by mean value analysis.
  * @param queues what each asks of every station that has one customer at a time
- * @param delay what each asks where nobody waits for anybody
+ * @param delay service time of each station without waiting
  */
 function throughput(queues: readonly number[], delay: number, customers: number): number {
   let waiting = queues.map(() => 0);

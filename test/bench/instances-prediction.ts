@@ -35,7 +35,7 @@ export async function predictionLines(measured: readonly Measured[], url: string
   ];
   const perBatch = CONNECTIONS / batchOf(usual);
   const machine = { cores: os.cpus().length, commitMs: await commitMs(url, COMMITS) };
-  const told = `${paidCosts.all.fixed.toFixed(2)} ms a call, ${paidCosts.all.perBatch.toFixed(1)} ms a batch, ${machine.commitMs.toFixed(1)} ms a commit`;
+  const reported = `${paidCosts.all.fixed.toFixed(2)} ms a call, ${paidCosts.all.perBatch.toFixed(1)} ms a batch, ${machine.commitMs.toFixed(1)} ms a commit`;
   return measured
     .filter(({ scenario }) => scenario.connections >= CONNECTIONS)
     .map((each): Line => {
@@ -49,7 +49,7 @@ export async function predictionLines(measured: readonly Measured[], url: string
       return {
         measure: `${titleOf(each.scenario)}: prediction`,
         gateway: `${real.toFixed(0)}/s`,
-        peer: `predicted ${predicted.toFixed(0)}/s, ${(stolen * 100).toFixed(0)} % stolen${each === usual ? `: ${told}` : ""}`,
+        peer: `predicted ${predicted.toFixed(0)}/s, ${(stolen * 100).toFixed(0)} % stolen${each === usual ? `: ${reported}` : ""}`,
         value: Math.abs(predicted / real - 1),
         bar: { atMost: ERROR },
       };

@@ -5,10 +5,10 @@ import { z } from "zod";
 import type { Rate, Side } from "./measure.ts";
 import { ATTACHED } from "./server-process.ts";
 
-/** What a loop is told. */
+/** The input of a loop. */
 export const loopCommand = z.object({ signatures: z.array(z.string()).readonly(), atOnce: z.int() });
 
-/** What it tells. */
+/** The output of a loop. */
 const loopReport = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("done"), ms: z.number(), cpuMicros: z.number() }),
   z.object({ kind: z.literal("failed"), message: z.string() }),
@@ -25,7 +25,7 @@ export class LoopProcess {
     this.#child = fork(file, [kind, rpcUrl, treasuryOwner], { execArgv: ATTACHED });
   }
 
-  /** Looks them all up, each once. @throws Error when one was not told, or is no payment */
+  /** Looks each up once. @throws Error when one is missing or no payment */
   async lookUp(signatures: readonly string[], atOnce: number): Promise<Rate> {
     const answer = once(this.#child, "message");
     this.#child.send({ signatures, atOnce } satisfies z.input<typeof loopCommand>);

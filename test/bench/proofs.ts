@@ -45,8 +45,8 @@ export async function makePayment(
   const signature = await connection.sendTransaction(transaction, [payer], { skipPreflight: true });
   const options = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
   for (;;) {
-    const told = await rpcRequest(rpcUrl, "getTransaction", [signature, options]);
-    if (told !== null) return { answer: told, memo };
+    const reported = await rpcRequest(rpcUrl, "getTransaction", [signature, options]);
+    if (reported !== null) return { answer: reported, memo };
     await sleep(50);
   }
 }

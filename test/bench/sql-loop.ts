@@ -38,12 +38,12 @@ export async function runSqlLoop(
 
 async function callOnce(client: pg.Client, accounts: number): Promise<void> {
   const account = 1 + Math.floor(Math.random() * accounts);
-  const begun = await client.query<{ run: string }>({
+  const started = await client.query<{ run: string }>({
     name: "begin",
     text: AUTHORIZE("$1"),
     values: [account],
   });
-  await client.query({ name: "finish", text: CAPTURE("$1"), values: [begun.rows[0]?.run] });
+  await client.query({ name: "finish", text: CAPTURE("$1"), values: [started.rows[0]?.run] });
 }
 
 async function commitTwice(client: pg.Client): Promise<void> {

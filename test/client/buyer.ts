@@ -10,7 +10,7 @@ import { fileStore } from "../../src/client/node/index.ts";
 /** Where a process can die between the decision to pay and the answer. */
 export const POINTS = ["before put", "after put", "after send", "after repeat"] as const;
 
-/** What the program is told, as JSON in BUYER. */
+/** The input of the program, as JSON in BUYER. */
 export interface Buyer {
   readonly url: string;
   readonly apiKey: string;
@@ -72,9 +72,9 @@ function deadlyFetch({ rpcUrl, killAt }: Buyer): typeof fetch {
   };
 }
 
-const told = process.env["BUYER"];
-if (told !== undefined) {
-  const buyer: Buyer = JSON.parse(told);
+const reported = process.env["BUYER"];
+if (reported !== undefined) {
+  const buyer: Buyer = JSON.parse(reported);
   const options = optionsOf(buyer);
   const fetch = payingFetch({
     ...options,

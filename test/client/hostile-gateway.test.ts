@@ -210,7 +210,7 @@ describe("a payment to an untrusted gateway", () => {
     expect(await listPayments(store)).toMatchObject([
       { state: "refused", refusal: { code: "PAYMENT_REQUIRED" } },
     ]);
-    // It was spent, as far as anybody can tell: a gateway that says no may send it all the same.
+    // It counts as spent: a gateway that refuses a payment may still send it.
     await expect(buy({ budget: 1500n })).rejects.toThrow(BudgetExceededError);
   });
 
@@ -317,13 +317,13 @@ describe("a payment to an untrusted gateway", () => {
     };
     const body = `data: {"method":"notifications/progress"}\n\ndata: ${JSON.stringify(event)}\n\n`;
     afterPayment({ status: 200, body, cut, headers: { "content-type": "text/event-stream" } });
-    const told: unknown[] = [];
-    const response = await buy({ onPayment: ({ receipt }) => void told.push(receipt) });
+    const reported: unknown[] = [];
+    const response = await buy({ onPayment: ({ receipt }) => void reported.push(receipt) });
     const text = response.text();
     if (cut) await expect(text).rejects.toThrow();
     else expect(await text).toBe(body);
     await expect.poll(() => listPayments(store)).toHaveLength(left);
-    if (!cut) await expect.poll(() => told).toEqual([{ receipt_id: "rcpt_2" }]);
+    if (!cut) await expect.poll(() => reported).toEqual([{ receipt_id: "rcpt_2" }]);
     expect(paymentOf(response)).toMatchObject({ amount: 1000n });
   });
 
@@ -358,10 +358,10 @@ describe("a payment to an untrusted gateway", () => {
   it("keeps the options of a Request and ends with its signal", async () => {
     gateway.say = () => offer(PAY_TO);
     const controller = new AbortController();
-    const told: (RequestInit | undefined)[] = [];
+    const reported: (RequestInit | undefined)[] = [];
     const hanging: typeof fetch = async (input, init) => {
       if (!new Headers(init?.headers).has("x-payment")) return fetch(input, init);
-      told.push(init);
+      reported.push(init);
       return new Promise((_resolve, reject) => {
         init?.signal?.addEventListener("abort", () => reject(new Error("enough")));
         controller.abort(new Error("enough"));
@@ -371,7 +371,7 @@ describe("a payment to an untrusted gateway", () => {
     const kept = { credentials: "include", cache: "no-store", referrerPolicy: "no-referrer" } as const;
     const request = new Request(`${gateway.url}/call`, { method: "POST", body: "{}", signal, ...kept });
     await expect(payingFetch(options({ fetch: hanging }))(request)).rejects.toThrow("enough");
-    expect(told).toMatchObject([kept]);
+    expect(reported).toMatchObject([kept]);
     expect(await listPayments(store)).toMatchObject([{ state: "signed" }]);
   });
 

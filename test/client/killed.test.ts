@@ -71,7 +71,7 @@ describe.concurrent("a buyer that is killed", () => {
       expect(error).toBeUndefined();
       expect(await response?.json()).toMatchObject({ ok: true, receipt: { paid_by: method } });
     }
-    // Nothing was paid where nothing was written down: the call is made anew.
+    // Nothing was stored, so nothing was paid: the call starts again.
     if (killAt === "before put") {
       const response = await payingFetch(options)(`${buyer.url}/v1/mcp/tools/call`, callOf(agent.apiKey));
       expect(response.status).toBe(200);

@@ -102,10 +102,10 @@ const MODES: readonly (readonly [string, VersionNegotiationMode | "first line"])
 
 describe("the paying fetch", () => {
   it.each(["transfer", "gasless"] as const)("buys a call by %s, and reports the cost", async (method) => {
-    const told: Payment[] = [];
+    const reported: Payment[] = [];
     const store = memoryStore();
     const options = method === "gasless" ? gasless() : paying();
-    const fetch = payingFetch({ ...options, store, onPayment: (payment) => void told.push(payment) });
+    const fetch = payingFetch({ ...options, store, onPayment: (payment) => void reported.push(payment) });
     const response = await fetch(...call("vram_estimate", PARAMS));
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({
@@ -116,7 +116,7 @@ describe("the paying fetch", () => {
     expect(payment).toMatchObject({ tool: "vram_estimate", amount: PRICE, method });
     const [bill] = await receipts();
     expect(payment?.receipt).toMatchObject({ tx_signature: bill?.tx_signature });
-    expect(told).toEqual([payment]);
+    expect(reported).toEqual([payment]);
     expect(await listPayments(store)).toEqual([]);
   });
 
@@ -268,10 +268,10 @@ describe.each(MODES)("the official MCP client %s with a paying fetch", (_, mode)
   }
 
   it("buys single and concurrent calls, each with one payment", async () => {
-    const told: Payment[] = [];
+    const reported: Payment[] = [];
     const wallet = world.chain.controls.createWallet({ microUsd: 4n * PRICE, lamports: 0n });
     const client = await connect(
-      payingFetch({ ...gasless(wallet), onPayment: (payment) => void told.push(payment) }),
+      payingFetch({ ...gasless(wallet), onPayment: (payment) => void reported.push(payment) }),
     );
     const buy = (parameters_b: number) =>
       client.callTool({ name: "vram_estimate", arguments: { parameters_b } });
@@ -280,8 +280,8 @@ describe.each(MODES)("the official MCP client %s with a paying fetch", (_, mode)
     for (const result of results)
       expect(result).toMatchObject({ structuredContent: { total: expect.anything() } });
     expect(await receipts()).toHaveLength(4);
-    expect(told).toHaveLength(4);
-    for (const { receipt } of told) expect(receipt).toMatchObject({ paid_by: "gasless" });
+    expect(reported).toHaveLength(4);
+    for (const { receipt } of reported) expect(receipt).toMatchObject({ paid_by: "gasless" });
     await client.close();
   });
 });

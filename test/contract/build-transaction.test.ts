@@ -45,7 +45,7 @@ const build = (quoteId: string, payer: string, as: Agent | undefined = agent) =>
 type Builder = (quoteId: string, payer: string) => Promise<{ transaction: string; message: string }>;
 
 /** The same request on every transport. */
-const DOORS: readonly [door: string, build: Builder][] = [
+const TARGETS: readonly [target: string, build: Builder][] = [
   ["HTTP", async (quoteId, payer) => (await build(quoteId, payer)).body],
   [
     "Connect",
@@ -84,13 +84,13 @@ describe("building a transaction: 200", () => {
     expect(headers.get("x-request-id")).toMatch(/^req_/);
   });
 
-  it.each(DOORS)(
+  it.each(TARGETS)(
     "returns a transaction that a bare key signs and that pays the call: %s",
-    async (door, ofDoor) => {
+    async (target, ofTarget) => {
       const wallet = poorWallet();
-      const params = { context_length: 4096 + DOORS.findIndex(([name]) => name === door) };
+      const params = { context_length: 4096 + TARGETS.findIndex(([name]) => name === target) };
       const quoteId = await quoted(params);
-      const transaction = signBuilt(await ofDoor(quoteId, wallet.publicKey.toBase58()), wallet);
+      const transaction = signBuilt(await ofTarget(quoteId, wallet.publicKey.toBase58()), wallet);
       const headers = gaslessPayment(transaction, quoteId);
       const call = () => world.call(agent, PAID.tool, { ...PAID.params, ...params }, { headers });
       const bought = await call();

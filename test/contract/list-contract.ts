@@ -83,7 +83,7 @@ export function itPages(route: ListRoute, world: () => World, agent: () => Agent
     expect(second.body.has_more).toBe(false);
   });
 
-  it("is empty for an agent that bought nothing, and shows nobody else's", async () => {
+  it("is empty for an agent that bought nothing, and hides other accounts' items", async () => {
     const { body } = await world().get(await world().agent(), route.path);
     expect(body).toEqual({ items: [], next_cursor: null, has_more: false });
   });

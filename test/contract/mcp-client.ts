@@ -24,7 +24,7 @@ export function mirror(method: string, name?: string): Record<string, string> {
   };
 }
 
-/** Whoever can be asked. */
+/** Any server that answers requests. */
 interface Asked {
   readonly baseUrl: string;
 }
@@ -39,7 +39,7 @@ export function mcp(
   return request(gateway, agent, "/mcp", { method: "POST", body: JSON.stringify(body) }, headers);
 }
 
-/** Sends a request of the modern era, as it should be; `headers` are laid over. */
+/** Sends a valid request of the newest version; `headers` override. */
 export function modern(
   gateway: Asked,
   agent: Agent,

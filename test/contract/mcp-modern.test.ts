@@ -15,7 +15,7 @@ import { eventsOf, mcp, META, metaWith, mirror, MODERN, modern } from "./mcp-cli
  * events, origins.
  */
 
-/** What the tools of this file have been told to do, and what has become of them. */
+/** The instructions for the tools of this file, and their outcomes. */
 const deeds: string[] = [];
 
 const MIRRORED: JsonObject = {
@@ -81,7 +81,7 @@ function expectRefused(answer: Answer, status: number, code: number, says: RegEx
     id: "m-1",
     error: { code, message: expect.stringMatching(says) },
   });
-  // Clients tell by this body what the server speaks: nothing is laid over it.
+  // Clients detect the server's version by this body, so nothing is merged into it.
   expect(Object.keys(answer.body).toSorted()).toEqual(["error", "id", "jsonrpc"]);
   expect(answer.status).toBe(status);
 }
@@ -422,7 +422,7 @@ describe("MCP progress", () => {
 
 describe("MCP requests from foreign pages", () => {
   const body = { jsonrpc: "2.0", id: 1, method: "ping" };
-  /** `fetch` lets nobody choose a Host. */
+  /** `fetch` cannot set Host. */
   async function from(headers: Record<string, string>, path = "/mcp"): Promise<number | undefined> {
     const request = startRequest(new URL(path, world.gateway.baseUrl), {
       method: "POST",

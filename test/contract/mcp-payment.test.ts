@@ -38,8 +38,8 @@ async function x402Payment(offer: object): Promise<unknown> {
   return JSON.parse(Buffer.from(await payer.sign(header), "base64").toString());
 }
 
-/** The error that a result tells, in its text and once more in its `_meta`. */
-function told(answer: Answer, name: string) {
+/** The error of a result, in its text and in its `_meta`. */
+function reported(answer: Answer, name: string) {
   expect(answer.status).toBe(200);
   expect(answer.headers.get("preference-applied")).toBe("payment=in-band");
   const { content, isError, structuredContent, _meta } = answer.body.result;
@@ -53,7 +53,7 @@ function told(answer: Answer, name: string) {
 describe("MCP payment in band", () => {
   it("returns the offer as a result", async () => {
     const agent = await world.agent();
-    const offer = told(await buy(agent, IN_BAND), "toolgate/payment_required");
+    const offer = reported(await buy(agent, IN_BAND), "toolgate/payment_required");
     const { body } = await buy(agent);
     const { jsonrpc: _, id: __, error: ___, ...plain } = body;
     expect(Object.keys(offer).toSorted()).toEqual(expect.arrayContaining(Object.keys(plain)));
@@ -91,12 +91,15 @@ describe("MCP payment in band", () => {
 
   it("refuses a bad proof without another offer", async () => {
     const agent = await world.agent();
-    const { quote } = told(await buy(agent, IN_BAND), "toolgate/payment_required");
+    const { quote } = reported(await buy(agent, IN_BAND), "toolgate/payment_required");
     const tx = await world.pay(agent, PRICE - 1n, memoOf(quote));
-    const refused = told(await buy(agent, { ...IN_BAND, ...xPayment(tx, quote.quote_id) }), "toolgate/error");
+    const refused = reported(
+      await buy(agent, { ...IN_BAND, ...xPayment(tx, quote.quote_id) }),
+      "toolgate/error",
+    );
     expect(refused).toMatchObject({ code: "INVALID_PAYMENT" });
     expect(refused).not.toHaveProperty("quote");
-    expect(told(await buy(agent, { ...IN_BAND, "X-Payment": "nonsense" }), "toolgate/error").code).toBe(
+    expect(reported(await buy(agent, { ...IN_BAND, "X-Payment": "nonsense" }), "toolgate/error").code).toBe(
       "INVALID_PAYMENT",
     );
   });
@@ -104,7 +107,7 @@ describe("MCP payment in band", () => {
   it("returns x402's offer too, and accepts its payment without a header", async () => {
     const agent = await world.agent();
     const answer = await buy(agent, IN_BAND);
-    const offer = told(answer, "toolgate/payment_required");
+    const offer = reported(answer, "toolgate/payment_required");
     expect(offer).toMatchObject({ x402Version: 2, accepts: [{ scheme: "exact", amount: "1000" }] });
     expect(answer.body.result._meta["toolgate/payment_required"]).not.toHaveProperty("accepts");
     const paid = await buy(agent, IN_BAND, { "x402/payment": await x402Payment(offer) });
@@ -133,7 +136,7 @@ describe("MCP payment in band", () => {
 describe("MCP payment in _meta", () => {
   it("accepts the contract's proof, and replays by the contract's key", async () => {
     const agent = await world.agent();
-    const { quote } = told(await buy(agent, IN_BAND), "toolgate/payment_required");
+    const { quote } = reported(await buy(agent, IN_BAND), "toolgate/payment_required");
     const tx = await world.pay(agent, PRICE, memoOf(quote));
     const meta = {
       "toolgate/payment_proof": { tx_ref: tx, network: "solana-mainnet", quote_id: quote.quote_id },
@@ -248,7 +251,7 @@ describe("an MCP batch", () => {
 
   it("accepts a proof per call in its _meta", async () => {
     const agent = await world.agent();
-    const { quote } = told(await buy(agent, IN_BAND), "toolgate/payment_required");
+    const { quote } = reported(await buy(agent, IN_BAND), "toolgate/payment_required");
     const proof = {
       tx_ref: await world.pay(agent, PRICE, memoOf(quote)),
       network: "solana-mainnet",
@@ -264,7 +267,7 @@ describe("an MCP batch", () => {
 
   it("reports an x402 payment in its call's result and in no header", async () => {
     const agent = await world.agent();
-    const payment = await x402Payment(told(await buy(agent, IN_BAND), "toolgate/payment_required"));
+    const payment = await x402Payment(reported(await buy(agent, IN_BAND), "toolgate/payment_required"));
     const { body, headers } = await send(agent, [
       call(1, NAME, ARGUMENTS, { "x402/payment": payment }),
       call(2, NAME, { parameters_b: 7 }),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 import { expectError } from "./error-body.ts";
 
-/** POST /mcp (specification 4.2): the plain tool call, and MCP's JSON-RPC, told apart by their shape. */
+/** POST /mcp (specification 4.2): the plain tool call and MCP's JSON-RPC, distinguished by their form. */
 
 const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } } as const;
 const PRICE = 1000n;
@@ -273,7 +273,7 @@ async function mcpText(body: string): Promise<Answer> {
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** The plain error body with a JSON-RPC error laid over it that belongs to no request. */
+/** The plain error body merged with a JSON-RPC error of no request. */
 function expectUnreadable(answer: Answer, code: number, says: RegExp): void {
   const { jsonrpc, id, error, ...plain } = answer.body;
   expect({ jsonrpc, id }).toEqual({ jsonrpc: "2.0", id: null });

@@ -30,7 +30,7 @@ export type { Deposit };
 
 type Service = ReturnType<typeof createDepositService>;
 
-/** What one instance tells people of their deposits. */
+/** The deposit service of one instance. */
 export interface Teller {
   begin(agent: Agent, amount?: bigint): Promise<Deposit>;
   get(agent: Agent, deposit: Deposit, signal?: AbortSignal): Promise<Deposit>;
@@ -119,10 +119,10 @@ function tellerOf({ endpoints }: Service): Teller {
   return {
     begin: async (agent, amountUsdcMicrousd = AMOUNT) => {
       const request = create(CreateDepositRequestSchema, { amountUsdcMicrousd });
-      return told(await endpoints.createDeposit.call(request, sessionOf(agent)));
+      return reported(await endpoints.createDeposit.call(request, sessionOf(agent)));
     },
     get: async (agent, { depositId }, signal) =>
-      told(
+      reported(
         await endpoints.getDeposit.call(
           create(GetDepositRequestSchema, { depositId }),
           sessionOf(agent, signal),
@@ -158,7 +158,7 @@ function tellerOf({ endpoints }: Service): Teller {
   };
 }
 
-function told({ deposit }: { deposit?: unknown }): Deposit {
+function reported({ deposit }: { deposit?: unknown }): Deposit {
   return deposit as Deposit;
 }
 

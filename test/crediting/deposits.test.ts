@@ -20,8 +20,8 @@ let teller: Teller;
 let another: Teller;
 let agent: Agent;
 let deposit: Deposit;
-/** How the first deposit stood when it was final, and nobody had ever watched the treasury. */
-let unwatched: { agent: Agent; deposit: Deposit; told: Deposit };
+/** The first deposit once finalized, before the treasury watch ever ran. */
+let unwatched: { agent: Agent; deposit: Deposit; reported: Deposit };
 beforeAll(async () => {
   scene = await setScene();
   teller = scene.teller();
@@ -30,7 +30,7 @@ beforeAll(async () => {
   deposit = await teller.begin(agent);
   await pay();
   scene.finalize();
-  unwatched = { agent, deposit, told: await teller.get(agent, deposit) };
+  unwatched = { agent, deposit, reported: await teller.get(agent, deposit) };
   gateway = await scene.start();
 });
 beforeEach(async () => {
@@ -47,7 +47,7 @@ const stateOf = async (by = teller) => (await by.get(agent, deposit)).state;
 const pay = (amount = AMOUNT) =>
   scene.transfer(agent, { amount, memo: deposit.memo, reference: deposit.reference });
 
-/** More than a second after the last look, so that the chain is looked at anew. */
+/** More than a second after the last poll, so that the chain is polled again. */
 const nextLook = () => new Promise((resolve) => setTimeout(resolve, 1_050));
 
 describe("deposits", () => {
@@ -72,7 +72,7 @@ describe("deposits", () => {
   });
 
   it("credits a deposit only after the treasury watch has started", async () => {
-    expect(unwatched.told).toMatchObject({ state: FINALIZED, creditedUsdcMicrousd: 0n });
+    expect(unwatched.reported).toMatchObject({ state: FINALIZED, creditedUsdcMicrousd: 0n });
     const { agent: early, deposit: first } = unwatched;
     await expect.poll(async () => (await another.get(early, first)).state, soon).toBe(CREDITED);
     expect(await scene.balance(early)).toBe(AMOUNT);
@@ -80,7 +80,7 @@ describe("deposits", () => {
 
   it("shows a deposit as seen, confirmed and finalized, and credits it once", async () => {
     const tx = await pay();
-    // Nobody is told of what one node alone has.
+    // A transfer that only one node has is not shown.
     expect(await teller.get(agent, deposit)).toMatchObject({ state: CONFIRMED, txSignature: tx });
     expect(await scene.balance(agent)).toBe(0n);
     const second = await scene.start();
@@ -210,9 +210,9 @@ describe("transfers that do not belong to the deposit", () => {
       failure: expect.stringMatching(/too little USDC/),
     });
     const good = await pay();
-    const told = await scene.teller().get(agent, deposit);
-    expect(told).toMatchObject({ state: CONFIRMED, txSignature: good });
-    expect(told.failure).toBeUndefined();
+    const reported = await scene.teller().get(agent, deposit);
+    expect(reported).toMatchObject({ state: CONFIRMED, txSignature: good });
+    expect(reported.failure).toBeUndefined();
   });
 });
 
@@ -277,7 +277,7 @@ describe("deposits during chain outages", () => {
   it("polls the second endpoint when the first hangs, and stops a hanging poll", async () => {
     const tx = await pay();
     scene.chain.faults.add({ method: "*", fault: { kind: "hang" } });
-    // Who goes away ends their own waiting, and nobody else's.
+    // A caller that disconnects ends only its own wait.
     await expect(teller.get(agent, deposit, AbortSignal.timeout(50))).rejects.toThrow(/timeout/);
     expect(await teller.get(agent, deposit)).toMatchObject({ state: CONFIRMED, txSignature: tx });
   });
@@ -302,7 +302,7 @@ it("credits a transfer finalized while no worker ran, whether or not it is polle
   await gateway.close();
   await pay();
   scene.finalize();
-  // Whoever asks has it credited at once: the watch had begun before.
+  // A poll credits it at once, because the watch has started.
   await expect.poll(() => stateOf(), soon).toBe(CREDITED);
   gateway = await scene.start();
   const seen = (await scene.postgres.treasuryLedger.watch(scene.payTo))?.checkedAt;

@@ -4,7 +4,7 @@ import type { Json } from "../../src/localchain/json.ts";
 import { memoOf, type Agent } from "../support/world.ts";
 import { setScene, soon, type Scene, type Watching } from "./fixture.ts";
 
-/** Nodes that leave transactions out of the history they tell. */
+/** Nodes that omit transactions from their history. */
 const HISTORY = "getSignaturesForAddress";
 let scene: Scene;
 let gateway: Watching;
@@ -27,7 +27,7 @@ const balance = () => scene.postgres.ledger.balance(agent.accountId);
 const errors = () => gateway.log.filter(({ level }) => level === 50);
 const leftOut = () => gateway.log.filter(({ msg }) => msg.includes("omits transactions of the treasury"));
 
-/** The treasury's finalized history as the second node tells it. */
+/** The treasury's finalized history at the second node. */
 async function history(): Promise<{ signature: string }[]> {
   const params = [scene.payTo, { commitment: "finalized" }];
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: HISTORY, params });
@@ -37,8 +37,8 @@ async function history(): Promise<{ signature: string }[]> {
   return answer.result;
 }
 
-/** Has a node tell this history, whatever happens. */
-function tells(faults: Faults, result: Json): void {
+/** Makes a node return this history. */
+function prints(faults: Faults, result: Json): void {
   faults.clear(HISTORY);
   faults.add({ method: HISTORY, fault: { kind: "result", result } });
 }
@@ -46,7 +46,7 @@ function tells(faults: Faults, result: Json): void {
 describe("an unreliable first endpoint", () => {
   it("credits payments although the first endpoint has no history", async () => {
     const quote = await gateway.quote(agent);
-    tells(scene.chain.faults, []);
+    prints(scene.chain.faults, []);
     await scene.pay(agent, 400n, memoOf(quote));
     scene.finalize();
     await expect.poll(balance, soon).toBe(400n);
@@ -54,18 +54,18 @@ describe("an unreliable first endpoint", () => {
 
   it("credits a payment that the first endpoint has lost", async () => {
     const quote = await gateway.quote(agent);
-    tells(scene.chain.faults, await history());
+    prints(scene.chain.faults, await history());
     const lost = await scene.pay(agent, 400n, memoOf(quote));
     scene.chain.chain.advance();
-    const told = await scene.pay(agent, 30n, memoOf(quote));
+    const reported = await scene.pay(agent, 30n, memoOf(quote));
     scene.finalize();
-    tells(
+    prints(
       scene.chain.faults,
       (await history()).filter(({ signature }) => signature !== lost),
     );
     await expect.poll(balance, soon).toBe(430n);
     await expect
-      .poll(() => scene.postgres.treasuryLedger.unrecorded(scene.payTo, [lost, told]), soon)
+      .poll(() => scene.postgres.treasuryLedger.unrecorded(scene.payTo, [lost, reported]), soon)
       .toEqual([]);
   });
 });
@@ -73,13 +73,13 @@ describe("an unreliable first endpoint", () => {
 it("logs that the first endpoint omits recorded transactions", async () => {
   const quote = await gateway.quote(agent);
   await gateway.close();
-  tells(scene.chain.faults, await history());
+  prints(scene.chain.faults, await history());
   const lost = await scene.pay(agent, 400n, memoOf(quote));
   scene.chain.chain.advance();
   await scene.pay(agent, 30n, memoOf(quote));
   scene.finalize();
   const without = (await history()).filter(({ signature }) => signature !== lost);
-  tells(scene.chain.faults, without);
+  prints(scene.chain.faults, without);
   gateway = await scene.start();
   await expect.poll(balance, soon).toBe(430n);
   await expect
@@ -90,8 +90,8 @@ it("logs that the first endpoint omits recorded transactions", async () => {
 it("logs a lasting difference between chain and ledger, and its end", async () => {
   const quote = await gateway.quote(agent);
   const known = await history();
-  tells(scene.chain.faults, known);
-  tells(scene.secondFaults, known);
+  prints(scene.chain.faults, known);
+  prints(scene.secondFaults, known);
   await scene.pay(agent, 55n, memoOf(quote));
   scene.finalize();
   await expect.poll(() => gateway.figure("toolgate_treasury_difference_microusd"), soon).toBe(55);
@@ -123,12 +123,12 @@ it("keeps working while one endpoint is down, and logs once when all are", async
   scene.chain.faults.add({ method: "*", fault: { kind: "http", status: 503 } });
   const failures = () => gateway.figure("toolgate_keeper_failures_total", '{work="watch"}');
   await expect.poll(failures, soon).toBeGreaterThan(3);
-  // A round that was under way when the endpoints changed may have found neither of them, and have told of that before.
-  const told = () => gateway.log.filter(({ work }) => work === "watch").map(({ msg }) => msg);
+  // A run during the change of endpoints may have found neither and logged that.
+  const reported = () => gateway.log.filter(({ work }) => work === "watch").map(({ msg }) => msg);
   const [failed, again] = ["treasury job failed, retrying", "treasury job recovered"];
-  expect(told().at(-1)).toBe(failed);
-  expect(told()).toEqual(told().map((_, nth) => (nth % 2 === 0 ? failed : again)));
+  expect(reported().at(-1)).toBe(failed);
+  expect(reported()).toEqual(reported().map((_, nth) => (nth % 2 === 0 ? failed : again)));
   scene.chain.faults.clear();
   scene.secondFaults.clear();
-  await expect.poll(() => told().at(-1), soon).toBe(again);
+  await expect.poll(() => reported().at(-1), soon).toBe(again);
 });

@@ -38,7 +38,7 @@ export interface Scene extends Ground {
   finalize(): void;
 }
 
-/** A gateway that keeps the treasury, with what it tells its operator. */
+/** A gateway with the treasury watch, its log and its metrics. */
 export interface Watching extends Gateway {
   log: Line[];
   /** The value of a figure; labels as they are written. */
@@ -106,7 +106,7 @@ async function watch(settings: Record<string, string>): Promise<Watching> {
   };
 }
 
-/** One figure of an instance; undefined while it is not told. */
+/** One metric of an instance; undefined while it has no value. */
 export async function figureOf(
   address: string | undefined,
   name: string,

@@ -37,14 +37,14 @@ export function parseTransferRequest(url: string) {
   };
 }
 
-/** The transaction that a wallet makes of a transfer request, and of nothing else that it was told. */
+/** The transaction that a wallet builds from a transfer request alone. */
 export async function transactionOf(
   url: string,
   payer: PublicKey,
   connection: Connection,
 ): Promise<Transaction> {
   const { recipient, mint, reference, memo, units } = parseTransferRequest(url);
-  // "recipient must be a native SOL account", which tells it from a token account.
+  // "recipient must be a native SOL account", unlike a token account.
   if (!PublicKey.isOnCurve(recipient.toBytes())) throw new Error("the recipient is no wallet");
   const decimals = (await connection.getTokenSupply(mint)).value.decimals;
   const transfer = createTransferCheckedInstruction(

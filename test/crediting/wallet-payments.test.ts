@@ -143,8 +143,8 @@ function wallet(microUsd?: bigint, lamports = 1_000_000_000n): string {
 
 it("is built by the console's endpoint for a session", async () => {
   const page = (await signIn({ gateway }, agent.wallet)).client(DepositService);
-  const { deposit: begun } = await page.createDeposit({ amountUsdcMicrousd: 10_000n });
-  const { depositId = "" } = begun ?? {};
+  const { deposit: started } = await page.createDeposit({ amountUsdcMicrousd: 10_000n });
+  const { depositId = "" } = started ?? {};
   const payer = agent.wallet.publicKey.toBase58();
   const { transaction } = await page.buildDepositTransaction({ depositId, payer });
   const { txSignature } = await page.sendTransaction({ transaction: signed(transaction), depositId });
@@ -239,7 +239,7 @@ describe("transactions of a deposit that are not sent", () => {
     ],
     ["a memo that is none of ours", () => changed(good, (all) => withMemo(all, "thanks")), /memo must be/],
     [
-      "the memo of a deposit that nobody began",
+      "the memo of an unknown deposit",
       () => changed(good, (all) => withMemo(all, `svc:dep_${"0".repeat(32)}`)),
       /no deposit of yours/,
     ],
@@ -260,8 +260,8 @@ describe("transactions of a deposit that are not sent", () => {
 
   it("returns the network's reason when it rejects a transaction", async () => {
     const send = (transaction: Uint8Array) => teller.send(agent, transaction);
-    const dear = await teller.begin(agent, 1_000_000_000n);
-    const all = signed(await teller.build(agent, dear));
+    const expensive = await teller.begin(agent, 1_000_000_000n);
+    const all = signed(await teller.build(agent, expensive));
     await scene.transfer(agent, { amount: 1n });
     await expect(send(all)).rejects.toThrow(
       /the network refuses it: the payer's token account holds too little USDC; nothing was sent/,
@@ -302,7 +302,7 @@ describe("transactions of a deposit that are not sent", () => {
   });
 });
 
-/** The same transfer to a token account of somebody else. */
+/** The same transfer to another owner's token account. */
 function toSomebody({ keys, ...transfer }: TransactionInstruction): TransactionInstruction {
   const pubkey = scene.chain.controls.usdcAccount(Keypair.generate().publicKey);
   return { ...transfer, keys: keys.map((key, n) => (n === 2 ? { ...key, pubkey } : key)) };

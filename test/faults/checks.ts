@@ -52,14 +52,14 @@ export async function checkDurable({ ground, reference, tally }: Market): Promis
 }
 
 /** Checks that a repeat of every acknowledged call returns the same result. */
-export async function checkReplays(market: Market, doors: readonly (string | undefined)[]): Promise<void> {
+export async function checkReplays(market: Market, targets: readonly (string | undefined)[]): Promise<void> {
   const { reference, tally } = market;
   const sales = reference.sales[Symbol.iterator]();
-  const replay = async (door: string | undefined): Promise<void> => {
+  const replay = async (target: string | undefined): Promise<void> => {
     for (let next = sales.next(); !next.done; next = sales.next()) {
       const { customer, call, digest } = next.value;
-      if (door === undefined) throw new Error("an instance is missing");
-      const reply = await post(door, customer, call, { ms: 30_000 });
+      if (target === undefined) throw new Error("an instance is missing");
+      const reply = await post(target, customer, call, { ms: 30_000 });
       tally.count("replays");
       if (reply?.status !== 200 || digestOf(reply.text) !== digest)
         tally.violated("a replay is the answer that was acknowledged", {
@@ -68,7 +68,7 @@ export async function checkReplays(market: Market, doors: readonly (string | und
         });
     }
   };
-  await Promise.all(Array.from({ length: REPLAYS }, (_, index) => replay(doors[index % doors.length])));
+  await Promise.all(Array.from({ length: REPLAYS }, (_, index) => replay(targets[index % targets.length])));
 }
 
 /** Checks independently of the audit that no key or proof has two receipts. */

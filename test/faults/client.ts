@@ -48,7 +48,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
 
 /** Sends POST /v1/mcp/tools/call once. Undefined: no response, outcome unknown. */
 export async function post(
-  door: string,
+  target: string,
   customer: Customer,
   { tool, params, key, proof }: Call,
   { ms }: Patience,
@@ -60,8 +60,8 @@ export async function post(
     "content-length": Buffer.byteLength(sent),
     ...(proof && { "x-payment": xPayment(proof) }),
   };
-  const told = await exchange(`${door}/v1/mcp/tools/call`, sent, headers, ms);
-  return told && { ...told, body: body.parse(JSON.parse(told.text)) };
+  const reported = await exchange(`${target}/v1/mcp/tools/call`, sent, headers, ms);
+  return reported && { ...reported, body: body.parse(JSON.parse(reported.text)) };
 }
 
 function xPayment({ tx, quoteId }: { tx: string; quoteId: string }): string {

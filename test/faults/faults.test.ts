@@ -11,7 +11,7 @@ const report = z.object({
 /** Runs the fault tests like `npm run faults`. */
 async function faults(
   ...args: string[]
-): Promise<{ code: number; output: string; told: z.output<typeof report> }> {
+): Promise<{ code: number; output: string; reported: z.output<typeof report> }> {
   const { code, output } = await command("node", [
     "test/faults/main.ts",
     "--json",
@@ -21,30 +21,30 @@ async function faults(
     ...args,
   ]);
   const json = output.indexOf("\n{") < 0 ? output : output.slice(output.indexOf("\n{"));
-  return { code, output, told: report.parse(JSON.parse(json)) };
+  return { code, output, reported: report.parse(JSON.parse(json)) };
 }
 
 describe("fault tests", () => {
   // Seconds per profile; `npm run faults` takes this as an option.
   it("find no violation under any fault", { timeout: 240_000 }, async () => {
-    const { code, output, told } = await faults("--duration", "7", "--phase", "1", "--customers", "12");
-    expect(told.violations, output).toEqual([]);
+    const { code, output, reported } = await faults("--duration", "7", "--phase", "1", "--customers", "12");
+    expect(reported.violations, output).toEqual([]);
     expect(code).toBe(0);
-    const { acknowledged, durable, replays, audits, quiet } = told.counts;
+    const { acknowledged, durable, replays, audits, quiet } = reported.counts;
     expect(acknowledged).toBeGreaterThan(30);
     expect(durable).toBeGreaterThan(30);
     expect(replays).toBe(durable);
     expect(audits).toBeGreaterThan(7);
     expect(quiet).toBe(7);
-    expect(Object.values(told.actions).reduce((sum, strikes) => sum + strikes, 0)).toBeGreaterThan(1);
+    expect(Object.values(reported.actions).reduce((sum, strikes) => sum + strikes, 0)).toBeGreaterThan(1);
   });
 
   // Needs a stall that outlasts a lease, which a busy machine may not produce in one run.
   it("find a deliberately broken guarantee", { retry: 2 }, async () => {
     const stalls = ["--duration", "20", "--phase", "10", "--profile", "stalls", "--customers", "40"];
-    const { code, told } = await faults(...stalls, "--mutant", "finish-not-fenced");
-    expect(told.violations.map(({ promise }) => promise)).toContain("the audit is clean");
-    expect(told.violations[0]?.profile).toBe("stalls");
+    const { code, reported } = await faults(...stalls, "--mutant", "finish-not-fenced");
+    expect(reported.violations.map(({ promise }) => promise)).toContain("the audit is clean");
+    expect(reported.violations[0]?.profile).toBe("stalls");
     expect(code).toBe(1);
   });
 

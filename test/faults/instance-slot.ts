@@ -59,7 +59,7 @@ export class Slot {
   }
 
   /** URL of the instance; undefined while it starts. A stalled instance has one but does not answer. */
-  get door(): string | undefined {
+  get target(): string | undefined {
     return this.#baseUrl;
   }
 
@@ -99,7 +99,7 @@ export class Slot {
     this.#standing.clear();
     this.#line.withdraw();
     this.#send({ withdraw: true });
-    // An announced stall may not have begun; the instance is resumed once it has.
+    // An announced stall may not have started; the instance is resumed once it has.
     if (this.#stalled) this.#goOnLater(STOPPED_MS);
   }
 
@@ -132,7 +132,7 @@ export class Slot {
       seed: `${seed}/${++this.#incarnation}`,
       skewMs: this.#skewMs,
     };
-    this.#tell({ start });
+    this.#write({ start });
   }
 
   /** Messages can arrive after the instance ended and was replaced. */
@@ -169,10 +169,10 @@ export class Slot {
   }
 
   #send(command: Command): void {
-    if (this.#baseUrl !== undefined) this.#tell(command);
+    if (this.#baseUrl !== undefined) this.#write(command);
   }
 
-  #tell(command: Command): void {
+  #write(command: Command): void {
     this.#child?.stdin.write(`${JSON.stringify(command)}\n`);
   }
 

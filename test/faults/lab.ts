@@ -119,8 +119,8 @@ export class Lab {
       careless: await customers(2, OPENING),
     };
     const payTo = ground.chain.tokenAccount(ground.treasury.publicKey);
-    const doors = () => slots.map(({ door }) => door);
-    const market = new Market({ ground, reference, tally, payTo, doors, keys: "k" });
+    const targets = () => slots.map(({ target }) => target);
+    const market = new Market({ ground, reference, tally, payTo, targets, keys: "k" });
     const load = new Load(market, cast, {
       customers: scale.customers,
       most: scale.calls,
@@ -137,7 +137,7 @@ export class Lab {
 
   /** Waits until every instance serves. */
   async everyDoor(): Promise<void> {
-    while (this.#slots.some(({ door }) => door === undefined)) await sleep(20);
+    while (this.#slots.some(({ target }) => target === undefined)) await sleep(20);
   }
 
   /** @throws Error when an instance stays down too long to judge anything */
@@ -183,7 +183,7 @@ export class Lab {
     await checkDurable(this.#market);
     await checkReplays(
       this.#market,
-      this.#slots.map(({ door }) => door),
+      this.#slots.map(({ target }) => target),
     );
     await checkTreasury(this.#market, () => this.#slots.map(({ log }) => log));
     await checkNothingTwice(this.#market);

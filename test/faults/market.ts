@@ -33,7 +33,7 @@ export class Market {
   readonly reference: Reference;
   readonly tally: Tally;
   readonly payTo: string;
-  readonly #doors: () => readonly (string | undefined)[];
+  readonly #targets: () => readonly (string | undefined)[];
   readonly #keys: string;
   #lastNumber = 0;
   readonly #later: { name: string; due: number; act: () => Promise<void> }[] = [];
@@ -43,14 +43,14 @@ export class Market {
     reference: Reference;
     tally: Tally;
     payTo: string;
-    doors: () => readonly (string | undefined)[];
+    targets: () => readonly (string | undefined)[];
     keys: string;
   }) {
     this.ground = options.ground;
     this.reference = options.reference;
     this.tally = options.tally;
     this.payTo = options.payTo;
-    this.#doors = options.doors;
+    this.#targets = options.targets;
     this.#keys = options.keys;
   }
 
@@ -121,10 +121,10 @@ export class Market {
     ms: number,
     at?: number,
   ): Promise<Reply | undefined> {
-    const door = this.#door(dice, at);
-    if (door === undefined) return undefined;
+    const target = this.#target(dice, at);
+    if (target === undefined) return undefined;
     this.tally.count("requests");
-    const reply = await post(door, customer, call, { ms });
+    const reply = await post(target, customer, call, { ms });
     this.tally.answered(reply ? `${reply.status} ${reply.body.code ?? ""}`.trim() : "no answer");
     if (reply) this.#note(customer, call, reply);
     return reply;
@@ -152,11 +152,11 @@ export class Market {
     return undefined;
   }
 
-  #door(dice: Dice, at: number | undefined): string | undefined {
-    const doors = this.#doors();
-    const open = doors.filter((door) => door !== undefined);
+  #target(dice: Dice, at: number | undefined): string | undefined {
+    const targets = this.#targets();
+    const open = targets.filter((target) => target !== undefined);
     return (
-      (at === undefined ? undefined : doors[at % doors.length]) ??
+      (at === undefined ? undefined : targets[at % targets.length]) ??
       (open.length > 0 ? dice.pick(open) : undefined)
     );
   }
@@ -197,9 +197,9 @@ function wrongSale({ tool, params }: Call, { body }: Reply): string | undefined 
     return body.result?.["echo"] === message ? undefined : "another call's result";
   }
   const { inputs } = body.result ?? {};
-  const told =
+  const reported =
     typeof inputs === "object" && inputs !== null && "context_length" in inputs ? inputs.context_length : 0;
-  if (!("context_length" in params) || told !== params.context_length) return "another call's result";
+  if (!("context_length" in params) || reported !== params.context_length) return "another call's result";
   return body.receipt?.debited_usdc_microusd === Number(PRICE) ? undefined : "another amount, or no receipt";
 }
 

@@ -51,7 +51,7 @@ export async function checkMoney(market: Market): Promise<void> {
       ...{ row, runs },
     });
   }
-  const left = new Map([...reference.payments].filter(([, { told }]) => told));
+  const left = new Map([...reference.payments].filter(([, { reported }]) => reported));
   for (const { tx, account_id, amount, reversed } of deposits) {
     left.delete(tx);
     const paid = reference.payments.get(tx);
@@ -109,8 +109,16 @@ export async function checkTreasury(market: Market, logs: () => readonly string[
         deposit: deposits.get(tx),
       }));
       const leader = await ground.rows("select owner, until, now() as at from leadership");
-      const told = { held, sent, books: watch?.expected, leader, logs: logs(), wrong: wrong.length, some };
-      tally.violated("the books come to hold what the chain holds", told);
+      const reported = {
+        held,
+        sent,
+        books: watch?.expected,
+        leader,
+        logs: logs(),
+        wrong: wrong.length,
+        some,
+      };
+      tally.violated("the books come to hold what the chain holds", reported);
       return;
     }
     await sleep(250);

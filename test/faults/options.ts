@@ -14,8 +14,8 @@ The same seed makes the same plan of faults and the same customers; how they mee
   --phase S        seconds from one quiet point to the next, at most (default: 20)
   --customers N    how many buy at once (default: 40)
   --mutant NAME    takes a promise out of the ledger, which must be found: ${MUTANT_NAMES.join(", ")}
-  --json           tells everything as JSON
-  --quiet          tells nothing on the way
+  --json           prints everything as JSON
+  --quiet          prints no progress
 
 Exit code: 0 nothing broke, 1 a promise was broken or the run could not go on, 2 for options that mean nothing; a signal ends it at
 once with 128 and the signal's number, and what was not finished is not judged.`;

@@ -23,14 +23,14 @@ export interface Payment {
   /** Monotonic time, ms. */
   readonly sentAt: number;
   /** A response said that it was credited or paid for a call. */
-  told: boolean;
+  reported: boolean;
   /** A response said that it will be credited once final. */
   promised: boolean;
   /** A fork removed it from the chain. */
   dropped: boolean;
 }
 
-/** What responses told an account. Micro-USD. */
+/** What responses reported to an account. Micro-USD. */
 export interface Book {
   readonly customer: Customer;
   /** Acknowledged receipts with their debits. */
@@ -51,12 +51,12 @@ export class Reference {
 
   /** Records a transfer to the treasury. */
   paid(tx: string, amount: bigint, owner: Customer | undefined, sentAt: number): void {
-    this.payments.set(tx, { owner, amount, sentAt, told: false, promised: false, dropped: false });
+    this.payments.set(tx, { owner, amount, sentAt, reported: false, promised: false, dropped: false });
   }
 
   /** Records a credited payment. */
   toldOf(tx: string): void {
-    this.#payment(tx).told = true;
+    this.#payment(tx).reported = true;
   }
 
   /** Records an announced credit. */
@@ -122,7 +122,7 @@ export class Reference {
 
   #payment(tx: string): Payment {
     const payment = this.payments.get(tx);
-    if (!payment) throw new Error(`nobody has sent ${tx}`);
+    if (!payment) throw new Error(`no customer has sent ${tx}`);
     return payment;
   }
 }

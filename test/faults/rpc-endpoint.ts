@@ -89,14 +89,14 @@ export class RpcEndpoint {
         case "stale":
         case undefined:
       }
-      const told = await fetch(this.#chainUrl, {
+      const reported = await fetch(this.#chainUrl, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body,
       });
       response
-        .writeHead(told.status, { "content-type": "application/json" })
-        .end(Buffer.from(await told.arrayBuffer()));
+        .writeHead(reported.status, { "content-type": "application/json" })
+        .end(Buffer.from(await reported.arrayBuffer()));
     } catch {
       response.destroy();
     }

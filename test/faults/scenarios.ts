@@ -116,7 +116,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: "a quote that is paid, and nobody comes with the proof",
+    name: "a quote that is paid without a proof",
     weight: 1,
     async play(market, { payers }, dice) {
       const customer = dice.pick(payers);
@@ -184,11 +184,11 @@ export const SCENARIOS: readonly Scenario[] = [
 
 /** A call that must return its result. */
 async function buys(market: Market, dice: Dice, customer: Customer, call: Call, at?: number): Promise<void> {
-  const told = await market.insist(dice, customer, call, at);
-  if (told && told.status !== 200)
+  const reported = await market.insist(dice, customer, call, at);
+  if (reported && reported.status !== 200)
     market.tally.violated("a call that is paid for is answered", {
       ...named(customer, call),
-      told: told.body,
+      reported: reported.body,
     });
 }
 
@@ -206,14 +206,14 @@ async function paysFor(
 /** Requests a quote under a key. Undefined: the balance paid for the call. */
 async function quote(market: Market, dice: Dice, customer: Customer): Promise<Quoted | undefined> {
   const call = { ...market.estimate(), key: market.key() };
-  const told = await market.insist(dice, customer, call);
-  if (!told || told.status === 200) return undefined;
-  const { quote } = told.body;
-  if (told.body.code === "PAYMENT_REQUIRED" && quote)
-    return { call, quoteId: quote.quote_id, stepId: told.body.step_id ?? "" };
+  const reported = await market.insist(dice, customer, call);
+  if (!reported || reported.status === 200) return undefined;
+  const { quote } = reported.body;
+  if (reported.body.code === "PAYMENT_REQUIRED" && quote)
+    return { call, quoteId: quote.quote_id, stepId: reported.body.step_id ?? "" };
   market.tally.violated("an account without money gets a quote", {
     ...named(customer, call),
-    told: told.body,
+    reported: reported.body,
   });
   return undefined;
 }
@@ -261,16 +261,16 @@ async function settles(
   const proof = prove(quoted, tx);
   const bare = { ...proof, key: undefined };
   const first = dice.pick([proof, bare]);
-  const told = await market.insist(dice, customer, first);
-  if (told?.status !== 200) {
-    expectCredited(market, customer, quoted, tx, told);
+  const reported = await market.insist(dice, customer, first);
+  if (reported?.status !== 200) {
+    expectCredited(market, customer, quoted, tx, reported);
     return;
   }
   market.reference.toldOf(tx);
-  if (told.body.receipt?.tx_signature !== tx)
+  if (reported.body.receipt?.tx_signature !== tx)
     market.tally.violated("a proof buys with its own payment", {
       ...named(customer, first),
-      told: told.body,
+      reported: reported.body,
     });
   const again = [proof, bare, { ...proof, key: market.key() }];
   await Promise.all(again.map((call, at) => buys(market, dice, customer, call, at)));
@@ -286,25 +286,25 @@ function expectCredited(
   customer: Customer,
   { call }: Quoted,
   tx: string,
-  told: Reply | undefined,
+  reported: Reply | undefined,
 ): void {
-  if (!told) return;
-  const { code, message = "" } = told.body;
+  if (!reported) return;
+  const { code, message = "" } = reported.body;
   const says = /(?:was|had been) credited to your balance/.test(message);
   // A proof of an expired quote is answered without the chain; the treasury watch credits the payment.
   if (
-    told.status === 402 &&
+    reported.status === 402 &&
     code === "QUOTE_EXPIRED" &&
     /is credited to your balance once it is finalized/.test(message)
   )
     market.reference.promisedOf(tx);
-  else if (told.status === 402 && (code === "INVALID_PAYMENT" || code === "QUOTE_EXPIRED") && says)
+  else if (reported.status === 402 && (code === "INVALID_PAYMENT" || code === "QUOTE_EXPIRED") && says)
     market.reference.toldOf(tx);
   else
     market.tally.violated("a payment that buys nothing is credited", {
       ...named(customer, call),
       tx,
-      told: told.body,
+      reported: reported.body,
     });
 }
 
@@ -316,12 +316,12 @@ function expectRefused(
   market: Market,
   customer: Customer,
   call: Call,
-  told: Reply | undefined,
+  reported: Reply | undefined,
   codes: readonly string[] = ["INVALID_PAYMENT"],
 ): void {
-  if (told && (told.status !== 402 || !codes.includes(told.body.code ?? "")))
+  if (reported && (reported.status !== 402 || !codes.includes(reported.body.code ?? "")))
     market.tally.violated("a proof of nobody's or another's payment is refused", {
       ...named(customer, call),
-      told: told.body,
+      reported: reported.body,
     });
 }

@@ -27,7 +27,7 @@ function lives(pid: number): boolean {
 
 /** Starts the run, waits for enough output and processes, and sends a signal. */
 async function stopWhen(
-  { tells, processes }: { tells: RegExp; processes: number },
+  { prints, processes }: { prints: RegExp; processes: number },
   signal: "SIGINT" | "SIGTERM",
 ) {
   const args = [
@@ -43,30 +43,33 @@ async function stopWhen(
   ];
   args.push("--customers", "12");
   const lab = spawn("node", args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
-  let told = "";
-  lab.stderr.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
+  let reported = "";
+  lab.stderr.setEncoding("utf8").on("data", (chunk: string) => (reported += chunk));
   const report = text(lab.stdout);
   const ended = once(lab, "exit");
   let started: number[] = [];
-  while (lab.exitCode === null && (!tells.test(told) || started.length < processes)) {
+  while (lab.exitCode === null && (!prints.test(reported) || started.length < processes)) {
     await sleep(200);
     started = await startedBy(lab.pid ?? 0);
   }
   lab.kill(signal);
   const [code] = await ended;
-  return { code, report: await report, told, left: started.filter(lives) };
+  return { code, report: await report, reported, left: started.filter(lives) };
 }
 
 describe("a signal", () => {
   it("ends the fault run during its start, with all its processes", async () => {
-    const { code, report, left, told } = await stopWhen({ tells: /^/, processes: 1 }, "SIGINT");
-    expect([code, left], told).toEqual([130, []]);
+    const { code, report, left, reported } = await stopWhen({ prints: /^/, processes: 1 }, "SIGINT");
+    expect([code, left], reported).toEqual([130, []]);
     expect(report).toMatch(/broken promises +0\n/);
   });
 
   it("ends the fault run under load and reports no unfinished check as a violation", async () => {
-    const { code, report, left, told } = await stopWhen({ tells: /kills [1-9]/, processes: 10 }, "SIGTERM");
-    expect([code, left], told + report).toEqual([143, []]);
+    const { code, report, left, reported } = await stopWhen(
+      { prints: /kills [1-9]/, processes: 10 },
+      "SIGTERM",
+    );
+    expect([code, left], reported + report).toEqual([143, []]);
     expect(report).toMatch(/ended by a signal/);
     expect(report, "nothing is looked at that a signal ends").toMatch(/audits, quiet points +\d+, 0\n/);
     expect(report).toMatch(/broken promises +0\n/);

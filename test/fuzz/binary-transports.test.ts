@@ -11,7 +11,7 @@ import { grpcClient } from "../transport/grpc-client.ts";
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? 150);
 const SEED = process.env["FUZZ_SEED"] === undefined ? {} : { seed: Number(process.env["FUZZ_SEED"]) };
 const METHOD = "/toolgate.v1.ToolService/CallTool";
-/** What a caller may be told for its own mistakes. */
+/** Codes that a caller's mistakes may cause. */
 const OWN_FAULTS = [
   "OK",
   "INVALID_ARGUMENT",

@@ -23,8 +23,8 @@ function reparsed(json: unknown): JsonValue {
   return JSON.parse(JSON.stringify(json));
 }
 
-describe("generated codecs, compared with protobuf-es", () => {
-  it("read what is valid as the same message", () => {
+describe("generated codecs compared with protobuf-es", () => {
+  it("read valid JSON as the same message", () => {
     fc.assert(
       fc.property(kinds, (json) => {
         const text = reparsed(json);
@@ -34,7 +34,7 @@ describe("generated codecs, compared with protobuf-es", () => {
     );
   });
 
-  it("write the same JSON when no option is set", () => {
+  it("write the same JSON without options", () => {
     fc.assert(
       fc.property(kinds, (json) => {
         const message = fromJson(KindsSchema, reparsed(json));
@@ -44,7 +44,7 @@ describe("generated codecs, compared with protobuf-es", () => {
     );
   });
 
-  it("write the same members when field_names=proto and emit_default=true, 64-bit integers aside", () => {
+  it("write the same fields with field_names=proto and emit_default=true, except 64-bit integers", () => {
     fc.assert(
       fc.property(kinds, (json) => {
         const message = fromJson(OwnSchema, reparsed(json));
@@ -57,7 +57,7 @@ describe("generated codecs, compared with protobuf-es", () => {
     );
   });
 
-  it("bring a message back from its own JSON, whatever the options", () => {
+  it("read their own JSON back with any options", () => {
     fc.assert(
       fc.property(kinds, (json) => {
         const message = fromJson(OwnSchema, reparsed(json));
@@ -68,7 +68,7 @@ describe("generated codecs, compared with protobuf-es", () => {
     );
   });
 
-  it("read nothing that protobuf-es refuses, and throw nothing but JsonFieldError", () => {
+  it("read nothing that protobuf-es refuses, and throw only JsonFieldError", () => {
     const member = fc.tuple(
       fc.constantFrom(...KindsSchema.fields.flatMap(({ name, jsonName }) => [name, jsonName])),
       fc.jsonValue({ maxDepth: 3 }),
@@ -88,7 +88,7 @@ describe("generated codecs, compared with protobuf-es", () => {
     );
   });
 
-  it("throw nothing but JsonFieldError for values that no JSON text has", () => {
+  it("throw only JsonFieldError for values without a JSON form", () => {
     fc.assert(
       fc.property(
         fc.anything(),

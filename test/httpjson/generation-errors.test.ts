@@ -256,7 +256,7 @@ describe("the generator refuses", () => {
     expect(run).toThrow(/^cases\/c\d+\.proto: /);
   });
 
-  it("options that it does not know, and values that they do not have", () => {
+  it("refuses unknown options and values", () => {
     expect(() => generate("cases/c0.proto", "case=snake")).toThrow(/case/);
     expect(() => generate("cases/c0.proto", "int64=bigint")).toThrow(
       'option int64 must be number or string, not "bigint"',

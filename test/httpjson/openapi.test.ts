@@ -188,11 +188,11 @@ describe("the error table", () => {
 });
 
 describe("the OpenAPI document", () => {
-  it("is one that a validator takes", async () => {
+  it("passes a validator", async () => {
     expect(await SwaggerParser.validate(documentOf())).toMatchObject({ openapi: "3.1.0" });
   });
 
-  it("has each binding, verbs and variables included, with a name of its own", () => {
+  it("contains each binding with verbs and variables under a unique name", () => {
     const { paths } = documentOf();
     const items: [string, Record<string, { operationId: string }>][] = Object.entries(paths);
     const names = items.flatMap(([route, item]) =>
@@ -206,7 +206,7 @@ describe("the OpenAPI document", () => {
     ]);
   });
 
-  it("says what is in the path, in the query and in the body", () => {
+  it("assigns inputs to path, query and body", () => {
     const { paths, components } = documentOf();
     const pages = {
       type: "array",
@@ -235,7 +235,7 @@ describe("the OpenAPI document", () => {
     expect(components.schemas.Gone.required).toEqual(["where"]);
   });
 
-  it("has rules, comments and JSON's own forms", () => {
+  it("contains rules, comments and JSON forms of well-known types", () => {
     const { Book, Kind, MoveResponse } = documentOf().components.schemas;
     expect(Book).toMatchObject({ description: "A book.", additionalProperties: false, required: ["name"] });
     expect(Book.properties).toEqual({
@@ -273,7 +273,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("describes ProtoJSON where that is what is served", () => {
+  it("describes ProtoJSON when that is served", () => {
     const { paths, components } = documentOf("");
     expect(components.schemas.Book.properties.sold).toEqual({ type: "string", pattern: "^\\d+$" });
     expect(components.schemas.Book.properties.level).toEqual({ type: "string", pattern: "^-?\\d+$" });
@@ -281,7 +281,7 @@ describe("the OpenAPI document", () => {
     expect(paths["/{name}:read"].get.parameters[2].name).toBe("options.deep");
   });
 
-  it("gives each operation its errors, by what it takes and by name, and its credential", () => {
+  it("lists each operation's errors and credentials", () => {
     const { paths, security } = documentOf();
     const { get } = paths["/{name}:read"];
     const { put } = paths["/shelves/{shelf}"];
@@ -304,7 +304,7 @@ describe("the OpenAPI document", () => {
   });
 
   it.each(refused.map(([what, says], index) => ({ what, says, index })))(
-    "cannot be had with $what",
+    "cannot be generated with $what",
     ({ says, index }) => {
       expect(() => generate(openApiPlugin, `r${index}`)).toThrow(says.replaceAll("PKG", `r${index}`));
       expect(() => generate(openApiPlugin, `r${index}`)).toThrow(/^r\d+\.proto: /);
@@ -313,7 +313,7 @@ describe("the OpenAPI document", () => {
 });
 
 describe("the reference pages", () => {
-  it("have a page for the service, one for the types and an index", () => {
+  it("contain a page for the service, one for the types and an index", () => {
     const pages = generate(referencePlugin, "shelves");
     expect([...pages.keys()]).toEqual(["shelves.md", "types.md", "README.md"]);
     const page = pages.get("shelves.md") ?? "";

@@ -16,7 +16,7 @@ function refusal(json: unknown): string {
   return "none";
 }
 
-describe("a refusal names the field", () => {
+describe("a JSON error names the field", () => {
   it.each([
     [{ text: 1 }, "text: must be a string"],
     [{ text: "a\udc00" }, "text: must be well-formed Unicode: it has a lone surrogate"],
@@ -70,11 +70,11 @@ describe("64-bit integers", () => {
     "1".repeat(100_000),
     true,
     {},
-  ])("are not read from %j", (i64) => {
+  ])("are rejected as %j", (i64) => {
     expect(refusal({ i64 })).toMatch(/^i64: must be/);
   });
 
-  it("are written as numbers while these are exact, as strings beyond", () => {
+  it("are written as numbers while exact, as strings beyond", () => {
     const write = (i64: bigint): unknown => kindsToJson({ ...kindsFromJson({}), i64 }).i64;
     expect([2n ** 53n - 1n, -(2n ** 53n) + 1n, 2n ** 53n, -(2n ** 53n)].map(write)).toEqual([
       9007199254740991,
@@ -88,12 +88,12 @@ describe("64-bit integers", () => {
 describe("enums", () => {
   const genre = (value: unknown): number => bookFromJson({ genre: value }).genre;
 
-  it("are read by json_value, by every name of the value, and by number", () => {
+  it("are read by json_value, by every name and by number", () => {
     expect(["fiction", "GENRE_FICTION", "GENRE_NOVEL", 1].map(genre)).toEqual([1, 1, 1, 1]);
     expect(["GENRE_SCIENCE", 2, 7].map(genre)).toEqual([2, 2, 7]);
   });
 
-  it("are not read from other strings or from numbers that are no int32", () => {
+  it("are rejected as other strings or as numbers beyond int32", () => {
     for (const value of ["science", "Fiction", "", "1", 1.5, 2 ** 31, true, {}]) {
       expect(() => genre(value)).toThrow("genre: must be one of any, fiction, GENRE_SCIENCE");
     }
@@ -129,7 +129,7 @@ describe("timestamps", () => {
       "2026-01-01T00:00:00.1234567890Z",
       "",
     ],
-  ])("are not read from %j", (value) => {
+  ])("are rejected as %j", (value) => {
     expect(() => time(value)).toThrow(JsonFieldError);
   });
 });
@@ -156,7 +156,7 @@ describe("maps", () => {
     { by_u64: { "-1": {} } },
     { by_bool: { TRUE: 0 } },
     { labels: { a: null } },
-  ])("have keys in one form only, and no null values: %j", (json) => {
+  ])("reject keys in other forms and null values: %j", (json) => {
     expect(refusal(json)).toMatch(/^(?:by_i32|by_u64|by_bool|labels)\["/);
   });
 });
@@ -181,7 +181,7 @@ describe("null", () => {
 });
 
 describe("free-form JSON", () => {
-  it("is the parsed object itself, with keys that objects inherit kept as plain members", () => {
+  it("is the parsed object, with inherited key names as plain members", () => {
     const struct: unknown = JSON.parse('{"__proto__":{"polluted":true},"constructor":1}');
     const message = kindsFromJson({ struct });
     expect(message.struct).toBe(struct);
@@ -191,7 +191,7 @@ describe("free-form JSON", () => {
     expect({}).not.toHaveProperty("polluted");
   });
 
-  it("has no numbers beyond double, which JSON.parse makes infinite", () => {
+  it("rejects numbers beyond double, which JSON.parse makes infinite", () => {
     expect(refusal(JSON.parse('{"struct":{"a":1e400}}'))).toBe(
       "struct.a: must be a number in the range of double",
     );

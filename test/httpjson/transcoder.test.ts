@@ -44,16 +44,16 @@ function problem(method: string, url: string, body?: unknown, using = transcoder
   return "none";
 }
 
-describe("a request", () => {
-  it("takes a variable of several segments from the path", () => {
+describe("a transcoded request", () => {
+  it("reads a variable of several segments from the path", () => {
     expect(read("GET", "/v1/shelves/1/books/2")).toMatchObject({ name: "shelves/1/books/2" });
   });
 
-  it("is found through additional_bindings too", () => {
+  it("matches additional_bindings", () => {
     expect(read("GET", "/v1/books/b%2F1")).toMatchObject({ name: "b/1" });
   });
 
-  it("takes what the path does not bind from the query, in nested messages and under both names", () => {
+  it("reads fields that the path does not bind from the query, nested and under both names", () => {
     const request = read(
       "GET",
       "/v1/shelves/s/books?page_size=5&genres=fiction&genres=GENRE_SCIENCE&author.surname=Bell&inPrint=true&publishedAfter=2026-01-01T00:00:00Z",
@@ -69,7 +69,7 @@ describe("a request", () => {
   });
 
   it.each(["2", "GENRE_FICTION", "any", "GENRE_UNSPECIFIED", "Fiction", ""])(
-    "takes an enum with words of its own by these words only, not %j",
+    "reads an enum with its own names only, not %j",
     (genre) => {
       expect(() => read("GET", `/v1/shelves/s/books?genres=${genre}`)).toThrow(
         "genres: must be one of fiction, GENRE_NOVEL, GENRE_SCIENCE",
@@ -77,14 +77,14 @@ describe("a request", () => {
     },
   );
 
-  it.each(["1.0", "1e2", "+1", "0x10", " 1", ""])("takes whole numbers in digits only, not %j", (size) => {
+  it.each(["1.0", "1e2", "+1", "0x10", " 1", ""])("reads integers in digits only, not %j", (size) => {
     expect(() => read("GET", `/v1/shelves/s/books?page_size=${encodeURIComponent(size)}`)).toThrow(
       "page_size: must be a whole number",
     );
     expect(read("GET", "/v1/shelves/s/books?page_size=-1")).toMatchObject({ pageSize: -1 });
   });
 
-  it("takes one field from the body and the others from path and query", () => {
+  it("reads one field from the body and the others from path and query", () => {
     expect(read("POST", "/v1/shelves/s/books?dryRun=true", { title: "T" })).toMatchObject({
       shelf: "s",
       dryRun: true,
@@ -92,7 +92,7 @@ describe("a request", () => {
     });
   });
 
-  it("takes a variable inside the body's message, which may repeat but not contradict it", () => {
+  it("accepts a path variable repeated in the body, but no contradiction", () => {
     const path = "/v1/shelves/1/books/2";
     expect(read("PATCH", `${path}?update_mask=title`, { title: "T" })).toMatchObject({
       book: { name: "shelves/1/books/2", title: "T" },
@@ -106,7 +106,7 @@ describe("a request", () => {
     expect(problem("PATCH", path, "no object")).toBe("book");
   });
 
-  it("takes all but the path from the body with body *, and no query", () => {
+  it("reads everything but the path from the body with body *, and no query", () => {
     expect(read("POST", "/v1/shelves/1/books/2:move", { to_shelf: "3" })).toMatchObject({
       name: "shelves/1/books/2",
       toShelf: "3",
@@ -114,7 +114,7 @@ describe("a request", () => {
     expect(problem("POST", "/v1/shelves/1/books/2:move?to_shelf=3", {})).toBe("to_shelf");
   });
 
-  it("turns path variables into booleans, enum values and nested fields", () => {
+  it("converts path variables to booleans, enum values and nested fields", () => {
     expect(read("GET", "/kinds/true/2/Ada")).toMatchObject({
       on: true,
       colour: 2,
@@ -124,18 +124,18 @@ describe("a request", () => {
     expect(problem("GET", "/kinds/true/GREEN/Ada")).toBe("colour");
   });
 
-  it("does not bind a query parameter that the path binds already", () => {
+  it("does not bind a query parameter that the path binds", () => {
     expect(problem("GET", "/v1/shelves/s/books?shelf=t")).toBe("shelf");
   });
 
-  it("must have a body where the rule says so, and none elsewhere", () => {
+  it("requires a body exactly where the rule has one", () => {
     expect(problem("POST", "/v1/shelves/s/books")).toBe("body");
     expect(problem("POST", "/v1/shelves/1/books/2:move")).toBe("body");
     expect(problem("GET", "/v1/books/1", {})).toBe("body");
     expect(problem("POST", "/v1/shelves/1/books/2:move", [])).toBe("body");
   });
 
-  it("is refused for malformed percent escapes, wherever they are", () => {
+  it("is refused for malformed percent escapes anywhere", () => {
     expect(problem("GET", "/v1/books/%zz")).toBe("name");
     expect(problem("GET", "/v1/books/%ff")).toBe("name");
     expect(problem("DELETE", "/v1/shelves/a/%e0%a4")).toBe("name");
@@ -160,7 +160,7 @@ describe("a request", () => {
     expect(read("GET", "/kinds?toString=s")).toMatchObject({ constructor$: "", toString$: "s" });
   });
 
-  it("may nest as deep as the transcoder allows and no deeper", () => {
+  it("may nest up to the transcoder's limit", () => {
     const nest = (levels: number): unknown => (levels === 1 ? {} : { deeper: nest(levels - 1) });
     expect(problem("POST", "/kinds", nest(64))).toBe("none");
     expect(problem("POST", "/kinds", nest(65))).toBe(Array.from({ length: 64 }, () => "deeper").join("."));
@@ -171,21 +171,21 @@ describe("a request", () => {
     expect(problem("POST", "/kinds", { values: [[[]]] }, shallow)).toBe("values[0][0]");
   });
 
-  it("does not overflow the stack, however deep it is", () => {
+  it("never overflows the stack", () => {
     const deep: unknown = JSON.parse(`${"[".repeat(200_000)}${"]".repeat(200_000)}`);
     expect(problem("POST", "/kinds", { struct: { a: deep } })).toMatch(/^struct\.a\[0\]/);
     expect(problem("POST", "/kinds", deep)).toBe("body");
   });
 });
 
-describe("a path", () => {
-  it("that no route serves is 404", () => {
+describe("a transcoded path", () => {
+  it("returns 404 without a route", () => {
     expect(transcoder.match("GET", "/v2/books/1")).toEqual({ status: 404 });
     expect(transcoder.match("GET", "")).toEqual({ status: 404 });
     expect(transcoder.match("GET", "*")).toEqual({ status: 404 });
   });
 
-  it("that other methods serve is 405 with these methods", () => {
+  it("returns 405 with the methods of the path", () => {
     expect(transcoder.match("PUT", "/v1/shelves/1/books/2")).toEqual({
       status: 405,
       allow: ["DELETE", "GET", "PATCH"],
@@ -195,28 +195,28 @@ describe("a path", () => {
     expect(transcoder.match("OPTIONS", "/v1/books/1")).toEqual({ status: 405, allow: ["GET"] });
   });
 
-  it("is another one with a trailing slash", () => {
+  it("distinguishes a trailing slash", () => {
     expect(transcoder.match("GET", "/v1/books/1/")).toEqual({ status: 404 });
     expect(transcoder.match("GET", "/v1/books/")).toEqual({ status: 404 });
     expect(transcoder.match("POST", "/kinds/")).toEqual({ status: 404 });
   });
 
-  it("may encode characters that need no encoding", () => {
+  it("decodes unnecessary escapes", () => {
     expect(read("GET", "/v1/%62ooks/1")).toMatchObject({ name: "1" });
   });
 
-  it("is served for the methods of custom patterns: HEAD where it is named, any where it is *", () => {
+  it("serves custom verbs: HEAD where named, any method for *", () => {
     expect(transcoder.match("HEAD", "/")).toMatchObject({ status: 200 });
     expect(transcoder.match("PURGE", "/kinds")).toMatchObject({ status: 200, route: { httpMethod: "*" } });
     expect(transcoder.match("GET", "/kinds")).toMatchObject({ status: 200, route: { httpMethod: "GET" } });
   });
 
-  it("cannot be claimed by two services", () => {
+  it("cannot belong to two services", () => {
     expect(() => createTranscoder([libraryServiceRoutes, libraryServiceRoutes])).toThrow(/already served/);
   });
 });
 
-describe("a response", () => {
+describe("a transcoded response", () => {
   const author = { givenName: "Ada", familyName: "Bell" };
   const book = create(BookSchema, {
     name: "b",
@@ -230,7 +230,7 @@ describe("a response", () => {
     ...{ price_microusd: 9007199254740991, subtitle: null, published: null, genre: "fiction" },
   };
 
-  it("has proto names, defaults, exact integers, own enum strings and null where the options say so", () => {
+  it("follows the options: proto names, defaults, exact integers, enum strings and null", () => {
     expect(JSON.parse(JSON.stringify(bookToJson(book)))).toEqual(json);
     expect(bookToJson({ ...book, priceMicrousd: 2n ** 53n })).toMatchObject({
       price_microusd: "9007199254740992",
@@ -238,7 +238,7 @@ describe("a response", () => {
     expect(bookToJson({ ...book, genre: Genre.SCIENCE })).toMatchObject({ genre: "GENRE_SCIENCE" });
   });
 
-  it("is one field where response_body says so", () => {
+  it("is one field with response_body", () => {
     const match = transcoder.match("GET", "/v1/shelves/s/books");
     expect(match).toMatchObject({ status: 200 });
     if (match.status === 200) {
@@ -248,7 +248,7 @@ describe("a response", () => {
     }
   });
 
-  it("is made by a handler that is found by the method's name", async () => {
+  it("comes from the handler of the method's name", async () => {
     const library: Pick<
       ServiceHandlers<typeof LibraryService, { caller: string }>,
       "getBook" | "deleteBook"
@@ -268,34 +268,34 @@ describe("a response", () => {
   });
 });
 
-describe("an error", () => {
+describe("a transcoded error", () => {
   const errorBody = createErrorBody(errorBindings);
 
-  it("is answered with the status and the JSON of the first detail that has a binding", () => {
+  it("has the status and JSON of the first detail with a binding", () => {
     const details = [create(BookSchema), create(OutOfStockSchema, { title: "T" }), create(ProblemSchema)];
     expect(errorBody(details)).toEqual({ status: 410, json: { title: "T" } });
   });
 
-  it("decides the status itself when the binding has none", () => {
+  it("chooses the status when the binding has none", () => {
     expect(errorBody([create(ProblemSchema, { code: "X" })])).toEqual({
       status: undefined,
       json: { code: "X" },
     });
   });
 
-  it("has no body of its own without such a detail", () => {
+  it("has no body without such a detail", () => {
     expect(errorBody([create(BookSchema)])).toBeUndefined();
     expect(errorBody([])).toBeUndefined();
   });
 });
 
-describe("a body", () => {
+describe("a request body", () => {
   it.each([
     "application/json",
     "Application/JSON",
     "application/json; charset=utf-8",
     'application/json;charset="UTF-8"',
-  ])("is JSON by %s", (type) => {
+  ])("is JSON with %s", (type) => {
     expect(isJsonContentType(type)).toBe(true);
   });
 
@@ -307,11 +307,11 @@ describe("a body", () => {
     "application/json5",
     "application/problem+json",
     "multipart/form-data",
-  ])("is not JSON by %s", (type) => {
+  ])("is not JSON with %s", (type) => {
     expect(isJsonContentType(type)).toBe(false);
   });
 
-  it("is parsed as UTF-8 JSON, and undefined when it is empty", () => {
+  it("is parsed as UTF-8 JSON, and undefined when empty", () => {
     expect(parseBody(new TextEncoder().encode('{"a":"é"}'))).toEqual({ a: "é" });
     expect(parseBody(new Uint8Array(0))).toBeUndefined();
     expect(() => parseBody(Uint8Array.of(0x22, 0xff, 0x22))).toThrow(JsonFieldError);

@@ -4,7 +4,7 @@ import { memoOf, request, xPayment, type Agent, type Answer, type Ground } from 
 import { run } from "./process.ts";
 
 /** An instance to call. */
-export type Door = { readonly baseUrl: string };
+export type Target = { readonly baseUrl: string };
 
 /** A call with its tool and headers. */
 export interface Call {
@@ -20,12 +20,12 @@ export const PRICE = 1_000n;
 
 /** POST /v1/mcp/tools/call at one instance. */
 export function callAt(
-  door: Door,
+  target: Target,
   agent: Agent,
   { tool = ESTIMATE.tool, params = ESTIMATE.params, key, headers }: Call = {},
 ): Promise<Answer> {
   const body = JSON.stringify({ tool, params, ...(key !== undefined && { idempotency_key: key }) });
-  return request(door, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+  return request(target, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
 }
 
 /**
@@ -34,11 +34,11 @@ export function callAt(
  */
 export async function payQuote(
   ground: Ground,
-  door: Door,
+  target: Target,
   agent: Agent,
   call: Call = {},
 ): Promise<{ headers: Record<string, string>; price: bigint }> {
-  const { status, body } = await callAt(door, agent, call);
+  const { status, body } = await callAt(target, agent, call);
   expect(status, JSON.stringify(body)).toBe(402);
   const price = BigInt(body.quote.price_usdc_microusd);
   const tx = await ground.pay(agent, price, memoOf(body.quote));
@@ -47,13 +47,13 @@ export async function payQuote(
 
 /** Asserts an account's exact balance and its number of charged calls. */
 export async function expectAccount(
-  door: Door,
+  target: Target,
   agent: Agent,
   account: { balance: bigint; receipts: number },
 ): Promise<void> {
   const [status, receipts] = await Promise.all([
-    callAt(door, agent, { tool: "get_status", params: {} }),
-    request(door, agent, "/receipts?limit=100", { method: "GET" }),
+    callAt(target, agent, { tool: "get_status", params: {} }),
+    request(target, agent, "/receipts?limit=100", { method: "GET" }),
   ]);
   expect(receipts.status, JSON.stringify(receipts.body)).toBe(200);
   expect({

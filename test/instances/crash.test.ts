@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
 import { figureOf } from "../crediting/fixture.ts";
-import { callAt, expectAccount, expectCleanAudit, payQuote, type Door } from "./calls.ts";
+import { callAt, expectAccount, expectCleanAudit, payQuote, type Target } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
 
@@ -46,7 +46,7 @@ afterAll(async () => {
   }
 });
 
-interface Begun {
+interface Started {
   headers: Record<string, string>;
   price: bigint;
   /** The response to the caller of the doomed instance; undefined when the connection breaks. */
@@ -54,7 +54,7 @@ interface Begun {
 }
 
 /** Pays for the slow call and starts it at the doomed instance. Returns once the model was queried. */
-async function beginSlowCall(key?: string): Promise<Begun> {
+async function beginSlowCall(key?: string): Promise<Started> {
   const { headers, price } = await payQuote(ground, doomed, agent, CHAT);
   model.holdBack();
   const asked = model.asked();
@@ -65,8 +65,8 @@ async function beginSlowCall(key?: string): Promise<Begun> {
   return { headers, price, answer };
 }
 
-async function statusesOfRuns(door: Door): Promise<string[]> {
-  const { body } = await request(door, agent, "/runs", { method: "GET" });
+async function statusesOfRuns(target: Target): Promise<string[]> {
+  const { body } = await request(target, agent, "/runs", { method: "GET" });
   return body.items.map(({ status }: { status: string }) => status);
 }
 

@@ -53,10 +53,10 @@ it("fails calls as retryable while PostgreSQL is down, then serves each once", a
     callAt(instance, agent, keyed(1)),
     callAt(instance, payer, { headers }),
   ]);
-  for (const { status, body, headers: told } of during) {
+  for (const { status, body, headers: reported } of during) {
     expect({ status, code: body.code }).toEqual({ status: 503, code: "UNAVAILABLE" });
     expect(body.message).toMatch(/repeat/);
-    expect(Number(told.get("retry-after"))).toBeGreaterThan(0);
+    expect(Number(reported.get("retry-after"))).toBeGreaterThan(0);
   }
   const health = await fetch(`${instance.baseUrl}/health`);
   expect({ status: health.status, body: await health.json() }).toMatchObject({

@@ -69,7 +69,7 @@ it.each([
   await database.query("delete from leadership");
   const after = await instances.serve(settings);
   await expect.poll(() => ground.postgres.ledger.balance(agent.accountId), soon).toBe(AMOUNT);
-  // Whoever books later transfers has read the same history.
+  // An instance that books later transfers has read the same history.
   await ground.pay(agent, 1n, memo);
   ground.chain.chain.advance(40);
   await expect.poll(() => ground.postgres.ledger.balance(agent.accountId), soon).toBe(AMOUNT + 1n);

@@ -61,8 +61,8 @@ async function holder(): Promise<string | undefined> {
 }
 
 /** Pays a quote without proving it, finalized at once. */
-async function deposit(door: Instance, amount: bigint): Promise<void> {
-  const { status, body } = await callAt(door, agent);
+async function deposit(target: Instance, amount: bigint): Promise<void> {
+  const { status, body } = await callAt(target, agent);
   expect(status, JSON.stringify(body)).toBe(402);
   await ground.pay(agent, amount, memoOf(body.quote));
   ground.chain.chain.advance(40);

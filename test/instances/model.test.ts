@@ -20,7 +20,7 @@ interface Customer {
 
 let ground: Ground;
 let settings: Record<string, string>;
-let doors: [Instance, Instance];
+let targets: [Instance, Instance];
 let customers: Customer[];
 const instances = new Instances();
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
     instances.serve(settings),
     instances.serve(settings),
   ]);
-  doors = others;
+  targets = others;
   customers = await Promise.all(Array.from({ length: RUNS }, () => newCustomer(brief)));
   brief.signal("SIGTERM");
   const expired = Date.now() + 10_500;
@@ -47,9 +47,9 @@ afterAll(async () => {
   }
 });
 
-async function newCustomer(door: Instance): Promise<Customer> {
+async function newCustomer(target: Instance): Promise<Customer> {
   const agent = await ground.agent();
-  const answers = await Promise.all(Array.from({ length: STALE }, () => callAt(door, agent)));
+  const answers = await Promise.all(Array.from({ length: STALE }, () => callAt(target, agent)));
   return { agent, stale: answers.map(({ body }) => body.quote) };
 }
 
@@ -81,11 +81,11 @@ it(
         const sent = await prepare(one, customer, reference, history);
         if (!sent) continue;
         history.push(sent);
-        expect(told(await send(one, customer.agent, sent)), fc.stringify({ one, sent })).toBe(
+        expect(reported(await send(one, customer.agent, sent)), fc.stringify({ one, sent })).toBe(
           reference.send(sent),
         );
         const { balance, sold } = reference;
-        await expectAccount(doors[1 - one.at]!, customer.agent, { balance, receipts: sold.size });
+        await expectAccount(targets[1 - one.at]!, customer.agent, { balance, receipts: sold.size });
       }
     };
     await fc.assert(fc.asyncProperty(trial, play), { numRuns: RUNS, endOnFailure: true });
@@ -110,8 +110,8 @@ async function prepare(
     await creditAsWatch(agent, paid);
     return { key: `late ${stale.length}`, paid };
   }
-  const asked = await insist(doors[at], agent, { key });
-  expect(told(asked)).toBe(reference.send({ key }));
+  const asked = await insist(targets[at], agent, { key });
+  expect(reported(asked)).toBe(reference.send({ key }));
   return asked.status === 200 ? { key } : { key, paid: await pay(agent, asked.body.quote, does) };
 }
 
@@ -131,7 +131,7 @@ async function pay(agent: Agent, quote: { quote_id: string }, kind: PaymentKind)
 
 /** Sends a call; a fault strikes the instance, and the caller retries at the other. */
 async function send({ at, fault, afterMs }: Step, agent: Agent, sent: Sent): Promise<Answer> {
-  const [struck, other] = [doors[at], doors[1 - at]!];
+  const [struck, other] = [targets[at], targets[1 - at]!];
   if (!fault) return insist(struck, agent, sent);
   const first = callOf(struck, agent, sent).catch(() => undefined);
   await sleep(afterMs);
@@ -142,7 +142,7 @@ async function send({ at, fault, afterMs }: Step, agent: Agent, sent: Sent): Pro
     struck.signal("SIGCONT");
   } else {
     await struck.ended;
-    doors[at] = await instances.serve(settings);
+    targets[at] = await instances.serve(settings);
   }
   // A caller that kept waiting gets the same response, if any.
   const late = await first;
@@ -150,18 +150,18 @@ async function send({ at, fault, afterMs }: Step, agent: Agent, sent: Sent): Pro
   return answer;
 }
 
-function callOf(door: Instance, agent: Agent, { key, paid }: Sent): Promise<Answer> {
-  return callAt(door, agent, { key, ...(paid && { headers: xPayment(paid.tx, paid.quoteId) }) });
+function callOf(target: Instance, agent: Agent, { key, paid }: Sent): Promise<Answer> {
+  return callAt(target, agent, { key, ...(paid && { headers: xPayment(paid.tx, paid.quoteId) }) });
 }
 
 /** Retries a call until its outcome is final. */
-async function insist(door: Instance, agent: Agent, sent: Sent): Promise<Answer> {
+async function insist(target: Instance, agent: Agent, sent: Sent): Promise<Answer> {
   for (const until = Date.now() + 30_000; ; await sleep(50)) {
-    const answer = await callOf(door, agent, sent);
+    const answer = await callOf(target, agent, sent);
     if ((answer.status !== 409 && answer.status !== 503) || Date.now() > until) return answer;
   }
 }
 
-function told({ status, body }: Answer): string {
+function reported({ status, body }: Answer): string {
   return status === 402 ? body.code : String(status);
 }

@@ -9,7 +9,7 @@ import { createHttpServer } from "../../src/localchain/server.ts";
 import { query } from "../support/database-server.ts";
 import { gaslessPayment, signBuilt } from "../support/gasless.ts";
 import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
-import { callAt, expectAccount, expectCleanAudit, PRICE, type Door } from "./calls.ts";
+import { callAt, expectAccount, expectCleanAudit, PRICE, type Target } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 
 /** One gasless payment on several instances, one of which dies or stalls at critical points. */
@@ -86,10 +86,10 @@ const untilRelay = (quoteId: string, state: string) =>
 const transactions = () => ground.chain.chain.history.touching(address(wallet.publicKey.toBase58())).length;
 
 /** Retries while the call runs elsewhere or the payment's outcome is unknown. */
-async function retryUntilBought(door: Door, headers: Record<string, string>): Promise<Answer> {
+async function retryUntilBought(target: Target, headers: Record<string, string>): Promise<Answer> {
   let last: Answer | undefined;
   const retry = async () => {
-    last = await callAt(door, agent, { headers });
+    last = await callAt(target, agent, { headers });
     expect([200, 409, 503], JSON.stringify(last.body)).toContain(last.status);
     return last.status;
   };
@@ -108,8 +108,8 @@ async function expectPaidOnce(quoteId: string): Promise<void> {
 describe("three instances that settle one gasless payment at once", () => {
   it("charge once for one transaction and return the same result", async () => {
     const { headers, quoteId } = await signedPayment();
-    const doors = [survivor, doomed, next, survivor, doomed, next];
-    const answers = await Promise.all(doors.map((door) => retryUntilBought(door, headers)));
+    const targets = [survivor, doomed, next, survivor, doomed, next];
+    const answers = await Promise.all(targets.map((target) => retryUntilBought(target, headers)));
     expect(new Set(answers.map(({ body }) => body.receipt.receipt_id)).size).toBe(1);
     expect(answers[0]?.body.receipt).toMatchObject({ paid_by: "gasless", quote_id: quoteId });
     await expectPaidOnce(quoteId);

@@ -82,12 +82,12 @@ async function processesOf({ pid }: Instance): Promise<number[]> {
 const isThere = (pid: number) => parentOf(pid) !== undefined;
 
 it("ends code on a cancel at another instance, by name and by run", async () => {
-  for (const by of [(begun: { runId: string }) => begun.runId, () => "mine"]) {
+  for (const by of [(authorized: { runId: string }) => authorized.runId, () => "mine"]) {
     const before = (await accountOf(two, agent)).receipts;
-    const begun = await beginRunning(one, agent, { run_id: "mine" });
-    const cancelled = await callTool(two, agent, "sandbox_cancel", { run_id: by(begun) });
+    const authorized = await beginRunning(one, agent, { run_id: "mine" });
+    const cancelled = await callTool(two, agent, "sandbox_cancel", { run_id: by(authorized) });
     expect(cancelled.body.result).toMatchObject({ cancelled: true, status: "cancelled" });
-    const { status, body } = await begun.answer;
+    const { status, body } = await authorized.answer;
     expect([status, body.result]).toEqual([
       200,
       expect.objectContaining({ run_id: "mine", status: "cancelled" }),

@@ -8,7 +8,7 @@ import { run } from "./process.ts";
 
 /** Nothing listens on port 9 ("discard"). */
 const NOWHERE = "127.0.0.1:9";
-const DOORS = { HOST: "127.0.0.1", PORT: "0", GRPC_PORT: "0" };
+const TARGETS = { HOST: "127.0.0.1", PORT: "0", GRPC_PORT: "0" };
 
 let ground: Ground;
 beforeAll(async () => {
@@ -48,19 +48,19 @@ describe("serve refuses to start", () => {
 
   it("serve reports unreachable database and RPC and an unreadable fee payer without their passwords", async () => {
     const settings = {
-      ...DOORS,
+      ...TARGETS,
       DATABASE_URL: `postgres://toolgate:hush-db@${NOWHERE}/toolgate`,
       SOLANA_RPC_URLS: `http://${NOWHERE}/?api-key=hush-rpc`,
       TREASURY_OWNER: ground.treasury.publicKey.toBase58(),
       FEE_PAYER_KEYPAIR: "/nowhere/fee-payer.json",
     };
-    const told = await expectRefusal(
+    const reported = await expectRefusal(
       settings,
       /DATABASE_URL: the database cannot be reached \(ECONNREFUSED/,
       /SOLANA_RPC_URLS: 127\.0\.0\.1:9 .*check the URL/,
       /FEE_PAYER_KEYPAIR: \/nowhere\/fee-payer\.json cannot be read \(ENOENT\)/,
     );
-    expect(told).not.toContain("hush");
+    expect(reported).not.toContain("hush");
   });
 
   it("serve reports an old schema, a wrong chain and a missing treasury account together", async () => {
@@ -75,7 +75,7 @@ describe("serve refuses to start", () => {
     try {
       await expectRefusal(
         {
-          ...DOORS,
+          ...TARGETS,
           DATABASE_URL: databaseUrl(server, name),
           SOLANA_RPC_URLS: `${ground.chain.url},${chain.url}`,
           TREASURY_OWNER: Keypair.generate().publicKey.toBase58(),

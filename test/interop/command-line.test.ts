@@ -188,12 +188,12 @@ describe("buf curl over gRPC", () => {
   it("reads the offer of an unpaid call from the error details", async () => {
     const ended = await bufCurl("/toolgate.v1.ToolService/CallTool", ...key(), "-d", CALL);
     expect(ended?.code).not.toBe(0);
-    const told = JSON.parse(ended?.stderr ?? "");
-    expect(told).toMatchObject({
+    const reported = JSON.parse(ended?.stderr ?? "");
+    expect(reported).toMatchObject({
       code: "failed_precondition",
       details: [{ type: "toolgate.v1.PaymentRequired" }],
     });
-    const offer = fromBinary(PaymentRequiredSchema, base64Decode(told.details[0].value));
+    const offer = fromBinary(PaymentRequiredSchema, base64Decode(reported.details[0].value));
     expect(offer.quote).toMatchObject({ tool: "vram_estimate", priceUsdcMicrousd: 1000n });
   });
 });

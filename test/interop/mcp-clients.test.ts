@@ -53,7 +53,7 @@ const fails = fixture("fails", async ({ progress }) => {
 });
 
 let world: FixtureGateway;
-/** Somebody with a key and no money. */
+/** An account with a key and no balance. */
 let anyone: Agent;
 const clients: { close(): Promise<void> }[] = [];
 
@@ -179,7 +179,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     expect(await call).toBeInstanceOf(Error);
   });
 
-  // Before 2026-07-28 that is a notification, which can only be told to a session.
+  // Before 2026-07-28 that is a notification, which needs a session.
   it.runIf(revision === "2026-07-28")(
     "aborts one call and the tool's work, and keeps the connection",
     async () => {

@@ -82,7 +82,7 @@ const REASONS: readonly Reason[] = [
     answers: { "2026: a response": "400 id=null error=-32600" },
   },
   {
-    why: "a header that is missing is told before the version, whose header it is",
+    why: "a missing header is reported before the version that requires it",
     paragraph:
       "MCP 2026-07-28, Streamable HTTP, Server Validation: -32020 when a required standard header is missing",
     answers: { "2026: an unknown version in the body and no header": "400 id=1 error=-32020" },
@@ -93,7 +93,7 @@ const REASONS: readonly Reason[] = [
     answers: { "initialize with its revision in _meta too": "400 id=1 error=-32020" },
   },
   {
-    why: "it can be answered to, and is given back as it came",
+    why: "it can be answered and is returned unchanged",
     paragraph: "JSON-RPC 2.0 section 4: numbers SHOULD NOT contain fractional parts",
     answers: { "a fraction as id": "200 id=1.5 result={}" },
   },
@@ -121,7 +121,7 @@ const REASONS: readonly Reason[] = [
     },
   },
   {
-    why: "what is refused before its body is read is told in the error body of every path",
+    why: "a refusal before the body is read has the error body of every path",
     paragraph:
       "MCP 2025-11-25, Transports: 405, 403 and 4xx are demanded, a JSON-RPC body without id is a MAY",
     answers: {
@@ -138,7 +138,7 @@ const REASONS: readonly Reason[] = [
     },
   },
   {
-    why: "nothing here changes that a client would have to be told of: the capability is not declared",
+    why: "nothing here changes that clients need notifications for: the capability is not declared",
     paragraph:
       "MCP 2026-07-28, Streamable HTTP: 404 with -32601 for a method that the server does not implement; Tools, Capabilities: listChanged is optional",
     answers: { "2026: subscriptions/listen": "404 id=1 error=-32601" },

@@ -53,7 +53,7 @@ export function notice(method: string, params?: object): McpRequest {
   return post(notification(method, params));
 }
 
-/** A request of 2026-07-28; `headers` and `meta` are laid over what is right. */
+/** A request of 2026-07-28; `headers` and `meta` override the valid ones. */
 export function modern(
   method: string,
   params: object = {},

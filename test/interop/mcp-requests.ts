@@ -50,8 +50,8 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["notifications/cancelled", notice("notifications/cancelled", { requestId: 1, reason: "no need" })],
   ["an unknown notification", notice("notifications/nothing")],
   ["tools/call without an id", notice("tools/call", { name: "echo", arguments: { message: "x" } })],
-  ["a response that nobody asked for", post({ jsonrpc: "2.0", id: 7, result: {} })],
-  ["an error that nobody asked for", post({ jsonrpc: "2.0", id: 7, error: { code: -32603, message: "no" } })],
+  ["an unrequested response", post({ jsonrpc: "2.0", id: 7, result: {} })],
+  ["an unrequested error", post({ jsonrpc: "2.0", id: 7, error: { code: -32603, message: "no" } })],
 
   // Listing and calling
   ["tools/list", legacy("tools/list")],

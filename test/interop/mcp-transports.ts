@@ -57,7 +57,7 @@ function sameTwice(outcome: Outcome, plain: object, error: unknown): Outcome {
   return outcome;
 }
 
-/** MCP tells bad arguments as a result, for the model to read: the code is implied. */
+/** MCP returns bad arguments as a result for the model: the code is implied. */
 function refusedArguments(result: Record<string, unknown>): Outcome {
   const [text] = result["content"] as { text: string }[];
   return { error: { code: "INVALID_REQUEST", message: text?.text, request_id: "…" } };

@@ -24,11 +24,11 @@ export function failedWithStatus(json: { code?: unknown }, status: number): Outc
 export function failedWithDetail(details: readonly Message[], rpc: RpcCode, message: string): Outcome {
   const body = errorBody(details);
   if (!body) throw new Error(`no error detail that HTTP has a body for, but: ${message}`);
-  const told = JSON.parse(JSON.stringify(body.json)) as { code?: unknown; message?: unknown };
-  if (catalogued(told.code).rpc !== rpc) throw new Error(`${String(told.code)} came as ${rpc}`);
-  if (told.message !== message)
-    throw new Error(`the status says ${message}, the detail ${String(told.message)}`);
-  return { error: steady(told) };
+  const reported = JSON.parse(JSON.stringify(body.json)) as { code?: unknown; message?: unknown };
+  if (catalogued(reported.code).rpc !== rpc) throw new Error(`${String(reported.code)} came as ${rpc}`);
+  if (reported.message !== message)
+    throw new Error(`the status says ${message}, the detail ${String(reported.message)}`);
+  return { error: steady(reported) };
 }
 
 function catalogued(code: unknown): (typeof ERRORS)[ErrorCode] {

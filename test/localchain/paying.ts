@@ -21,7 +21,7 @@ export function transfer(
   return createTransferCheckedInstruction(from, MINT, to, payer.publicKey, microUsd, USDC_DECIMALS);
 }
 
-/** Signs with the newest blockhash unless told another. */
+/** Signs, by default with the newest blockhash. */
 export function signed(
   local: LocalChain,
   payer: Keypair,

@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const RULES = "src/payments/gasless";
-const PASSAGE = "src/app/payments/gasless/transaction-submission.ts";
+const SUBMISSION = "src/app/payments/gasless/transaction-submission.ts";
 const RELAY = "src/app/payments/gasless/relay.ts";
 const REFUSED = ["test/payments/gasless/refused.test.ts"];
 const READING = ["test/payments/gasless/reading.test.ts"];
@@ -133,7 +133,7 @@ export const GASLESS: readonly Mutant[] = [
   {
     name: "relay-sent-is-waited-for",
     guard: "A submitted payment is not abandoned because a simulation fails.",
-    file: PASSAGE,
+    file: SUBMISSION,
     find: 'return (await claims.reject(claim.messageHash, reason)) ? { state: "failed", reason } : this.#reread(claim);',
     replace: 'await claims.move(claim.messageHash, "failed", reason); return { state: "failed", reason };',
     tests: STATES,
@@ -142,7 +142,7 @@ export const GASLESS: readonly Mutant[] = [
   {
     name: "relay-broadcast-before-send",
     guard: "A relayed payment is stored as broadcast before it is sent.",
-    file: PASSAGE,
+    file: SUBMISSION,
     find: 'const moved = await claims.move(claim.messageHash, "broadcast");',
     replace: "const moved = true as boolean;",
     tests: STATES,
@@ -151,7 +151,7 @@ export const GASLESS: readonly Mutant[] = [
   {
     name: "relay-absent-is-no-end",
     guard: "A relayed payment missing from the chain has not failed while it can still land.",
-    file: PASSAGE,
+    file: SUBMISSION,
     find: "if (outcome.expired) return",
     replace: "if (true) return",
     tests: STATES,

@@ -3,7 +3,7 @@ import { sqlFile, type Mutant } from "./mutant.ts";
 const API_KEYS = "src/postgres/accounts/api-keys.ts";
 const DAY = ["test/postgres/accounts/day-limits.test.ts"];
 const KEYS = ["test/postgres/accounts/limited-keys.test.ts"];
-const TOLD = ["test/contract/tool-call-refused.test.ts"];
+const REFUSED_CALLS = ["test/contract/tool-call-refused.test.ts"];
 
 /** Limited, replaced and blocked keys. */
 export const KEY_LIMITS: readonly Mutant[] = [
@@ -77,7 +77,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     file: "src/app/calls/key-limits.ts",
     find: "if (!allowsTool(caller, name)) {",
     replace: "if (!allowsTool(caller, name) && name === undefined) {",
-    tests: TOLD,
+    tests: REFUSED_CALLS,
     only: "name the allowed tools, also for free ones, before the params are chec|reports a bad key before a bad body",
   },
   {
@@ -86,7 +86,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     file: "src/app/calls/key-limits.ts",
     find: "|| price <= limits.perCall",
     replace: "|| price >= 0n",
-    tests: TOLD,
+    tests: REFUSED_CALLS,
     only: "name the maximum price of a call, also with a proof, which stays unuse|reports a bad key before a bad body",
   },
   {
@@ -95,7 +95,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     file: "src/app/calls/call-tool.ts",
     find: "requirePriceWithinLimit(tool.name, caller, price);",
     replace: "requirePriceWithinLimit(tool.name, caller, identified ? 0n : price);",
-    tests: TOLD,
+    tests: REFUSED_CALLS,
     only: "name the maximum price of a call, also with a proof, which stays unuse|reports a bad key before a bad body",
   },
   {
@@ -112,7 +112,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     file: "src/transport/key-authenticator.ts",
     find: "if (caller.blockedReason !== undefined) throw",
     replace: 'if (caller.blockedReason === "") throw',
-    tests: TOLD,
+    tests: REFUSED_CALLS,
     only: "report the block instead|reports a bad key before a bad body",
   },
   {

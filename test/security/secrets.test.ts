@@ -120,7 +120,7 @@ const CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
 
 describe("secrets of a request", () => {
   const requests: readonly [string, () => readonly [target: string, init: RequestInit]][] = [
-    ["a key that nobody made", () => ["/receipts", { headers: all() }]],
+    ["a made-up key", () => ["/receipts", { headers: all() }]],
     [
       "a key in another scheme",
       () => ["/receipts", { headers: { ...all(), Authorization: `Token ${planted.key}` } }],

@@ -10,7 +10,7 @@ import { SERVING } from "../support/template.ts";
 
 const DENIED =
   /^(permission denied|must be (owner|superuser|member)|only roles with|cannot set|.* is append-only)/;
-const NOBODY = "00000000-0000-7000-8000-000000000001";
+const UNKNOWN = "00000000-0000-7000-8000-000000000001";
 const BYTES = (length: number) => `'\\x${"ab".repeat(length)}'::bytea`;
 
 let database: TestDatabase;
@@ -104,20 +104,20 @@ describe("the role that gateways serve with", () => {
     ["append-only tables and balances", `update transfer set amount = 1`],
     [
       "append-only tables and balances",
-      `insert into transfer (debit, credit, amount, kind, ref) values ('${NOBODY}', '${NOBODY}', 1, 'deposit', ${BYTES(64)})`,
+      `insert into transfer (debit, credit, amount, kind, ref) values ('${UNKNOWN}', '${UNKNOWN}', 1, 'deposit', ${BYTES(64)})`,
     ],
-    ["append-only tables and balances", `update payment set amount = 1, account_id = '${NOBODY}'`],
+    ["append-only tables and balances", `update payment set amount = 1, account_id = '${UNKNOWN}'`],
     ["append-only tables and balances", `update hold set state = 'released'`],
     ["append-only tables and balances", `insert into treasury_movement default values`],
     ["keys", `update api_key set sha256 = ${BYTES(32)}`],
-    ["keys", `update api_key set account_id = '${NOBODY}'`],
+    ["keys", `update api_key set account_id = '${UNKNOWN}'`],
     ["keys", `update api_key set scopes = '{billing:write}'`],
     ["keys", `delete from api_key`],
     ["keys", `update sealing_key set secret = ${BYTES(32)}`],
     ["the migrations", `insert into migration (name) values ('9999')`],
-    ["functions that others call", `select ledger_release(array['${NOBODY}'::uuid])`],
-    ["functions that others call", `select ledger_lock_claims(array['${NOBODY}'::uuid])`],
-    ["functions that others call", `select * from ledger_lookup('{}', '${NOBODY}')`],
+    ["functions that others call", `select ledger_release(array['${UNKNOWN}'::uuid])`],
+    ["functions that others call", `select ledger_lock_claims(array['${UNKNOWN}'::uuid])`],
+    ["functions that others call", `select * from ledger_lookup('{}', '${UNKNOWN}')`],
     ["the schema", `create table mine (x int)`],
     ["the schema", `create view mine as select 1`],
     ["the schema", `create schema mine`],

@@ -120,7 +120,7 @@ async function deposit({ http, payer, poor }: Stage): Promise<string | undefined
   const quoted = await http.post(CALL, apiKey, PAID_CALL);
   const quoteId = /"quote_id":"(qt_\w+)"/.exec(quoted.body)?.[1];
   const price = /"price_usdc_microusd":(\d+)/.exec(quoted.body)?.[1];
-  if (quoteId === undefined || price === undefined) return told(quoted);
+  if (quoteId === undefined || price === undefined) return reported(quoted);
   const tx = await payer.pay(quoteId, BigInt(price));
   const proof = Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url");
   return expect(await http.post(CALL, apiKey, PAID_CALL, { "x-payment": proof }), 200, '"receipt_id":"rcpt_');
@@ -131,10 +131,10 @@ async function gone({ http, rich }: Stage): Promise<undefined> {
 }
 
 function expect(answer: HttpAnswer, status: number, part: string): string | undefined {
-  return answer.status === status && answer.body.includes(part) ? undefined : told(answer);
+  return answer.status === status && answer.body.includes(part) ? undefined : reported(answer);
 }
 
-function told({ status, body }: HttpAnswer): string {
+function reported({ status, body }: HttpAnswer): string {
   return `${status}: ${body.slice(0, 300)}`;
 }
 

@@ -21,7 +21,7 @@ describe("a test database", () => {
     await other.drop();
   });
 
-  it("is created while others are, because nobody connects to the template", async () => {
+  it("is created concurrently with others, because nothing connects to the template", async () => {
     const databases = await Promise.all(Array.from({ length: 6 }, createTestDatabase));
     expect(new Set(databases.map((each) => each.url)).size).toBe(6);
     await Promise.all(databases.map((each) => each.drop()));

@@ -9,7 +9,7 @@ export interface TestDatabase {
   readonly url: string;
   /** As the role that gateways serve with. */
   readonly servingUrl: string;
-  /** Deletes it, throwing out whoever is still connected. */
+  /** Drops it and ends its connections. */
   drop(): Promise<void>;
 }
 

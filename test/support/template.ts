@@ -16,7 +16,7 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   // Set when the tests of an older program run on a newer schema.
   await migrate(url, process.env["TEST_SCHEMA"]);
   await makeServingRole(url);
-  // PostgreSQL copies a database only while nobody is connected to it.
+  // PostgreSQL copies a database only without connections to it.
   await query(serverUrl, `ALTER DATABASE ${templateName} WITH ALLOW_CONNECTIONS false IS_TEMPLATE true`);
 }
 

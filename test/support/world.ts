@@ -76,7 +76,7 @@ export interface Ground {
   close(): Promise<void>;
 }
 
-/** A gateway with everything real behind it: PostgreSQL, the local chain, the doors. */
+/** A gateway with real dependencies: PostgreSQL, the local chain, all transports. */
 export interface World extends Ground {
   gateway: Gateway;
   /** More instances on the same database and chain. */

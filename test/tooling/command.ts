@@ -24,7 +24,7 @@ export interface Finished {
 export interface CommandOptions {
   readonly cwd?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Laid over the tools' environment. */
+  /** Overrides the tools' environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { command, ROOT } from "./command.ts";
 
-const FLOOR_3 = ["tools", "payments", "postgres", "solana", "sandbox", "inference", "metrics"] as const;
+const LAYER_3 = ["tools", "payments", "postgres", "solana", "sandbox", "inference", "metrics"] as const;
 const DEVELOPMENT = ["localchain", "dev"] as const;
 const COMPOSITION = [
   "main.ts",
@@ -17,26 +17,26 @@ const COMPOSITION = [
   "cli/output.ts",
 ] as const;
 
-/** For each floor, the folders of src/ that it must not import. */
+/** For each layer, the folders of src/ that it must not import. */
 const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
-  httpjson: ["domain", "app", "outbound", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
-  domain: ["httpjson", "app", "outbound", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
-  app: ["outbound", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
+  httpjson: ["domain", "app", "outbound", ...LAYER_3, "transport", "console", ...DEVELOPMENT],
+  domain: ["httpjson", "app", "outbound", ...LAYER_3, "transport", "console", ...DEVELOPMENT],
+  app: ["outbound", ...LAYER_3, "transport", "console", ...DEVELOPMENT],
   ...Object.fromEntries(
-    FLOOR_3.map((folder) => [
+    LAYER_3.map((folder) => [
       folder,
-      [...FLOOR_3.filter((other) => other !== folder), "transport", "console", ...DEVELOPMENT],
+      [...LAYER_3.filter((other) => other !== folder), "transport", "console", ...DEVELOPMENT],
     ]),
   ),
-  "tools/custom": [...FLOOR_3.filter((other) => other !== "tools"), "transport", "console", ...DEVELOPMENT],
-  outbound: [...FLOOR_3, "transport", "console", ...DEVELOPMENT],
-  transport: [...FLOOR_3, "console", ...DEVELOPMENT],
-  console: ["httpjson", "domain", "app", ...FLOOR_3, "transport", ...DEVELOPMENT],
-  localchain: ["app", ...FLOOR_3, "transport", "console", "dev"],
-  client: ["httpjson", "domain", "app", "outbound", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
+  "tools/custom": [...LAYER_3.filter((other) => other !== "tools"), "transport", "console", ...DEVELOPMENT],
+  outbound: [...LAYER_3, "transport", "console", ...DEVELOPMENT],
+  transport: [...LAYER_3, "console", ...DEVELOPMENT],
+  console: ["httpjson", "domain", "app", ...LAYER_3, "transport", ...DEVELOPMENT],
+  localchain: ["app", ...LAYER_3, "transport", "console", "dev"],
+  client: ["httpjson", "domain", "app", "outbound", ...LAYER_3, "transport", "console", ...DEVELOPMENT],
 };
 
-/** Imports of packages and of generated code that a floor must not write. */
+/** Imports of packages and generated code that a layer must not have. */
 const FORBIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   httpjson: [
     "pg",
@@ -121,7 +121,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 interface Attempt {
-  readonly floor: string;
+  readonly layer: string;
   readonly specifier: string;
 }
 
@@ -129,12 +129,12 @@ interface Attempt {
 const BY_CONCEPT = ["domain", "app", "postgres", "solana"];
 
 const refusals: Attempt[] = [
-  ...Object.entries(FORBIDDEN).flatMap(([floor, folders]) => {
-    const src = BY_CONCEPT.includes(floor) ? "../.." : "..";
+  ...Object.entries(FORBIDDEN).flatMap(([layer, folders]) => {
+    const src = BY_CONCEPT.includes(layer) ? "../.." : "..";
     return [
-      ...folders.map((folder) => ({ floor, specifier: `${src}/${folder}/anything.ts` })),
-      ...COMPOSITION.map((file) => ({ floor, specifier: `${src}/${file}` })),
-      { floor, specifier: `${src}/../test/support/postgres.ts` },
+      ...folders.map((folder) => ({ layer, specifier: `${src}/${folder}/anything.ts` })),
+      ...COMPOSITION.map((file) => ({ layer, specifier: `${src}/${file}` })),
+      { layer, specifier: `${src}/../test/support/postgres.ts` },
     ];
   }),
   ...attempts(FORBIDDEN_PACKAGES),
@@ -142,8 +142,8 @@ const refusals: Attempt[] = [
 const passes = attempts(ALLOWED);
 
 function attempts(table: Readonly<Record<string, readonly string[]>>): Attempt[] {
-  return Object.entries(table).flatMap(([floor, specifiers]) =>
-    specifiers.map((specifier) => ({ floor, specifier })),
+  return Object.entries(table).flatMap(([layer, specifiers]) =>
+    specifiers.map((specifier) => ({ layer, specifier })),
   );
 }
 
@@ -219,7 +219,7 @@ const SOURCES: Record<string, { file: string; source: string; rule: string }> = 
     source: 'import { a } from "./circle-a.ts";\nexport const b: () => unknown = () => a;\n',
     rule: "no-cycle",
   },
-  "a promise that nobody waits for": {
+  "a promise that is not awaited": {
     file: "src/app/floating.ts",
     source: "async function save(): Promise<void> {\n  await Promise.resolve();\n}\nsave();\n",
     rule: "no-floating-promises",
@@ -252,10 +252,10 @@ const SOURCES: Record<string, { file: string; source: string; rule: string }> = 
   },
 };
 
-for (const floor of ["domain", "app"]) {
+for (const layer of ["domain", "app"]) {
   for (const call of ["Date.now", "performance.now", "Math.random"]) {
-    SOURCES[`${call} in ${floor}, past the ports`] = {
-      file: `src/${floor}/${call}.ts`,
+    SOURCES[`${call} in ${layer}, past the ports`] = {
+      file: `src/${layer}/${call}.ts`,
       source: `export const value = ${call}();\n`,
       rule: "no-restricted-properties",
     };
@@ -293,14 +293,14 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describe("the layer rules of the linter", () => {
   it.each(Object.keys(FORBIDDEN))(
     "refuse imports in %s of the layers above, beside and outside its task",
-    (floor) => {
-      const accepted = refusals.filter((attempt) => attempt.floor === floor && !isRefused(attempt));
+    (layer) => {
+      const accepted = refusals.filter((attempt) => attempt.layer === layer && !isRefused(attempt));
       expect(accepted).toEqual([]);
     },
   );
 
-  it.each(Object.keys(ALLOWED))("allow imports in %s of the layers below and of its own task", (floor) => {
-    expect(passes.filter((attempt) => attempt.floor === floor && isRefused(attempt))).toEqual([]);
+  it.each(Object.keys(ALLOWED))("allow imports in %s of the layers below and of its own task", (layer) => {
+    expect(passes.filter((attempt) => attempt.layer === layer && isRefused(attempt))).toEqual([]);
   });
 
   it("let main.ts and the commands reach development code by import() only", async () => {
@@ -346,8 +346,8 @@ function isRefused(attempt: Attempt): boolean {
 }
 
 /** One file for each attempt, named after what it imports. */
-function fileOf({ floor, specifier }: Attempt): string {
-  const folder = BY_CONCEPT.includes(floor) ? `${floor}/concept` : floor;
+function fileOf({ layer, specifier }: Attempt): string {
+  const folder = BY_CONCEPT.includes(layer) ? `${layer}/concept` : layer;
   return `src/${folder}/imports-${specifier.replaceAll(/[^a-z0-9]/gi, "-")}.ts`;
 }
 

@@ -8,7 +8,7 @@ import { command, ROOT, type Finished } from "./command.ts";
 const GENERATED = ["gen", "docs/reference/api"];
 
 /**
- * Are gen/ and docs/reference/api what the proto files generate? Generated anew into a folder of its own and compared byte by byte:
+ * Are gen/ and docs/reference/api what the proto files generate? Generates into another folder and compares byte by byte:
  * a diff against the last commit would call every uncommitted change of a message stale.
  */
 export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Finished> {

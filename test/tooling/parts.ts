@@ -9,7 +9,7 @@ export interface Part {
   readonly run: (signal?: AbortSignal) => Promise<Finished>;
 }
 
-/** The image of the published contract; its README says when and how it is made anew. */
+/** The image of the published contract; its README says when and how to rebuild it. */
 export const BASELINE = "test/contract/proto-baseline/image.binpb";
 
 function tool(name: string, program: string, ...args: string[]): Part {

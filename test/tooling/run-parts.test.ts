@@ -5,7 +5,7 @@ import { command } from "./command.ts";
 import type { Part } from "./parts.ts";
 import { runParts } from "./run-parts.ts";
 
-const held: Part = part("held", { code: 0, output: "a line that nobody needs\n" });
+const held: Part = part("held", { code: 0, output: "a line without use\n" });
 const broke: Part = part("broke", { code: 2, output: "first line\nsecond line\n" });
 
 function part(name: string, end: Finished): Part {

@@ -80,11 +80,11 @@ describe("docs/explanation/scaling.md", () => {
       source.matchAll(/^create (?:unlogged )?table (\w+)/gm),
       ([, name = ""]) => name,
     );
-    const told = rowsUnder(page, "A shard for each part of the accounts").flatMap(
+    const reported = rowsUnder(page, "A shard for each part of the accounts").flatMap(
       (row) => row.match(/\w+/g) ?? [],
     );
     expect(tables.length).toBeGreaterThan(15);
-    expect(told.sort()).toEqual([...new Set(tables)].sort());
+    expect(reported.sort()).toEqual([...new Set(tables)].sort());
   });
 
   it("counts the connections of an instance", async () => {
@@ -106,11 +106,12 @@ describe("docs/explanation/scaling.md", () => {
       ["bytes of log a call", /paid call, 64 at once: log per call/],
       ["bytes of tables and indexes", /paid call, 1 at once: growth/],
     ] as const) {
-      const told = Number(new RegExp(`([\\d,]+) ${text}`).exec(page)?.[1]?.replace(",", ""));
+      const reported = Number(new RegExp(`([\\d,]+) ${text}`).exec(page)?.[1]?.replace(",", ""));
       const bytes = Number(/^\d+/.exec(measured.find((line) => mark.test(line.measure))?.gateway ?? "")?.[0]);
-      expect(Math.abs(told / bytes - 1), `${text}: ${told} on the page, ${bytes} measured`).toBeLessThan(
-        0.25,
-      );
+      expect(
+        Math.abs(reported / bytes - 1),
+        `${text}: ${reported} on the page, ${bytes} measured`,
+      ).toBeLessThan(0.25);
     }
   });
 });

@@ -10,10 +10,10 @@ const PRICE = 10_000n;
 /** Tools for tests of the transports: free, paid, waiting, reporting progress, failing and unavailable. */
 export class TestTools {
   /**
-   * `started` when a call of `wait` runs, with its signal; emit `release` to end it. `telling` when one of
+   * `started` when a call of `wait` runs, with its signal; emit `release` to end it. `reporting` when one of
    * `tell` runs, which reports progress even after the `release`.
    */
-  readonly events = new EventEmitter<{ started: [AbortSignal]; release: []; telling: [AbortSignal] }>();
+  readonly events = new EventEmitter<{ started: [AbortSignal]; release: []; reporting: [AbortSignal] }>();
 
   list(): Tool[] {
     const { events } = this;
@@ -37,7 +37,7 @@ export class TestTools {
       tool({
         name: "tell",
         async run({ signal, progress }) {
-          events.emit("telling", signal);
+          events.emit("reporting", signal);
           await once(events, "release", { signal });
           for (let step = 1; ; step++) {
             progress?.({ progress: step, message: "x".repeat(64 * 1024) });

@@ -19,14 +19,14 @@ describe("insufficient funds", () => {
   });
 
   it("offers no quote when the call came with a proof, so that no client pays twice", () => {
-    const told = short(9n, true);
-    expect(told).not.toBeInstanceOf(PaymentRequiredError);
-    expect(told).toMatchObject({ code: "INVALID_PAYMENT" });
+    const reported = short(9n, true);
+    expect(reported).not.toBeInstanceOf(PaymentRequiredError);
+    expect(reported).toMatchObject({ code: "INVALID_PAYMENT" });
   });
 
   it.each([true, false])("offers no quote while the balance is negative, proved: %s", (proved) => {
-    const told = short(-1n, proved);
-    expect(told).not.toBeInstanceOf(PaymentRequiredError);
-    expect(told).toMatchObject({ code: "FORBIDDEN" });
+    const reported = short(-1n, proved);
+    expect(reported).not.toBeInstanceOf(PaymentRequiredError);
+    expect(reported).toMatchObject({ code: "FORBIDDEN" });
   });
 });

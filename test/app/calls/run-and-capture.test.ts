@@ -121,9 +121,9 @@ describe("a caller that disconnects", () => {
   it("charges nothing and runs nothing when the caller disconnects during the hold", async () => {
     const begin = ledger.authorize.bind(ledger);
     ledger.authorize = async (wanted) => {
-      const begun = await begin(wanted);
+      const authorized = await begin(wanted);
       gone.abort();
-      return begun;
+      return authorized;
     };
     let ran = false;
     work = async () => {

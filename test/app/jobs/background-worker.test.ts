@@ -29,13 +29,13 @@ class Leadership {
   }
 }
 
-const keepers: BackgroundWorker[] = [];
+const workers: BackgroundWorker[] = [];
 let leadership: Leadership;
 beforeEach(() => {
   leadership = new Leadership();
 });
 afterEach(async () => {
-  for (const keeper of keepers.splice(0)) await keeper.close();
+  for (const worker of workers.splice(0)) await worker.close();
 });
 
 function start(
@@ -46,7 +46,7 @@ function start(
 ) {
   const [metrics, log] = [new MemoryMetrics(), new MemoryLog()];
   const view = leadership.of(instance, answer);
-  const keeper = new BackgroundWorker({
+  const worker = new BackgroundWorker({
     leadership: view,
     leaderJobs: works,
     instanceJobs: everywhere,
@@ -55,9 +55,9 @@ function start(
     leaseMs: LEASE_MS,
     heartbeatMs: BEAT_MS,
   });
-  keepers.push(keeper);
-  keeper.start();
-  return { keeper, metrics, log, leads: () => metrics.values.get("keeper_leading") === 1 };
+  workers.push(worker);
+  worker.start();
+  return { worker, metrics, log, leads: () => metrics.values.get("keeper_leading") === 1 };
 }
 
 /** Work that counts its rounds. */
@@ -85,10 +85,10 @@ const soon = { interval: 5 };
 describe("one instance", () => {
   it("becomes leader, repeats each job and releases leadership on close", async () => {
     const [watch, audit] = [counted("watch"), counted("audit")];
-    const { keeper, leads } = start("a", [watch, audit]);
+    const { worker, leads } = start("a", [watch, audit]);
     await expect.poll(() => Math.min(watch.count.rounds, audit.count.rounds), soon).toBeGreaterThan(5);
     expect(leads()).toBe(true);
-    await keeper.close();
+    await worker.close();
     expect(leadership.owner).toBeUndefined();
     expect(leads()).toBe(false);
     expect(watch.count.ended).toBe(1);
@@ -139,13 +139,13 @@ describe("one instance", () => {
 
   it("closes at once even while jobs hang", async () => {
     let stuck = false;
-    const { keeper, leads } = start("a", [counted("watch", hang)], () =>
+    const { worker, leads } = start("a", [counted("watch", hang)], () =>
       stuck ? hang() : Promise.resolve(),
     );
     await expect.poll(leads, soon).toBe(true);
     stuck = true;
     const since = performance.now();
-    await keeper.close();
+    await worker.close();
     expect(performance.now() - since).toBeLessThan(5_000);
   });
 
@@ -170,7 +170,7 @@ describe("several instances", () => {
     await expect.poll(leading, soon).not.toBe(-1);
     const first = leading();
     expect(works.filter(({ count }) => count.rounds > 0)).toHaveLength(1);
-    await instances[first]?.keeper.close();
+    await instances[first]?.worker.close();
     await expect.poll(leading, soon).not.toBe(-1);
     expect(leading()).not.toBe(first);
   });
@@ -205,7 +205,7 @@ describe("several instances", () => {
       expect(stopped[0]).toBeLessThanOrEqual(took);
       expect(metrics.values.get("keeper_failures_total lead")).toBeGreaterThan(0);
       cut = false;
-      await next.keeper.close();
+      await next.worker.close();
       await expect.poll(leads, soon).toBe(true);
     },
   );

@@ -19,7 +19,7 @@ const books = ({ ledger }: Scene) => ({
   balances: [...ledger.balances],
   payments: [...ledger.payments.values()].toSorted((a, b) => a.txSignature.localeCompare(b.txSignature)),
   // No movement is booked twice.
-  booked: ledger.told
+  booked: ledger.reported
     .filter(([, recorded]) => recorded !== "known")
     .map(([tx]) => tx)
     .toSorted(),

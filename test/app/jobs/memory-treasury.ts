@@ -24,7 +24,7 @@ export const LOOKED = new Date(GENESIS + 2_000_000);
 /** Thrown where a test has the process die. */
 export class Crash extends Error {}
 
-/** Dies at the n-th step, if told to, so that a test can die at each of them in turn. */
+/** Dies at the n-th step on request, so that a test can die at each in turn. */
 export class Steps {
   taken = 0;
   #dieAt = Number.POSITIVE_INFINITY;
@@ -60,7 +60,7 @@ export class MemoryChain implements TreasuryChain {
   endpoints = 1;
   readonly steps: Steps;
   readonly landed: Landed[] = [];
-  /** Signatures that an endpoint does not tell. */
+  /** Signatures that an endpoint omits. */
   readonly leftOut = new Map<number, Set<string>>();
   /** Signatures that no endpoint gives. */
   readonly unreadable = new Set<string>();
@@ -92,7 +92,7 @@ export class MemoryChain implements TreasuryChain {
     return this.steps.around(() => {
       this.asked.push(query);
       const hidden = this.leftOut.get(query.firstEndpoint % this.endpoints);
-      const told = this.landed
+      const reported = this.landed
         .map(({ failed, movement: { txSignature, slot, blockTime } }) => ({
           txSignature,
           slot,
@@ -102,7 +102,7 @@ export class MemoryChain implements TreasuryChain {
         .filter(({ txSignature }) => !hidden?.has(txSignature));
       const within = ({ slot, blockTime }: { slot: bigint; blockTime: Date }) =>
         slot >= query.fromSlot && blockTime >= query.fromTime;
-      return { entries: told.filter(within), before: told.findLast((entry) => !within(entry)) };
+      return { entries: reported.filter(within), before: reported.findLast((entry) => !within(entry)) };
     });
   }
 
@@ -143,7 +143,7 @@ export class MemoryLedger implements TreasuryLedger {
   readonly steps: Steps;
   readonly recorded = new Map<string, AttributedMovement>();
   /** What record() said, in order. */
-  readonly told: [txSignature: string, recorded: RecordResult][] = [];
+  readonly reported: [txSignature: string, recorded: RecordResult][] = [];
   readonly payments = new Map<string, MemoryPayment>();
   readonly balances = new Map<string, MicroUsd>();
   /** Signatures that cannot be recorded. */
@@ -195,7 +195,7 @@ export class MemoryLedger implements TreasuryLedger {
     return this.steps.around(() => {
       if (this.broken.has(movement.txSignature)) throw new Error("the database refuses it");
       const recorded = this.#record(movement);
-      this.told.push([movement.txSignature, recorded]);
+      this.reported.push([movement.txSignature, recorded]);
       return recorded;
     });
   }

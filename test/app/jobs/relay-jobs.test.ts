@@ -4,7 +4,7 @@ import type { Job } from "../../../src/app/jobs/job.ts";
 import type { RelayClaim } from "../../../src/app/payments/gasless/relay-claims.ts";
 import { PrometheusMetrics } from "../../../src/metrics/index.ts";
 
-/** What the keeper does for the gasless relay. */
+/** The background jobs of the gasless relay. */
 
 const SIGNAL = new AbortController().signal;
 const LOW = 20_000_000n;
@@ -22,31 +22,31 @@ function claimOf(quoteId: string): RelayClaim {
   };
 }
 
-/** The jobs, what they advanced, what they said, and what they are told. */
+/** The jobs, the claims they advanced, their log, and the state they are given. */
 function scene(change: Partial<RelayJobsOptions> = {}) {
   const advanced: string[] = [];
   const said: [level: string, details: object][] = [];
-  const told = { lamports: 1_000_000_000n, unfinished: [] as RelayClaim[], broken: new Set<string>() };
+  const reported = { lamports: 1_000_000_000n, unfinished: [] as RelayClaim[], broken: new Set<string>() };
   const say = (level: string) => (details: object) => void said.push([level, details]);
   const metrics = new PrometheusMetrics();
   const { jobs, everywhere } = relayJobs({
     relay: {
       feePayer: "fees",
       advance: async (claim) => {
-        if (told.broken.has(claim.quoteId)) throw new Error(`${claim.quoteId} cannot be asked`);
+        if (reported.broken.has(claim.quoteId)) throw new Error(`${claim.quoteId} cannot be asked`);
         advanced.push(claim.quoteId);
         return "confirmed";
       },
     },
-    claims: { unfinished: async () => told.unfinished, spentToday: async () => 30_000n },
-    chain: { balance: async () => told.lamports },
+    claims: { unfinished: async () => reported.unfinished, spentToday: async () => 30_000n },
+    chain: { balance: async () => reported.lamports },
     lowLamports: LOW,
     metrics,
     log: { info: say("info"), warn: say("warn"), error: say("error") },
     watchIntervalMs: 2_500,
     ...change,
   });
-  return { jobs, everywhere, advanced, said, told, metrics };
+  return { jobs, everywhere, advanced, said, reported, metrics };
 }
 
 const only = ([work]: readonly Job[]): Job => {
@@ -56,19 +56,19 @@ const only = ([work]: readonly Job[]): Job => {
 
 describe("unfinished relayed payments", () => {
   it("advances each payment by one step, even if another fails", async () => {
-    const { jobs, advanced, told } = scene();
-    told.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
-    told.broken.add("q3");
+    const { jobs, advanced, reported } = scene();
+    reported.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
+    reported.broken.add("q3");
     await expect(only(jobs).run(SIGNAL)).rejects.toThrow("1 of 20 relayed payments could not be finished");
     expect(advanced).toHaveLength(19);
-    told.broken.clear();
+    reported.broken.clear();
     await only(jobs).run(SIGNAL);
     expect(advanced).toHaveLength(39);
   });
 
   it("stops when leadership is lost", async () => {
-    const { jobs, advanced, told } = scene();
-    told.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
+    const { jobs, advanced, reported } = scene();
+    reported.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
     await expect(only(jobs).run(AbortSignal.abort(new Error("leads no longer")))).rejects.toThrow(
       "leads no longer",
     );
@@ -83,9 +83,9 @@ describe("unfinished relayed payments", () => {
 
 describe("FeePayerMonitor", () => {
   it("warns once when the balance is low, and again only after it was sufficient", async () => {
-    const { everywhere, said, told, metrics } = scene();
+    const { everywhere, said, reported, metrics } = scene();
     const look = async (lamports: bigint) => {
-      told.lamports = lamports;
+      reported.lamports = lamports;
       await only(everywhere).run(SIGNAL);
     };
     await look(LOW);

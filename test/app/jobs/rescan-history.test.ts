@@ -77,7 +77,7 @@ describe("Reconciliation", () => {
   });
   const run = () => reconciliation.run(scene.signal);
   const gauge = () => scene.metrics.values.get("treasury_difference_microusd");
-  /** Money that no endpoint tells of. */
+  /** Money that no endpoint reports. */
   const hide = (signature: string, change: bigint) => {
     for (const endpoint of [0, 1]) {
       scene.chain.leftOut.set(endpoint, (scene.chain.leftOut.get(endpoint) ?? new Set()).add(signature));

@@ -57,7 +57,7 @@ describe("recordHistory", () => {
     ],
     ["a deposit", () => ({ change: 70n, memo: scene.depositMemo() }), "credited", 70n],
     [
-      "a deposit that nobody began",
+      "an unknown deposit",
       () => ({ change: 70n, memo: `svc:dep_${"0".repeat(32)}` }),
       "suspended",
       undefined,
@@ -114,7 +114,7 @@ describe("later runs of the watch", () => {
     scene.chain.land("d", 8n, { slot: 2_005n });
     await look();
     await look();
-    expect(scene.ledger.told).toEqual(["a", "b", "c", "d"].map((tx) => [tx, "suspended"]));
+    expect(scene.ledger.reported).toEqual(["a", "b", "c", "d"].map((tx) => [tx, "suspended"]));
     expect(scene.ledger.state).toMatchObject({ slot: 2_005n, expected: 15n });
   });
 
@@ -122,7 +122,7 @@ describe("later runs of the watch", () => {
     for (let n = 0; n < 50; n++) scene.chain.land(`tx${n}`, 1n);
     await look();
     expect(scene.chain.atOnce).toBe(8);
-    expect(scene.ledger.told.map(([tx]) => tx)).toEqual(Array.from({ length: 50 }, (_, n) => `tx${n}`));
+    expect(scene.ledger.reported.map(([tx]) => tx)).toEqual(Array.from({ length: 50 }, (_, n) => `tx${n}`));
   });
 
   it("fetches a transaction that only names the treasury once, and failed ones never", async () => {
@@ -135,7 +135,7 @@ describe("later runs of the watch", () => {
     for (let n = 0; n < 5; n++) await look();
     expect(scene.chain.fetched).toHaveLength(20);
     expect(scene.ledger.questions).toBe(questions);
-    expect(scene.ledger.told).toEqual([]);
+    expect(scene.ledger.reported).toEqual([]);
   });
 
   it("fetches such a transaction again in a new process, and loses nothing", async () => {
@@ -144,7 +144,7 @@ describe("later runs of the watch", () => {
     await look();
     await watchTreasury({ ...scene, settled: setScene().settled }, scene.signal);
     expect(scene.chain.fetched).toEqual(["dust", "dust"]);
-    expect(scene.ledger.told).toEqual([]);
+    expect(scene.ledger.reported).toEqual([]);
   });
 
   it("queries the recorded transactions once per run", async () => {

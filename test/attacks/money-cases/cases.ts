@@ -23,7 +23,7 @@ const ENDPOINTS = "crediting/endpoints.test.ts";
 const VANISHED = "crediting/vanished-payments.test.ts";
 const CONSOLE = "crediting/deposits.test.ts";
 const WALLETS = "crediting/wallet-payments.test.ts";
-const STANDINGS = "solana/treasury/finality-statuses.test.ts";
+const FINALITY = "solana/treasury/finality-statuses.test.ts";
 const ROLE = "security/serving-role.test.ts";
 const SANDBOX = "tools/sandbox/gateway.test.ts";
 const LOST = "instances/lost-responses.test.ts";
@@ -314,9 +314,9 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ],
   ],
   "payment that vanished": [
-    [STANDINGS, "is vanished once every endpoint is far beyond its slot"],
-    [STANDINGS, "does not make a payment vanish by not knowing it"],
-    [STANDINGS, "is failed when every endpoint says so, and pending while one does not know it"],
+    [FINALITY, "is vanished once every endpoint is far beyond its slot"],
+    [FINALITY, "does not make a payment vanish by not knowing it"],
+    [FINALITY, "is failed when every endpoint says so, and pending while one does not know it"],
     [VANISHED, "reverses a vanished payment, blocks paid calls and reinstates it when it lands"],
   ],
   "vanished payment that lands after all": [

@@ -60,8 +60,8 @@ describe.each(TRANSPORTS)("a caller that disconnects, at %s", (_name, call) => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
     const [receipt] = (await world.get(agent, "/receipts")).body.items;
     expect(receipt.tx_signature).toBe(paid.tx);
-    const told = { receipt_id: receipt.receipt_id, tx_signature: paid.tx };
-    expect(await call(world, agent, headers(), AbortSignal.timeout(10_000))).toMatchObject(told);
+    const reported = { receipt_id: receipt.receipt_id, tx_signature: paid.tx };
+    expect(await call(world, agent, headers(), AbortSignal.timeout(10_000))).toMatchObject(reported);
     expect((await chat(world, agent, { headers: KEY })).body.receipt).toEqual(receipt);
     expect((await chat(world, agent, { headers: paid.headers })).body.receipt).toEqual(receipt);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });

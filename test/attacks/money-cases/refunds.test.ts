@@ -41,12 +41,12 @@ describe("a refunded call", () => {
     expect(await refund(receipt.receipt_id)).toMatchObject({ refunded: false });
     await expectAccount(world, agent, { balance: PRICE + 5n, receipts: 1 });
 
-    const told = { ...receipt, status: "refunded", refunded_usdc_microusd: 1000 };
-    expect((await world.get(agent, "/receipts?status=refunded")).body.items).toEqual([told]);
+    const reported = { ...receipt, status: "refunded", refunded_usdc_microusd: 1000 };
+    expect((await world.get(agent, "/receipts?status=refunded")).body.items).toEqual([reported]);
     expect((await world.get(agent, "/receipts?status=final")).body.items).toEqual([]);
-    expect((await world.get(agent, `/receipts/${receipt.receipt_id}`)).body).toEqual(told);
+    expect((await world.get(agent, `/receipts/${receipt.receipt_id}`)).body).toEqual(reported);
     for (const how of [{ headers: xPayment(tx, quoteId) }, { body: KEY }])
-      expect((await world.call(agent, TOOL, PARAMS, how)).body).toEqual({ ...rest, receipt: told });
+      expect((await world.call(agent, TOOL, PARAMS, how)).body).toEqual({ ...rest, receipt: reported });
     const [run] = (await world.get(agent, "/runs")).body.items;
     expect(run).toMatchObject({
       status: "completed",

@@ -54,7 +54,7 @@ const OWNERLESS =
 const FORMS: [string, () => ReturnType<typeof memo>[]][] = [
   ["without a memo", () => []],
   ["with a memo of its own", () => [memo("for the estimate, thank you")]],
-  ["with a quote that nobody issued", () => [memo(`svc:qt_${base58.encode(Buffer.alloc(81, 7))}`)]],
+  ["with a quote that was never issued", () => [memo(`svc:qt_${base58.encode(Buffer.alloc(81, 7))}`)]],
 ];
 
 describe("a transfer in suspense", () => {

@@ -145,7 +145,7 @@ describe("a payment reversed after it bought a call", () => {
   it("keeps the stored answer of the call, with the reversal in its receipt and in lists", async () => {
     const { tx, quoteId, bought } = await indebted(1n);
     const { receipt, ...rest } = bought.body;
-    const told = { ...rest, receipt: { ...receipt, status: "reversed" } };
+    const reported = { ...rest, receipt: { ...receipt, status: "reversed" } };
     const headers = xPayment(tx, quoteId);
     for (const how of [
       { headers },
@@ -153,11 +153,11 @@ describe("a payment reversed after it bought a call", () => {
       { headers, body: KEY },
       { headers, body: { idempotency_key: "k2" } },
     ])
-      expect((await world.call(agent, TOOL, PARAMS, how)).body).toEqual(told);
+      expect((await world.call(agent, TOOL, PARAMS, how)).body).toEqual(reported);
     const page = await world.get(agent, "/receipts?status=reversed");
-    expect(page.body.items).toEqual([told.receipt]);
+    expect(page.body.items).toEqual([reported.receipt]);
     expect((await world.get(agent, "/receipts?status=final")).body.items).toEqual([]);
-    expect((await world.get(agent, `/receipts/${receipt.receipt_id}`)).body).toEqual(told.receipt);
+    expect((await world.get(agent, `/receipts/${receipt.receipt_id}`)).body).toEqual(reported.receipt);
     const [run] = (await world.get(agent, "/runs")).body.items;
     expect(run).toMatchObject({
       status: "completed",

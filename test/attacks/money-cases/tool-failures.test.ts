@@ -150,9 +150,9 @@ describe("a tool that fails after the payment", () => {
     try {
       await failOnce();
       const file = path.join(folder, "dearer.json");
-      const dearer = { input_usd_per_million: 50, output_usd_per_million: 150 };
+      const costlier = { input_usd_per_million: 50, output_usd_per_million: 150 };
       const limits = { context_length: 8192, max_output_tokens: 1024 };
-      await writeFile(file, JSON.stringify({ inference: { default_model: { ...dearer, ...limits } } }));
+      await writeFile(file, JSON.stringify({ inference: { default_model: { ...costlier, ...limits } } }));
       const repriced = await world.startAnother({ TOOLGATE_CONFIG: file });
       const init = { method: "POST", body: JSON.stringify(CHAT) };
       const offered = await request(repriced, await world.agent(), "/v1/mcp/tools/call", init);

@@ -11,10 +11,10 @@ export async function readProfile(file: string): Promise<ProfileSummary> {
 
 /** The same for a terminal. @param lines of each list, at most */
 export function profileText({ busyMs, groups, owners, functions }: ProfileSummary, lines: number): string {
-  const told = (shares: readonly Share[]) =>
+  const reported = (shares: readonly Share[]) =>
     shares
       .slice(0, lines)
       .map(({ place, share }) => `${(share * 100).toFixed(1).padStart(5)} %  ${place}\n`)
       .join("");
-  return `busy ${busyMs.toFixed(0)} ms\n\nby group\n${told(groups)}\nby owner\n${told(owners)}\nby function, self\n${told(functions)}`;
+  return `busy ${busyMs.toFixed(0)} ms\n\nby group\n${reported(groups)}\nby owner\n${reported(owners)}\nby function, self\n${reported(functions)}`;
 }

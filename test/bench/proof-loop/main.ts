@@ -3,7 +3,7 @@ import { z } from "zod";
 import { openChain } from "../../../src/solana/index.ts";
 import { loopCommand, type LoopReport } from "../proof-loop.ts";
 
-// Looks transactions up, so many at once, as fast as it goes; over IPC it is told which.
+// Looks up the transactions received over IPC with a fixed concurrency, as fast as possible.
 // node test/bench/proof-loop/main.ts fetch|verify <RPC URL> <the treasury's wallet>
 
 const [kind, url = "", treasuryOwner = ""] = process.argv.slice(2);
@@ -33,7 +33,7 @@ async function run(message: unknown): Promise<LoopReport> {
 
 /** The least that a verification can be: ask, wait, read the JSON. */
 function bareFetch(): (signature: string) => Promise<void> {
-  const told = z.object({ result: z.object({ slot: z.number() }) });
+  const reported = z.object({ result: z.object({ slot: z.number() }) });
   let id = 0;
   return async (signature) => {
     id += 1;
@@ -43,7 +43,7 @@ function bareFetch(): (signature: string) => Promise<void> {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id, method: "getTransaction", params: [signature, options] }),
     });
-    told.parse(JSON.parse(await response.text()));
+    reported.parse(JSON.parse(await response.text()));
   };
 }
 

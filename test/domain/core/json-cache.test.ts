@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { cacheJson, parseCachedJson, jsonOf, writeJson } from "../../../src/domain/core/json-cache.ts";
 
-/** What only an object that is written as it was read tells: JSON.stringify would leave the spaces out. */
+/** Shows that the text was reused: JSON.stringify would omit the spaces. */
 const SPACED = '{ "answer": [4, 2] }';
 
 function known() {

@@ -48,21 +48,26 @@ describe("a deposit memo", () => {
 
 describe("a transaction with a deposit's reference", () => {
   const by = { memo: MEMO, sent: false };
-  const told = (change: bigint, memo: string | undefined) => ({ change, memo });
+  const reported = (change: bigint, memo: string | undefined) => ({ change, memo });
 
   it.each([
-    ["pays it with its memo", found("finalized"), told(5n, MEMO), { kind: "pays", stage: "finalized" }],
-    ["is a stray without", found("confirmed"), told(5n, undefined), { kind: "stray", elsewhere: false }],
+    ["pays it with its memo", found("finalized"), reported(5n, MEMO), { kind: "pays", stage: "finalized" }],
+    ["is a stray without", found("confirmed"), reported(5n, undefined), { kind: "stray", elsewhere: false }],
     [
       "is a stray with another memo",
       found("confirmed"),
-      told(5n, "svc:qt_1"),
+      reported(5n, "svc:qt_1"),
       { kind: "stray", elsewhere: true },
     ],
-    ["failed as the deposit", found("confirmed", "no"), told(0n, MEMO), { kind: "failed", failure: "no" }],
-    ["failed as something else", found("confirmed", "no"), told(0n, undefined), undefined],
-    ["pays nothing", found("finalized"), told(0n, MEMO), undefined],
-    ["takes money out", found("finalized"), told(-5n, MEMO), undefined],
+    [
+      "failed as the deposit",
+      found("confirmed", "no"),
+      reported(0n, MEMO),
+      { kind: "failed", failure: "no" },
+    ],
+    ["failed as something else", found("confirmed", "no"), reported(0n, undefined), undefined],
+    ["pays nothing", found("finalized"), reported(0n, MEMO), undefined],
+    ["takes money out", found("finalized"), reported(-5n, MEMO), undefined],
     ["cannot be read yet", found("confirmed"), undefined, undefined],
   ] as const)("%s", (_what, candidate, reading, sighting) => {
     const judged = matchDeposit(candidate, reading, by);

@@ -21,7 +21,7 @@ type Start = Extract<Command, { start: unknown }>["start"];
 
 const { values } = parseArgs({ options: { keep: { type: "boolean", default: false } } });
 const orders = new Map<PortPoint, Order>();
-const tell = (report: Report) => void writeSync(1, `${JSON.stringify(report)}\n`);
+const send = (report: Report) => void writeSync(1, `${JSON.stringify(report)}\n`);
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
@@ -38,7 +38,7 @@ async function start({ databaseUrl, seed, skewMs }: Start): Promise<void> {
   Date.now = () => now() + skewMs;
   const config = readServeConfig({ ...process.env, DATABASE_URL: databaseUrl });
   const dice = new Dice(seed);
-  const watch = { strike, workMs: () => dice.between(0, 15), onLost: () => tell({ lost: true }) };
+  const watch = { strike, workMs: () => dice.between(0, 15), onLost: () => send({ lost: true }) };
   const gateway = await startGateway(
     config,
     createLogger(config.LOG_LEVEL, { secrets: collectSecrets(config) }),
@@ -46,14 +46,14 @@ async function start({ databaseUrl, seed, skewMs }: Start): Promise<void> {
       around: (deps) => around(deps, watch),
     },
   );
-  tell({ ready: { baseUrl: gateway.baseUrl } });
+  send({ ready: { baseUrl: gateway.baseUrl } });
 }
 
 async function strike(point: PortPoint): Promise<void> {
   const order = orders.get(point);
   if (!order) return;
   orders.delete(point);
-  tell({ struck: order });
+  send({ struck: order });
   switch (order.action) {
     case "kill":
       process.kill(process.pid, "SIGKILL");
@@ -65,6 +65,6 @@ async function strike(point: PortPoint): Promise<void> {
       await sleep(order.ms);
       break;
     case "fail":
-      throw new ToolgateError("TOOL_FAILED", "the tool fails, as it was told to", { worked: true });
+      throw new ToolgateError("TOOL_FAILED", "the tool fails as ordered", { worked: true });
   }
 }

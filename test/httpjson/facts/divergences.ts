@@ -41,7 +41,7 @@ export const divergences: ReadonlyMap<string, string> = new Map([
   ["/v1/{name}:", "http.proto: a verb is not empty; Gateway ignores the colon, Envoy refuses it too"],
   [
     "GET /a/%21%23%24%26/%2F",
-    "http.proto: a variable of several segments keeps only %2F; Envoy keeps all reserved characters unless told otherwise",
+    "http.proto: a variable of several segments keeps only %2F; Envoy keeps all reserved characters by default",
   ],
   ["GET /foo/bar/baz/123", "http.proto: ** matches zero segments, as Gateway has it; Vanguard wants one"],
   ["GET /trailing:slash", "http.proto: ** matches zero segments, as Gateway has it; Vanguard wants one"],

@@ -27,7 +27,7 @@ function signedMessage(bytes: Uint8Array, ...signatures: Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.of(all.length), ...all, bytes]);
 }
 
-/** The good message with some bytes put in the place of others, signed anew. */
+/** The valid message with some bytes replaced, signed again. */
 function spliced(at: number, remove: number, ...bytes: number[]): Buffer {
   return signedMessage(
     Buffer.concat([message.subarray(0, at), Buffer.from(bytes), message.subarray(at + remove)]),

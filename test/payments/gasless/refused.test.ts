@@ -281,7 +281,7 @@ describe("instructions that belong to no payment", () => {
       ),
     ],
     [
-      "a program that nobody knows",
+      "an unknown program",
       "instruction_program",
       behind(new TransactionInstruction({ programId: stranger.publicKey, keys: [] })),
     ],

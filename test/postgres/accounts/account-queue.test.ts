@@ -4,12 +4,12 @@ import { AccountQueue } from "../../../src/postgres/accounts/account-queue.ts";
 /** A task that ends on request. */
 function work() {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let begun = false;
+  let started = false;
   const begin = () => {
-    begun = true;
+    started = true;
     return promise;
   };
-  return { begin, isBegun: () => begun, end: resolve, fail: reject };
+  return { begin, isStarted: () => started, end: resolve, fail: reject };
 }
 
 const soon = () => new Promise((resolve) => setImmediate(resolve));
@@ -20,10 +20,10 @@ describe("account queue", () => {
     const [first, second, other] = [work(), work(), work()];
     const answers = [turns.run("a", first.begin), turns.run("a", second.begin), turns.run("b", other.begin)];
     await soon();
-    expect([first.isBegun(), second.isBegun(), other.isBegun()]).toEqual([true, false, true]);
+    expect([first.isStarted(), second.isStarted(), other.isStarted()]).toEqual([true, false, true]);
     first.end("first");
     await soon();
-    expect(second.isBegun()).toBe(true);
+    expect(second.isStarted()).toBe(true);
     second.end("second");
     other.end("other");
     expect(await Promise.all(answers)).toEqual(["first", "second", "other"]);

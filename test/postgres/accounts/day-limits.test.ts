@@ -46,7 +46,7 @@ async function spent({ id }: KeyBudget): Promise<bigint[]> {
   return (await one.pool.query<{ spent: bigint }>(text, [uuidOf("key", id)])).rows.map((row) => row.spent);
 }
 
-async function begun(...calls: CallAuthorization[]): Promise<string[]> {
+async function started(...calls: CallAuthorization[]): Promise<string[]> {
   return (await Promise.all(calls.map((call) => one.ledger.authorize(call)))).map(({ kind }) => kind);
 }
 
@@ -77,7 +77,7 @@ describe("daily limits of API keys", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(3);
     const priced = (price: bigint) => callOf(account, { ...key, price });
-    expect(await begun(priced(2n * PRICE), priced(2n * PRICE), priced(PRICE), priced(1n))).toEqual([
+    expect(await started(priced(2n * PRICE), priced(2n * PRICE), priced(PRICE), priced(1n))).toEqual([
       "started",
       "capped",
       "started",
@@ -114,8 +114,8 @@ describe("daily limits of API keys", () => {
       CallAuthorization,
       CallAuthorization,
     ];
-    expect(await begun(...calls)).toEqual(Array(4).fill("started"));
-    expect(await begun(callOf(account, key))).toEqual(["capped"]);
+    expect(await started(...calls)).toEqual(Array(4).fill("started"));
+    expect(await started(callOf(account, key))).toEqual(["capped"]);
     await one.ledger.finish(completed(calls[0]));
     await one.ledger.finish(failed(calls[1]));
     await one.ledger.finish({ ...failed(calls[2]), outcome: "cancelled" });
@@ -129,7 +129,7 @@ describe("daily limits of API keys", () => {
       uuidOf("run", calls[0].runId),
     ]);
     expect(await spent(key.budget)).toEqual([PRICE]);
-    expect(await begun(...[0, 1, 2, 3].map(() => callOf(account, key)))).toEqual([
+    expect(await started(...[0, 1, 2, 3].map(() => callOf(account, key)))).toEqual([
       "started",
       "started",
       "started",
@@ -142,9 +142,9 @@ describe("daily limits of API keys", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(2);
     const [late, done] = [callOf(account, key), callOf(account, key)];
-    expect(await begun(late, done, callOf(account, key))).toEqual(["started", "started", "capped"]);
+    expect(await started(late, done, callOf(account, key))).toEqual(["started", "started", "capped"]);
     await letADayPass(key.budget);
-    expect(await begun(callOf(account, key), callOf(account, key), callOf(account, key))).toEqual([
+    expect(await started(callOf(account, key), callOf(account, key), callOf(account, key))).toEqual([
       "started",
       "started",
       "capped",
@@ -173,7 +173,7 @@ describe("daily limits of API keys", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(1);
     expect(
-      await begun(
+      await started(
         callOf(account, key),
         callOf(account, { ...key, payment: paymentOf(depositOf()) }),
         callOf(account, key),
@@ -190,7 +190,7 @@ describe("daily limits of API keys", () => {
     const [account, other] = [await makeAccount(one.pool, 2n * PRICE), await makeAccount(one.pool, PRICE)];
     const key = keyFor(1);
     const first = one.ledger.authorize(callOf(await makeAccount(one.pool, PRICE)));
-    const batch = begun(
+    const batch = started(
       callOf(account, { ...key, price: 2n * PRICE, idempotencyKey: "too much" }),
       callOf(other, keyFor(9)),
       callOf(account, key),
@@ -200,7 +200,7 @@ describe("daily limits of API keys", () => {
     await first;
     expect(await batch).toEqual(["capped", "started", "started", "capped", "started"]);
     // The refused call claimed nothing.
-    expect(await begun(callOf(account, { idempotencyKey: "too much", price: 0n }))).toEqual(["started"]);
+    expect(await started(callOf(account, { idempotencyKey: "too much", price: 0n }))).toEqual(["started"]);
     await expectCleanAudit(one.pool);
   });
 
@@ -210,19 +210,19 @@ describe("daily limits of API keys", () => {
     const [done, running] = ["done", "running"].map((idempotencyKey) =>
       callOf(account, { ...key, idempotencyKey }),
     );
-    await begun(done!, running!);
+    await started(done!, running!);
     await one.ledger.finish(completed(done!));
     const again = (call: CallAuthorization) => ({ ...call, runId: callOf(account).runId });
     expect(
-      await begun(again(done!), again(running!), { ...again(done!), fingerprint: fingerprintOf("other") }),
+      await started(again(done!), again(running!), { ...again(done!), fingerprint: fingerprintOf("other") }),
     ).toEqual(["replay", "in_progress", "mismatch"]);
   });
 
   it("checks the daily limit before the balance, also after insufficient funds", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const key = keyFor(1);
-    expect(await begun(callOf(account, key))).toEqual(["started"]);
-    expect(await begun(callOf(account))).toEqual(["insufficient"]);
+    expect(await started(callOf(account, key))).toEqual(["started"]);
+    expect(await started(callOf(account))).toEqual(["insufficient"]);
     expect(await one.ledger.authorize(callOf(account, key))).toEqual({ kind: "capped", spent: PRICE });
     expect(await one.ledger.authorize(callOf(account, keyFor(1)))).toEqual({
       kind: "insufficient",
@@ -234,10 +234,10 @@ describe("daily limits of API keys", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(1);
     const paid = callOf(account, { ...key, idempotencyKey: "paid", payment: paymentOf(depositOf()) });
-    await begun(paid);
+    await started(paid);
     await one.ledger.finish(failed(paid));
     expect(await spent(key.budget)).toEqual([]);
-    expect(await begun(callOf(account, { ...key, idempotencyKey: "paid" }), callOf(account, key))).toEqual([
+    expect(await started(callOf(account, { ...key, idempotencyKey: "paid" }), callOf(account, key))).toEqual([
       "started",
       "capped",
     ]);
@@ -249,7 +249,7 @@ describe("daily limits of API keys", () => {
     const [key, plain] = [keyFor(1), callOf(account)];
     const payment = paymentOf(depositOf());
     const calls = [callOf(account, key), callOf(account, { ...key, payment }), plain];
-    await begun(...calls);
+    await started(...calls);
     const { rows } = await one.pool.query<{ id: string; key_id: string; budget_id: string | null }>(
       "select id, key_id, budget_id from run where account_id = $1",
       [uuidOf("acct", account)],

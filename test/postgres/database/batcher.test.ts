@@ -155,13 +155,13 @@ describe("batcher", () => {
 describe("batcher with several lanes", () => {
   /** Batches that end on request, in order of their start. */
   function held(lanes: number) {
-    const begun: string[] = [];
+    const started: string[] = [];
     const ends: PromiseWithResolvers<void>[] = [];
     const { batcher } = recording({
       lanes,
       lane: (item) => item.toLowerCase(),
       run: async (items) => {
-        begun.push(items.join(""));
+        started.push(items.join(""));
         const end = Promise.withResolvers<void>();
         ends.push(end);
         await end.promise;
@@ -171,7 +171,7 @@ describe("batcher with several lanes", () => {
     const answered: string[] = [];
     return {
       batcher,
-      begun: (...batches: string[]) => expect.poll(() => begun).toEqual(batches),
+      started: (...batches: string[]) => expect.poll(() => started).toEqual(batches),
       /** Called with each answered item; errors are marked with `!`. */
       answered,
       submit: (items: string) => {
@@ -187,16 +187,16 @@ describe("batcher with several lanes", () => {
   }
 
   it("runs as many batches at once as there are lanes", async () => {
-    const { batcher, begun, end } = held(2);
+    const { batcher, started, end } = held(2);
     const answers = [batcher.submit("a")];
-    await begun("a");
+    await started("a");
     answers.push(batcher.submit("b"));
-    await begun("a", "b");
+    await started("a", "b");
     answers.push(batcher.submit("c"), batcher.submit("d"));
     await turn();
-    await begun("a", "b");
+    await started("a", "b");
     end(1);
-    await begun("a", "b", "cd");
+    await started("a", "b", "cd");
     end(0);
     end(2);
     expect(await Promise.all(answers)).toEqual(["a", "b", "c", "d"]);
@@ -206,34 +206,34 @@ describe("batcher with several lanes", () => {
     const items = (first: number, count: number) =>
       Array.from({ length: count }, (_, n) => String.fromCharCode(first + n)).join("");
     const [many, more, few] = [items(0x4e00, 33), items(0x5000, 40), items(0x6000, 31)];
-    const { begun, submit, end, answered } = held(2);
+    const { started, submit, end, answered } = held(2);
     submit(many);
     const shared = [many.slice(0, 17), many.slice(17)];
-    await begun(...shared);
+    await started(...shared);
     end(0);
     await turn();
     submit(more);
-    await begun(...shared, more);
+    await started(...shared, more);
     end(1);
     end(2);
     await turn();
     submit(few);
-    await begun(...shared, more, few);
+    await started(...shared, more, few);
     end(3);
     await expect.poll(() => answered.length).toBe(104);
   });
 
   it("keeps items of a running lane for that lane while others pass", async () => {
-    const { batcher, begun, end } = held(2);
+    const { batcher, started, end } = held(2);
     const answers = [batcher.submit("a")];
-    await begun("a");
+    await started("a");
     answers.push(batcher.submit("A"), batcher.submit("b"), batcher.submit("a"));
-    await begun("a", "b");
+    await started("a", "b");
     end(1);
     await turn();
-    await begun("a", "b");
+    await started("a", "b");
     end(0);
-    await begun("a", "b", "Aa");
+    await started("a", "b", "Aa");
     end(2);
     expect(await Promise.all(answers)).toEqual(["a", "A", "b", "a"]);
   });
@@ -259,65 +259,65 @@ describe("batcher with several lanes", () => {
   });
 
   it("retries the items of a failed batch alone and leaves the other batch unaffected", async () => {
-    const { submit, begun, end, fail, answered } = held(2);
+    const { submit, started, end, fail, answered } = held(2);
     submit("ab");
-    await begun("ab");
+    await started("ab");
     submit("cd");
-    await begun("ab", "cd");
+    await started("ab", "cd");
     fail(0);
-    await begun("ab", "cd", "a", "b");
+    await started("ab", "cd", "a", "b");
     fail(2);
     end(3);
     end(1);
     await expect.poll(() => answered.toSorted()).toEqual(["a!", "b", "c", "d"]);
     submit("abcd");
-    await begun("ab", "cd", "a", "b", "abcd");
+    await started("ab", "cd", "a", "b", "abcd");
     end(4);
     await expect.poll(() => answered.length).toBe(8);
   });
 
   it("keeps items of a lane apart while one of them is retried alone", async () => {
-    const { submit, begun, end, fail, answered } = held(2);
+    const { submit, started, end, fail, answered } = held(2);
     submit("ax");
-    await begun("ax");
+    await started("ax");
     submit("bcdefg");
-    await begun("ax", "bcdefg");
+    await started("ax", "bcdefg");
     submit("AG");
     fail(1);
-    await begun("ax", "bcdefg", "b", "c", "d", "e");
+    await started("ax", "bcdefg", "b", "c", "d", "e");
     // Two lanes retry alone: the one that ends first must not free the other's lane keys.
     fail(0);
-    await begun("ax", "bcdefg", "b", "c", "d", "e", "a", "x");
+    await started("ax", "bcdefg", "b", "c", "d", "e", "a", "x");
     end(6);
     end(7);
-    await begun("ax", "bcdefg", "b", "c", "d", "e", "a", "x", "A");
+    await started("ax", "bcdefg", "b", "c", "d", "e", "a", "x", "A");
     for (const nth of [2, 3, 4, 5]) end(nth);
-    await begun("ax", "bcdefg", "b", "c", "d", "e", "a", "x", "A", "f", "g");
+    await started("ax", "bcdefg", "b", "c", "d", "e", "a", "x", "A", "f", "g");
     expect(answered.toSorted().join("")).toBe("abcdex");
     for (const nth of [8, 9]) end(nth);
     await turn();
     expect(answered).not.toContain("G");
     end(10);
-    await begun("ax", "bcdefg", "b", "c", "d", "e", "a", "x", "A", "f", "g", "G");
+    await started("ax", "bcdefg", "b", "c", "d", "e", "a", "x", "A", "f", "g", "G");
     end(11);
     await expect.poll(() => answered.toSorted().join("")).toBe("AGabcdefgx");
   });
 
   it("rejects waiting items while the database is unreachable, but not running batches", async () => {
-    const { submit, begun, end, fail, answered } = held(2);
+    const { submit, started, end, fail, answered } = held(2);
     submit("ax");
-    await begun("ax");
+    await started("ax");
     submit("bcdefg");
-    await begun("ax", "bcdefg");
+    await started("ax", "bcdefg");
     submit("AY");
     fail(1);
-    await begun("ax", "bcdefg", "b", "c", "d", "e");
+    await started("ax", "bcdefg", "b", "c", "d", "e");
     fail(0, new DatabaseUnavailableError(new Error("gone")));
     await expect.poll(() => answered.toSorted().join("")).toBe("A!Y!a!f!g!x!");
     for (const nth of [2, 3, 4, 5]) end(nth);
     await expect.poll(() => answered.slice(6).toSorted().join("")).toBe("bcde");
     submit("ab");
-    await begun("ax", "bcdefg", "b", "c", "d", "e", "ab");
+    await started("ax", "bcdefg", "b", "c", "d", "e", "ab");
     end(6);
     await expect.poll(() => answered.slice(10).toSorted().join("")).toBe("ab");
   });

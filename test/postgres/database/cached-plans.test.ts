@@ -121,7 +121,7 @@ async function empty(): Promise<void> {
 }
 
 /** One of each kind of row. */
-async function begun(): Promise<void> {
+async function started(): Promise<void> {
   const { ledger: first, ...instance } = openInstance(database.url);
   const accountId = await makeAccount(outside, 1_000_000n);
   const call = callOf(accountId, {
@@ -142,7 +142,7 @@ const STATES: readonly [string, () => Promise<unknown>][] = [
     "each table had one row",
     async () => {
       await empty();
-      await begun();
+      await started();
       await outside.query("analyze");
     },
   ],

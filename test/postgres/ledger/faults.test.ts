@@ -283,8 +283,8 @@ describe("killed connections", () => {
             idempotencyKey: worker % 2 === 0 ? `kill ${worker} ${round}` : undefined,
             payment: worker % 4 === 1 ? paymentOf(depositOf()) : undefined,
           });
-          const begun = await one.ledger.authorize(call);
-          expect(begun).toEqual({ kind: "started" });
+          const started = await one.ledger.authorize(call);
+          expect(started).toEqual({ kind: "started" });
           await sleep(Math.random() * 10);
           const finished = await one.ledger.finish(completed(call));
           expect(finished.kind).toBe("captured");

@@ -103,18 +103,20 @@ describe("a call from the balance", () => {
 
   it("starts exactly 7 of 200 concurrent calls on a balance for 7", async () => {
     const account = await makeAccount(one.pool, 7n * PRICE + 9_999n);
-    const begun = await Promise.all(
+    const started = await Promise.all(
       Array.from({ length: 200 }, (_, n) => [one, two, three][n % 3]!.ledger.authorize(callOf(account))),
     );
-    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(7);
+    expect(started.filter(({ kind }) => kind === "started")).toHaveLength(7);
     expect(await one.ledger.balance(account)).toBe(9_999n);
   });
 
   it("within a batch, authorizes a smaller call where a larger one did not fit, in order of arrival", async () => {
     const account = await makeAccount(one.pool, 10n);
     const prices = [6n, 5n, 3n, 2n, 1n];
-    const begun = await Promise.all(prices.map((price) => one.ledger.authorize(callOf(account, { price }))));
-    expect(begun.map(({ kind }) => kind)).toEqual([
+    const started = await Promise.all(
+      prices.map((price) => one.ledger.authorize(callOf(account, { price }))),
+    );
+    expect(started.map(({ kind }) => kind)).toEqual([
       "started",
       "insufficient",
       "started",
@@ -209,13 +211,13 @@ describe("an idempotency key", () => {
 
   it("starts one of 60 concurrent calls on three instances", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    const begun = await Promise.all(
+    const started = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         [one, two, three][n % 3]!.ledger.authorize(callOf(account, { idempotencyKey: "race" })),
       ),
     );
-    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
-    expect(begun.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
+    expect(started.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    expect(started.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
     expect(await one.ledger.balance(account)).toBe(99n * PRICE);
   });
 
@@ -225,12 +227,12 @@ describe("an idempotency key", () => {
       const first = callOf(account, { idempotencyKey: `retry ${round}` });
       await one.ledger.authorize(first);
       await one.ledger.finish(failed(first));
-      const begun = await Promise.all(
+      const started = await Promise.all(
         Array.from({ length: 60 }, (_, n) =>
           [one, two, three][n % 3]!.ledger.authorize(callOf(account, { idempotencyKey: `retry ${round}` })),
         ),
       );
-      expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
+      expect(started.filter(({ kind }) => kind === "started")).toHaveLength(1);
     }
     expect(await one.ledger.balance(account)).toBe(94n * PRICE);
   });

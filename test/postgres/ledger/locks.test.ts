@@ -76,8 +76,8 @@ describe("call authorization", () => {
   it("sees the balance that a concurrent call left", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const take = "select ledger_adjust($1, $2, 'taken by another', 'test')";
-    const begun = await beginDuring(callOf(account), take, [uuidFromId("acct", account), -PRICE]);
-    expect(begun).toEqual({ kind: "insufficient", balance: 0n });
+    const started = await beginDuring(callOf(account), take, [uuidFromId("acct", account), -PRICE]);
+    expect(started).toEqual({ kind: "insufficient", balance: 0n });
     expect(await one.ledger.balance(account)).toBe(0n);
     await expectCleanAudit(one.pool);
   });
@@ -91,8 +91,8 @@ describe("call authorization", () => {
     // Blocked before the decision: both have seen the call's state by then.
     const both = () => Promise.all([one.ledger.authorize(retry()), three.ledger.authorize(retry())]);
     const row = [uuidFromId("acct", account)];
-    const begun = await during("select from account where id = $1 for update", row, both, [one, three]);
-    expect(begun.map(({ kind }) => kind).sort()).toEqual(["in_progress", "started"]);
+    const started = await during("select from account where id = $1 for update", row, both, [one, three]);
+    expect(started.map(({ kind }) => kind).sort()).toEqual(["in_progress", "started"]);
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
@@ -105,8 +105,8 @@ describe("call authorization", () => {
   it("reports a repeat when its claim is created while it waits", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const call = callOf(account, { idempotencyKey: "claimed meanwhile" });
-    const begun = await beginDuring(call, claim, claimOf(callOf(account), "claimed meanwhile"));
-    expect(begun).toEqual({ kind: "in_progress" });
+    const started = await beginDuring(call, claim, claimOf(callOf(account), "claimed meanwhile"));
+    expect(started).toEqual({ kind: "in_progress" });
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
     await one.pool.query("delete from idempotency where account_id = $1", [uuidFromId("acct", account)]);
   });
@@ -174,10 +174,10 @@ describe("call authorization", () => {
       await other.query(send, [records(first!), two.instanceId]);
       // Blocks reads of balances until the commit.
       await other.query("lock table account in access exclusive mode");
-      const begun = one.ledger.authorize(second!);
+      const started = one.ledger.authorize(second!);
       await untilWaiting(two.pool, one);
       await other.query("commit");
-      expect(await begun).toEqual({ kind: "in_progress" });
+      expect(await started).toEqual({ kind: "in_progress" });
     } finally {
       await other.query("rollback");
       other.release();

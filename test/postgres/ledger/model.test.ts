@@ -151,12 +151,14 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
           const picked = "run" in step && runs.length > 0 ? runs[step.run % runs.length] : undefined;
           if (step.do === "begin") {
             const begins = call(step);
-            const begun = await ledger.authorize(begins);
-            expect(kindOf(begun)).toMatchObject(withoutRunOfFree(reference.begin(begins, instanceId), begun));
-            if (begun.kind === "capped") expect(begun.spent).toBe(reference.spent(begins));
-            if (begun.kind === "insufficient")
-              expect(begun.balance).toBe(reference.balance(begins.accountId));
-            if (begun.kind === "started") runs.push(begins);
+            const authorized = await ledger.authorize(begins);
+            expect(kindOf(authorized)).toMatchObject(
+              withoutRunOfFree(reference.begin(begins, instanceId), authorized),
+            );
+            if (authorized.kind === "capped") expect(authorized.spent).toBe(reference.spent(begins));
+            if (authorized.kind === "insufficient")
+              expect(authorized.balance).toBe(reference.balance(begins.accountId));
+            if (authorized.kind === "started") runs.push(begins);
           } else if (step.do === "finish" && picked) {
             const end = step.well ? completed(picked) : failed(picked);
             const finished = await ledger.finish(end);
@@ -192,8 +194,8 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
             const { ledger } = instances[index % 3]!;
             for (let attempt = 0; attempt < 2; attempt++) {
               const begins = call(step);
-              const begun = await ledger.authorize(begins);
-              if (begun.kind !== "started") continue;
+              const authorized = await ledger.authorize(begins);
+              if (authorized.kind !== "started") continue;
               started.push(begins);
               if (index % 5 !== 0)
                 await ledger.finish(index % 3 === attempt ? failed(begins) : completed(begins));
@@ -256,7 +258,7 @@ function toldError(error: unknown): undefined {
 /** A free call's replay has no receipt and so no run. */
 function withoutRunOfFree(
   expected: { kind: string; run?: string },
-  begun: AuthorizeResult,
+  authorized: AuthorizeResult,
 ): { kind: string; run?: string } {
-  return begun.kind === "replay" && !begun.receipt ? { kind: expected.kind } : expected;
+  return authorized.kind === "replay" && !authorized.receipt ? { kind: expected.kind } : expected;
 }

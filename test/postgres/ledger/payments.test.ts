@@ -92,8 +92,8 @@ describe("a payment", () => {
     await one.ledger.authorize(call);
     await one.ledger.finish(completed(call));
     for (const repeat of [{ payment }, {}]) {
-      const begun = await two.ledger.authorize(callOf(account, { idempotencyKey: "second", ...repeat }));
-      expect(kindOf(begun)).toEqual({ kind: "replay", run: call.runId });
+      const started = await two.ledger.authorize(callOf(account, { idempotencyKey: "second", ...repeat }));
+      expect(kindOf(started)).toEqual({ kind: "replay", run: call.runId });
     }
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
   });
@@ -146,11 +146,11 @@ describe("a payment", () => {
     for (let round = 0; round < 10; round++) {
       const first = depositOf();
       const second = depositOf({ quoteId: first.quoteId });
-      const begun = await Promise.all([
+      const started = await Promise.all([
         one.ledger.authorize(callOf(account, { payment: paymentOf(first) })),
         (round % 2 === 0 ? one : two).ledger.authorize(callOf(account, { payment: paymentOf(second) })),
       ]);
-      expect(begun.map(({ kind }) => kind).toSorted()).toEqual(["quote_paid", "started"]);
+      expect(started.map(({ kind }) => kind).toSorted()).toEqual(["quote_paid", "started"]);
     }
     expect(await one.ledger.balance(account)).toBe(10n * PRICE);
   });
@@ -158,7 +158,7 @@ describe("a payment", () => {
   it("starts one call for 60 concurrent proofs on three instances, with and without keys", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const deposit = depositOf();
-    const begun = await Promise.all(
+    const started = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         [one, two, three][n % 3]!.ledger.authorize(
           callOf(account, {
@@ -168,8 +168,8 @@ describe("a payment", () => {
         ),
       ),
     );
-    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
-    expect(begun.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
+    expect(started.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    expect(started.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
 
@@ -192,9 +192,11 @@ describe("a payment", () => {
     const calls = Array.from({ length: 24 }, (_, n) =>
       callOf(account, { idempotencyKey: keys[n % 4], payment }),
     );
-    const begun = await Promise.all(calls.map((call, n) => [one, two, three][n % 3]!.ledger.authorize(call)));
-    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
-    const winner = begun.findIndex(({ kind }) => kind === "started");
+    const started = await Promise.all(
+      calls.map((call, n) => [one, two, three][n % 3]!.ledger.authorize(call)),
+    );
+    expect(started.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    const winner = started.findIndex(({ kind }) => kind === "started");
     expect(await [one, two, three][winner % 3]!.ledger.finish(completed(calls[winner]!))).toMatchObject({
       kind: "captured",
       receipt: { txSignature: deposit.txSignature, paidBy: "transfer" },
@@ -214,11 +216,11 @@ describe("a payment", () => {
     const first = callOf(account, { idempotencyKey: "own", payment: paymentOf(deposit) });
     await one.ledger.authorize(first);
     await one.ledger.finish(failed(first));
-    const begun = await Promise.all([
+    const started = await Promise.all([
       one.ledger.authorize(callOf(account, { idempotencyKey: "own" })),
       one.ledger.authorize(callOf(account, { idempotencyKey: "new", payment: paymentOf(deposit) })),
     ]);
-    expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
+    expect(started).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
   });
 
   it("buys one call for two payments that come with each other's key in one batch", async () => {
@@ -232,7 +234,7 @@ describe("a payment", () => {
       await one.ledger.authorize(call);
       await one.ledger.finish(failed(call));
     }
-    const begun = await Promise.all([
+    const started = await Promise.all([
       one.ledger.authorize(
         callOf(account, { idempotencyKey: "2", payment: { ...paymentOf(first), transfer: undefined } }),
       ),
@@ -240,7 +242,7 @@ describe("a payment", () => {
         callOf(account, { idempotencyKey: "1", payment: { ...paymentOf(second), transfer: undefined } }),
       ),
     ]);
-    expect(begun.map(({ kind }) => kind)).toEqual(["started", "in_progress"]);
+    expect(started.map(({ kind }) => kind)).toEqual(["started", "in_progress"]);
   });
 
   it("is judged again when it moves to another claim while its call waits", async () => {
@@ -263,7 +265,7 @@ describe("a payment", () => {
       await runner.query("begin");
       await mover.query(lock, [account.slice(5), "key:old"]);
       await runner.query(lock, [account.slice(5), "key:new"]);
-      const begun = one.ledger.authorize(callOf(account, { idempotencyKey: "third", payment }));
+      const started = one.ledger.authorize(callOf(account, { idempotencyKey: "third", payment }));
       await untilWaiting(two.pool, one);
       await mover.query("update payment set claim_key = 'key:new' where tx_signature = $1", [
         signatureFrom(deposit.txSignature),
@@ -272,7 +274,7 @@ describe("a payment", () => {
       await untilWaiting(two.pool, one);
       const run = callOf(account, { idempotencyKey: "new", payment });
       await runner.query("rollback");
-      const both = await Promise.all([begun, two.ledger.authorize(run)]);
+      const both = await Promise.all([started, two.ledger.authorize(run)]);
       expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in_progress", "started"]);
     } finally {
       await mover.query("rollback");
@@ -312,9 +314,9 @@ describe("a payment", () => {
   it("is looked up correctly in a batch", async () => {
     const account = await makeAccount(one.pool, 0n);
     const calls = Array.from({ length: 12 }, () => callOf(account, { payment: paymentOf(depositOf()) }));
-    const begun = calls.filter((_, index) => index % 3 === 0);
-    await Promise.all(begun.map((call) => one.ledger.authorize(call)));
-    const told = await Promise.all(
+    const started = calls.filter((_, index) => index % 3 === 0);
+    await Promise.all(started.map((call) => one.ledger.authorize(call)));
+    const reported = await Promise.all(
       calls.map(({ fingerprint, payment }) => {
         if (!payment) throw new Error("each has a payment");
         const { txSignature, quoteId } = payment;
@@ -327,7 +329,9 @@ describe("a payment", () => {
         });
       }),
     );
-    expect(told).toEqual(calls.map((call) => (begun.includes(call) ? { kind: "in_progress" } : undefined)));
+    expect(reported).toEqual(
+      calls.map((call) => (started.includes(call) ? { kind: "in_progress" } : undefined)),
+    );
   });
 
   it("is credited once without a call", async () => {
@@ -369,23 +373,23 @@ describe("a payment", () => {
     const neighbour = depositOf();
     await Promise.all([first, second].map((deposit) => one.ledger.credit(account, deposit)));
     await one.ledger.credit(other, neighbour);
-    const begun = await Promise.all([
+    const started = await Promise.all([
       one.ledger.authorize(callOf(account, { payment: paymentOf(first) })),
       one.ledger.authorize(callOf(account, { payment: paymentOf(second) })),
       one.ledger.authorize(callOf(other, { payment: paymentOf(neighbour) })),
     ]);
-    expect(begun.map(({ kind }) => kind)).toEqual(["started", "quote_paid", "started"]);
+    expect(started.map(({ kind }) => kind)).toEqual(["started", "quote_paid", "started"]);
   });
 
   it("counts once and buys one call when credited and claimed at once", async () => {
     const account = await makeAccount(one.pool, 0n);
     for (let round = 0; round < 20; round++) {
       const deposit = depositOf();
-      const begun = [one, two, three].map(({ ledger }) =>
+      const started = [one, two, three].map(({ ledger }) =>
         ledger.authorize(callOf(account, { payment: paymentOf(deposit) })),
       );
       const credits = [three, one].map(({ ledger }) => ledger.credit(account, deposit));
-      const kinds = (await Promise.all(begun)).map(({ kind }) => kind).toSorted();
+      const kinds = (await Promise.all(started)).map(({ kind }) => kind).toSorted();
       await Promise.all(credits);
       expect(kinds).toEqual(["in_progress", "in_progress", "started"]);
       expect(await one.ledger.balance(account)).toBe(0n);

@@ -76,8 +76,8 @@ async function charged(
  */
 async function repeat(call: CallAuthorization, change: Partial<CallAuthorization> = {}) {
   const before = asked;
-  const begun = await ledger.authorize({ ...call, runId: newRunId(), ...change });
-  return { begun, asked: asked - before };
+  const started = await ledger.authorize({ ...call, runId: newRunId(), ...change });
+  return { started, asked: asked - before };
 }
 
 function receiptIn(finished: RunEndResult) {
@@ -88,35 +88,40 @@ function receiptIn(finished: RunEndResult) {
 it("replays a call without a query, with the stored result", async () => {
   const { call, finished } = await charged();
   const replay = { kind: "replay", result: { answer: 42 }, receipt: receiptIn(finished) };
-  expect(await repeat(call)).toEqual({ begun: replay, asked: 0 });
+  expect(await repeat(call)).toEqual({ started: replay, asked: 0 });
   // The cached replay equals the one from the database.
   now += 300_000;
-  const { begun, asked: again } = await repeat(call);
-  expect(begun).toEqual(replay);
+  const { started, asked: again } = await repeat(call);
+  expect(started).toEqual(replay);
   expect(again).toBeGreaterThan(0);
 });
 
 it("replays a free call with a key, which has no receipt", async () => {
   const { call } = await charged({ price: 0n });
   expect(await repeat(call)).toEqual({
-    begun: { kind: "replay", result: { answer: 42 }, receipt: undefined },
+    started: { kind: "replay", result: { answer: 42 }, receipt: undefined },
     asked: 0,
   });
 });
 
 it("identifies a call by account, key and parameters", async () => {
   const { call } = await charged();
-  expect((await repeat(call, { fingerprint: fingerprintOf("another") })).begun).toEqual({ kind: "mismatch" });
-  expect((await repeat(call, { idempotencyKey: "other" })).begun).toEqual({ kind: "started" });
+  expect((await repeat(call, { fingerprint: fingerprintOf("another") })).started).toEqual({
+    kind: "mismatch",
+  });
+  expect((await repeat(call, { idempotencyKey: "other" })).started).toEqual({ kind: "started" });
   const stranger = await makeAccount(pool, 0n);
-  expect((await repeat(call, { accountId: stranger })).begun).toEqual({ kind: "insufficient", balance: 0n });
+  expect((await repeat(call, { accountId: stranger })).started).toEqual({
+    kind: "insufficient",
+    balance: 0n,
+  });
 });
 
 it("queries the database for a call paid by a transaction, which may be reversed", async () => {
   const deposit = depositOf();
   const { call } = await charged({ payment: paymentOf(deposit) });
-  const { begun, asked: times } = await repeat(call, { payment: undefined });
-  expect(begun).toMatchObject({ kind: "replay", receipt: { txSignature: deposit.txSignature } });
+  const { started, asked: times } = await repeat(call, { payment: undefined });
+  expect(started).toMatchObject({ kind: "replay", receipt: { txSignature: deposit.txSignature } });
   expect(times).toBeGreaterThan(0);
 });
 
@@ -125,7 +130,7 @@ it("reflects a refund within a second, on every instance", async () => {
   const { receiptId } = receiptIn(finished);
   await new PostgresRefunds(pool).refund({ receiptId, reason: "test" });
   await expect
-    .poll(async () => (await repeat(call)).begun, { interval: 10 })
+    .poll(async () => (await repeat(call)).started, { interval: 10 })
     .toMatchObject({ kind: "replay", receipt: { status: "refunded", refunded: PRICE } });
 });
 
@@ -171,14 +176,14 @@ it("does not cache a result that was not charged because its run was released", 
   await expireLeases(pool, call);
   await pool.query("select ledger_sweep(100)");
   expect(await ledger.finish(completed(call))).toEqual({ kind: "lost" });
-  expect((await repeat(call)).begun).toEqual({ kind: "started" });
+  expect((await repeat(call)).started).toEqual({ kind: "started" });
 });
 
 it("does not cache long results", async () => {
   const call = callOf(await makeAccount(pool, PRICE), { idempotencyKey: "mine" });
   await ledger.authorize(call);
   await ledger.finish({ ...completed(call), result: { answer: "x".repeat(20_000) } });
-  const { begun, asked: times } = await repeat(call);
-  expect(begun).toMatchObject({ kind: "replay" });
+  const { started, asked: times } = await repeat(call);
+  expect(started).toMatchObject({ kind: "replay" });
   expect(times).toBeGreaterThan(0);
 });

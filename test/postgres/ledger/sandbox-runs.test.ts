@@ -193,16 +193,16 @@ describe("a cancel request", () => {
   });
 
   it("arrives by notification, not only by polling", async () => {
-    const told = open(false);
+    const reported = open(false);
     try {
-      const { start } = await started(told);
-      await told.runs.begin(start);
+      const { start } = await started(reported);
+      await reported.runs.begin(start);
       // It may not listen yet.
-      const heard = async () => (await two.runs.requestCancel(start.runId)) && told.heard;
+      const heard = async () => (await two.runs.requestCancel(start.runId)) && reported.heard;
       await expect.poll(heard).toContain(start.runId);
-      await told.runs.end(start.runId, "cancelled");
+      await reported.runs.end(start.runId, "cancelled");
     } finally {
-      await told.close();
+      await reported.close();
     }
   });
 

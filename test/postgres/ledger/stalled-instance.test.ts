@@ -107,12 +107,12 @@ it("has its lease renewed before it starts, until the start fails", async () => 
   const holder = await other.pool.connect();
   await holder.query("begin");
   await holder.query("select from account where id = $1 for update", [uuidFromId("acct", funded)]);
-  const begun = Promise.all([stalled.ledger.authorize(call), stalled.ledger.authorize(refused)]);
+  const started = Promise.all([stalled.ledger.authorize(call), stalled.ledger.authorize(refused)]);
   await untilWaiting(other.pool, stalled);
   expect(stalled.leases.runIds).toContain(run);
   await holder.query("commit");
   holder.release();
-  expect(await begun).toMatchObject([{ kind: "started" }, { kind: "insufficient" }]);
+  expect(await started).toMatchObject([{ kind: "started" }, { kind: "insufficient" }]);
   expect(stalled.leases.runIds).toEqual([run]);
   await stalled.ledger.finish(completed(call));
   expect(stalled.leases.runIds).toEqual([]);

@@ -73,11 +73,11 @@ describe("a key whose payment moved to another key", () => {
 
   it("waits for that call within one batch, or while it starts elsewhere", async () => {
     await leave();
-    const begun = await Promise.all([
+    const started = await Promise.all([
       one.ledger.authorize(callWith("next", payment)),
       one.ledger.authorize(callWith("left")),
     ]);
-    expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
+    expect(started).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
     await leave();
     const both = await Promise.all([
       one.ledger.authorize(callWith("next", payment)),
@@ -115,10 +115,13 @@ describe("a key whose payment moved to another key", () => {
         callWith("new", payment),
         callWith("left", payment),
       ];
-      const begun = await Promise.all(
+      const started = await Promise.all(
         calls.map((call, n) => [one, two][(n + round) % 2]!.ledger.authorize(call)),
       );
-      expect(begun.map(({ kind }) => kind).toSorted()).toEqual([...Array(4).fill("in_progress"), "started"]);
+      expect(started.map(({ kind }) => kind).toSorted()).toEqual([
+        ...Array(4).fill("in_progress"),
+        "started",
+      ]);
     }
   });
 });
@@ -138,11 +141,11 @@ describe("a key that expires while it is used again", () => {
       await holder.query("select from idempotency where key = 'key:a' and account_id = $1 for update", [
         uuidOf("acct", account),
       ]);
-      const begun = keys.map((key) => one.ledger.authorize(callOf(account, key)));
+      const started = keys.map((key) => one.ledger.authorize(callOf(account, key)));
       await untilWaiting(two.pool, one);
       expect(await two.sweeper.deleteExpiredClaims()).toBe(1);
       await holder.query("rollback");
-      expect(await Promise.all(begun)).toEqual([{ kind: "started" }, { kind: "started" }]);
+      expect(await Promise.all(started)).toEqual([{ kind: "started" }, { kind: "started" }]);
       expect(await two.ledger.authorize(callOf(account, keys[1]))).toEqual({ kind: "in_progress" });
     } finally {
       await holder.query("rollback");

@@ -247,16 +247,16 @@ describe("reversals", () => {
       // With a key of its own, so that the payment is claimed again.
       const call = callOf(account, { payment, idempotencyKey: `key ${round}` });
       // Each side gets a head start in turn, so that both can win.
-      const [begun, reversal] = await Promise.all([
+      const [started, reversal] = await Promise.all([
         sleep(round % 2 === 0 ? (round % 8) / 2 : 0).then(() => one.ledger.authorize(call)),
         sleep(round % 2 === 1 ? (round % 8) / 2 : 0).then(() => two.books.reverse(deposit.txSignature)),
       ]);
-      expect(["started", "reversed"]).toContain(begun.kind);
+      expect(["started", "reversed"]).toContain(started.kind);
       expect(reversal).toMatchObject({ accountId: account, amount: PRICE });
-      const spent = begun.kind === "started" ? PRICE : 0n;
+      const spent = started.kind === "started" ? PRICE : 0n;
       expect(await one.ledger.balance(account)).toBe(before - spent);
-      kinds.add(begun.kind);
-      if (begun.kind !== "started") continue;
+      kinds.add(started.kind);
+      if (started.kind !== "started") continue;
       await one.ledger.finish(completed(call));
       const ref = signatureFrom(deposit.txSignature).subarray(0, 32);
       await one.pool.query("select ledger_adjust($1, $2, $3, 'made good')", [account.slice(5), PRICE, ref]);

@@ -65,12 +65,12 @@ describe("a payment seen by the watch and by its call", () => {
     const account = await makeAccount(one.pool, 0n);
     for (let round = 0; round < 60; round++) {
       const { call, movement } = paidCall(account);
-      const [begun, ...recorded] = await Promise.all([
+      const [started, ...recorded] = await Promise.all([
         one.ledger.authorize(call),
         two.books.record(token, movement),
         three.books.record(token, movement),
       ]);
-      expect(begun).toEqual({ kind: "started" });
+      expect(started).toEqual({ kind: "started" });
       expect(recorded).toContain("known");
       expect(recorded.some((outcome) => outcome === "credited" || outcome === "finalized")).toBe(true);
       expect(await one.ledger.balance(account)).toBe(0n);

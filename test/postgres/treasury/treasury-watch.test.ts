@@ -78,7 +78,7 @@ describe("a treasury watch", () => {
   it("moves forward only and returns the expected balance", async () => {
     const token = newToken();
     await one.books.startWatch(token, { amount: 0n, slot: 5n });
-    const begun = await one.books.watch(token);
+    const started = await one.books.watch(token);
     for (const change of [9n, -4n, 2n]) await one.books.record(token, movementOf({ change, slot: 6n }));
     await one.books.advanceWatch(token, 10n);
     await two.books.advanceWatch(token, 7n);
@@ -87,7 +87,7 @@ describe("a treasury watch", () => {
     expect((await one.books.watch(token))?.checkedAt).toEqual(looked);
     const watch = await one.books.watch(token);
     expect(watch).toMatchObject({ slot: 10n, opening: 0n, expected: 7n });
-    expect(watch!.checkedAt.getTime()).toBeGreaterThanOrEqual(begun!.checkedAt.getTime());
+    expect(watch!.checkedAt.getTime()).toBeGreaterThanOrEqual(started!.checkedAt.getTime());
   });
 
   it("returns unrecorded transactions in the given order, with their credits", async () => {

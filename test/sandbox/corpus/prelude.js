@@ -2,7 +2,7 @@
 const attempt = async (what, act) => {
   let line;
   let timer;
-  // Without walls a packet to an address that nobody has is never answered.
+  // Without isolation a packet to an unused address is never answered.
   const late = new Promise((resolve) => (timer = setTimeout(resolve, 2_000)));
   try {
     const evidence = await Promise.race([act(), late]);

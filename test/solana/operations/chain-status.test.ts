@@ -27,9 +27,11 @@ afterEach(() => {
 async function endpoint(answer: (method: string) => object | string | undefined): Promise<string> {
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const { id, method } = asked.parse(await json(request));
-    const told = answer(method);
-    if (told !== undefined)
-      response.end(typeof told === "string" ? told : JSON.stringify({ jsonrpc: "2.0", id, ...told }));
+    const reported = answer(method);
+    if (reported !== undefined)
+      response.end(
+        typeof reported === "string" ? reported : JSON.stringify({ jsonrpc: "2.0", id, ...reported }),
+      );
   };
   const server = createServer((request, response) => void serve(request, response));
   server.listen(0, "127.0.0.1");

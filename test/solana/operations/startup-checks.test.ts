@@ -222,10 +222,10 @@ describe("advice on endpoints", () => {
       ["https://user:hidden@127.0.0.1.example:8443/hidden", "127.0.0.1.example:8443"],
       ["http://10.0.0.7:8899", "10.0.0.7:8899"],
     ] as const) {
-      const [told, ...more] = advice(url);
-      expect(told).toMatch(/is the only endpoint, so that its word alone decides .* name a second one/);
-      expect(told?.startsWith(`${host} `)).toBe(true);
-      expect(told).not.toContain("hidden");
+      const [reported, ...more] = advice(url);
+      expect(reported).toMatch(/is the only endpoint, so that its word alone decides .* name a second one/);
+      expect(reported?.startsWith(`${host} `)).toBe(true);
+      expect(reported).not.toContain("hidden");
       expect(more).toEqual([]);
     }
   });

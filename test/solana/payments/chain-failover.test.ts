@@ -270,16 +270,16 @@ describe("the keys in endpoint URLs", () => {
     ]);
     net.fail(net.first, "*", { kind: "garbage" });
     const chain = net.open({ urls });
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     for (let call = 0; call < 4; call++) {
       const error: unknown = await chain
         .verify({ txSignature, signal: patient() })
         .catch((reason: unknown) => reason);
       for (let at = error; at instanceof Error; at = at.cause)
-        told.push(at.message, at.stack, at instanceof AggregateError && at.errors.map(String));
+        reported.push(at.message, at.stack, at instanceof AggregateError && at.errors.map(String));
       expect(error).toBeInstanceOf(ToolgateError);
     }
-    const text = JSON.stringify([told, net.log]);
+    const text = JSON.stringify([reported, net.log]);
     expect(text).toContain("127.0.0.1:9");
     expect(net.log).not.toEqual([]);
     expect(text).not.toContain(secret);

@@ -5,7 +5,7 @@ import * as fixture from "../transaction-fixture.ts";
 
 const { AMOUNT, PAYER, PAYER_TOKENS, RULES, TREASURY, TX } = fixture;
 const { address, balance, moved, signature } = fixture;
-type Told = ReturnType<typeof fixture.json>;
+type ChainAnswer = ReturnType<typeof fixture.json>;
 
 /** Expects a one-line MalformedAnswer instead of a verdict. */
 function expectNoVerdict(result: unknown): void {
@@ -18,7 +18,7 @@ function expectNoVerdict(result: unknown): void {
   expect(malformation(thrown)).toEqual(expect.stringMatching(/^.+$/));
 }
 
-function told(change: (json: Told) => unknown, draft: Partial<fixture.Draft> = {}): unknown {
+function reported(change: (json: ChainAnswer) => unknown, draft: Partial<fixture.Draft> = {}): unknown {
   return change(fixture.json(draft));
 }
 
@@ -30,10 +30,10 @@ describe("a malformed response is no verdict", () => {
   it("rejects a response about another transaction", () =>
     expectNoVerdict(fixture.json({ signatures: [signature()] })));
 
-  it("rejects a response without meta", () => expectNoVerdict(told((json) => ({ ...json, meta: null }))));
+  it("rejects a response without meta", () => expectNoVerdict(reported((json) => ({ ...json, meta: null }))));
 
   it("rejects a response without the transaction's status", () => {
-    expectNoVerdict(told(({ meta: { err: _err, ...meta }, ...json }) => ({ ...json, meta })));
+    expectNoVerdict(reported(({ meta: { err: _err, ...meta }, ...json }) => ({ ...json, meta })));
     expectNoVerdict(fixture.json({ err: false }));
   });
 
@@ -86,7 +86,7 @@ describe("a malformed response is no verdict", () => {
   it("rejects missing, surplus or unrequested lookup addresses", () => {
     const lookedUp = { writable: [TREASURY.tokenAccount], readonly: [address()] };
     const loaded = (loadedAddresses: unknown) =>
-      told((json) => ({ ...json, meta: { ...json.meta, loadedAddresses } }), { lookedUp });
+      reported((json) => ({ ...json, meta: { ...json.meta, loadedAddresses } }), { lookedUp });
     expectNoVerdict(loaded(undefined));
     expectNoVerdict(loaded({ ...lookedUp, writable: [] }));
     expectNoVerdict(loaded({ ...lookedUp, readonly: [] }));

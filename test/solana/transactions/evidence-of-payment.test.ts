@@ -136,8 +136,8 @@ describe("a transaction pays", () => {
   it("as a version 1 transaction, which has a config and no lookup tables", () => {
     const v1 = fixture.json({ version: 1 });
     const message = { ...v1.transaction.message, transactionConfig: { computeUnitLimit: 20_000 } };
-    const told = { ...v1, transaction: { ...v1.transaction, message } };
-    expect(judgeTransaction(TX, told, RULES)).toMatchObject({ kind: "paid", amount: AMOUNT });
+    const reported = { ...v1, transaction: { ...v1.transaction, message } };
+    expect(judgeTransaction(TX, reported, RULES)).toMatchObject({ kind: "paid", amount: AMOUNT });
   });
 
   it("when the treasury and the mint come from a lookup table", () => {

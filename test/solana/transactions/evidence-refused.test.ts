@@ -196,8 +196,8 @@ describe("a transaction is refused if its transfers do not explain the treasury'
   });
 
   it("refuses a transfer written in another program's data", () => {
-    const told = { ...PAYMENT, program: address() };
-    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [told, MEMO] });
+    const reported = { ...PAYMENT, program: address() };
+    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [reported, MEMO] });
   });
 });
 

@@ -19,17 +19,17 @@ const LONGEST_DATA = "2".repeat(13_982);
 
 /** A payment in which a program also calls the Token program with as much data as it may, that many times. */
 function payment(calls: number, inner = [transfer(PAYER_TOKENS, TREASURY.tokenAccount, 0n)]) {
-  const told = json({ inner });
-  const keys = told.transaction.message.accountKeys;
+  const reported = json({ inner });
+  const keys = reported.transaction.message.accountKeys;
   const long = {
     programIdIndex: keys.indexOf(TOKEN_PROGRAM),
     accounts: [0, 1],
     data: LONGEST_DATA,
     stackHeight: null,
   };
-  const [group] = told.meta.innerInstructions ?? [];
+  const [group] = reported.meta.innerInstructions ?? [];
   group?.instructions.push(...Array.from({ length: calls }, () => long));
-  return told;
+  return reported;
 }
 
 describe("Token instructions longer than any transfer", () => {
@@ -47,8 +47,8 @@ describe("Token instructions longer than any transfer", () => {
   });
 
   it("explain no gain", () => {
-    const told = payment(1, [transfer(PAYER_TOKENS, TREASURY.tokenAccount, 1n)]);
-    expect(judgeTransaction(TX, told, RULES)).toMatchObject({ kind: "refused" });
-    expect(readMovement(TX, told, RULES)?.movement).toMatchObject({ change: AMOUNT });
+    const reported = payment(1, [transfer(PAYER_TOKENS, TREASURY.tokenAccount, 1n)]);
+    expect(judgeTransaction(TX, reported, RULES)).toMatchObject({ kind: "refused" });
+    expect(readMovement(TX, reported, RULES)?.movement).toMatchObject({ change: AMOUNT });
   });
 });

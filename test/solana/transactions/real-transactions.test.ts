@@ -143,10 +143,10 @@ describe("real transactions that are refused", () => {
     const { signature, send } = net.sign([memo(), transfer()], { signers: [feePayer, net.payer] });
     await send();
     net.local.chain.advance();
-    const told = await net.getTransaction(signature);
-    const second = told.transaction.signatures[1] ?? "";
+    const reported = await net.getTransaction(signature);
+    const second = reported.transaction.signatures[1] ?? "";
     // Some indexers find a transaction by any of its signatures.
-    net.fail(net.first, "getTransaction", { kind: "result", result: told });
+    net.fail(net.first, "getTransaction", { kind: "result", result: reported });
     const chain = net.open();
     expect(await chain.verify({ txSignature: second, signal: patient() })).toMatchObject({
       code: "NOT_THE_FIRST_SIGNATURE",

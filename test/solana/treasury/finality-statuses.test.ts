@@ -80,8 +80,8 @@ describe("the finality status of an accepted payment", () => {
     const done = await paid();
     net.local.chain.advance(32);
     const unknown = Array.from({ length: 256 }, () => ({ ...done, txSignature: signature() }));
-    const told = await statusesOf(...unknown.with(100, done), done);
-    expect(told).toEqual([...unknown.map(() => "pending").with(100, "finalized"), "finalized"]);
+    const reported = await statusesOf(...unknown.with(100, done), done);
+    expect(reported).toEqual([...unknown.map(() => "pending").with(100, "finalized"), "finalized"]);
     expect(net.counts(net.first)).toEqual({ getSlot: 2, getSignatureStatuses: 2 });
     expect(net.counts(net.second)).toEqual({ getSlot: 2, getSignatureStatuses: 2, getTransaction: 2 });
   });
@@ -125,9 +125,9 @@ describe("the finality status of an accepted payment", () => {
     net.fail(net.second, "getTransaction", { kind: "hang" });
     net.local.chain.advance(32);
     const leaving = new AbortController();
-    const told = net.watch().finalityStatuses([payment], leaving.signal);
+    const reported = net.watch().finalityStatuses([payment], leaving.signal);
     setTimeout(() => leaving.abort(gone), 50);
-    await expect(told).rejects.toBe(gone);
+    await expect(reported).rejects.toBe(gone);
   });
 
   it("throws UNAVAILABLE when no endpoint answers", async () => {
@@ -181,8 +181,8 @@ describe("a payment that was forked away", () => {
     // Not to know the payment is the truth here; and an endpoint that lags in one answer is out by that answer.
     const honest = { null: ["*", "getSignatureStatuses", "getTransaction"], stale: ["getTransaction"] };
     const methods = ["*", "getSlot", "getSignatureStatuses", "getTransaction"];
-    const telling = fault.kind === "null" || fault.kind === "stale" ? honest[fault.kind] : [];
-    for (const method of methods.filter((each) => !telling.includes(each))) {
+    const knowing = fault.kind === "null" || fault.kind === "stale" ? honest[fault.kind] : [];
+    for (const method of methods.filter((each) => !knowing.includes(each))) {
       for (const node of [net.first, net.second]) {
         net.fail(node, method, fault);
         expect(await statusWithFault(payment, fault), method).toEqual(["pending"]);
@@ -201,7 +201,7 @@ describe("a lying endpoint", () => {
 
   /** One endpoint lies, the other is unavailable. An outage is no verdict either. */
   async function withSilence(lie: (liar: Node) => void): Promise<FinalityStatus[]> {
-    const told: FinalityStatus[] = [];
+    const reported: FinalityStatus[] = [];
     const silences = DOUBTFUL.filter(({ kind }) => kind !== "null");
     for (const [liar, other] of [
       [net.first, net.second],
@@ -210,21 +210,23 @@ describe("a lying endpoint", () => {
       for (const silence of silences) {
         lie(liar);
         net.fail(other, "getSignatureStatuses", silence);
-        told.push(...(await statusWithFault(payment, silence).catch((): FinalityStatus[] => ["pending"])));
+        reported.push(
+          ...(await statusWithFault(payment, silence).catch((): FinalityStatus[] => ["pending"])),
+        );
         net.heal();
       }
     }
-    return told;
+    return reported;
   }
 
   it("does not make a payment vanish by not knowing it", async () => {
-    const told = await withSilence((liar) => net.fail(liar, "*", { kind: "null" }));
+    const reported = await withSilence((liar) => net.fail(liar, "*", { kind: "null" }));
     const unknowing = await withSilence((liar) => {
       net.fail(liar, "getSignatureStatuses", { kind: "null" });
       net.fail(liar, "getTransaction", { kind: "null" });
     });
     expect(
-      [...told, ...unknowing].filter((standing) => !["pending", "finalized"].includes(standing)),
+      [...reported, ...unknowing].filter((standing) => !["pending", "finalized"].includes(standing)),
     ).toEqual([]);
   });
 

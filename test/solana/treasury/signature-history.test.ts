@@ -28,7 +28,7 @@ const FIRST_SLOT = 1_000;
 
 /** A history of that many transactions, newest first, three of them in each slot. */
 function history(count: number): Entry[] {
-  const told = (age: number): Entry => ({
+  const reported = (age: number): Entry => ({
     signature: fixture.signature(),
     slot: FIRST_SLOT + Math.floor(age / 3),
     blockTime: START + Math.floor(age / 3),
@@ -36,7 +36,7 @@ function history(count: number): Entry[] {
     memo: null,
     confirmationStatus: "finalized",
   });
-  return Array.from({ length: count }, (_none, index) => told(count - 1 - index));
+  return Array.from({ length: count }, (_none, index) => reported(count - 1 - index));
 }
 
 /** Pages a history as a node does. */

@@ -73,22 +73,27 @@ describe("a treasury movement", () => {
 
   it("names no quote when it has two memos in our format, and shows both", async () => {
     const [one, other] = [net.memo(), net.memo()];
-    const told = await moved([memo(one), memo(other), transfer()]);
-    expect(told).toMatchObject({ change: AMOUNT, memo: undefined, memos: `${one} | ${other}` });
+    const reported = await moved([memo(one), memo(other), transfer()]);
+    expect(reported).toMatchObject({ change: AMOUNT, memo: undefined, memos: `${one} | ${other}` });
   });
 
   it("names our memo when a foreign one stands beside it", async () => {
     const ours = net.memo();
-    const told = await moved([memo("for lunch"), memo(ours), transfer()]);
-    expect(told).toMatchObject({ change: AMOUNT, memo: ours, memos: `for lunch | ${ours}` });
+    const reported = await moved([memo("for lunch"), memo(ours), transfer()]);
+    expect(reported).toMatchObject({ change: AMOUNT, memo: ours, memos: `for lunch | ${ours}` });
   });
 
   it("shows memos harmlessly that would break a page or a database", async () => {
     const hostile = "a\0b\u001b[31mc\nd\u202ee";
-    const told = await moved([memo(hostile), memo("x".repeat(252)), memo("\u{1f4b8}".repeat(3)), transfer()]);
-    expect(told.memo).toBeUndefined();
-    expect(told.memos).toHaveLength(256);
-    expect(told.memos).toMatch(/^a\u{fffd}b\u{fffd}\[31mc\u{fffd}d\u{fffd}e \| x+$/u);
+    const reported = await moved([
+      memo(hostile),
+      memo("x".repeat(252)),
+      memo("\u{1f4b8}".repeat(3)),
+      transfer(),
+    ]);
+    expect(reported.memo).toBeUndefined();
+    expect(reported.memos).toHaveLength(256);
+    expect(reported.memos).toMatch(/^a\u{fffd}b\u{fffd}\[31mc\u{fffd}d\u{fffd}e \| x+$/u);
     const cut = await moved([memo("y".repeat(255)), memo("z"), transfer()]);
     expect(cut.memos).toBe(`${"y".repeat(255)} `);
     const half = await moved([memo("y".repeat(252)), memo("\u{1f4b8}"), transfer()]);
@@ -113,8 +118,8 @@ describe("a treasury movement", () => {
 
   it("is negative when the owner withdraws", async () => {
     const before = await balance();
-    const told = await moved([withdrawal(2_500n)], [net.treasuryOwner]);
-    expect(told).toMatchObject({
+    const reported = await moved([withdrawal(2_500n)], [net.treasuryOwner]);
+    expect(reported).toMatchObject({
       change: -2_500n,
       balanceAfter: before - 2_500n,
       memo: undefined,
@@ -123,13 +128,13 @@ describe("a treasury movement", () => {
   });
 
   it("is the difference of a transfer in and out", async () => {
-    const told = await moved([memo(), transfer(), withdrawal(4_000n)], [net.payer, net.treasuryOwner]);
-    expect(told).toMatchObject({ change: 6_000n, payer: payerAddress() });
+    const reported = await moved([memo(), transfer(), withdrawal(4_000n)], [net.payer, net.treasuryOwner]);
+    expect(reported).toMatchObject({ change: 6_000n, payer: payerAddress() });
   });
 
   it("is zero when nothing remains", async () => {
-    const told = await moved([transfer(), withdrawal(AMOUNT)], [net.payer, net.treasuryOwner]);
-    expect(told).toMatchObject({ change: 0n, payer: undefined });
+    const reported = await moved([transfer(), withdrawal(AMOUNT)], [net.payer, net.treasuryOwner]);
+    expect(reported).toMatchObject({ change: 0n, payer: undefined });
   });
 
   it("counts minting although no transfer explains it", async () => {
@@ -137,14 +142,14 @@ describe("a treasury movement", () => {
     const { entries } = await net
       .watch()
       .history({ fromSlot: 0n, fromTime: new Date(0), firstEndpoint: 0, signal: patient() });
-    const told = await net.watch().movement(entries.at(-1)?.txSignature ?? "", patient());
-    expect(told).toMatchObject({ change: AMOUNT, memo: undefined, payer: undefined });
+    const reported = await net.watch().movement(entries.at(-1)?.txSignature ?? "", patient());
+    expect(reported).toMatchObject({ change: AMOUNT, memo: undefined, payer: undefined });
   });
 
   it("is zero for a failed transaction", async () => {
     const before = await balance();
-    const told = await moved([memo("svc:qt_1"), transfer(10n ** 15n)]);
-    expect(told).toMatchObject({ change: 0n, balanceAfter: before, payer: undefined });
+    const reported = await moved([memo("svc:qt_1"), transfer(10n ** 15n)]);
+    expect(reported).toMatchObject({ change: 0n, balanceAfter: before, payer: undefined });
   });
 
   it("covers opening and closing the account", async () => {

@@ -160,8 +160,8 @@ describe("custom tools", () => {
   const transports = TRANSPORTS.filter(([name]) => name === "HTTP/JSON" || name === "gRPC, from grpc-js");
   it.each([...transports, ["MCP", mcpClient] as const])(
     "are charged over %s, with a receipt",
-    async (_, openDoor) => {
-      const door = openDoor(world.gateway);
+    async (_, openTransport) => {
+      const target = openTransport(world.gateway);
       const agent = await world.agent({ balance: 1_000n });
       const body = { tool: "weather", params: { city: "Bad Ems", days: 2 } satisfies JsonObject };
       const call: Call = {
@@ -170,8 +170,8 @@ describe("custom tools", () => {
         path: "/v1/mcp/tools/call",
         body,
       };
-      const outcome = await door.call(call, { Authorization: `Bearer ${agent.apiKey}` });
-      door.close();
+      const outcome = await target.call(call, { Authorization: `Bearer ${agent.apiKey}` });
+      target.close();
       expect(JSON.stringify(outcome)).toContain('"result":{"celsius":21}');
       expect(JSON.stringify(outcome)).toContain('"debited_usdc_microusd":200');
       expect(await balanceOf(agent)).toBe("0.000800");

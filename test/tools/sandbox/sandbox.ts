@@ -18,7 +18,7 @@ export const WAITS = {
   code: "await new Promise((go) => setTimeout(go, 25_000));",
 } as const;
 
-type Door = { readonly baseUrl: string; readonly metricsAddress: string | undefined };
+type Target = { readonly baseUrl: string; readonly metricsAddress: string | undefined };
 
 const folders: string[] = [];
 afterAll(async () => {
@@ -35,13 +35,13 @@ export async function sandboxSettings(sandbox: object): Promise<Record<string, s
 }
 
 /** Status of a tool. */
-export async function statusOf(door: Door, tool: string): Promise<string> {
-  const { body } = await request(door, undefined, "/mcp/capabilities", { method: "GET" });
+export async function statusOf(target: Target, tool: string): Promise<string> {
+  const { body } = await request(target, undefined, "/mcp/capabilities", { method: "GET" });
   return body.tools.find(({ name }: { name: string }) => name === tool)?.status;
 }
 
 /** Waits until the self-test has passed. */
-export async function untilProven({ metricsAddress }: Door): Promise<void> {
+export async function untilProven({ metricsAddress }: Target): Promise<void> {
   const proven = async () => expect(await figureOf(metricsAddress, "toolgate_sandbox_ready")).toBe(1);
   await vi.waitFor(proven, { timeout: 110_000, interval: 100 });
 }
@@ -52,28 +52,28 @@ export interface Extra {
 }
 
 export function callTool(
-  door: Door,
+  target: Target,
   agent: Agent,
   tool: string,
   params: JsonObject,
   { key, headers }: Extra = {},
 ): Promise<Answer> {
   const body = JSON.stringify({ tool, params, ...(key !== undefined && { idempotency_key: key }) });
-  return request(door, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+  return request(target, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
 }
 
 /** Starts an execution that sleeps; resolves once it is active. */
-export async function beginWaiting(door: Door, agent: Agent, params: JsonObject = {}, key?: string) {
-  const known = new Set((await activeRuns(door, agent)).map(({ run_id }) => run_id));
+export async function beginWaiting(target: Target, agent: Agent, params: JsonObject = {}, key?: string) {
+  const known = new Set((await activeRuns(target, agent)).map(({ run_id }) => run_id));
   const answer = callTool(
-    door,
+    target,
     agent,
     "sandbox_execute",
     { ...WAITS, ...params },
     key === undefined ? {} : { key },
   );
   answer.catch(() => {});
-  const newOnes = async () => (await activeRuns(door, agent)).filter(({ run_id }) => !known.has(run_id));
+  const newOnes = async () => (await activeRuns(target, agent)).filter(({ run_id }) => !known.has(run_id));
   await expect.poll(newOnes).toHaveLength(1);
   const [run] = await newOnes();
   if (!run) throw new Error("there is a run");
@@ -81,30 +81,33 @@ export async function beginWaiting(door: Door, agent: Agent, params: JsonObject 
 }
 
 /** Starts an execution that sleeps; resolves once its code runs, since earlier cancels end differently. */
-export async function beginRunning(door: Door, agent: Agent, params: JsonObject = {}) {
-  const before = await runningAt(door);
-  const begun = await beginWaiting(door, agent, params);
-  await untilRunning(door, before + 1);
-  return begun;
+export async function beginRunning(target: Target, agent: Agent, params: JsonObject = {}) {
+  const before = await runningAt(target);
+  const started = await beginWaiting(target, agent, params);
+  await untilRunning(target, before + 1);
+  return started;
 }
 
 /** Waits until this many executions run. */
-export async function untilRunning(door: Door, count: number): Promise<void> {
-  await expect.poll(() => runningAt(door)).toBe(count);
+export async function untilRunning(target: Target, count: number): Promise<void> {
+  await expect.poll(() => runningAt(target)).toBe(count);
 }
 
-async function runningAt({ metricsAddress }: Door): Promise<number> {
+async function runningAt({ metricsAddress }: Target): Promise<number> {
   return (await figureOf(metricsAddress, "toolgate_sandbox_running")) ?? 0;
 }
 
 /** Active executions in GET /runs. */
-export async function activeRuns(door: Door, agent: Agent): Promise<{ run_id: string; tool: string }[]> {
-  return (await request(door, agent, "/runs?status=active&limit=100", { method: "GET" })).body.items;
+export async function activeRuns(target: Target, agent: Agent): Promise<{ run_id: string; tool: string }[]> {
+  return (await request(target, agent, "/runs?status=active&limit=100", { method: "GET" })).body.items;
 }
 
 /** Balance, micro-USD, and number of charges. */
-export async function accountOf(door: Door, agent: Agent): Promise<{ balance: string; receipts: number }> {
-  const status = await callTool(door, agent, "get_status", {});
-  const receipts = await request(door, agent, "/receipts?limit=100", { method: "GET" });
+export async function accountOf(
+  target: Target,
+  agent: Agent,
+): Promise<{ balance: string; receipts: number }> {
+  const status = await callTool(target, agent, "get_status", {});
+  const receipts = await request(target, agent, "/receipts?limit=100", { method: "GET" });
   return { balance: status.body.result.balance_usdc, receipts: receipts.body.items.length };
 }

@@ -155,7 +155,7 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("closes a connection that does not read its events", async () => {
-    const progress = once(gateway.tools.events, "telling");
+    const progress = once(gateway.tools.events, "reporting");
     const caller = await connected();
     caller.socket.pause();
     const call = { name: "tell", arguments: {}, _meta: { progressToken: 1 } };

@@ -37,7 +37,7 @@ export interface Payment {
   readonly keyId: string;
 }
 
-/** A chain, a database, and whoever takes part. Times are those of the chain: a slot takes 40 ms. */
+/** A chain, a database and the participants. Times are the chain's: a slot takes 40 ms. */
 export class RelayScene {
   readonly local: LocalChain;
   readonly #database: TestDatabase;
@@ -104,7 +104,7 @@ export class RelayScene {
     return this.quotes.issue(idFromUuid("acct", randomUUID()), price, Buffer.alloc(32));
   }
 
-  /** A payer's transaction, on a blockhash of this moment unless told another. */
+  /** A payer's transaction, by default on the current blockhash. */
   pay(
     change: {
       quote?: Quote;

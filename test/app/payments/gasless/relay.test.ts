@@ -191,7 +191,7 @@ describe("payments that are not sent", () => {
     expect((await refusal(scene.relay(two!, failing))).message).toBe(error.message);
 
     scene.local.controls.mintUsdc(poor.publicKey, 1n);
-    await scene.relay(two!, scene.pay({ payer: poor, quote: failing.quote, instructions: dearer }));
+    await scene.relay(two!, scene.pay({ payer: poor, quote: failing.quote, instructions: costlier }));
   });
 
   it("refuses payments beyond the account's quotas and the daily budget", async () => {
@@ -276,7 +276,7 @@ describe("payments that are not sent", () => {
   const cheaper = (people: Parameters<typeof payment>[0]) =>
     payment(people).with(2, transfer(people, { amount: PRICE - 1n }));
   const unnamed = (people: Parameters<typeof payment>[0]) => payment(people).slice(0, 3);
-  const dearer = (people: Parameters<typeof payment>[0]) => [
+  const costlier = (people: Parameters<typeof payment>[0]) => [
     limit(),
     bid(3),
     memo(people.memo),
@@ -394,7 +394,7 @@ describe("an instance that dies", () => {
 
   it("waits for a sent payment on an instance that expects it to fail", async () => {
     const payment = scene.pay();
-    // It is told a failure, but only after another has sent the transaction.
+    // It gets a failure, but only after another instance has sent the transaction.
     const chain = altered(three!.chain, {
       simulate: async () => {
         await scene.relay(two!, payment);
