@@ -1,21 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { ChainLookupLimit } from "./app/payments/chain-lookup-limit.ts";
+import { PaymentMethods } from "./app/payments/payment-methods.ts";
 import type { Metrics } from "./app/operations/metrics.ts";
-import type { CallToolDeps } from "./app/calls/call-tool.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/core/errors.ts";
-import { callToolDeps } from "./gateway/call-tool-deps.ts";
 import type { DevConsole } from "./gateway/console-files.ts";
+import { callPorts, type CallPorts } from "./gateway/call-tool-deps.ts";
 import { createServers, type Addresses, type Servers } from "./gateway/servers.ts";
 import { createWorker } from "./gateway/background-worker.ts";
 import { openSponsor } from "./gateway/fee-payer.ts";
 import { openMetrics } from "./gateway/metrics.ts";
 import { hostInUrls, listenOnPort, type Listener, type PortSetting } from "./gateway/listen.ts";
+import { paymentMethods } from "./gateway/payment-methods.ts";
 import { openRelay } from "./gateway/relay.ts";
 import { openToolParts } from "./gateway/tool-parts.ts";
 import type { Logger } from "./log.ts";
 import { openPostgres, type Postgres } from "./postgres/index.ts";
-import { openChain, type SolanaChain } from "./solana/index.ts";
+import { openChain, SolanaTreasury, type SolanaChain } from "./solana/index.ts";
 import { systemClock, systemRandom } from "./system.ts";
 
 /** Time for aborted calls to end their runs and send responses, ms. */
@@ -43,7 +44,7 @@ export interface StartOptions {
   /** Ports that may move to a free one when taken. */
   readonly movable?: readonly PortSetting[];
   /** Wraps the dependencies of calls; tests use it to observe or disturb them. */
-  readonly around?: (deps: CallToolDeps) => CallToolDeps;
+  readonly around?: (ports: CallPorts) => CallPorts;
   /** Never set in production. */
   readonly devConsole?: DevConsole | undefined;
 }
@@ -55,7 +56,7 @@ export interface StartOptions {
 export async function startGateway(
   config: ServeConfig,
   log: Logger,
-  { movable = [], around = (deps) => deps, devConsole }: StartOptions = {},
+  { movable = [], around = (ports) => ports, devConsole }: StartOptions = {},
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
   const { metrics, server: metricsServer } = await openMetrics(config);
@@ -66,19 +67,23 @@ export async function startGateway(
   const { signal } = stopping;
   const proofs = new ChainLookupLimit(systemClock, metrics, (accountId) => hasReceipts(postgres, accountId));
   const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: signal });
-  const deps = around(callToolDeps(config, postgres, chain, parts, { relay: relay?.relay, proofs }, signal));
+  const treasury = openTreasury(config, chain, log);
+  const paying = { relay: relay?.relay, proofs, treasury };
+  const ports = around(callPorts(config, postgres, chain, parts, paying, signal));
+  const deps = { ...ports, payments: new PaymentMethods(paymentMethods(ports)) };
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
   const servers = createServers({
     config,
     postgres,
     deps,
+    relay: relay?.relay,
     chain,
     metrics,
     log,
     addresses: () => addresses,
     devConsole,
   });
-  const worker = createWorker({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
+  const worker = createWorker({ config, postgres, chain, treasury, deps, relay, metrics, log });
   const close = async () => {
     await closeServers(servers, config.SHUTDOWN_GRACE_MS, stopping);
     // Other instances finish relayed payments whose callers disconnected.
@@ -137,6 +142,11 @@ function openConfiguredChain(config: ServeConfig, log: Logger): SolanaChain {
     clock: systemClock,
     log,
   });
+}
+
+function openTreasury(config: ServeConfig, { rpc, treasury }: SolanaChain, log: Logger): SolanaTreasury {
+  const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
+  return new SolanaTreasury({ rpc, treasury, memoPrefix: config.MEMO_PREFIX, finalizedAbove, log });
 }
 
 async function hasReceipts({ receipts }: Postgres, accountId: string): Promise<boolean> {

@@ -2,12 +2,12 @@ import { CountedRelayClaims } from "../app/payments/gasless/counted-relay-claims
 import { BackgroundWorker } from "../app/jobs/background-worker.ts";
 import { disabledRelayJob, relayJobs } from "../app/jobs/relay-jobs.ts";
 import { treasuryJobs } from "../app/jobs/treasury-jobs.ts";
+import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { Quotes } from "../domain/payments/quote.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { SolanaRelayChain, SolanaTreasury, type SolanaChain } from "../solana/index.ts";
+import { SolanaRelayChain, type SolanaChain, type SolanaTreasury } from "../solana/index.ts";
 import { systemClock } from "../system.ts";
 import type { OpenRelay } from "./relay.ts";
 
@@ -16,7 +16,8 @@ export interface WorkerParts {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
   readonly chain: SolanaChain;
-  readonly quotes: Quotes;
+  readonly treasury: SolanaTreasury;
+  readonly deps: Pick<CallToolDeps, "quotes" | "payments">;
   /** Undefined when gasless is off. */
   readonly relay: OpenRelay | undefined;
   readonly metrics: Metrics;
@@ -28,16 +29,16 @@ export function createWorker({
   config,
   postgres,
   chain,
-  quotes,
+  treasury,
+  deps: { quotes },
   relay,
   metrics,
   log,
 }: WorkerParts): BackgroundWorker {
   const { MEMO_PREFIX: memoPrefix } = config;
   const watchIntervalMs = config.WATCH_INTERVAL_MS;
-  const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
   const { jobs, everywhere } = treasuryJobs({
-    chain: new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix, finalizedAbove, log }),
+    chain: treasury,
     ledger: postgres.treasuryLedger,
     quotes,
     deposits: postgres.deposits,

@@ -3,6 +3,7 @@ import { Catalogue } from "../app/calls/catalogue.ts";
 import type { PaymentVerdict } from "../app/payments/payment-verifier.ts";
 import type { LookupResult, ChainLookupLimit } from "../app/payments/chain-lookup-limit.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
+import type { TreasuryChain } from "../app/treasury/treasury-chain.ts";
 import type { ServeConfig } from "../config/config.ts";
 import { Quotes } from "../domain/payments/quote.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -10,22 +11,32 @@ import type { SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { makeTools } from "../tools/index.ts";
 import { VERSION } from "../version.ts";
+import type { PaymentPorts } from "./payment-methods.ts";
 import type { ToolParts } from "./tool-parts.ts";
+
+/** Dependencies of tool calls, with the ports that the payment methods are made of. */
+export type CallPorts = Omit<CallToolDeps, "payments"> & PaymentPorts;
+
+export interface PaymentParts {
+  /** Undefined when gasless is off. */
+  readonly relay: Relay | undefined;
+  /** Limits chain lookups for proofs that do not verify. */
+  readonly proofs: ChainLookupLimit;
+  readonly treasury: Pick<TreasuryChain, "finalityStatuses">;
+}
 
 /**
  * Creates the dependencies of tool calls.
- * @param relay undefined when gasless is off
- * @param proofs limits chain lookups for proofs that do not verify
  * @param stopping aborts when a shutdown's grace period ends
  */
-export function callToolDeps(
+export function callPorts(
   config: ServeConfig,
   postgres: Postgres,
   chain: SolanaChain,
   parts: ToolParts,
-  { relay, proofs }: { readonly relay: Relay | undefined; readonly proofs: ChainLookupLimit },
+  { relay, proofs, treasury }: PaymentParts,
   stopping: AbortSignal,
-): CallToolDeps {
+): CallPorts {
   const { prices } = config;
   const balance = (accountId: string) => postgres.ledger.balance(accountId);
   return {
@@ -47,6 +58,8 @@ export function callToolDeps(
     treasury: chain.treasury,
     memoPrefix: config.MEMO_PREFIX,
     finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
+    gaslessMinimum: BigInt(config.GASLESS_MINIMUM_MICROUSD),
+    finality: treasury,
     stopping,
   };
 }

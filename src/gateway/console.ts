@@ -34,6 +34,7 @@ export interface ConsoleOptions {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
   readonly deps: CallToolDeps;
+  readonly gasless: boolean;
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -87,7 +88,7 @@ export function createConsole(options: ConsoleOptions): Console {
 }
 
 function sessionsOf(
-  { postgres, deps, chain, addresses }: ConsoleOptions,
+  { postgres, gasless, chain, addresses }: ConsoleOptions,
   origin: ConsoleOrigin,
 ): ServiceBinding {
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
@@ -103,7 +104,6 @@ function sessionsOf(
   });
   const installation = () => {
     const { baseUrl, grpcAddress } = addresses();
-    const gasless = deps.relay !== undefined;
     return { baseUrl, version: VERSION, treasuryOwner, payTo, usdcMint, gasless, grpcAddress };
   };
   return sessionService({ signIn, sessions, origin, clock: systemClock, installation });

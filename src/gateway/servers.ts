@@ -2,6 +2,7 @@ import { errorBindings, routes as generatedRoutes } from "#gen/toolgate/v1/index
 import { createTranscoder } from "#httpjson/runtime/index.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
+import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -38,6 +39,8 @@ export interface ServersOptions {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
   readonly deps: CallToolDeps;
+  /** Undefined when gasless is off. */
+  readonly relay: Relay | undefined;
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -69,6 +72,7 @@ export function createServers({
   config,
   postgres,
   deps,
+  relay,
   chain,
   metrics,
   log,
@@ -77,14 +81,14 @@ export function createServers({
 }: ServersOptions): Servers {
   const baseUrl = () => addresses().baseUrl;
   const { tokenAccount } = chain.treasury;
-  const open = publicServices({ config, postgres, deps, chain }, baseUrl);
+  const open = publicServices({ config, postgres, deps, relay, chain }, baseUrl);
   const keyRules = keyRulesOf(deps);
   const operations = createOperations({
     config,
     postgres,
     chain,
     quotes: deps.quotes,
-    feePayer: deps.relay?.feePayer,
+    feePayer: relay?.feePayer,
   });
   const internal = operatorServices({ postgres, keyRules, operations, tokenAccount, log });
   const access = new KeyAuthenticator(postgres.authenticator, postgres.rateLimiter, metrics);
@@ -102,7 +106,7 @@ export function createServers({
     catalogue: deps.catalogue,
     originPolicy: new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins }),
   });
-  const subject = { catalogue: deps.catalogue, version: VERSION, baseUrl, gasless: deps.relay !== undefined };
+  const subject = { catalogue: deps.catalogue, version: VERSION, baseUrl, gasless: relay !== undefined };
   const failed = (error: unknown, requestId: string) => routes.failed(pipeline.failure(error, requestId));
   const documents = new DocumentHandler({
     documents: [openApiDocument(baseUrl, VERSION), llmsText(subject)],
@@ -115,6 +119,7 @@ export function createServers({
     config,
     postgres,
     deps,
+    gasless: relay !== undefined,
     chain,
     metrics,
     log,
@@ -140,21 +145,20 @@ export function createServers({
 
 /** The services of the specification, for every API key. */
 function publicServices(
-  { config, postgres, deps, chain }: Pick<ServersOptions, "config" | "postgres" | "deps" | "chain">,
+  {
+    config,
+    postgres,
+    deps,
+    relay,
+    chain,
+  }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain">,
   baseUrl: () => string,
 ): ServiceBinding[] {
-  const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
-  const payment = {
-    payTo,
-    treasuryOwner,
-    usdcMint,
-    memoPrefix: config.MEMO_PREFIX,
-    feePayer: deps.relay?.feePayer,
-    gaslessMinimum: BigInt(config.GASLESS_MINIMUM_MICROUSD),
-  };
+  const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
+  const payment = { payTo, usdcMint, memoPrefix: config.MEMO_PREFIX };
   return [
     toolService(deps, payment, { baseUrl, v1: config.X402_V1 === "on" }, VERSION),
-    paymentService(deps),
+    paymentService({ quotes: deps.quotes, relay }),
     receiptService(postgres.receipts),
     runService(postgres.runs),
     healthService(postgres.health, VERSION),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Catalogue } from "../../src/app/calls/catalogue.ts";
-import type { CallToolDeps } from "../../src/app/calls/call-tool.ts";
+import type { CallPorts } from "../../src/gateway/call-tool-deps.ts";
 import type { RunEnd } from "../../src/app/calls/ledger.ts";
 import type { PortCall, PortPoint } from "./points.ts";
 
@@ -20,16 +20,16 @@ export interface Watch {
 }
 
 /** Adds a fault point before and after every port call of a tool call. */
-export function around(deps: CallToolDeps, { strike, workMs, onLost }: Watch): CallToolDeps {
+export function around(ports: CallPorts, { strike, workMs, onLost }: Watch): CallPorts {
   const at = async <Result>(call: PortCall, run: () => Promise<Result>): Promise<Result> => {
     await strike(`${call}:before`);
     const result = await run();
     await strike(`${call}:after`);
     return result;
   };
-  const { ledger, chain, catalogue, unpaidWork } = deps;
+  const { ledger, chain, catalogue, unpaidWork } = ports;
   return {
-    ...deps,
+    ...ports,
     ledger: {
       findPrior: (query) => at("ledger.findPrior", () => ledger.findPrior(query)),
       authorize: (call) => at("ledger.authorize", () => ledger.authorize(call)),

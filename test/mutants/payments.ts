@@ -4,6 +4,7 @@ const CALL = "src/app/calls/call-tool.ts";
 const LIMIT = "src/app/payments/chain-lookup-limit.ts";
 const LIMITED = ["test/app/payments/chain-lookup-limit.test.ts"];
 const SETTLE = "src/app/payments/chain-payment.ts";
+const PAY = "src/app/payments/pay-quote.ts";
 const PROOF = "src/domain/payments/proof.ts";
 const QUOTE = "src/domain/payments/quote.ts";
 const GASLESS = "src/app/payments/gasless/gasless-method.ts";
@@ -36,7 +37,7 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "quote-account",
     guard: "A quote is valid for the quoted account only.",
-    file: SETTLE,
+    file: PAY,
     find: "if (quote.accountId !== accountId)",
     replace: "if (false)",
     tests: BINDINGS,
@@ -45,7 +46,7 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "quote-call",
     guard: "A quote is valid for the quoted tool and parameters only.",
-    file: SETTLE,
+    file: PAY,
     find: "if (!quote.fingerprint.equals(",
     replace: "if (false && !quote.fingerprint.equals(",
     tests: BINDINGS,
@@ -63,8 +64,8 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "proof-step",
     guard: "The step in a proof is the step of its quote.",
-    file: SETTLE,
-    find: "if (proof.stated.stepId !== undefined &&",
+    file: PAY,
+    find: "if (stepId !== undefined &&",
     replace: "if (false &&",
     tests: CLAIMS,
     only: "a body proof that contradicts the chain",
@@ -117,8 +118,8 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "unfit-payment-credited",
     guard: "A payment that cannot buy its call is credited.",
-    file: SETTLE,
-    find: "const { credited } = await deps.ledger.credit(quote.accountId, deposit);",
+    file: PAY,
+    find: "const { credited } = await ledger.credit(quote.accountId, transfer);",
     replace: "const credited = true;",
     tests: AMOUNTS,
     only: "an (under|over)payment",
@@ -144,9 +145,9 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "expired-not-looked-up",
     guard: "A proof of an expired quote causes no chain request.",
-    file: SETTLE,
-    find: "if (!proof.unsent && isLate(deps, quote, receivedAt)) {",
-    replace: "if (false) {",
+    file: "src/app/payments/transfer/transfer-method.ts",
+    find: "if (late) throw late;",
+    replace: "",
     tests: AMOUNTS,
     only: "a late payment.*(without a chain query|in the last seconds)",
   },
@@ -181,21 +182,21 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS",
     replace: "false",
     tests: AMOUNTS,
-    only: "a late payment.*(by the chain.s clock|in the last seconds)",
+    only: "a late payment.*(late by the chain|in the last seconds)",
   },
   {
     name: "proof-network",
     guard: "A body proof names the configured network.",
-    file: "src/domain/payments/body-proof.ts",
-    find: "if (body.network !== NETWORK)",
-    replace: "if (false)",
+    file: "src/domain/payments/transfer-proof.ts",
+    find: "sent.body.network === NETWORK ?",
+    replace: "true ?",
     tests: PROOFS,
   },
   {
     name: "header-and-body-agree",
     guard: "Proofs in header and body must be the same.",
     file: PROOF,
-    find: "if (first && others.some((other) => !isSame(first, other)))",
+    find: "if (first && others.some((other) => !isSame(first, other, formats)))",
     replace: "if (false)",
     tests: PROOFS,
   },
@@ -284,7 +285,7 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "second-payment-credited",
     guard: "A payment sent with a call that was charged otherwise is credited.",
     file: CALL,
-    find: "await creditExtraPayment(deps, identified, quote, print, context)",
+    find: "await creditExtraPayment(deps, { identified, quote, fingerprint: print }, context)",
     replace: "await undefined",
     tests: ["test/app/calls/call-tool.test.ts"],
   },
@@ -315,9 +316,9 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "gasless-claimed-in-time",
     guard: "A payment claimed in time stays in time when its call is repeated later.",
-    file: "src/app/payments/pay-quote.ts",
-    find: "settlePayment(deps, identified, quote, paidAt, context)",
-    replace: "settlePayment(deps, identified, quote, receivedAt + paidAt * 0, context)",
+    file: GASLESS,
+    find: "{ ...attempt, receivedAt: claimedAt }",
+    replace: "attempt",
     tests: UNSENT,
   },
   {
@@ -332,8 +333,16 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "gasless-pending",
     guard: "A submitted payment is pending, not missing, until the chain shows it.",
     file: SETTLE,
-    find: "if (unsent)",
+    find: 'if (paidBy === "gasless")',
     replace: "if (false)",
+    tests: UNSENT,
+  },
+  {
+    name: "extra-payment-not-made",
+    guard: "A payment that comes with a charged call and is not made yet is not made for it.",
+    file: PAY,
+    find: "if (!payment.identified.made) return;",
+    replace: "",
     tests: UNSENT,
   },
   {

@@ -29,16 +29,14 @@ import { toolService } from "../../src/transport/services/calls/tool-service.ts"
 import { MemoryLedger } from "./memory-ledger.ts";
 import { TestTools } from "./test-tools.ts";
 import { unlimitedWork } from "../app/context.ts";
+import { unusedPaymentPorts, withPayments } from "../app/payments/payment-ports.ts";
 
 export const BODY_LIMIT = 64 * 1024;
 
 export const PAYMENT = {
   payTo: "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin",
-  treasuryOwner: "4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T",
   usdcMint: "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
   memoPrefix: "svc",
-  feePayer: undefined,
-  gaslessMinimum: 1_000n,
 };
 
 const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
@@ -80,11 +78,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
     quotes,
     clock,
     random,
-    relay: undefined,
-    claims: { find: async () => undefined },
-    treasury: { owner: PAYMENT.treasuryOwner, mint: PAYMENT.usdcMint },
-    memoPrefix: PAYMENT.memoPrefix,
-    finalizedAbove: 50_000_000n,
+    ...unusedPaymentPorts,
     stopping: stopping.signal,
   };
   const access = new KeyAuthenticator(
@@ -99,7 +93,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
   );
   const pages = pagesOf(ledger);
   const services = [
-    toolService(deps, PAYMENT, { baseUrl: () => "http://gateway.test", v1: false }, "1.2.3"),
+    toolService(withPayments(deps), PAYMENT, { baseUrl: () => "http://gateway.test", v1: false }, "1.2.3"),
     receiptService(pages.receipts),
     runService(pages.runs),
     healthService(health, "1.2.3"),

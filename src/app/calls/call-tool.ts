@@ -3,15 +3,15 @@ import type { Receipt } from "../../domain/calls/receipt.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import { newId } from "../../domain/core/ids.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
-import { parseProof, type Proof, type ProofCarriers } from "../../domain/payments/proof.ts";
-import { identifyPayment, type GaslessDeps } from "../payments/gasless/gasless-method.ts";
-import { payQuote } from "../payments/pay-quote.ts";
-import { creditExtraPayment, type SettleDeps } from "../payments/chain-payment.ts";
+import type { Quotes } from "../../domain/payments/quote.ts";
+import type { Proof, ProofCarriers } from "../../domain/payments/proof.ts";
+import { creditExtraPayment, payQuote } from "../payments/pay-quote.ts";
+import type { PaymentMethods } from "../payments/payment-methods.ts";
 import { authorizeCall } from "./authorize-call.ts";
 import type { CallContext } from "./call-context.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { dailyBudgetOf, requirePriceWithinLimit, requireToolAccess } from "./key-limits.ts";
-import type { CallAuthorization } from "./ledger.ts";
+import type { CallAuthorization, Ledger } from "./ledger.ts";
 import { lookUpPriorOutcome } from "./prior-outcome.ts";
 import { runAndCapture, runTool, type RunDeps } from "./run-and-capture.ts";
 
@@ -28,8 +28,11 @@ export interface ToolCallResult {
   readonly receipt: Receipt | undefined;
 }
 
-export interface CallToolDeps extends SettleDeps, GaslessDeps, Omit<RunDeps, "ledger"> {
+export interface CallToolDeps extends RunDeps {
   readonly catalogue: Catalogue;
+  readonly ledger: Ledger;
+  readonly quotes: Quotes;
+  readonly payments: PaymentMethods;
 }
 
 /**
@@ -56,10 +59,10 @@ export async function callTool(
   }
 
   const print = fingerprint(tool.name, call.params);
-  const proof = tool.billable ? parseProof(call, deps.memoPrefix) : undefined;
+  const proof = tool.billable ? deps.payments.parse(call) : undefined;
   const sentKey = idempotencyKeyOf(call, proof);
   const listPrice = prepared.price;
-  const identified = proof && (await identifyPayment(deps, proof));
+  const identified = proof && (await deps.payments.identify(proof));
   const quote = identified && deps.quotes.open(identified.quoteId);
   // A quoted price stays valid even if this instance charges another price by now.
   const price = quote?.price ?? listPrice;
@@ -69,7 +72,7 @@ export async function callTool(
   const prior = await lookUpPriorOutcome(deps.ledger, claim, identified);
   if (prior.kind === "replay") {
     if (identified && prior.receipt?.txSignature !== identified.txSignature)
-      await creditExtraPayment(deps, identified, quote, print, context);
+      await creditExtraPayment(deps, { identified, quote, fingerprint: print }, context);
     return { result: prior.result, receipt: prior.receipt };
   }
 
@@ -99,7 +102,7 @@ export async function callTool(
  * @throws ToolgateError INVALID_REQUEST when they differ
  */
 function idempotencyKeyOf({ idempotencyKey }: ToolCall, proof: Proof | undefined): string | undefined {
-  const paymentId = proof?.kind === "gasless" ? proof.paymentId : undefined;
+  const paymentId = proof?.paymentId;
   if (paymentId !== undefined && idempotencyKey !== undefined && paymentId !== idempotencyKey)
     throw invalidField(
       "idempotency_key",

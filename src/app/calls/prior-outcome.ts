@@ -1,7 +1,7 @@
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { stepIdOf } from "../../domain/payments/quote.ts";
-import type { IdentifiedPayment } from "../payments/gasless/gasless-method.ts";
+import type { IdentifiedPayment } from "../payments/payment-method.ts";
 import type { CallPayment, Ledger, PriorQuery } from "./ledger.ts";
 import { priorCallError } from "./refusals.ts";
 

@@ -1,8 +1,18 @@
-import type { Quote } from "../../domain/payments/quote.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
+import { stepIdOf, type Quote } from "../../domain/payments/quote.ts";
 import type { CallContext } from "../calls/call-context.ts";
-import type { CallPayment } from "../calls/ledger.ts";
-import { submitPayment, type GaslessDeps, type IdentifiedPayment } from "./gasless/gasless-method.ts";
-import { requireQuote, settlePayment, type SettleDeps } from "./chain-payment.ts";
+import type { CallPayment, Ledger } from "../calls/ledger.ts";
+import { paymentRefused } from "./payment-refused.ts";
+import type { IdentifiedPayment } from "./payment-method.ts";
+import type { PaymentMethods } from "./payment-methods.ts";
+
+export interface PayDeps {
+  readonly payments: Pick<PaymentMethods, "verify" | "settle">;
+  readonly ledger: Pick<Ledger, "credit">;
+  readonly clock: Clock;
+}
 
 export interface QuotePayment {
   readonly identified: IdentifiedPayment;
@@ -14,16 +24,74 @@ export interface QuotePayment {
 }
 
 /**
- * Checks the quote, submits a gasless payment, and verifies the payment on the chain.
+ * Checks the quote and the payment, and settles the payment. A payment of this quote that cannot buy the call
+ * is credited to the quote's account.
  * @returns the payment, ready to be credited with the call
  * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED, RATE_LIMITED, PAYMENT_PENDING or UNAVAILABLE
  */
 export async function payQuote(
-  deps: SettleDeps & GaslessDeps,
-  { identified, quote: opened, fingerprint, receivedAt }: QuotePayment,
+  { payments, ledger }: PayDeps,
+  payment: QuotePayment,
   context: CallContext,
 ): Promise<CallPayment> {
-  const quote = requireQuote(opened, identified, context.caller.accountId, fingerprint);
-  const paidAt = await submitPayment(deps, identified, quote, receivedAt, context);
-  return settlePayment(deps, identified, quote, paidAt, context);
+  const { identified, receivedAt } = payment;
+  const quote = requireQuote(payment, context.caller.accountId);
+  const attempt = { quote, receivedAt, context };
+  await payments.verify(identified, attempt);
+  const { transfer, problem } = await payments.settle(identified, attempt);
+  if (!problem) {
+    const { txSignature } = identified;
+    return { txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), transfer };
+  }
+  const { credited } = await ledger.credit(quote.accountId, transfer);
+  throw new ToolgateError(problem.code, `${problem.message}; ${whereItWent(credited, transfer.amount)}`);
+}
+
+/**
+ * Credits the payment that comes with a call which was charged before, by another payment or from the
+ * balance. The call has its result, so a payment that cannot be verified yet is no error and stays valid. A
+ * payment that is not made yet is not made for it.
+ */
+export async function creditExtraPayment(
+  { payments, ledger, clock }: PayDeps,
+  payment: Omit<QuotePayment, "receivedAt">,
+  context: CallContext,
+): Promise<void> {
+  if (!payment.identified.made) return;
+  try {
+    const quote = requireQuote(payment, context.caller.accountId);
+    const attempt = { quote, receivedAt: clock.now(), context };
+    await payments.verify(payment.identified, attempt);
+    const { transfer } = await payments.settle(payment.identified, attempt);
+    await ledger.credit(quote.accountId, transfer);
+  } catch (error) {
+    if (!(error instanceof ToolgateError) && !context.signal.aborted) throw error;
+  }
+}
+
+/** Checks that the quote of a proof belongs to this caller and this call. */
+function requireQuote(
+  { quote, identified, fingerprint }: Omit<QuotePayment, "receivedAt">,
+  accountId: string,
+): Quote {
+  if (!quote)
+    throw paymentRefused(
+      "the quote was not issued by this gateway; use the quote_id of the 402 response, unchanged",
+    );
+  if (quote.accountId !== accountId) throw paymentRefused("the quote was issued to another account");
+  if (!quote.fingerprint.equals(fingerprint)) {
+    throw paymentRefused(
+      "the quote was issued for another tool or other params; repeat the call exactly as it was quoted",
+    );
+  }
+  const { stepId } = identified;
+  if (stepId !== undefined && stepId !== stepIdOf(quote.quoteId))
+    throw paymentRefused("step_id does not belong to the quote");
+  return quote;
+}
+
+function whereItWent(credited: boolean, amount: MicroUsd): string {
+  return credited
+    ? `${displayUsd(amount)} was credited to your balance`
+    : "the transfer had been credited to your balance before";
 }

@@ -2,6 +2,7 @@ import { parseSignature } from "../core/base58.ts";
 import { malformedProof } from "../core/errors.ts";
 import { isQuoteId, parseMemo, type Memo } from "./memo.ts";
 import { parseUsdc, type MicroUsd } from "../core/money.ts";
+import type { BodyProof, Proof } from "./proof.ts";
 
 /** The only network (specification 8). */
 export const NETWORK = "solana-mainnet";
@@ -15,31 +16,20 @@ export interface StatedPayment {
   stepId: string | undefined;
 }
 
-/** A transfer sent by the caller. */
-export interface TransferProof {
-  kind: "transfer";
+/** A transfer on Solana that the caller has sent. */
+export interface TransferProof extends Proof {
+  readonly method: "transfer";
   /** Base58, 64 bytes, canonical. */
-  txSignature: string;
-  quoteId: string;
-  stated: StatedPayment;
-}
-
-/** The body form (specification 2.4). */
-export interface BodyProof {
-  txRef: string;
-  network: string;
-  amountUsdc?: string | undefined;
-  memo?: string | undefined;
-  quoteId?: string | undefined;
-  stepId?: string | undefined;
+  readonly txSignature: string;
+  readonly quoteId: string;
+  readonly stated: StatedPayment;
 }
 
 /**
- * Parses `payment_proof`.
+ * Parses `payment_proof` of a transfer on {@link NETWORK}.
  * @throws ToolgateError INVALID_PAYMENT 400
  */
 export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferProof {
-  if (body.network !== NETWORK) throw malformedProof(`payment_proof.network: must be ${NETWORK}`);
   const memo = body.memo === undefined ? undefined : parseProofMemo(body.memo, memoPrefix);
   const quoteId = body.quoteId ?? memo?.quoteId;
   if (quoteId === undefined)
@@ -57,7 +47,7 @@ export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferPro
   }
   const stepId = body.stepId ?? (memo?.form === "step" ? memo.stepId : undefined);
   return {
-    kind: "transfer",
+    method: "transfer",
     txSignature: requireSignature(body.txRef, "payment_proof.tx_ref"),
     quoteId: requireQuoteId(quoteId, "payment_proof.quote_id"),
     stated: { amount, memo: body.memo, stepId },

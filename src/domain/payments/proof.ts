@@ -1,38 +1,31 @@
-import {
-  parseBodyProof,
-  requireQuoteId,
-  requireSignature,
-  type BodyProof,
-  type TransferProof,
-} from "./body-proof.ts";
 import { decodeObject } from "./encoded-object.ts";
 import { malformedProof } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
-import { parseXPayment } from "./x-payment.ts";
-import { parseX402Payload, type X402Payload } from "./x402-payload.ts";
-import { META_PAYMENT, PAYMENT_SIGNATURE, type X402Terms } from "./x402.ts";
+import { parseXPayment, refuseXPayment, X_PAYMENT } from "./x-payment.ts";
+import { META_PAYMENT, PAYMENT_SIGNATURE } from "./x402.ts";
 
-const META_CARRIER = `_meta["${META_PAYMENT}"]`;
+export const META_CARRIER = `_meta["${META_PAYMENT}"]`;
+export const BODY_CARRIER = "payment_proof";
 
 /**
- * A claim that a transaction pays a quote. It is compared with quote and chain and proves nothing by
+ * A claim that a payment was made for a quote. It is compared with quote and network and proves nothing by
  * itself.
  */
-export type Proof = TransferProof | GaslessProof;
+export interface Proof {
+  /** Name of the payment method. */
+  readonly method: string;
+  /** Idempotency key that came inside the proof. */
+  readonly paymentId?: string | undefined;
+}
 
-/** A transaction signed by the caller, to be sent by the gateway. */
-export interface GaslessProof {
-  kind: "gasless";
-  /** Where it was sent, as the caller knows it. */
-  carrier: string;
-  /** Wire bytes without our signature, which is the first. */
-  transaction: Uint8Array;
-  /** Undefined: only the memo names the quote. */
-  quoteId: string | undefined;
-  /** The offer as repeated by an x402 payload. */
-  accepted: Partial<X402Terms> | undefined;
-  /** Idempotency key of an x402 payload. */
-  paymentId: string | undefined;
+/** The body form (specification 2.4). */
+export interface BodyProof {
+  txRef: string;
+  network: string;
+  amountUsdc?: string | undefined;
+  memo?: string | undefined;
+  quoteId?: string | undefined;
+  stepId?: string | undefined;
 }
 
 /** The places of a call that can carry a proof, as sent. */
@@ -47,98 +40,83 @@ export interface ProofCarriers {
   readonly paymentProof: BodyProof | undefined;
 }
 
+/** Content of one place. */
+export type CarriedProof =
+  | { readonly carrier: typeof BODY_CARRIER; readonly body: BodyProof }
+  | {
+      readonly carrier: typeof PAYMENT_SIGNATURE | typeof META_CARRIER | typeof X_PAYMENT;
+      /** Of a JSON object; own members only, inherited ones were not sent. */
+      readonly members: Readonly<Record<string, unknown>>;
+    };
+
+/** Parses the proofs of one payment method. */
+export interface ProofFormat<P extends Proof = Proof> {
+  readonly name: string;
+  /** The `network` of its body proofs. */
+  readonly network: string;
+  /**
+   * Parses a proof of this method; undefined: the content has another method's form.
+   * @throws ToolgateError INVALID_PAYMENT 400 if it has this method's form and is invalid
+   */
+  recognise(this: void, sent: CarriedProof): P | undefined;
+  /** Whether two proofs of this method, from two places, name the same payment. */
+  isSame(this: void, one: P, other: P): boolean;
+}
+
 /**
  * Parses the proof of a call. Several places must carry the same proof.
+ * @param formats asked in order; the first that recognises a proof takes it
  * @throws ToolgateError INVALID_PAYMENT 400: nothing was looked up or consumed
  */
-export function parseProof(carriers: ProofCarriers, memoPrefix: string): Proof | undefined {
+export function parseProof(carriers: ProofCarriers, formats: readonly ProofFormat[]): Proof | undefined {
   const { xPayment, paymentSignature, metaPayment, paymentProof } = carriers;
   const found = [
-    paymentProof && parseBodyProof(paymentProof, memoPrefix),
-    paymentSignature === undefined ? undefined : parsePaymentSignature(paymentSignature),
-    metaPayment === undefined ? undefined : parseMetaPayment(metaPayment),
-    xPayment === undefined ? undefined : parseHeader(xPayment),
+    paymentProof && recognised({ carrier: BODY_CARRIER, body: paymentProof }, formats),
+    paymentSignature === undefined ? undefined : recognised(signatureHeader(paymentSignature), formats),
+    metaPayment === undefined ? undefined : recognised(metaMembers(metaPayment), formats),
+    xPayment === undefined
+      ? undefined
+      : recognised({ carrier: X_PAYMENT, members: parseXPayment(xPayment) }, formats),
   ].filter((proof) => proof !== undefined);
   const [first, ...others] = found;
-  if (first && others.some((other) => !isSame(first, other)))
+  if (first && others.some((other) => !isSame(first, other, formats)))
     throw malformedProof(`${carriersOf(carriers)} name different payments; send one of them`);
   return first;
 }
 
-/**
- * Returns the x402 version of a payment, even if its payload is invalid; undefined: not x402. Decides how
- * the settlement is reported.
- */
-export function x402VersionOf({ xPayment, paymentSignature, metaPayment }: ProofCarriers): 1 | 2 | undefined {
-  if (paymentSignature !== undefined || metaPayment !== undefined) return 2;
-  if (xPayment === undefined) return undefined;
-  try {
-    return parseXPayment(xPayment).form === "x402" ? 1 : undefined;
-  } catch {
-    return undefined;
+function recognised(sent: CarriedProof, formats: readonly ProofFormat[]): Proof {
+  for (const format of formats) {
+    const proof = format.recognise(sent);
+    if (proof) return proof;
   }
+  if (sent.carrier === BODY_CARRIER) {
+    const networks = new Set(formats.map(({ network }) => network));
+    throw malformedProof(`payment_proof.network: must be ${[...networks].join(" or ")}`);
+  }
+  if (sent.carrier === X_PAYMENT) return refuseXPayment(sent.members);
+  throw malformedProof(`${sent.carrier}: no payment method takes this payload`);
 }
 
-function isSame(one: Proof, other: Proof): boolean {
-  if (one.kind === "transfer")
-    return (
-      other.kind === "transfer" && one.txSignature === other.txSignature && one.quoteId === other.quoteId
-    );
-  if (other.kind === "transfer") return false;
-  const [mine, its] = [one, other].map(({ quoteId, paymentId, accepted }) => [quoteId, paymentId, accepted]);
-  return (
-    Buffer.compare(one.transaction, other.transaction) === 0 && JSON.stringify(mine) === JSON.stringify(its)
-  );
+function isSame(one: Proof, other: Proof, formats: readonly ProofFormat[]): boolean {
+  if (one.method !== other.method) return false;
+  return formats.find(({ name }) => name === one.method)?.isSame(one, other) ?? false;
 }
 
 function carriersOf({ xPayment, paymentSignature, metaPayment, paymentProof }: ProofCarriers): string {
   const sent = [
-    xPayment !== undefined && "X-Payment",
+    xPayment !== undefined && X_PAYMENT,
     paymentSignature !== undefined && PAYMENT_SIGNATURE,
     metaPayment !== undefined && META_CARRIER,
-    paymentProof !== undefined && "payment_proof",
+    paymentProof !== undefined && BODY_CARRIER,
   ];
   return sent.filter((name) => name !== false).join(" and ");
 }
 
-function parseHeader(header: string): Proof {
-  const sent = parseXPayment(header);
-  switch (sent.form) {
-    case "transfer":
-      return {
-        kind: "transfer",
-        txSignature: requireSignature(sent.txRef, "X-Payment: tx"),
-        quoteId: requireQuoteId(sent.quoteId, "X-Payment: quote_id"),
-        stated: { amount: undefined, memo: undefined, stepId: undefined },
-      };
-    case "transaction": {
-      const quoteId = requireQuoteId(sent.quoteId, "X-Payment: quote_id");
-      const { transaction } = sent;
-      return {
-        kind: "gasless",
-        carrier: "X-Payment",
-        transaction,
-        quoteId,
-        accepted: undefined,
-        paymentId: undefined,
-      };
-    }
-    case "x402":
-      return gasless(sent.payload, "X-Payment");
-  }
+function signatureHeader(header: string): CarriedProof {
+  return { carrier: PAYMENT_SIGNATURE, members: decodeObject(PAYMENT_SIGNATURE, header, ["base64"]) };
 }
 
-function parsePaymentSignature(header: string): Proof {
-  const members = decodeObject(PAYMENT_SIGNATURE, header, ["base64"]);
-  return gasless(parseX402Payload(members, PAYMENT_SIGNATURE), PAYMENT_SIGNATURE);
-}
-
-function parseMetaPayment(value: unknown): Proof {
-  if (!isJsonObject(value))
-    throw malformedProof(`${META_CARRIER}: must be a JSON object, an x402 payload of version 2`);
-  return gasless(parseX402Payload(value, META_CARRIER), META_CARRIER);
-}
-
-function gasless({ transaction, accepted, paymentId }: X402Payload, carrier: string): GaslessProof {
-  return { kind: "gasless", carrier, transaction, quoteId: undefined, accepted, paymentId };
+function metaMembers(value: unknown): CarriedProof {
+  if (isJsonObject(value)) return { carrier: META_CARRIER, members: value };
+  throw malformedProof(`${META_CARRIER}: must be a JSON object, an x402 payload of version 2`);
 }

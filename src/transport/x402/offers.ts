@@ -1,15 +1,12 @@
 import type { PaymentRequiredError } from "../../app/calls/payment-required-error.ts";
-import type { RecentBlockhash } from "../../app/payments/gasless/relay-chain.ts";
-import type { Relay } from "../../app/payments/gasless/relay-port.ts";
-import { X402_V1_NETWORK, x402Terms, type X402Treasury } from "../../domain/payments/x402.ts";
+import type { X402Entry } from "../../app/payments/payment-method.ts";
+import type { PaymentMethods } from "../../app/payments/payment-methods.ts";
 import type { Header } from "../header.ts";
 import { encodeHeader } from "./encode.ts";
 import { EXTENSIONS } from "./extensions.ts";
 
 export interface X402OffersConfig {
-  readonly relay: Relay;
-  readonly treasury: X402Treasury;
-  readonly memoPrefix: string;
+  readonly payments: Pick<PaymentMethods, "x402">;
   /** Public address of the gateway without a trailing slash; available after the servers listen. */
   readonly baseUrl: () => string;
   /** Whether bodies also contain the version 1 members. */
@@ -40,49 +37,57 @@ export class X402Offers {
     this.#config = config;
   }
 
-  /** @param path of the request; undefined over gRPC and Connect */
-  async offer({ tool, quote, message }: PaymentRequiredError, path: string | undefined): Promise<X402Offer> {
-    const { relay, treasury, memoPrefix, baseUrl, v1 } = this.#config;
-    const { feePayer, memo, ...terms } = x402Terms(treasury, relay.feePayer, memoPrefix, quote);
+  /**
+   * Returns undefined when no x402 method can pay the quote.
+   * @param path of the request; undefined over gRPC and Connect
+   */
+  async offer(
+    { tool, quote, message }: PaymentRequiredError,
+    path: string | undefined,
+  ): Promise<X402Offer | undefined> {
+    const { payments, baseUrl, v1 } = this.#config;
+    const entries = await payments.x402(quote);
+    if (entries.length === 0) return undefined;
     const url = `${baseUrl()}${path ?? CONNECT_PATH}`;
     const description = `one call of ${tool}`;
     const paymentRequired = {
       x402Version: 2,
       error: message,
       resource: { url, description, mimeType: MIME_TYPE, serviceName: "toolgate" },
-      accepts: [
-        {
-          ...terms,
-          maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-          extra: { feePayer, memo, ...hintOf(await relay.recentBlockhash()), paymentFlow: "upfront" },
-        },
-      ],
+      accepts: entries.map(acceptsV2),
       extensions: EXTENSIONS,
     };
-    const v1Accepts = {
-      scheme: terms.scheme,
-      network: X402_V1_NETWORK,
-      maxAmountRequired: terms.amount,
-      resource: url,
-      description,
-      mimeType: MIME_TYPE,
-      payTo: terms.payTo,
-      maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-      asset: terms.asset,
-      extra: { feePayer, memo },
-    };
+    const resource = { resource: url, description, mimeType: MIME_TYPE };
     return {
       paymentRequired,
       header: ["payment-required", encodeHeader(paymentRequired)],
-      v1Members: v1 ? { x402Version: 1, error: message, accepts: [v1Accepts] } : undefined,
+      v1Members: v1
+        ? { x402Version: 1, error: message, accepts: entries.map((entry) => acceptsV1(entry, resource)) }
+        : undefined,
     };
   }
 }
 
-/** Saves the client a request to the chain. */
-function hintOf(recent: RecentBlockhash | undefined) {
-  if (!recent) return undefined;
-  return { recentBlockhash: recent.blockhash, lastValidBlockHeight: String(recent.lastValidBlockHeight) };
+function acceptsV2({ terms: { feePayer, memo, ...terms }, hints }: X402Entry): object {
+  return {
+    ...terms,
+    maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
+    extra: { feePayer, memo, ...hints, paymentFlow: "upfront" },
+  };
+}
+
+function acceptsV1({ terms, v1Network: network }: X402Entry, resource: object): object {
+  const { scheme, amount: maxAmountRequired, payTo, asset, feePayer, memo } = terms;
+  return {
+    scheme,
+    network,
+    maxAmountRequired,
+    ...resource,
+    payTo,
+    maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
+    asset,
+    extra: { feePayer, memo },
+  };
 }
 
 /** Merges the version 1 members into an HTTP body when version 1 is on. */

@@ -1,6 +1,7 @@
 import { PaymentCreditedError } from "../../app/calls/payment-credited-error.ts";
 import { ToolgateError, type ErrorCode } from "../../domain/core/errors.ts";
-import { x402VersionOf, type ProofCarriers } from "../../domain/payments/proof.ts";
+import { x402VersionOf } from "../../domain/payments/gasless-proof.ts";
+import type { ProofCarriers } from "../../domain/payments/proof.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import { X402_NETWORK, X402_V1_NETWORK } from "../../domain/payments/x402.ts";
 import type { Header } from "../header.ts";

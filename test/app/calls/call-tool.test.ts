@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { beforeEach, describe, expect, it } from "vitest";
-import { callTool, type CallToolDeps } from "../../../src/app/calls/call-tool.ts";
+import { callTool } from "../../../src/app/calls/call-tool.ts";
+import type { CallPorts } from "../../../src/gateway/call-tool-deps.ts";
 import { Catalogue } from "../../../src/app/calls/catalogue.ts";
 import type { CallContext } from "../../../src/app/calls/call-context.ts";
 import type { PaymentVerdict } from "../../../src/app/payments/payment-verifier.ts";
@@ -10,6 +11,7 @@ import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { cacheJson } from "../../../src/domain/core/json-cache.ts";
 import { Quotes } from "../../../src/domain/payments/quote.ts";
+import { unusedPaymentPorts, withPayments } from "../payments/payment-ports.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { MemoryLedger } from "../../transport/memory-ledger.ts";
 import { TestTools } from "../../transport/test-tools.ts";
@@ -21,7 +23,7 @@ let ledger: MemoryLedger;
 let verdict: (memo: string) => PaymentVerdict;
 let memo: string;
 let context: CallContext;
-let deps: CallToolDeps;
+let deps: CallPorts;
 
 beforeEach(() => {
   const secret = randomBytes(32);
@@ -45,11 +47,7 @@ beforeEach(() => {
     quotes: new Quotes(keys, systemClock, systemRandom, 300),
     clock: systemClock,
     random: systemRandom,
-    relay: undefined,
-    claims: { find: async () => undefined },
-    treasury: { owner: "owner", mint: "mint" },
-    memoPrefix: "svc",
-    finalizedAbove: 50_000_000n,
+    ...unusedPaymentPorts,
     stopping: new AbortController().signal,
   };
 });
@@ -62,7 +60,7 @@ function callPaid() {
   memo = `svc:${quoteId}`;
   const paymentProof = { txRef: base58.encode(randomBytes(64)), network: "solana-mainnet", memo };
   return callTool(
-    deps,
+    withPayments(deps),
     { tool: "paid", params: {}, xPayment: undefined, paymentProof, idempotencyKey: "k" },
     context,
   );
@@ -114,7 +112,7 @@ describe("a tool that returns one object repeatedly and changes it", () => {
         paymentProof: undefined,
         idempotencyKey,
       };
-      texts.push(cacheJson((await callTool({ ...deps, catalogue }, call, context)).result));
+      texts.push(cacheJson((await callTool(withPayments({ ...deps, catalogue }), call, context)).result));
     }
     expect(texts).toEqual(['{"turn":1}', '{"turn":2}']);
   });
@@ -130,7 +128,7 @@ describe("a tool that fails while the ledger is unreachable", () => {
       paymentProof: undefined,
       idempotencyKey: "k",
     };
-    await expect(callTool(deps, call, context)).rejects.toMatchObject({
+    await expect(callTool(withPayments(deps), call, context)).rejects.toMatchObject({
       code: "UNAVAILABLE",
       retryAfterSeconds: 2,
       cause: {

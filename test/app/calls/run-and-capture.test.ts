@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { beforeEach, describe, expect, it } from "vitest";
-import { callTool, type CallToolDeps } from "../../../src/app/calls/call-tool.ts";
+import { callTool } from "../../../src/app/calls/call-tool.ts";
+import type { CallPorts } from "../../../src/gateway/call-tool-deps.ts";
 import { Catalogue } from "../../../src/app/calls/catalogue.ts";
 import type { CallContext } from "../../../src/app/calls/call-context.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
@@ -11,6 +12,7 @@ import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { Quotes } from "../../../src/domain/payments/quote.ts";
 import { DEFAULT_TIER } from "../../../src/domain/accounts/rate-limit.ts";
 import type { Tool } from "../../../src/domain/tools/tool.ts";
+import { unusedPaymentPorts, withPayments } from "../payments/payment-ports.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { MemoryLedger } from "../../transport/memory-ledger.ts";
 import { unlimitedWork } from "../context.ts";
@@ -25,7 +27,7 @@ let gone: AbortController;
 let stopping: AbortController;
 let ledger: MemoryLedger;
 let context: CallContext;
-let deps: CallToolDeps;
+let deps: CallPorts;
 
 /** A paid tool whose work the test decides. */
 const paid: Tool = {
@@ -71,11 +73,7 @@ beforeEach(() => {
     quotes: new Quotes(keys, clock, systemRandom, TTL_MS / 1000),
     clock,
     random: systemRandom,
-    relay: undefined,
-    claims: { find: async () => undefined },
-    treasury: { owner: "owner", mint: "mint" },
-    memoPrefix: "svc",
-    finalizedAbove: 50_000_000n,
+    ...unusedPaymentPorts,
     stopping: stopping.signal,
   };
   ledger.balances.set(context.caller.accountId, PRICE);
@@ -85,7 +83,7 @@ const balance = () => ledger.balance(context.caller.accountId);
 const statuses = () => ledger.entries.map(({ run }) => run.status);
 const call = (proof: { paymentProof?: { txRef: string; network: string; memo: string } } = {}) =>
   callTool(
-    deps,
+    withPayments(deps),
     {
       tool: "paid",
       params: {},

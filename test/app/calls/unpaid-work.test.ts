@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { callTool, type CallToolDeps } from "../../../src/app/calls/call-tool.ts";
+import { callTool } from "../../../src/app/calls/call-tool.ts";
+import type { CallPorts } from "../../../src/gateway/call-tool-deps.ts";
 import { Catalogue } from "../../../src/app/calls/catalogue.ts";
 import type { CallContext } from "../../../src/app/calls/call-context.ts";
 import { UnpaidWork } from "../../../src/app/calls/unpaid-work.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import { Quotes } from "../../../src/domain/payments/quote.ts";
 import type { Tool } from "../../../src/domain/tools/tool.ts";
+import { unusedPaymentPorts, withPayments } from "../payments/payment-ports.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { MemoryLedger } from "../../transport/memory-ledger.ts";
 import { TestTools } from "../../transport/test-tools.ts";
@@ -17,7 +19,7 @@ let counted: string[];
 let blockedMs: number;
 let ledger: MemoryLedger;
 let context: CallContext;
-let deps: CallToolDeps;
+let deps: CallPorts;
 /** What the tools fail with; undefined: they succeed. */
 let failure: ToolgateError | undefined;
 let ran: number;
@@ -58,17 +60,17 @@ beforeEach(() => {
     quotes: new Quotes(keys, systemClock, systemRandom, 300),
     clock: systemClock,
     random: systemRandom,
-    relay: undefined,
-    claims: { find: async () => undefined },
-    treasury: { owner: "owner", mint: "mint" },
-    memoPrefix: "svc",
-    finalizedAbove: 50_000_000n,
+    ...unusedPaymentPorts,
     stopping: new AbortController().signal,
   };
 });
 
 const call = (tool: string, idempotencyKey?: string) =>
-  callTool(deps, { tool, params: {}, xPayment: undefined, paymentProof: undefined, idempotencyKey }, context);
+  callTool(
+    withPayments(deps),
+    { tool, params: {}, xPayment: undefined, paymentProof: undefined, idempotencyKey },
+    context,
+  );
 const balance = () => ledger.balance(context.caller.accountId);
 
 describe("a call that fails after a server has worked for it", () => {

@@ -3,9 +3,13 @@ import { base58 } from "@scure/base";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
-import type { BodyProof } from "../../../src/domain/payments/body-proof.ts";
-import { parseProof, type ProofCarriers } from "../../../src/domain/payments/proof.ts";
-import { parseXPayment } from "../../../src/domain/payments/x-payment.ts";
+import { gaslessProofs } from "../../../src/domain/payments/gasless-proof.ts";
+import {
+  parseProof as parseProofOf,
+  type BodyProof,
+  type ProofCarriers,
+} from "../../../src/domain/payments/proof.ts";
+import { transferProofs } from "../../../src/domain/payments/transfer-proof.ts";
 import { X402_NETWORK } from "../../../src/domain/payments/x402.ts";
 
 const tx = base58.encode(randomBytes(64));
@@ -15,6 +19,9 @@ const transaction = randomBytes(500).toString("base64");
 const v1 = { x402Version: 1, scheme: "exact", network: "solana", payload: { transaction } };
 const header = (value: unknown, alphabet: "base64" | "base64url" = "base64url") =>
   Buffer.from(JSON.stringify(value)).toString(alphabet);
+const parseProof = (carriers: ProofCarriers) =>
+  parseProofOf(carriers, [transferProofs("svc"), gaslessProofs]);
+const parseHeader = (xPayment: string) => parseProof({ xPayment, paymentProof: undefined });
 const refusal = (run: () => unknown) => {
   try {
     run();
@@ -37,22 +44,26 @@ describe("the X-Payment header", () => {
         const bare = value.replace(/=+$/, "");
         const padded = bare.padEnd(Math.ceil(bare.length / 4) * 4, "=");
         for (const form of [value, bare, padded])
-          expect(parseXPayment(form)).toEqual({ form: "transfer", txRef: tx, quoteId });
+          expect(parseHeader(form)).toMatchObject({ method: "transfer", txSignature: tx, quoteId });
       }
     }
   });
 
   it("is recognised as a transaction to relay or as an x402 payload of version 1", () => {
     const bytes = Buffer.from(transaction, "base64");
-    expect(parseXPayment(header({ transaction, quote_id: quoteId }))).toEqual({
-      form: "transaction",
+    expect(parseHeader(header({ transaction, quote_id: quoteId }))).toMatchObject({
+      method: "gasless",
       transaction: bytes,
       quoteId,
     });
     for (const network of ["solana", X402_NETWORK]) {
-      expect(parseXPayment(header({ ...v1, network }))).toEqual({
-        form: "x402",
-        payload: { x402Version: 1, transaction: bytes, accepted: undefined, paymentId: undefined },
+      expect(parseHeader(header({ ...v1, network }))).toEqual({
+        method: "gasless",
+        carrier: "X-Payment",
+        transaction: bytes,
+        quoteId: undefined,
+        accepted: undefined,
+        paymentId: undefined,
       });
     }
   });
@@ -125,8 +136,8 @@ describe("the X-Payment header", () => {
     ["more than 8 KiB", header({ tx, quote_id: "q".repeat(9000) }), /longer/],
   ];
   it.each(bad)("refuses %s with INVALID_PAYMENT 400", (_, value, message) => {
-    expect(refusal(() => parseXPayment(value))).toMatch(/^INVALID_PAYMENT 400 X-Payment: /);
-    expect(refusal(() => parseXPayment(value))).toMatch(message);
+    expect(refusal(() => parseHeader(value))).toMatch(/^INVALID_PAYMENT 400 X-Payment: /);
+    expect(refusal(() => parseHeader(value))).toMatch(message);
   });
 
   it("never fails with any other error", () => {
@@ -136,9 +147,7 @@ describe("the X-Payment header", () => {
       fc.json().map((text) => Buffer.from(text).toString("base64")),
     );
     fc.assert(
-      fc.property(any, (value) =>
-        /^(accepted|INVALID_PAYMENT 400)/.test(refusal(() => parseXPayment(value))),
-      ),
+      fc.property(any, (value) => /^(accepted|INVALID_PAYMENT 400)/.test(refusal(() => parseHeader(value)))),
     );
   });
 });
@@ -149,18 +158,16 @@ describe("the proof of a call", () => {
 
   it("comes from the header or the body, or from both when they agree", () => {
     const value = header({ tx, quote_id: quoteId });
-    expect(parseProof({ xPayment: undefined, paymentProof: undefined }, "svc")).toBeUndefined();
-    expect(parseProof({ xPayment: value, paymentProof: undefined }, "svc")).toMatchObject({
+    expect(parseProof({ xPayment: undefined, paymentProof: undefined })).toBeUndefined();
+    expect(parseProof({ xPayment: value, paymentProof: undefined })).toMatchObject({
       txSignature: tx,
       quoteId,
     });
-    expect(parseProof({ xPayment: undefined, paymentProof: body }, "svc")).toMatchObject({
+    expect(parseProof({ xPayment: undefined, paymentProof: body })).toMatchObject({
       txSignature: tx,
       quoteId,
     });
-    expect(
-      parseProof({ xPayment: value, paymentProof: { ...body, amountUsdc: "0.01" } }, "svc"),
-    ).toMatchObject({
+    expect(parseProof({ xPayment: value, paymentProof: { ...body, amountUsdc: "0.01" } })).toMatchObject({
       stated: { amount: 10_000n },
     });
   });
@@ -168,7 +175,7 @@ describe("the proof of a call", () => {
   it("takes the quote from either memo form when the body does not name it", () => {
     for (const form of [memo, `svc:${quoteId}`]) {
       const paymentProof = { txRef: tx, network: "solana-mainnet", memo: form };
-      expect(parseProof({ xPayment: undefined, paymentProof }, "svc")).toMatchObject({
+      expect(parseProof({ xPayment: undefined, paymentProof })).toMatchObject({
         quoteId,
         stated: { memo: form },
       });
@@ -197,7 +204,7 @@ describe("the proof of a call", () => {
     ],
   ];
   it.each(bad)("refuses %s", (_, [xPayment, paymentProof], message) => {
-    const answer = refusal(() => parseProof({ xPayment, paymentProof }, "svc"));
+    const answer = refusal(() => parseProof({ xPayment, paymentProof }));
     expect(answer).toMatch(/^INVALID_PAYMENT 400/);
     expect(answer).toMatch(message);
   });
@@ -215,15 +222,12 @@ describe("an x402 payload of version 2", () => {
   };
   const payload = { x402Version: 2, payload: { transaction }, resource: { url: "http://x/mcp" }, accepted };
   const parse = (value: unknown) =>
-    parseProof(
-      { xPayment: undefined, paymentSignature: header(value, "base64"), paymentProof: undefined },
-      "svc",
-    );
+    parseProof({ xPayment: undefined, paymentSignature: header(value, "base64"), paymentProof: undefined });
   const withId = (id: unknown) => ({ ...payload, extensions: { "payment-identifier": { info: { id } } } });
 
   it("is one proof in PAYMENT-SIGNATURE, in _meta, and in both", () => {
     const proof = {
-      kind: "gasless",
+      method: "gasless",
       carrier: "PAYMENT-SIGNATURE",
       transaction: Buffer.from(transaction, "base64"),
       quoteId: undefined,
@@ -236,13 +240,13 @@ describe("an x402 payload of version 2", () => {
     const paymentSignature = header(payload, "base64");
     const none = { xPayment: undefined, paymentProof: undefined };
     expect(parse(payload)).toEqual(proof);
-    expect(parseProof({ ...none, metaPayment: payload }, "svc")).toEqual({
+    expect(parseProof({ ...none, metaPayment: payload })).toEqual({
       ...proof,
       carrier: '_meta["x402/payment"]',
     });
-    expect(parseProof({ ...none, paymentSignature, metaPayment: payload }, "svc")).toEqual(proof);
+    expect(parseProof({ ...none, paymentSignature, metaPayment: payload })).toEqual(proof);
     const bare = paymentSignature.replace(/=+$/, "");
-    expect(parseProof({ ...none, paymentSignature: bare }, "svc")).toEqual(proof);
+    expect(parseProof({ ...none, paymentSignature: bare })).toEqual(proof);
   });
 
   it("provides its payment-identifier; other extensions are ignored", () => {
@@ -303,8 +307,7 @@ describe("an x402 payload of version 2", () => {
     const bytes = Buffer.from(JSON.stringify({ ...payload, note: "\u{10ffff}>>???" }));
     const paymentSignature = bytes.toString("base64url");
     expect(paymentSignature).toMatch(/[-_]/);
-    const parsed = () =>
-      parseProof({ xPayment: undefined, paymentSignature, paymentProof: undefined }, "svc");
+    const parsed = () => parseProof({ xPayment: undefined, paymentSignature, paymentProof: undefined });
     expect(refusal(parsed)).toBe("INVALID_PAYMENT 400 PAYMENT-SIGNATURE: not base64");
   });
 
@@ -323,7 +326,7 @@ describe("an x402 payload of version 2", () => {
     ];
     for (const [carriers, message] of rows) {
       const all = { xPayment: undefined, paymentProof: undefined, paymentSignature, ...carriers };
-      const answer = refusal(() => parseProof(all, "svc"));
+      const answer = refusal(() => parseProof(all));
       expect(answer.slice("INVALID_PAYMENT 400 ".length)).toMatch(message);
     }
   });
@@ -337,16 +340,14 @@ describe("an x402 payload of version 2", () => {
     });
     for (let length = 0; length < text.length; length++) {
       if (text.slice(length).replaceAll("=", "") === "") continue;
-      expect(refusal(() => parseProof(carriers(text.slice(0, length)), "svc"))).toMatch(
-        /^INVALID_PAYMENT 400 /,
-      );
+      expect(refusal(() => parseProof(carriers(text.slice(0, length))))).toMatch(/^INVALID_PAYMENT 400 /);
     }
     const at = fc.nat(text.length - 1);
     const letter = fc.constantFrom(..."ABCDwxyz0189+/=-_ ,");
     fc.assert(
       fc.property(at, letter, (index, other) =>
         /^(accepted|INVALID_PAYMENT 400 PAYMENT-SIGNATURE: )/.test(
-          refusal(() => parseProof(carriers(text.slice(0, index) + other + text.slice(index + 1)), "svc")),
+          refusal(() => parseProof(carriers(text.slice(0, index) + other + text.slice(index + 1)))),
         ),
       ),
     );

@@ -1,143 +1,186 @@
 import type { StatedPayment } from "../../../domain/payments/body-proof.ts";
 import { malformedProof, ToolgateError } from "../../../domain/core/errors.ts";
+import type { MicroUsd } from "../../../domain/core/money.ts";
+import { gaslessProofs, type GaslessProof } from "../../../domain/payments/gasless-proof.ts";
 import { parseMemo } from "../../../domain/payments/memo.ts";
 import { messageHashOf } from "../../../domain/payments/message-hash.ts";
-import type { GaslessProof, Proof } from "../../../domain/payments/proof.ts";
 import type { Quote } from "../../../domain/payments/quote.ts";
-import { x402Terms, type X402Treasury } from "../../../domain/payments/x402.ts";
-import type { CallContext } from "../../calls/call-context.ts";
-import { paymentFailed } from "./relay-errors.ts";
+import { X_PAYMENT_FORMATS } from "../../../domain/payments/x-payment.ts";
+import { X402_V1_NETWORK, x402Terms, type X402Treasury } from "../../../domain/payments/x402.ts";
+import { settleOnChain, type ChainPayment, type ChainPaymentDeps } from "../chain-payment.ts";
+import type {
+  PaymentAttempt,
+  PaymentInstructions,
+  PaymentMethod,
+  SettledPayment,
+  X402Entry,
+} from "../payment-method.ts";
+import { paymentFailed, paymentPending } from "./relay-errors.ts";
 import type { Relay } from "./relay-port.ts";
 import type { RelayClaims, RelayClaim } from "./relay-claims.ts";
 import type { RelayedTransaction } from "./sponsor.ts";
 
-/** Dependencies of relaying a payment. */
-export interface GaslessDeps {
-  /** Undefined when the relay is off. */
+export interface GaslessDeps extends ChainPaymentDeps {
+  /** Undefined: the relay is off. */
   readonly relay: Relay | undefined;
-  /** All relayed payments; they stay known when the relay is off. */
+  /** Claims stay known when the relay is off. */
   readonly claims: Pick<RelayClaims, "find">;
-  /** What x402 payloads must name. */
   readonly treasury: X402Treasury;
-  readonly memoPrefix: string;
-  /** Aborts at the end of a shutdown's grace period; a repeated call returns the outcome of a sent payment. */
+  /** GASLESS_MINIMUM_MICROUSD: a payment must be worth more than its fee. */
+  readonly gaslessMinimum: MicroUsd;
+  /** Aborts at the end of a shutdown's grace period; repeating the call returns the outcome. */
   readonly stopping: AbortSignal;
+  readonly finality: Pick<PaymentMethod, "finalityStatuses">;
 }
 
-/** A proof with the identifiers that the ledger and the chain use. */
-export interface IdentifiedPayment {
-  readonly txSignature: string;
-  readonly quoteId: string;
-  readonly stated: StatedPayment;
-  /** The transaction to be sent first; undefined when the payer sent it. */
-  readonly unsent: Unsent | undefined;
-}
-
-/** A transaction to relay; `claim`: accepted before, under rules that no longer accept it. */
+/** A transaction to send; `claim`: it was claimed before and would be refused now. */
 type Unsent =
   | { readonly transaction: RelayedTransaction; readonly proof: GaslessProof; readonly claim?: never }
   | { readonly claim: RelayClaim };
 
-const NOTHING_CLAIMED: StatedPayment = { amount: undefined, memo: undefined, stepId: undefined };
+interface GaslessPayment extends ChainPayment {
+  readonly unsent: Unsent;
+}
 
-/**
- * Returns the identifiers of a proof. For a transaction to relay: the signature it will have, and the quote of
- * its memo. A claimed transaction is identified under any settings, because it may have paid.
- * @throws ToolgateError INVALID_PAYMENT 400: nothing was sent, nothing was consumed
- */
-export async function identifyPayment(deps: GaslessDeps, proof: Proof): Promise<IdentifiedPayment> {
-  if (proof.kind === "transfer") return { ...proof, unsent: undefined };
-  try {
-    return await identifyUnsent(deps, proof);
-  } catch (refusal) {
-    const claim = await claimOf(deps, proof.transaction);
-    if (!claim) throw refusal;
-    const { txSignature, quoteId } = claim;
-    requireSameQuote(proof, quoteId);
-    return { txSignature, quoteId, stated: NOTHING_CLAIMED, unsent: { claim } };
+const NOTHING_STATED: StatedPayment = { amount: undefined, memo: undefined, stepId: undefined };
+
+/** A USDC transfer on Solana that the payer signs and the gateway sends (x402 `exact`). */
+export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment> {
+  readonly name = gaslessProofs.name;
+  readonly network = gaslessProofs.network;
+  readonly recognise = gaslessProofs.recognise;
+  readonly isSame = gaslessProofs.isSame;
+  readonly #deps: GaslessDeps;
+  readonly #instructions: PaymentInstructions | undefined;
+
+  constructor(deps: GaslessDeps) {
+    this.#deps = deps;
+    this.#instructions = deps.relay && {
+      name: "gasless",
+      xPayment: X_PAYMENT_FORMATS.gasless,
+      sponsor: { feePayer: deps.relay.feePayer, treasuryOwner: deps.treasury.owner },
+    };
+  }
+
+  instructions({ price }: Quote): PaymentInstructions | undefined {
+    return price >= this.#deps.gaslessMinimum ? this.#instructions : undefined;
+  }
+
+  async x402(quote: Quote): Promise<X402Entry> {
+    const { relay, treasury, memoPrefix } = this.#deps;
+    if (!relay) throw new Error("an x402 offer while the relay is off");
+    const recent = await relay.recentBlockhash();
+    return {
+      terms: x402Terms(treasury, relay.feePayer, memoPrefix, quote),
+      v1Network: X402_V1_NETWORK,
+      // Saves the client a request to the chain.
+      hints: recent
+        ? {
+            recentBlockhash: recent.blockhash,
+            lastValidBlockHeight: String(recent.lastValidBlockHeight),
+          }
+        : {},
+    };
+  }
+
+  /** A claimed transaction stays known whatever has been configured since: it may have paid. */
+  async identify(proof: GaslessProof): Promise<GaslessPayment> {
+    try {
+      return await this.#identifyUnsent(proof);
+    } catch (refusal) {
+      const messageHash = messageHashOf(proof.transaction);
+      const claim = messageHash && (await this.#deps.claims.find(messageHash));
+      if (!claim) throw refusal;
+      requireSameQuote(proof, claim.quoteId);
+      return paymentOf(claim.txSignature, claim.quoteId, { claim });
+    }
+  }
+
+  async verify({ unsent }: GaslessPayment, { quote }: PaymentAttempt): Promise<void> {
+    if (unsent.claim) {
+      if (unsent.claim.state === "failed") throw paymentFailed(unsent.claim.reason ?? "");
+      return;
+    }
+    const { transaction, proof } = unsent;
+    const difference = this.#differenceOf(proof, quote);
+    // A claim was checked against the terms of its time.
+    if (difference && !(await this.#deps.claims.find(transaction.messageHash))) throw difference;
+  }
+
+  /** Sends the transaction unless it was sent. A payment was in time if its claim was. */
+  async settle(payment: GaslessPayment, attempt: PaymentAttempt): Promise<SettledPayment> {
+    const claimedAt = await this.#submit(payment, attempt);
+    try {
+      return await settleOnChain(this.#deps, payment, { ...attempt, receivedAt: claimedAt }, "gasless");
+    } catch (error) {
+      // Already broadcast: reporting a failure here could make the client pay twice.
+      throw error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
+    }
+  }
+
+  finalityStatuses(...query: Parameters<PaymentMethod["finalityStatuses"]>) {
+    return this.#deps.finality.finalityStatuses(...query);
+  }
+
+  /** Returns when the payer paid, ms. */
+  async #submit({ unsent }: GaslessPayment, { quote, receivedAt, context }: PaymentAttempt): Promise<number> {
+    // The relay's background job sends it if needed.
+    if (unsent.claim) return unsent.claim.claimedAt;
+    const { caller, signal } = context;
+    const { claimedAt } = await this.#relay(unsent.proof).relay({
+      transaction: unsent.transaction,
+      quote,
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      receivedAt,
+      signal: AbortSignal.any([signal, this.#deps.stopping]),
+    });
+    return claimedAt;
+  }
+
+  async #identifyUnsent(proof: GaslessProof): Promise<GaslessPayment> {
+    const { memoPrefix } = this.#deps;
+    const transaction = await this.#relay(proof).identify(proof.transaction);
+    const memo = parseMemo(transaction.memo, memoPrefix);
+    if (memo?.form !== "prefix")
+      throw malformedProof(
+        `${proof.carrier}: the transaction must carry one memo, ${memoPrefix}:<quote_id> with the quote_id of the 402 answer`,
+      );
+    requireSameQuote(proof, memo.quoteId);
+    return paymentOf(transaction.txSignature, memo.quoteId, { transaction, proof });
+  }
+
+  /** An x402 payload repeats the offer that it takes. Nothing is priced from it. */
+  #differenceOf(proof: GaslessProof, quote: Quote): ToolgateError | undefined {
+    const { accepted, carrier } = proof;
+    if (!accepted) return undefined;
+    const { treasury, memoPrefix } = this.#deps;
+    const terms = x402Terms(treasury, this.#relay(proof).feePayer, memoPrefix, quote);
+    for (const name of ["scheme", "network", "amount", "asset", "payTo", "feePayer", "memo"] as const) {
+      if (accepted[name] === undefined || accepted[name] === terms[name]) continue;
+      const path = name === "feePayer" || name === "memo" ? `extra.${name}` : name;
+      return new ToolgateError(
+        "INVALID_PAYMENT",
+        `payment verification failed: ${carrier}: accepted.${path} is not what was offered; take an entry of \`accepts\` of the 402 answer, unchanged`,
+      );
+    }
+    return undefined;
+  }
+
+  #relay({ carrier }: GaslessProof): Relay {
+    if (this.#deps.relay) return this.#deps.relay;
+    throw malformedProof(
+      `${carrier}: the gasless relay is off: send the transaction yourself and prove it with {tx, quote_id}`,
+    );
   }
 }
 
-async function identifyUnsent(deps: GaslessDeps, proof: GaslessProof): Promise<IdentifiedPayment> {
-  const relay = relayOf(deps, proof);
-  const transaction = await relay.identify(proof.transaction);
-  const memo = parseMemo(transaction.memo, deps.memoPrefix);
-  if (memo?.form !== "prefix")
-    throw malformedProof(
-      `${proof.carrier}: the transaction must carry one memo, ${deps.memoPrefix}:<quote_id> with the quote_id of the 402 answer`,
-    );
-  const { quoteId } = memo;
-  requireSameQuote(proof, quoteId);
-  return {
-    txSignature: transaction.txSignature,
-    quoteId,
-    stated: NOTHING_CLAIMED,
-    unsent: { transaction, proof },
-  };
-}
-
-async function claimOf({ claims }: GaslessDeps, transaction: Uint8Array): Promise<RelayClaim | undefined> {
-  const messageHash = messageHashOf(transaction);
-  return messageHash && claims.find(messageHash);
+function paymentOf(txSignature: string, quoteId: string, unsent: Unsent): GaslessPayment {
+  const common = { method: gaslessProofs.name, stepId: undefined, made: false, stated: NOTHING_STATED };
+  return { ...common, txSignature, quoteId, unsent };
 }
 
 function requireSameQuote({ carrier, quoteId }: GaslessProof, named: string): void {
   if (quoteId !== undefined && quoteId !== named)
     throw malformedProof(`${carrier}: quote_id is not the one in the transaction's memo`);
-}
-
-/**
- * Relays the payment if it is unsent. Idempotent.
- * @returns when the payer paid, ms: decides whether the payment was in time
- * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED, RATE_LIMITED, PAYMENT_PENDING, UNAVAILABLE
- */
-export async function submitPayment(
-  deps: GaslessDeps,
-  { unsent }: IdentifiedPayment,
-  quote: Quote,
-  receivedAt: number,
-  { caller, signal }: CallContext,
-): Promise<number> {
-  if (!unsent) return receivedAt;
-  if (unsent.claim) {
-    // The relay job finishes it.
-    if (unsent.claim.state === "failed") throw paymentFailed(unsent.claim.reason ?? "");
-    return unsent.claim.claimedAt;
-  }
-  const { transaction, proof } = unsent;
-  const relay = relayOf(deps, proof);
-  const difference = differenceOf(deps, relay, proof, quote);
-  // An accepted payment keeps the terms of its time.
-  if (difference && !(await deps.claims.find(transaction.messageHash))) throw difference;
-  const { claimedAt } = await relay.relay({
-    transaction,
-    quote,
-    accountId: caller.accountId,
-    keyId: caller.keyId,
-    receivedAt,
-    signal: AbortSignal.any([signal, deps.stopping]),
-  });
-  return claimedAt;
-}
-
-/** Returns an error if an x402 payload differs from our offer. Its terms set no price. */
-function differenceOf(deps: GaslessDeps, relay: Relay, { accepted, carrier }: GaslessProof, quote: Quote) {
-  if (!accepted) return undefined;
-  const terms = x402Terms(deps.treasury, relay.feePayer, deps.memoPrefix, quote);
-  for (const name of ["scheme", "network", "amount", "asset", "payTo", "feePayer", "memo"] as const) {
-    if (accepted[name] === undefined || accepted[name] === terms[name]) continue;
-    const path = name === "feePayer" || name === "memo" ? `extra.${name}` : name;
-    return new ToolgateError(
-      "INVALID_PAYMENT",
-      `payment verification failed: ${carrier}: accepted.${path} is not what was offered; take an entry of \`accepts\` of the 402 answer, unchanged`,
-    );
-  }
-  return undefined;
-}
-
-function relayOf({ relay }: GaslessDeps, { carrier }: GaslessProof): Relay {
-  if (relay) return relay;
-  throw malformedProof(
-    `${carrier}: the gasless relay is off: send the transaction yourself and prove it with {tx, quote_id}`,
-  );
 }

@@ -8,25 +8,20 @@ import {
   PaymentRetrySchema,
 } from "#gen/toolgate/v1/payment_pb.ts";
 import type { Quote as QuoteMessage } from "#gen/toolgate/v1/quote_pb.ts";
+import type { PaymentInstructions as OfferedMethod } from "../../../app/payments/payment-method.ts";
+import type { PaymentMethods } from "../../../app/payments/payment-methods.ts";
 import type { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
 import { memoFormats, type Memo } from "../../../domain/payments/memo.ts";
-import { displayUsd, type MicroUsd } from "../../../domain/core/money.ts";
+import { displayUsd } from "../../../domain/core/money.ts";
 import { ASSET, NETWORK } from "../../../domain/payments/body-proof.ts";
 import { stepIdOf, type Quote } from "../../../domain/payments/quote.ts";
-import { xPaymentFormat } from "../../../domain/payments/x-payment.ts";
 
 /** How this installation is paid. Addresses are base58. */
 export interface PaymentConfig {
   /** The treasury's USDC token account. */
   readonly payTo: string;
-  /** The wallet that owns it. */
-  readonly treasuryOwner: string;
   readonly usdcMint: string;
   readonly memoPrefix: string;
-  /** Wallet that pays the fees of relayed transactions; undefined when the gasless relay is off. */
-  readonly feePayer: string | undefined;
-  /** Cheapest quote that is relayed, micro-USD. */
-  readonly gaslessMinimum: MicroUsd;
 }
 
 /** The parts that all 402 responses share. */
@@ -35,31 +30,18 @@ interface FixedParts {
   readonly retry: PaymentRetry;
 }
 
-/** By memo form of the transport. */
-type Instructions = Readonly<Record<Memo["form"], FixedParts>>;
-
 /**
  * Builds 402 responses (specification 2.3). Shared parts are built once; a literal costs a tenth of `create`.
  */
 export class PaymentRequiredMessages {
   readonly #config: PaymentConfig;
-  readonly #wallet: Instructions;
-  readonly #gasless: Instructions;
+  readonly #payments: Pick<PaymentMethods, "instructions">;
+  /** By memo form and offered methods. */
+  readonly #fixed = new Map<string, FixedParts>();
 
-  constructor(config: PaymentConfig) {
-    const formats = memoFormats(config.memoPrefix);
-    const made = (gasless: boolean): Instructions => ({
-      step: fixedParts(config, formats.step, gasless),
-      prefix: fixedParts(config, formats.prefix, gasless),
-    });
+  constructor(config: PaymentConfig, payments: Pick<PaymentMethods, "instructions">) {
     this.#config = config;
-    this.#wallet = made(false);
-    this.#gasless = made(true);
-  }
-
-  /** Returns whether the relay accepts a payment of this quote: it must be worth more than its fee. */
-  isGasless({ price }: Quote): boolean {
-    return this.#config.feePayer !== undefined && price >= this.#config.gaslessMinimum;
+    this.#payments = payments;
   }
 
   /** Returns the 402 message with the given memo form. */
@@ -68,7 +50,7 @@ export class PaymentRequiredMessages {
     requestId: string,
     memoForm: Memo["form"],
   ): PaymentRequired {
-    const { paymentInstructions, retry } = (this.isGasless(quote) ? this.#gasless : this.#wallet)[memoForm];
+    const { paymentInstructions, retry } = this.#fixedParts(this.#payments.instructions(quote), memoForm);
     return {
       $typeName: "toolgate.v1.PaymentRequired",
       code: "PAYMENT_REQUIRED",
@@ -79,6 +61,16 @@ export class PaymentRequiredMessages {
       stepId: stepIdOf(quote.quoteId),
       retry,
     };
+  }
+
+  #fixedParts(offered: readonly OfferedMethod[], memoForm: Memo["form"]): FixedParts {
+    const key = [memoForm, ...offered.map(({ name }) => name)].join(" ");
+    let parts = this.#fixed.get(key);
+    if (!parts) {
+      parts = fixedParts(this.#config, memoFormats(this.#config.memoPrefix)[memoForm], offered);
+      this.#fixed.set(key, parts);
+    }
+    return parts;
   }
 }
 
@@ -95,18 +87,23 @@ function quoteMessage(tool: string, { quoteId, price, issuedAt, expiresAt }: Quo
   };
 }
 
-function fixedParts(config: PaymentConfig, memoFormat: string, gasless: boolean): FixedParts {
-  const paymentInstructions = instructions(config, memoFormat, gasless);
+function fixedParts(
+  config: PaymentConfig,
+  memoFormat: string,
+  offered: readonly OfferedMethod[],
+): FixedParts {
+  const paymentInstructions = instructions(config, memoFormat, offered);
   const headers = { "X-Payment": paymentInstructions.x402HeaderFormat };
   return { paymentInstructions, retry: create(PaymentRetrySchema, { method: "POST", headers }) };
 }
 
 function instructions(
-  { payTo, treasuryOwner, usdcMint, feePayer }: PaymentConfig,
+  { payTo, usdcMint }: PaymentConfig,
   memoFormat: string,
-  gasless: boolean,
+  offered: readonly OfferedMethod[],
 ): PaymentInstructions {
-  const common = {
+  const sponsor = offered.find((method) => method.sponsor)?.sponsor;
+  return create(PaymentInstructionsSchema, {
     network: NETWORK,
     asset: ASSET,
     payTo,
@@ -114,12 +111,9 @@ function instructions(
     usdcMint,
     memoFormat,
     methods: ["x402_header", "body_payment_proof", "transfer", "solana_pay"],
-    x402HeaderFormat: xPaymentFormat(gasless),
-  };
-  return create(
-    PaymentInstructionsSchema,
-    feePayer === undefined || !gasless
-      ? { ...common, gaslessSupported: false, paymentMethods: ["wallet"] }
-      : { ...common, gaslessSupported: true, paymentMethods: ["wallet", "gasless"], feePayer, treasuryOwner },
-  );
+    x402HeaderFormat: offered.flatMap(({ xPayment }) => xPayment ?? []).join(", or "),
+    gaslessSupported: sponsor !== undefined,
+    paymentMethods: offered.map(({ name }) => name),
+    ...sponsor,
+  });
 }

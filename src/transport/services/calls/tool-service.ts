@@ -6,7 +6,8 @@ import { callTool, type CallToolDeps } from "../../../app/calls/call-tool.ts";
 import { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
 import { priceCall } from "../../../app/calls/price-call.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
-import { ASSET, NETWORK, type BodyProof } from "../../../domain/payments/body-proof.ts";
+import { ASSET, NETWORK } from "../../../domain/payments/body-proof.ts";
+import type { BodyProof } from "../../../domain/payments/proof.ts";
 import type { ListedTool } from "../../../domain/tools/tool.ts";
 import { DetailedError } from "../../error-details.ts";
 import { X402Offers, type X402OffersConfig } from "../../x402/offers.ts";
@@ -27,8 +28,8 @@ export function toolService(
   x402: X402Config,
   version: string,
 ): ServiceBinding<typeof ToolService> {
-  const { relay, treasury, memoPrefix } = deps;
-  const messages = new PaymentRequiredMessages(payment);
+  const { payments } = deps;
+  const messages = new PaymentRequiredMessages(payment, payments);
   const capabilities = new SharedMessage((listed: readonly ListedTool[]) =>
     create(GetCapabilitiesResponseSchema, {
       tools: listed.map(toolMessage),
@@ -37,7 +38,7 @@ export function toolService(
       asset: ASSET,
     }),
   );
-  const offers = relay && new X402Offers({ ...x402, relay, treasury, memoPrefix });
+  const offers = new X402Offers({ ...x402, payments });
   return bind(ToolService, {
     callTool: {
       key: "required",
@@ -65,7 +66,7 @@ export function toolService(
             notify(settlementOfFailure(proof, error));
             throw error;
           }
-          const offer = messages.isGasless(error.quote) ? await offers?.offer(error, path) : undefined;
+          const offer = await offers.offer(error, path);
           throw DetailedError.paymentRequired(error, messages.message(error, requestId, memoForm), offer);
         }
       },

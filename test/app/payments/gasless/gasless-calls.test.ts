@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { beforeEach, describe, expect, it } from "vitest";
-import { callTool, type CallToolDeps, type ToolCall } from "../../../../src/app/calls/call-tool.ts";
+import { callTool, type ToolCall } from "../../../../src/app/calls/call-tool.ts";
+import type { CallPorts } from "../../../../src/gateway/call-tool-deps.ts";
 import { Catalogue } from "../../../../src/app/calls/catalogue.ts";
 import type { CallContext } from "../../../../src/app/calls/call-context.ts";
 import type { PaymentVerdict } from "../../../../src/app/payments/payment-verifier.ts";
@@ -17,6 +18,7 @@ import { settlementOfFailure } from "../../../../src/transport/x402/settlement.t
 import { MemoryLedger } from "../../../transport/memory-ledger.ts";
 import { TestTools } from "../../../transport/test-tools.ts";
 import { newContext, unlimitedWork } from "../../context.ts";
+import { unusedPaymentPorts, withPayments } from "../payment-ports.ts";
 
 /** A paid call whose transaction is left to the gateway to send, from the call's side of the relay. */
 
@@ -30,7 +32,7 @@ let blockTime: Date;
 let sent: RelayRequest[];
 let claimedAt: number;
 let context: CallContext;
-let deps: CallToolDeps;
+let deps: CallPorts;
 
 /** Reads "transactions" that are their memo, and knows them by it. */
 const relay: Relay = {
@@ -72,11 +74,9 @@ beforeEach(() => {
     quotes: new Quotes(keys, systemClock, systemRandom, 300),
     clock: systemClock,
     random: systemRandom,
+    ...unusedPaymentPorts,
     relay,
-    claims: { find: async () => undefined },
     treasury: TREASURY,
-    memoPrefix: "svc",
-    finalizedAbove: 50_000_000n,
     stopping: new AbortController().signal,
   };
 });
@@ -123,7 +123,7 @@ const claimFor = (quoteId: string, state: RelayClaim["state"] = "broadcast"): Re
 });
 
 const outcomeOf = (asked: ToolCall) =>
-  callTool(deps, asked, context).then(
+  callTool(withPayments(deps), asked, context).then(
     ({ receipt }) => `paid by ${receipt?.paidBy}`,
     (error: unknown) => {
       if (!(error instanceof ToolgateError)) throw error;
@@ -134,11 +134,13 @@ const outcomeOf = (asked: ToolCall) =>
 describe("a payment to be relayed", () => {
   it("relays a payment for its quote and caller, and buys the call once", async () => {
     const quote = quoteFor();
-    const first = await callTool(deps, x402(quote), context);
+    const first = await callTool(withPayments(deps), x402(quote), context);
     expect(first.receipt).toMatchObject({ paidBy: "gasless", quoteId: quote.quoteId, debited: PRICE });
     expect(sent).toMatchObject([{ quote: { quoteId: quote.quoteId }, keyId: context.caller.keyId }]);
-    expect(await callTool(deps, x402(quote), context)).toEqual(first);
-    expect(await callTool(deps, own(`svc:${quote.quoteId}`, quote.quoteId), context)).toEqual(first);
+    expect(await callTool(withPayments(deps), x402(quote), context)).toEqual(first);
+    expect(await callTool(withPayments(deps), own(`svc:${quote.quoteId}`, quote.quoteId), context)).toEqual(
+      first,
+    );
     expect(sent).toHaveLength(1);
   });
 
@@ -227,9 +229,11 @@ describe("a payment to be relayed", () => {
 
   it("does not relay a payment for a call that was charged otherwise", async () => {
     const idempotencyKey = "k";
-    const first = await callTool(deps, x402(quoteFor(), {}, { idempotencyKey }), context);
+    const first = await callTool(withPayments(deps), x402(quoteFor(), {}, { idempotencyKey }), context);
     ledger.findPrior = async () => ({ kind: "replay", ...first });
-    expect(await callTool(deps, x402(quoteFor(), {}, { idempotencyKey }), context)).toEqual(first);
+    expect(await callTool(withPayments(deps), x402(quoteFor(), {}, { idempotencyKey }), context)).toEqual(
+      first,
+    );
     expect(sent).toHaveLength(1);
     expect(await ledger.balance(context.caller.accountId)).toBe(0n);
   });
@@ -237,10 +241,14 @@ describe("a payment to be relayed", () => {
   it("uses the idempotency key of the x402 payload when the call has none", async () => {
     const id = "pay_0123456789abcdef";
     const extensions = { "payment-identifier": { info: { required: false, id } } };
-    const first = await callTool(deps, x402(quoteFor(), {}, {}, { extensions }), context);
+    const first = await callTool(withPayments(deps), x402(quoteFor(), {}, {}, { extensions }), context);
     expect(ledger.entries.map(({ call }) => call.idempotencyKey)).toEqual([id]);
     expect(
-      await callTool(deps, x402(quoteFor(), {}, { idempotencyKey: id }, { extensions }), context),
+      await callTool(
+        withPayments(deps),
+        x402(quoteFor(), {}, { idempotencyKey: id }, { extensions }),
+        context,
+      ),
     ).toEqual(first);
     const other = x402(quoteFor(), {}, { idempotencyKey: "other" }, { extensions });
     expect(await outcomeOf(other)).toMatch(
@@ -255,7 +263,9 @@ describe("a payment to be relayed", () => {
     deps = { ...deps, catalogue: new Catalogue([{ ...paid, prepare }]) };
     const quote = quoteFor();
     const asked = x402(quote);
-    const failure: unknown = await callTool(deps, asked, context).catch((error: unknown) => error);
+    const failure: unknown = await callTool(withPayments(deps), asked, context).catch(
+      (error: unknown) => error,
+    );
     const txSignature = base58.encode(Buffer.alloc(64, `svc:${quote.quoteId}`));
     expect(failure).toMatchObject({ code: "TOOL_FAILED", txSignature });
     expect(await ledger.balance(context.caller.accountId)).toBe(PRICE);

@@ -2,6 +2,9 @@ import { describe, expect, it } from "vitest";
 import { PaymentRequiredError } from "../../../../src/app/calls/payment-required-error.ts";
 import { stepIdOf } from "../../../../src/domain/payments/quote.ts";
 import { PaymentRequiredMessages } from "../../../../src/transport/services/calls/payment-required-message.ts";
+import { PaymentMethods } from "../../../../src/app/payments/payment-methods.ts";
+import { paymentMethods } from "../../../../src/gateway/payment-methods.ts";
+import { unusedPaymentPorts } from "../../../app/payments/payment-ports.ts";
 import { PAYMENT } from "../../gateway.ts";
 
 const quote = {
@@ -12,11 +15,20 @@ const quote = {
   expiresAt: 301_000,
   fingerprint: Buffer.alloc(16),
 };
+const ports = {
+  ...unusedPaymentPorts,
+  chain: { verify: () => Promise.reject(new Error("is not asked for")) },
+  quotes: { open: () => undefined },
+  stopping: new AbortController().signal,
+};
+const OFF = new PaymentMethods(paymentMethods(ports));
+const unused = () => Promise.reject(new Error("is not asked for"));
+const relay = { feePayer: "Fee1", identify: unused, relay: unused, recentBlockhash: unused, build: unused };
 const error = new PaymentRequiredError("paid", quote, "pay");
 
 describe("the 402 answer", () => {
   it("announces the memo form of its transport", () => {
-    const messages = new PaymentRequiredMessages({ ...PAYMENT, memoPrefix: "acme" });
+    const messages = new PaymentRequiredMessages({ ...PAYMENT, memoPrefix: "acme" }, OFF);
     expect(messages.message(error, "req_1", "step").paymentInstructions?.memoFormat).toBe(
       "<step_id>:<quote_id>:<nonce>",
     );
@@ -26,7 +38,7 @@ describe("the 402 answer", () => {
   });
 
   it("contains the quote with price, step and times", () => {
-    const message = new PaymentRequiredMessages(PAYMENT).message(error, "req_1", "step");
+    const message = new PaymentRequiredMessages(PAYMENT, OFF).message(error, "req_1", "step");
     expect(message).toMatchObject({
       code: "PAYMENT_REQUIRED",
       message: "pay",
@@ -45,19 +57,18 @@ describe("the 402 answer", () => {
   });
 
   it("names fee payer and treasury owner only when the relay is on", () => {
-    const off = new PaymentRequiredMessages(PAYMENT).message(error, "req_1", "step").paymentInstructions;
+    const off = new PaymentRequiredMessages(PAYMENT, OFF).message(error, "req_1", "step").paymentInstructions;
     expect(off).toMatchObject({ gaslessSupported: false, paymentMethods: ["wallet"] });
     expect([off?.feePayer, off?.treasuryOwner]).toEqual([undefined, undefined]);
-    const on = new PaymentRequiredMessages({ ...PAYMENT, feePayer: "Fee1" }).message(
-      error,
-      "req_1",
-      "step",
-    ).paymentInstructions;
+    const on = new PaymentRequiredMessages(
+      PAYMENT,
+      new PaymentMethods(paymentMethods({ ...ports, relay })),
+    ).message(error, "req_1", "step").paymentInstructions;
     expect(on).toMatchObject({
       gaslessSupported: true,
       paymentMethods: ["wallet", "gasless"],
       feePayer: "Fee1",
-      treasuryOwner: PAYMENT.treasuryOwner,
+      treasuryOwner: "owner",
     });
   });
 });

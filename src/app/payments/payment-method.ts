@@ -1,0 +1,89 @@
+import type { ErrorCode } from "../../domain/core/errors.ts";
+import type { Proof, ProofFormat } from "../../domain/payments/proof.ts";
+import type { Quote } from "../../domain/payments/quote.ts";
+import type { X402Terms } from "../../domain/payments/x402.ts";
+import type { CallContext } from "../calls/call-context.ts";
+import type { VerifiedTransfer } from "../calls/ledger.ts";
+import type { FinalityStatus, UnfinalizedPayment } from "../treasury/treasury-chain.ts";
+
+/** A proof by what the ledger knows its payment under. */
+export interface IdentifiedPayment {
+  /** Name of the payment method. */
+  readonly method: string;
+  readonly txSignature: string;
+  readonly quoteId: string;
+  /** The step that the proof states; undefined: not stated. */
+  readonly stepId: string | undefined;
+  /** Whether the payer has paid already; false: {@link PaymentMethod.settle} makes the payment. */
+  readonly made: boolean;
+}
+
+/** A use of a payment for a call. */
+export interface PaymentAttempt {
+  /** Belongs to the caller and to the call. */
+  readonly quote: Quote;
+  /** Arrival of the call, ms. */
+  readonly receivedAt: number;
+  readonly context: CallContext;
+}
+
+/** A payment that was made, ready to be credited. The ledger credits it once. */
+export interface SettledPayment {
+  readonly transfer: VerifiedTransfer;
+  /** Why it can never buy the call of its quote. It is credited to the balance then. */
+  readonly problem: { readonly code: ErrorCode; readonly message: string } | undefined;
+}
+
+/** What a 402 response says about one method. 402 responses with the same methods share one message. */
+export interface PaymentInstructions {
+  /** Entry of `payment_methods`. */
+  readonly name: string;
+  /** Its part of `x402_header_format`; undefined if it has no X-Payment form. */
+  readonly xPayment: string | undefined;
+  /** Who pays the network fee for the caller. Base58. */
+  readonly sponsor: { readonly feePayer: string; readonly treasuryOwner: string } | undefined;
+}
+
+/** An entry of `accepts` in an x402 offer. */
+export interface X402Entry {
+  readonly terms: X402Terms;
+  /** The network's name in version 1. */
+  readonly v1Network: string;
+  /** More members of `extra`, version 2 only. */
+  readonly hints: Readonly<Record<string, string>>;
+}
+
+/**
+ * A way to pay a quote. Implementations hold no money: the ledger credits what {@link settle} returns, once
+ * per payment, in the transaction that starts the call. Every method bounds what an invalid proof costs it.
+ */
+export interface PaymentMethod<
+  P extends Proof = Proof,
+  I extends IdentifiedPayment = IdentifiedPayment,
+> extends ProofFormat<P> {
+  /** Returns what 402 responses say about it; undefined when this quote cannot be paid so. Constant parts. */
+  instructions(quote: Quote): PaymentInstructions | undefined;
+  /** Returns its x402 form; called for quotes that have instructions. */
+  x402?(quote: Quote): Promise<X402Entry>;
+  /**
+   * Finds out what the ledger knows the payment under. No side effects.
+   * @throws ToolgateError INVALID_PAYMENT 400: nothing was consumed
+   */
+  identify(proof: P): Promise<I>;
+  /**
+   * Checks what can be checked before anything is consumed or looked up.
+   * @throws ToolgateError INVALID_PAYMENT or QUOTE_EXPIRED: the payment stays as good as it was
+   */
+  verify(payment: I, attempt: PaymentAttempt): Promise<void>;
+  /**
+   * Makes the payment unless it is made, and verifies it against the quote. Repeatable: one proof is one
+   * payment.
+   * @throws ToolgateError INVALID_PAYMENT, RATE_LIMITED, PAYMENT_PENDING or UNAVAILABLE: nothing is credited
+   */
+  settle(payment: I, attempt: PaymentAttempt): Promise<SettledPayment>;
+  /**
+   * Returns the statuses of payments on its network that were credited before they were final. The ledger
+   * reverses the credit of those that vanished or failed. Methods of one network share it.
+   */
+  finalityStatuses(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]>;
+}

@@ -1,0 +1,21 @@
+import type { CallToolDeps } from "../../../src/app/calls/call-tool.ts";
+import type { PaymentMethod } from "../../../src/app/payments/payment-method.ts";
+import { PaymentMethods } from "../../../src/app/payments/payment-methods.ts";
+import type { CallPorts } from "../../../src/gateway/call-tool-deps.ts";
+import { paymentMethods, type PaymentPorts } from "../../../src/gateway/payment-methods.ts";
+
+/** Ports of the payment methods that a test without gasless payments does not use. */
+export const unusedPaymentPorts = {
+  relay: undefined,
+  claims: { find: async () => undefined },
+  treasury: { owner: "owner", mint: "mint" },
+  memoPrefix: "svc",
+  finalizedAbove: 50_000_000n,
+  gaslessMinimum: 1_000n,
+  finality: { finalityStatuses: async () => [] },
+} satisfies Partial<PaymentPorts>;
+
+/** Adds the registered payment methods, and more. */
+export function withPayments(ports: CallPorts, more: readonly PaymentMethod[] = []): CallToolDeps {
+  return { ...ports, payments: new PaymentMethods([...paymentMethods(ports), ...more]) };
+}

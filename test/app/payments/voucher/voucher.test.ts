@@ -1,0 +1,185 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { callTool, type CallToolDeps, type ToolCall } from "../../../../src/app/calls/call-tool.ts";
+import type { CallContext } from "../../../../src/app/calls/call-context.ts";
+import { Catalogue } from "../../../../src/app/calls/catalogue.ts";
+import { FinalityTracker } from "../../../../src/app/jobs/finality-tracker.ts";
+import { ToolgateError } from "../../../../src/domain/core/errors.ts";
+import { fingerprint } from "../../../../src/domain/calls/fingerprint.ts";
+import { Quotes } from "../../../../src/domain/payments/quote.ts";
+import { PostgresTreasuryLedger } from "../../../../src/postgres/treasury/treasury-ledger.ts";
+import { systemClock, systemRandom } from "../../../../src/system.ts";
+import { PaymentRequiredMessages } from "../../../../src/transport/services/calls/payment-required-message.ts";
+import { PaymentRequiredError } from "../../../../src/app/calls/payment-required-error.ts";
+import { expectCleanAudit, makeAccount, openInstance, type Instance } from "../../../postgres/fixture.ts";
+import { createTestDatabase, type TestDatabase } from "../../../support/postgres.ts";
+import { PAYMENT } from "../../../transport/gateway.ts";
+import { TestTools } from "../../../transport/test-tools.ts";
+import { newContext, unlimitedWork } from "../../context.ts";
+import { unusedPaymentPorts, withPayments } from "../payment-ports.ts";
+import { issueVoucher, voucherMethod, voucherReference } from "./voucher-method.ts";
+
+const PRICE = 10_000n;
+const secret = randomBytes(32);
+const revoked = new Set<string>();
+const vouchers = voucherMethod({
+  secret,
+  now: () => Date.now(),
+  revoked: (reference) => revoked.has(reference),
+});
+
+let database: TestDatabase;
+let instance: Instance;
+let deps: CallToolDeps;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openInstance(database.url);
+  const sealing = { version: 1, secret: randomBytes(32) };
+  const keys = { current: () => sealing, version: () => sealing };
+  const ports = {
+    ...unusedPaymentPorts,
+    unpaidWork: unlimitedWork,
+    catalogue: new Catalogue(new TestTools().list()),
+    ledger: instance.ledger,
+    chain: { verify: () => Promise.reject(new Error("a voucher asks no chain")) },
+    quotes: new Quotes(keys, systemClock, systemRandom, 300),
+    clock: systemClock,
+    random: systemRandom,
+    stopping: new AbortController().signal,
+  };
+  // The one line that registers a payment method.
+  deps = withPayments(ports, [vouchers]);
+});
+afterEach(() => expectCleanAudit(instance.pool));
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+const newVoucher = (value = PRICE) => issueVoucher(secret, value, randomUUID().replaceAll("-", "_"));
+const balanceOf = ({ caller }: CallContext) => instance.ledger.balance(caller.accountId);
+
+async function newPayer(): Promise<CallContext> {
+  const context = newContext();
+  const accountId = await makeAccount(instance.pool, 0n);
+  return { ...context, caller: { ...context.caller, accountId } };
+}
+
+function quoteFor({ caller }: CallContext, params = {}) {
+  return deps.quotes.issue(caller.accountId, PRICE, fingerprint("paid", params));
+}
+
+function callWith(code: string, quoteId: string, more: Partial<ToolCall> = {}): ToolCall {
+  const paymentProof = { txRef: code, network: "voucher", quoteId };
+  return {
+    tool: "paid",
+    params: {},
+    xPayment: undefined,
+    paymentProof,
+    idempotencyKey: undefined,
+    ...more,
+  };
+}
+
+const refusalOf = (call: ToolCall, context: CallContext) =>
+  callTool(deps, call, context).then(
+    () => "paid",
+    (error: unknown) => {
+      if (error instanceof ToolgateError) return `${error.code}: ${error.message}`;
+      throw error;
+    },
+  );
+
+describe("a voucher, as a payment method of one folder and one line", () => {
+  it("is offered in 402 responses beside the other methods", async () => {
+    const quote = quoteFor(await newPayer());
+    const { paymentInstructions } = new PaymentRequiredMessages(PAYMENT, deps.payments).message(
+      new PaymentRequiredError("paid", quote, "pay"),
+      "req_1",
+      "prefix",
+    );
+    expect(paymentInstructions?.paymentMethods).toEqual(["wallet", "voucher"]);
+    expect(paymentInstructions?.x402HeaderFormat).toMatch(/"tx": .*, or .*"voucher": /);
+    expect(await deps.payments.x402(quote)).toEqual([]);
+  });
+
+  it("pays its quote and is charged once when the call is repeated", async () => {
+    const payer = await newPayer();
+    const call = callWith(newVoucher(PRICE + 1n), quoteFor(payer).quoteId);
+    const first = await callTool(deps, call, payer);
+    expect(first.receipt).toMatchObject({ quoted: PRICE, debited: PRICE, status: "final" });
+    expect(await callTool(deps, call, payer)).toEqual(first);
+    const xPayment = Buffer.from(
+      JSON.stringify({ voucher: call.paymentProof?.txRef, quote_id: call.paymentProof?.quoteId }),
+    ).toString("base64url");
+    expect(await callTool(deps, { ...call, paymentProof: undefined, xPayment }, payer)).toEqual(first);
+    expect(await callTool(deps, { ...call, xPayment }, payer)).toEqual(first);
+    expect(await balanceOf(payer)).toBe(1n);
+  });
+
+  it("is refused for a second call, for another account, and beside another voucher", async () => {
+    const [payer, other] = [await newPayer(), await newPayer()];
+    const code = newVoucher();
+    await callTool(deps, callWith(code, quoteFor(payer).quoteId), payer);
+    for (const context of [payer, payer, other]) {
+      const { quoteId } = quoteFor(context, { again: true });
+      const again = callWith(code, quoteId, { params: { again: true } });
+      expect(await refusalOf(again, context)).toMatch(/^INVALID_PAYMENT: .*was used for another call/);
+      expect(await balanceOf(context)).toBe(0n);
+    }
+    const { quoteId } = quoteFor(other);
+    const xPayment = Buffer.from(JSON.stringify({ voucher: newVoucher(), quote_id: quoteId })).toString(
+      "base64url",
+    );
+    expect(await refusalOf(callWith(newVoucher(), quoteId, { xPayment }), other)).toMatch(
+      /X-Payment and payment_proof name different payments/,
+    );
+  });
+
+  it("is refused when it is forged, and for a quote of another call or account", async () => {
+    const [payer, other] = [await newPayer(), await newPayer()];
+    const { quoteId } = quoteFor(payer);
+    const forged = issueVoucher(randomBytes(32), PRICE, "1");
+    expect(await refusalOf(callWith(forged, quoteId), payer)).toMatch(/has not signed this voucher/);
+    const code = newVoucher();
+    expect(await refusalOf(callWith(code, quoteId), other)).toMatch(/issued to another account/);
+    expect(await refusalOf(callWith(code, quoteId, { params: { n: 1 } }), payer)).toMatch(/other params/);
+    expect(await refusalOf(callWith(code, quoteId), payer)).toBe("paid");
+  });
+
+  it("is credited when it is worth less than the price", async () => {
+    const payer = await newPayer();
+    const call = callWith(newVoucher(9_999n), quoteFor(payer).quoteId);
+    expect(await refusalOf(call, payer)).toMatch(/worth \$0\.009999.*was credited to your balance/);
+    expect(await balanceOf(payer)).toBe(9_999n);
+  });
+
+  it("is reversed when its issuer revokes it, and refused from then on", async () => {
+    const payer = await newPayer();
+    const code = newVoucher(25_000n);
+    const call = callWith(code, quoteFor(payer).quoteId);
+    const { result } = await callTool(deps, call, payer);
+    expect(await balanceOf(payer)).toBe(15_000n);
+    revoked.add(voucherReference(code));
+    await track();
+    await track();
+    expect(await balanceOf(payer)).toBe(-10_000n);
+    // What was delivered stays delivered; its receipt says so.
+    expect(await callTool(deps, call, payer)).toMatchObject({ result, receipt: { status: "reversed" } });
+    const { quoteId } = quoteFor(payer, { again: true });
+    const again = callWith(code, quoteId, { params: { again: true } });
+    expect(await refusalOf(again, payer)).toMatch(/^INVALID_PAYMENT: .*its credit was reversed/);
+  });
+});
+
+/** Runs the finality tracker once, as the background worker does. */
+async function track(): Promise<void> {
+  await instance.pool.query("update payment set created_at = now() - interval '1 minute'");
+  const { pool, instanceId } = instance;
+  const ledger = new PostgresTreasuryLedger({ pool, instanceId });
+  const metrics = { count: () => {}, set: () => {}, observe: () => {} };
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const tracker = new FinalityTracker({ chain: vouchers, ledger, metrics, log });
+  await tracker.run(new AbortController().signal);
+}
