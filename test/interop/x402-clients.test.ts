@@ -243,7 +243,7 @@ describe("the x402 client", () => {
       headers: header(String(other).slice("svc:".length)),
     });
     expect(wrong).toMatchObject({ status: 400, body: { code: "INVALID_PAYMENT" } });
-    expect(wrong.body.message).toMatch(/^X-Payment: quote_id is not the one that the memo/);
+    expect(wrong.body.message).toMatch(/^X-Payment: quote_id is not the one in the transaction's memo/);
     const signed = JSON.parse(Buffer.from(await payer.sign(offer), "base64").toString()).payload.transaction;
     const right = Buffer.from(JSON.stringify({ transaction: signed, quote_id: String(other).slice(4) }));
     const { status, body } = await costing(PRICE, () =>

@@ -21,11 +21,11 @@ function unusedReason(
 ) {
   const quote = quoteId === undefined ? undefined : quotes.open(quoteId);
   if (quotePaid) return "another payment has bought the call of this quote";
-  if (!quote) return "nobody has brought its proof in time";
+  if (!quote) return "its proof did not arrive in time";
   if (amount < quote.price) return `it is less than the price of ${formatUsdc(quote.price)} USDC`;
   const lateMs = (blockTime?.getTime() ?? 0) - quote.expiresAt;
   if (lateMs > 0) return `it came ${Math.ceil(lateMs / 1_000)} s after the quote expired`;
-  return "nobody has brought its proof in time";
+  return "its proof did not arrive in time";
 }
 
 export type FailedPaymentKind = "reversed" | "unused" | "relay";

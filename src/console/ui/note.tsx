@@ -79,7 +79,7 @@ const ADVICE: Readonly<Partial<Record<Code, string>>> = {
   [Code.Internal]:
     "The gateway failed. Try again; if it keeps failing, send the request ID below to the operator.",
   // A response that is not the gateway's, for example of a proxy.
-  [Code.Unknown]: "The gateway failed. Try again; if it keeps failing, tell the operator.",
+  [Code.Unknown]: "The gateway failed. Try again; if it keeps failing, contact the operator.",
   [Code.Unauthenticated]: "Sign in again.",
 };
 

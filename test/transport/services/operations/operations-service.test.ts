@@ -205,7 +205,7 @@ describe("failed payments", () => {
       reason: "It was credited to the balance: it is less than the price of 0.001000 USDC.",
     });
     expect(items.find(({ txSignature }) => txSignature === idle)?.reason).toBe(
-      "It was credited to the balance: nobody has brought its proof in time.",
+      "It was credited to the balance: its proof did not arrive in time.",
     );
     const first = await call(listFailedPayments, { limit: 1 });
     const next = await call(listFailedPayments, {
