@@ -4,7 +4,11 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { navigate, waitUntilLoaded, type ConsoleWorld } from "./console-world.ts";
 import { seedAccount, type SeededAccount } from "./seeded-account.ts";
+import { observeLayoutShift, takeLayoutShift } from "./layout.ts";
 import { testWallet } from "./wallet.ts";
+
+/** Goal of the layout shift of a page. */
+const MAX_SHIFT = 0.05;
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -57,7 +61,7 @@ export async function axeViolations(page: Page, rule?: string): Promise<string[]
  */
 async function checkPage(page: Page): Promise<string[]> {
   await waitUntilLoaded(page);
-  const violations = await axeViolations(page);
+  const violations = [...(await shiftViolations(page)), ...(await axeViolations(page))];
   // Dark mode differs in colours only.
   await page.emulateMedia({ colorScheme: "dark" });
   violations.push(...(await axeViolations(page, "color-contrast")));
@@ -68,6 +72,34 @@ async function checkPage(page: Page): Promise<string[]> {
   if (over > 0) violations.push(`${page.url()}: ${over} px wider than a phone`);
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 1_280, height: 800 });
+  await takeLayoutShift(page);
+  return violations;
+}
+
+/** Returns the layout shift of the page so far if it is above the goal of web.dev/cls. */
+async function shiftViolations(page: Page): Promise<string[]> {
+  const shift = await takeLayoutShift(page);
+  const { width } = page.viewportSize() ?? { width: 0 };
+  return shift < MAX_SHIFT ? [] : [`${page.url()}: layout shift ${shift.toFixed(3)} at ${width} px`];
+}
+
+/** Loads the pages whose parts load one after the other, and checks the use of a wide screen. */
+async function checkLoads(page: Page, { depositId, accountId }: SeededAccount): Promise<string[]> {
+  const violations: string[] = [];
+  for (const [width, ...pages] of [
+    [390, "", `deposit/${depositId}`, `operator/accounts/${accountId}`],
+    [1_920, "settings", ""],
+  ] as const) {
+    await page.setViewportSize({ width, height: 844 });
+    for (const at of pages) {
+      await page.goto(at);
+      await waitUntilLoaded(page);
+      violations.push(...(await shiftViolations(page)));
+    }
+  }
+  const used = (await page.locator(".page").boundingBox())?.width ?? 0;
+  const free = (await page.locator(".frame").boundingBox())?.width ?? 0;
+  if (used / (free - 224) < 0.9) violations.push(`${page.url()}: uses ${used} px at 1,920 px`);
   return violations;
 }
 
@@ -103,21 +135,25 @@ async function checkDialogs(page: Page, { accountId }: SeededAccount): Promise<s
 
 /** Accessibility and layout tests. */
 export function appearanceTests(getWorld: () => ConsoleWorld): void {
-  test("passes axe on every page in light and dark themes and fits a phone", async () => {
+  test("passes axe on every page in light and dark themes, fits every screen and does not shift while it loads", async () => {
     const world = getWorld();
     const seeded = await seedAccount(world);
     const options = { wallets: [testWallet(seeded.wallet)] };
     const signedOut = await world.browserFor(options);
+    await observeLayoutShift(signedOut.context);
     await signedOut.page.goto("");
     const violations = await checkPage(signedOut.page);
     await signedOut.closeBrowser();
-    const { page, closeBrowser } = await world.signedInBrowser(seeded.wallet, options);
+    const { page, context, closeBrowser } = await world.signedInBrowser(seeded.wallet, options);
+    await observeLayoutShift(context);
     await page.goto("");
+    await waitUntilLoaded(page);
+    violations.push(...(await shiftViolations(page)));
     for (const at of PAGES) {
       await navigate(page, at(seeded));
       violations.push(...(await checkPage(page)));
     }
-    violations.push(...(await checkDialogs(page, seeded)));
+    violations.push(...(await checkDialogs(page, seeded)), ...(await checkLoads(page, seeded)));
     expect(violations).toEqual([]);
     // Control: axe reports a violation that no page has.
     await page.locator("main").evaluate((main) => {

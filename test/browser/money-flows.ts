@@ -59,6 +59,16 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "$25", exact: true }).click();
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("img", { name: "Solana Pay code of this deposit" }).waitFor();
+    expect(await page.locator(".progress").innerText()).not.toContain("in progress");
+    // Phone cameras need modules of about four pixels.
+    for (const width of [1_280, 390]) {
+      await page.setViewportSize({ width, height: 844 });
+      await page.getByRole("button", { name: "Enlarge the code" }).click();
+      const code = page.getByRole("img", { name: "Enlarged Solana Pay code" });
+      const modules = Number((await code.getAttribute("viewBox"))?.split(" ")[2]);
+      expect(((await code.boundingBox())?.width ?? 0) / modules).toBeGreaterThanOrEqual(4);
+      await page.getByRole("button", { name: "Close" }).click();
+    }
     const link = await page.getByRole("link", { name: "Open in a wallet app" }).getAttribute("href");
     await world.send(other, solanaPay(other.wallet.publicKey, link ?? ""));
     await page.getByText("Credited to your balance").waitFor();

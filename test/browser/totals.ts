@@ -8,6 +8,7 @@ import { openPool } from "../../src/postgres/database/pool.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/ledger/system-accounts.ts";
 import { signIn } from "../support/console.ts";
 import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
+import { overflow } from "./layout.ts";
 import { CALLS, makeManyCalls } from "./many-calls.ts";
 
 /** Parses a displayed amount to micro-USD, without floats. */
@@ -171,6 +172,11 @@ async function checkPagination(page: Page): Promise<void> {
   await page.getByText("Page 1: 25 receipts", { exact: true }).waitFor();
   const [first] = await table.getByRole("link").all();
   const newest = await first?.getAttribute("href");
+  await page.setViewportSize({ width: 390, height: 844 });
+  const height = await page.locator("html").evaluate(({ scrollHeight }) => scrollHeight);
+  expect(height, "25 receipts on a phone").toBeLessThan(2_800);
+  expect(await overflow(page)).toBe(0);
+  await page.setViewportSize({ width: 1_280, height: 800 });
   expect(await page.getByRole("button", { name: "Newer" }).isDisabled()).toBe(true);
   for (let turned = 2; turned <= 10; turned++) {
     await page.getByRole("button", { name: "Older" }).click();

@@ -12,7 +12,7 @@ const states = (state: DepositState) => stepsOf(state).map((step) => step.state)
 
 describe("stepsOf", () => {
   it.each([
-    [DepositState.WAITING, ["now", "later", "later", "later"]],
+    [DepositState.WAITING, ["later", "later", "later", "later"]],
     [DepositState.SEEN, ["done", "now", "later", "later"]],
     [DepositState.CONFIRMED, ["done", "done", "now", "later"]],
     [DepositState.FINALIZED, ["done", "done", "done", "now"]],
@@ -33,7 +33,7 @@ describe("stepsOf", () => {
   });
 
   it("shows an unknown state as waiting", () => {
-    expect(states(99 as never)).toEqual(["now", "later", "later", "later"]);
+    expect(states(99 as never)).toEqual(["later", "later", "later", "later"]);
   });
 });
 

@@ -15,8 +15,16 @@ export function DepositPage() {
       title="Deposit"
       lead="USDC on Solana. Credited when final, usually within 30 seconds."
     >
-      {id === undefined ? <NewDeposit /> : <DepositDetails id={id} />}
-      <DepositList current={id} />
+      {id === undefined ? (
+        <>
+          <NewDeposit />
+          <DepositList current={id} />
+        </>
+      ) : (
+        <DepositDetails id={id}>
+          <DepositList current={id} />
+        </DepositDetails>
+      )}
     </Page>
   );
 }

@@ -1,11 +1,13 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { formatCount } from "../format.ts";
 import { useSignedIn } from "../session.tsx";
 import { selectTheme, useTheme, type Theme } from "../theme.ts";
 import { Card, Choice, Columns, Copyable, Facts, Page } from "../ui/index.ts";
 import { LowBalanceCard } from "./settings/low-balance-card.tsx";
 import { SessionsCard } from "./settings/sessions-card.tsx";
+import { useLoaded } from "./use-loaded.ts";
 
 const THEMES: readonly { value: Theme; label: string }[] = [
   { value: "system", label: "System" },
@@ -16,8 +18,10 @@ const THEMES: readonly { value: Theme; label: string }[] = [
 /** Sessions, preferences and facts about the account and the gateway. */
 export function SettingsPage() {
   const theme = useTheme();
+  const sessions = useQuery(SessionService.method.listSessions, {});
+  const balance = useQuery(BalanceService.method.getBalance, {});
   return (
-    <Page title="Settings">
+    <Page title="Settings" loading={!useLoaded(sessions, balance)}>
       <SessionsCard />
       <Columns>
         <LowBalanceCard />
@@ -69,7 +73,9 @@ function AccountCard() {
             ["USDC mint", <Copyable key="mint" text={installation.usdcMint} label="USDC mint" />],
             [
               "Network fees",
-              installation.gasless ? "paid by the gateway for gasless payments" : "paid by the payer",
+              installation.gasless
+                ? "none for wallet payments that the gateway submits; otherwise paid by the payer"
+                : "paid by the payer",
             ],
           ]}
         />

@@ -1,16 +1,20 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { classes } from "./classes.ts";
+import { Skeleton } from "./skeleton.tsx";
 
 /** A page with its title, which also becomes the window's title and receives the focus. */
 export function Page({
   title,
   lead,
   actions,
+  loading = false,
   children,
 }: {
   title: string;
   lead?: ReactNode;
   actions?: ReactNode;
+  /** Shows one placeholder instead of the content, so that nothing moves while its parts load. */
+  loading?: boolean;
   children: ReactNode;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -30,7 +34,13 @@ export function Page({
         </div>
         {actions !== undefined && <div className="actions">{actions}</div>}
       </header>
-      {children}
+      {loading ? (
+        <Card>
+          <Skeleton lines={10} height={24} />
+        </Card>
+      ) : (
+        children
+      )}
     </div>
   );
 }

@@ -13,11 +13,14 @@ export interface Column<Row> {
   footer?: ReactNode;
   /** Visible to screen readers only. */
   hideHead?: boolean;
+  /** In a compact row, shows the cell beside the first one. */
+  lead?: boolean;
 }
 
 /**
  * A table. `rows` undefined shows a skeleton, no rows show `empty`.
- * On narrow screens rows become cards, or the table scrolls if `scroll` is set.
+ * On narrow screens rows become cards, two lines each if `compact` is set, or the table scrolls if `scroll`
+ * is set.
  */
 export function Table<Row>({
   caption,
@@ -26,6 +29,7 @@ export function Table<Row>({
   rowKey,
   empty,
   scroll = false,
+  compact = false,
   dim,
 }: {
   caption: string;
@@ -34,6 +38,7 @@ export function Table<Row>({
   rowKey: (row: Row) => string;
   empty: ReactNode;
   scroll?: boolean;
+  compact?: boolean;
   /** Rows to show with less emphasis. */
   dim?: (row: Row) => boolean;
 }) {
@@ -54,7 +59,7 @@ export function Table<Row>({
       aria-label={scroll ? caption : undefined}
     >
       {/* Explicit roles: `display: block` in card layout would remove the implicit ones. */}
-      <table className={classes("table", !scroll && "table-cards")} role="table">
+      <table className={classes("table", !scroll && "table-cards", compact && "table-compact")} role="table">
         <caption className="hidden">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
@@ -68,11 +73,11 @@ export function Table<Row>({
         <tbody role="rowgroup">
           {rows.map((row) => (
             <tr key={rowKey(row)} role="row" className={dim?.(row) ? "is-dim" : undefined}>
-              {columns.map(({ head, cell, align, hideHead }) => (
+              {columns.map(({ head, cell, align, hideHead, lead }) => (
                 <td
                   key={head}
                   role="cell"
-                  className={align === "end" ? "end" : undefined}
+                  className={classes(align === "end" && "end", lead && "lead") || undefined}
                   data-label={hideHead ? undefined : head}
                 >
                   {cell(row)}

@@ -38,6 +38,7 @@ export function ListCard<Row>({
               columns={columns}
               rows={loaded}
               rowKey={rowKey}
+              compact
               empty={page > 1 || older ? null : empty}
             />
           </Aligned>

@@ -32,6 +32,7 @@ const COLUMNS: readonly Column<Receipt>[] = [
   {
     head: "Charged",
     align: "end",
+    lead: true,
     cell: ({ debitedUsdcMicrousd }) => <Money microUsd={debitedUsdcMicrousd} aligned />,
   },
   {

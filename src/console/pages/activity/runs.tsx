@@ -43,6 +43,7 @@ const COLUMNS: readonly Column<Run>[] = [
   {
     head: "Cost",
     align: "end",
+    lead: true,
     cell: ({ spentUsdcMicrousd }) => <Money microUsd={spentUsdcMicrousd} aligned />,
   },
 ];

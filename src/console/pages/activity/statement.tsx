@@ -24,6 +24,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   {
     head: "Amount",
     align: "end",
+    lead: true,
     cell: ({ amountUsdcMicrousd }) => <SignedMoney microUsd={amountUsdcMicrousd} aligned />,
   },
   {

@@ -1,6 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { formatUsd } from "../../format.ts";
 import { ButtonLink, Card, Copyable, Note, Time } from "../../ui/index.ts";
@@ -11,8 +11,11 @@ import { PayWithWallet } from "./pay-with-wallet.tsx";
 import { Progress } from "./progress.tsx";
 import { isPayable, pollIntervalMs } from "./steps.ts";
 
-/** Shows the progress of a deposit and, while it is unpaid, the ways to pay it. */
-export function DepositDetails({ id }: { id: string }) {
+/**
+ * Shows the progress of a deposit and, while it is unpaid, the ways to pay it. `children` follow once it has
+ * loaded, so that they do not move.
+ */
+export function DepositDetails({ id, children }: { id: string; children: ReactNode }) {
   const query = useQuery(
     DepositService.method.getDeposit,
     { depositId: id },
@@ -24,9 +27,12 @@ export function DepositDetails({ id }: { id: string }) {
   );
   useRefreshOnStateChange(query.data?.deposit?.state);
   return (
-    <QueryResult query={query} lines={8} height={28} box>
-      {({ deposit }) => deposit && <DepositView deposit={deposit} onSent={() => void query.refetch()} />}
-    </QueryResult>
+    <>
+      <QueryResult query={query} lines={8} height={28} box>
+        {({ deposit }) => deposit && <DepositView deposit={deposit} onSent={() => void query.refetch()} />}
+      </QueryResult>
+      {!query.isPending && children}
+    </>
   );
 }
 

@@ -18,9 +18,12 @@ export function QrCode({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** Draws each run of dark modules as one path segment. ISO/IEC 18004 requires a border of four modules. */
+/**
+ * Draws each run of dark modules as one path segment. ISO/IEC 18004 requires a border of four modules. The
+ * lowest error correction makes the modules largest, and a screen has no dirt to correct.
+ */
 function qrPath(text: string): { size: number; path: string } {
-  const { size, data } = encode(text, { ecc: "M", border: 4 });
+  const { size, data } = encode(text, { ecc: "L", border: 4 });
   let path = "";
   for (const [y, row] of data.entries()) {
     for (let x = 0; x < row.length; x += 1) {

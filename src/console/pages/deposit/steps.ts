@@ -23,7 +23,7 @@ const STEPS = [
 ] as const;
 
 /**
- * Returns the four steps with their states.
+ * Returns the four steps with their states. No step is under way before a transaction was seen.
  * A failed transaction never shows a later step as done, and a payment without the deposit's reference is
  * never shown as credited.
  */
@@ -39,10 +39,11 @@ export function stepsOf(state: DepositState): readonly Step[] {
     }));
   }
   const reached = STEPS.findIndex((step) => step.state === state);
+  const next = reached < 0 ? undefined : reached + 1;
   return STEPS.map(({ name, text }, index) => ({
     name,
     text,
-    state: index <= reached ? "done" : index === reached + 1 ? "now" : "later",
+    state: index <= reached ? "done" : index === next ? "now" : "later",
   }));
 }
 

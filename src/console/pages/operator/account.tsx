@@ -31,7 +31,7 @@ function AccountDetails({ accountId }: { accountId: string }) {
       <QueryResult query={query} lines={6} box>
         {({ account }) => account && <DetailsCard account={account} />}
       </QueryResult>
-      <AccountKeys accountId={accountId} />
+      {!query.isPending && <AccountKeys accountId={accountId} />}
     </>
   );
 }

@@ -17,10 +17,9 @@ const MEASURES = [
   { value: "calls", label: "Calls" },
 ] as const;
 
-/** Usage over time, by tool, by key, and failures. One response feeds all parts, so the totals agree. */
-export function UsageCard() {
-  const [params, setParams] = useSearchParams();
-  const [measure, setMeasure] = useState<Measure>("spend");
+/** Queries the usage of the time range in the URL. */
+export function useUsage() {
+  const [params] = useSearchParams();
   const span = TIME_RANGES.find((name) => name === params.get("span")) ?? "7d";
   const { from, hourly } = usageWindow(span, useCurrentHour());
   const usage = useQuery(
@@ -28,6 +27,14 @@ export function UsageCard() {
     { from: timestampFromDate(from), hourly },
     { refetchInterval: 30_000 },
   );
+  return { usage, span, hourly };
+}
+
+/** Usage over time, by tool, by key, and failures. One response feeds all parts, so the totals agree. */
+export function UsageCard() {
+  const [, setParams] = useSearchParams();
+  const [measure, setMeasure] = useState<Measure>("spend");
+  const { usage, span, hourly } = useUsage();
   return (
     <Card
       title="Usage"
