@@ -61,7 +61,7 @@ export async function runAndCapture(
   );
 }
 
-/** Returns a copy of the tool's result: its JSON is cached by object, and a tool may reuse and change its own. */
+/** Returns a copy of the result: a tool may change its own object while the copy is stored and sent. */
 export async function runTool(
   prepared: PreparedCall,
   run: Pick<ToolContext, "runId" | "idempotencyKey" | "signal">,

@@ -9,7 +9,6 @@ import type {
 } from "../../app/calls/ledger.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
-import { cacheJson } from "../../domain/core/json-cache.ts";
 import { RETRY } from "../database/batcher.ts";
 import { claimKey, claimOf, idempotencyKeyOf } from "./claims.ts";
 import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
@@ -92,7 +91,7 @@ export function endingRecord(call: RunEnd, index: number): object {
 
 /** The stored form of a call's result; undefined without one. */
 export function resultText(call: RunEnd): string | undefined {
-  return call.outcome === "completed" ? cacheJson(call.result) : undefined;
+  return call.outcome === "completed" ? JSON.stringify(call.result) : undefined;
 }
 
 /** Bytes in PostgreSQL's hex format. */

@@ -1,7 +1,6 @@
 import type { CallAuthorization, AuthorizeResult } from "../../app/calls/ledger.ts";
 import type { Clock } from "../../domain/core/clock.ts";
-import type { JsonObject } from "../../domain/core/json.ts";
-import { parseCachedJson } from "../../domain/core/json-cache.ts";
+import { isJsonObject, type JsonObject } from "../../domain/core/json.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { Notifications } from "../database/notifications.ts";
@@ -94,8 +93,9 @@ export class ReplayCache {
 function resultOf(entry: CachedResult): JsonObject | undefined {
   const parsed = entry.parsed?.deref();
   if (parsed) return parsed;
-  const result = parseCachedJson(entry.text);
-  if (result) entry.parsed = new WeakRef(result);
+  const result: unknown = JSON.parse(entry.text);
+  if (!isJsonObject(result)) return undefined;
+  entry.parsed = new WeakRef(result);
   return result;
 }
 

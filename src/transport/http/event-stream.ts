@@ -1,5 +1,4 @@
 import type { ServerResponse } from "node:http";
-import { writeJson } from "../../domain/core/json-cache.ts";
 import type { Header } from "../header.ts";
 
 /** Interval of comments that keep proxies from closing a quiet stream, ms. */
@@ -48,5 +47,5 @@ export class EventStream {
 
 /** JSON contains no line breaks, which would end the event. */
 function eventText(message: unknown): string {
-  return `event: message\ndata: ${writeJson(message)}\n\n`;
+  return `event: message\ndata: ${JSON.stringify(message)}\n\n`;
 }

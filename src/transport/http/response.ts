@@ -1,5 +1,4 @@
 import type { ServerResponse } from "node:http";
-import { writeJson } from "../../domain/core/json-cache.ts";
 import type { Header } from "../header.ts";
 import type { EventStream } from "./event-stream.ts";
 
@@ -18,7 +17,7 @@ export interface HttpResponse {
 export function send(response: ServerResponse, headers: readonly Header[], answer: HttpResponse): void {
   if (answer.stream) return answer.stream.end(answer.json);
   if (response.headersSent || response.destroyed) return;
-  const body = answer.body ?? (answer.json === undefined ? "" : writeJson(answer.json));
+  const body = answer.body ?? (answer.json === undefined ? "" : JSON.stringify(answer.json));
   const length = Buffer.byteLength(body);
   const raw: string[] = ["content-length", String(length), "x-content-type-options", "nosniff"];
   if (answer.json !== undefined || answer.body) raw.push("content-type", "application/json");

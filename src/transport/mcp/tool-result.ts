@@ -4,7 +4,6 @@ import { receiptToJson } from "#gen/toolgate/v1/receipt_http.ts";
 import type { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { ToolgateError, type ErrorCode } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
-import { jsonOf } from "../../domain/core/json-cache.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
 import type { HttpResponse } from "../http/response.ts";
@@ -44,7 +43,11 @@ export function toolResult({ result = {}, receipt }: MessageShape<typeof CallToo
   const blocks = blocksOf(result);
   const answer = blocks
     ? { content: blocks, isError: false }
-    : { content: [{ type: "text", text: jsonOf(result) }], structuredContent: result, isError: false };
+    : {
+        content: [{ type: "text", text: JSON.stringify(result) }],
+        structuredContent: result,
+        isError: false,
+      };
   return receipt ? { ...answer, _meta: { "toolgate/receipt": receiptToJson(receipt) } } : answer;
 }
 

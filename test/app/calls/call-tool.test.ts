@@ -9,7 +9,6 @@ import type { PaymentVerdict } from "../../../src/app/payments/payment-verifier.
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
-import { cacheJson } from "../../../src/domain/core/json-cache.ts";
 import { Quotes } from "../../../src/domain/payments/quote.ts";
 import { unusedPaymentPorts, withPayments } from "../payments/payment-ports.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
@@ -112,7 +111,9 @@ describe("a tool that returns one object repeatedly and changes it", () => {
         paymentProof: undefined,
         idempotencyKey,
       };
-      texts.push(cacheJson((await callTool(withPayments({ ...deps, catalogue }), call, context)).result));
+      texts.push(
+        JSON.stringify((await callTool(withPayments({ ...deps, catalogue }), call, context)).result),
+      );
     }
     expect(texts).toEqual(['{"turn":1}', '{"turn":2}']);
   });
