@@ -19,3 +19,22 @@ export interface Receipt {
   status: ReceiptStatus;
   createdAt: Date;
 }
+
+/**
+ * The members of a receipt in the order of CSV files, each with its column name there; undefined: left out.
+ * Storage reads each member from the column of the same name in snake case.
+ */
+export const RECEIPT_MEMBERS: Readonly<Record<keyof Receipt, string | undefined>> = {
+  createdAt: "time_utc",
+  receiptId: "receipt_id",
+  runId: "run_id",
+  tool: "tool",
+  status: "status",
+  paidBy: "paid_by",
+  quoted: "quoted_usdc",
+  debited: "debited_usdc",
+  refunded: "refunded_usdc",
+  quoteId: "quote_id",
+  stepId: undefined,
+  txSignature: "tx_signature",
+};

@@ -1,38 +1,48 @@
 import { encodeBase58, parseSignature } from "../../domain/core/base58.ts";
 import { uuidOf, type IdPrefix } from "../../domain/core/ids.ts";
-import type { PaidBy, Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
+import { RECEIPT_MEMBERS, type Receipt } from "../../domain/calls/receipt.ts";
 
 /** A row of the view `issued_receipt`. */
-export interface ReceiptRow {
+export type ReceiptRow = Columns<Omit<Receipt, "receiptId" | "runId" | "txSignature">> & {
   id: string;
   run_id: string;
-  tool: string;
-  quote_id: string | null;
-  step_id: string | null;
   tx_signature: Buffer | null;
-  quoted: bigint;
-  debited: bigint;
-  refunded: bigint;
-  paid_by: PaidBy;
-  status: ReceiptStatus;
-  created_at: Date;
-}
+};
+
+/** The columns of an object's members: names in snake case, null for undefined. */
+type Columns<Target> = {
+  [Member in keyof Target & string as SnakeCase<Member>]-?:
+    | Exclude<Target[Member], undefined>
+    | (undefined extends Target[Member] ? null : never);
+};
+
+type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
+  : "";
+
+const MEMBERS = Object.keys(RECEIPT_MEMBERS)
+  .filter((member) => !["receiptId", "runId", "txSignature"].includes(member))
+  .map((member) => [member, snakeCase(member)] as const);
 
 export function toReceipt(row: ReceiptRow): Receipt {
   return {
+    ...plainMembers(row),
     receiptId: idFromUuid("rcpt", row.id),
     runId: idFromUuid("run", row.run_id),
-    tool: row.tool,
-    quoteId: row.quote_id ?? undefined,
-    stepId: row.step_id ?? undefined,
     txSignature: row.tx_signature ? encodeBase58(row.tx_signature) : undefined,
-    quoted: row.quoted,
-    debited: row.debited,
-    refunded: row.refunded,
-    paidBy: row.paid_by,
-    status: row.status,
-    createdAt: row.created_at,
   };
+}
+
+/** Reads the members that are stored as they are. The overload states what {@link ReceiptRow} implies. */
+function plainMembers(row: ReceiptRow): Omit<Receipt, "receiptId" | "runId" | "txSignature">;
+function plainMembers(row: Readonly<Record<string, unknown>>): object {
+  const plain: Record<string, unknown> = {};
+  for (const [member, column] of MEMBERS) plain[member] = row[column] ?? undefined;
+  return plain;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** The prefixed identifier of a uuid. */

@@ -40,9 +40,12 @@ async function installedFiles(database: Pool | ClientBase): Promise<Map<string, 
 }
 
 function compare(schema: SqlSchema, installed: ReadonlyMap<string, string>, version: number): SchemaState {
+  const frozen = schema.frozen.filter((file) => !installed.has(file.path));
+  // A view has the columns that its tables had when it was made.
+  const remade = (file: SqlFile) => frozen.length > 0 && file.folder === "views";
   const pending = [
-    ...schema.frozen.filter((file) => !installed.has(file.path)),
-    ...schema.repeatable.filter((file) => installed.get(file.path) !== file.checksum),
+    ...frozen,
+    ...schema.repeatable.filter((file) => installed.get(file.path) !== file.checksum || remade(file)),
   ];
   const known = new Set([...schema.frozen, ...schema.repeatable].map((file) => file.path));
   const unknown = [...installed.keys()].filter((name) => !known.has(name));

@@ -1,7 +1,7 @@
 import type { HistoryFilter, PageQuery, Receipts, Runs } from "../../app/calls/history.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { invalidField } from "../../domain/core/errors.ts";
-import type { Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
+import { RECEIPT_MEMBERS, type Receipt, type ReceiptStatus } from "../../domain/calls/receipt.ts";
 import type { CallOutcome, Run, RunStatus } from "../../domain/calls/run.ts";
 import { keyIdIn } from "../services/key-id.ts";
 import { toolIn } from "../services/tool-name.ts";
@@ -14,19 +14,11 @@ const BATCH = 500;
 /** Columns of a CSV file: name to cell. */
 type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
-const RECEIPT_COLUMNS: Columns<Receipt> = {
-  time_utc: ({ createdAt }) => createdAt.toISOString(),
-  receipt_id: ({ receiptId }) => receiptId,
-  run_id: ({ runId }) => runId,
-  tool: ({ tool }) => tool,
-  status: ({ status }) => status,
-  paid_by: ({ paidBy }) => paidBy,
-  quoted_usdc: ({ quoted }) => quoted,
-  debited_usdc: ({ debited }) => debited,
-  refunded_usdc: ({ refunded }) => refunded,
-  quote_id: ({ quoteId }) => quoteId,
-  tx_signature: ({ txSignature }) => txSignature,
-};
+const RECEIPT_COLUMNS: Columns<Receipt> = Object.fromEntries(
+  Object.entries(RECEIPT_MEMBERS).flatMap(([member, column]) =>
+    column === undefined ? [] : [[column, (receipt) => cellOf(receipt, member)]],
+  ),
+);
 
 const RUN_COLUMNS: Columns<Run> = {
   time_utc: ({ createdAt }) => createdAt.toISOString(),
@@ -53,6 +45,12 @@ export function receiptsFile(receipts: Receipts): ExportFile {
 /** The account's runs, newest first, with the list's filters. */
 export function runsFile(runs: Runs): ExportFile {
   return listFile("runs", RUN_COLUMNS, RUN_STATUSES, (query) => runs.list(query));
+}
+
+function cellOf(receipt: Receipt, member: string): Cell {
+  const { [member]: value }: Readonly<Record<string, unknown>> = { ...receipt };
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === "bigint" || typeof value === "string" ? value : undefined;
 }
 
 type List<Item, Status> = (query: PageQuery<Status>) => Promise<Page<Item>>;

@@ -8,19 +8,14 @@ import {
 } from "#gen/toolgate/v1/receipt_pb.ts";
 import type * as domain from "../../../domain/calls/receipt.ts";
 
-/** Returns the receipt message (specification 2.5). */
+/** Returns the receipt message (specification 2.5). Members of the same name and type need no line here. */
 export function receiptMessage(receipt: domain.Receipt): ReceiptMessage {
   return create(ReceiptSchema, {
-    receiptId: receipt.receiptId,
-    stepId: receipt.stepId,
-    runId: receipt.runId,
-    quoteId: receipt.quoteId,
-    tool: receipt.tool,
+    ...receipt,
     quotedUsdcMicrousd: receipt.quoted,
     debitedUsdcMicrousd: receipt.debited,
     refundedUsdcMicrousd: receipt.refunded,
     paidBy: PAID_BY[receipt.paidBy],
-    txSignature: receipt.txSignature,
     status: RECEIPT_STATUS[receipt.status],
     createdAt: timestampFromDate(receipt.createdAt),
   });

@@ -53,13 +53,12 @@ begin
       -- As ledger_receipt, whose call for each run would cost a tenth of this function.
       case when run.owner = instance and ending.outcome = 'completed' then (
         select row(
-          receipt.id, receipt.run_id, receipt.account_id, receipt.tool, receipt.quote_id, receipt.step_id,
-          receipt.tx_signature, receipt.quoted, receipt.debited, coalesce(refund.amount, 0), receipt.paid_by,
+          coalesce(refund.amount, 0),
           case
             when payment.reversed then 'reversed'
             when refund.amount is not null then 'refunded'
             else 'final' end,
-          receipt.created_at)::issued_receipt
+          receipt.*)::issued_receipt
         from (select * from receipt where run_id = run.id offset 0) receipt
         left join lateral (
           select amount from transfer

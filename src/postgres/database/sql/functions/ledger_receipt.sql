@@ -10,13 +10,12 @@ as $$
 declare
   found_receipt issued_receipt;
 begin
-  select receipt.id, receipt.run_id, receipt.account_id, receipt.tool, receipt.quote_id, receipt.step_id,
-    receipt.tx_signature, receipt.quoted, receipt.debited, coalesce(refund.amount, 0), receipt.paid_by,
+  select coalesce(refund.amount, 0),
     case
       when payment.reversed then 'reversed'
       when refund.amount is not null then 'refunded'
       else 'final' end,
-    receipt.created_at
+    receipt.*
   into found_receipt
   from (select * from receipt where run_id = run offset 0) receipt
   left join lateral (
