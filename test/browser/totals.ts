@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { uuidOf } from "../../src/domain/core/ids.ts";
 import { openPool } from "../../src/postgres/database/pool.ts";
-import { SYSTEM_ACCOUNTS } from "../../src/postgres/ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../../src/postgres/database/system-accounts.ts";
 import { signIn } from "../support/console.ts";
 import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
 import { overflow } from "./layout.ts";

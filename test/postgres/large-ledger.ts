@@ -1,6 +1,6 @@
 import pg from "pg";
 import { SCOPES } from "../../src/domain/accounts/scope.ts";
-import { SYSTEM_ACCOUNTS } from "../../src/postgres/ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../../src/postgres/database/system-accounts.ts";
 
 const { treasury, revenue, suspense, adjustments, operator } = SYSTEM_ACCOUNTS;
 

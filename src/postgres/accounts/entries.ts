@@ -1,7 +1,7 @@
 import { base58 } from "@scure/base";
 import type { Entry, EntryKind, StatementRow } from "../../app/accounts/statements.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
-import { SETTLED_AFTER } from "../ledger/transfer-range.ts";
+import { SETTLED_AFTER } from "../database/transfer-range.ts";
 
 /** The two sides of a transfer that appear as entries: credits and debits of an account. */
 const CREDITS = /* sql */ `

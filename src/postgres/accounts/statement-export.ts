@@ -10,7 +10,7 @@ import {
   statementRowOf,
   type ExportRow,
 } from "./entries.ts";
-import { AFTER_ALL_TRANSFERS, transferRange, type TransferRange } from "../ledger/transfer-range.ts";
+import { AFTER_ALL_TRANSFERS, transferRange, type TransferRange } from "../database/transfer-range.ts";
 import { withRetry, RETRY_MS } from "../database/retry.ts";
 import { inSnapshot } from "../database/snapshot.ts";
 import { AccountQueue } from "./account-queue.ts";

@@ -19,7 +19,7 @@ import {
   SETTLED_ENTRY,
   type EntryRow,
 } from "./entries.ts";
-import { AFTER_ALL_TRANSFERS, transferRange } from "../ledger/transfer-range.ts";
+import { AFTER_ALL_TRANSFERS, transferRange } from "../database/transfer-range.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { uuidFromId } from "../database/row-mapping.ts";
 import { inSnapshot } from "../database/snapshot.ts";

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 import type { Usage, UsageQuery, UsageReport, UsageReports } from "../../app/accounts/usage.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import { errorCodeOf } from "../ledger/error-codes.ts";
-import { transferRange, uuidRange } from "../ledger/transfer-range.ts";
+import { transferRange, uuidRange } from "../database/transfer-range.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { inSnapshot } from "../database/snapshot.ts";
 import { AccountQueue } from "./account-queue.ts";

@@ -1,6 +1,6 @@
 import { KEY_CHECKS } from "../accounts/key-checks.ts";
 import { RELAY_CHECKS } from "../payments/relay-checks.ts";
-import { SYSTEM_ACCOUNTS } from "../ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 import { TREASURY_CHECKS } from "../treasury/treasury-checks.ts";
 
 /**

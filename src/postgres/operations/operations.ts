@@ -8,7 +8,7 @@ import type { MicroUsd } from "../../domain/core/money.ts";
 import { cursorAfter, readCursor } from "../database/cursor.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
-import { SYSTEM_ACCOUNTS } from "../ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 interface FailedRow {
   tx_signature: Buffer;

@@ -1,6 +1,6 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { openPool } from "../database/pool.ts";
-import { SYSTEM_ACCOUNTS } from "../ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 /** Returns what the treasury must hold by the ledger, micro-USD: received, not withdrawn and not reversed. */
 export async function expectedTreasuryBalance(databaseUrl: string): Promise<MicroUsd> {

@@ -13,7 +13,7 @@ import { uuidOf } from "../../domain/core/ids.ts";
 import { cursorAfter, readCursor } from "../database/cursor.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
-import { SYSTEM_ACCOUNTS } from "../ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 interface SuspendedRow {
   tx_signature: Buffer;

@@ -1,5 +1,5 @@
 import type { AuditCheck } from "../operations/audit-checks.ts";
-import { SYSTEM_ACCOUNTS } from "../ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 const { treasury, revenue, suspense, operator } = SYSTEM_ACCOUNTS;
 

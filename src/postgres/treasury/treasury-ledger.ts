@@ -11,7 +11,7 @@ import { parseAddress } from "../../domain/core/base58.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { RETRY_MS, queryWithRetry, withRetry } from "../database/retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
-import { SYSTEM_ACCOUNTS } from "../ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 export interface TreasuryLedgerOptions {
   pool: Pool;

@@ -9,7 +9,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { DocumentHandler } from "../documents/document-handler.ts";
-import { MCP_PATH, type McpHandler } from "../mcp/mcp-handler.ts";
+import type { McpHandler } from "../mcp/mcp-handler.ts";
 import { hasBody } from "./body.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
 import type { Cors } from "./cors.ts";
@@ -71,7 +71,7 @@ export class HttpServer {
       if (isFor(console, url)) return console.handle(request, response);
       if (cors.handle(request, response)) return;
       if (isFor(connect, url)) return connect.handle(request, response);
-      if (splitTarget(url).path === MCP_PATH) void mcp.handle(request, response, gone);
+      if (splitTarget(url).path === mcp.path) void mcp.handle(request, response, gone);
       else void facade.handle(request, response, gone);
     };
     this.#server = createServer(optionsOf(this.#limits), handle);

@@ -24,9 +24,6 @@ import { requireMirroredHeaders } from "./mirrored-headers.ts";
 import { eraOf, modernResult, requireLegacyRevision, requireModernRevision, type Era } from "./revision.ts";
 import { failedCall, PREFERENCE_APPLIED, type PlainFailure } from "./tool-result.ts";
 
-/** Path of the MCP endpoint (specification 4.2). */
-export const MCP_PATH = "/mcp";
-
 const ACCEPTED: HttpResponse = { status: 202 };
 
 export interface McpHandlerDeps {
@@ -38,10 +35,12 @@ export interface McpHandlerDeps {
 }
 
 /**
- * The HTTP handler of {@link MCP_PATH}: one stateless endpoint for MCP of both eras, and for the contract's
+ * The HTTP handler of `/mcp`: one stateless endpoint for MCP of both eras, and for the contract's
  * plain tool calls.
  */
 export class McpHandler {
+  /** Path of the endpoint (specification 4.2). */
+  readonly path = "/mcp";
   readonly #deps: McpHandlerDeps;
   readonly #methods: Methods;
   readonly #batches: BatchHandler;

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { signatureFrom } from "../../../src/postgres/database/row-mapping.ts";
-import { SYSTEM_ACCOUNTS } from "../../../src/postgres/ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../../../src/postgres/database/system-accounts.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,

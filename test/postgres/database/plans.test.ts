@@ -1,6 +1,6 @@
 import pg, { type PoolClient } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { transferRange } from "../../../src/postgres/ledger/transfer-range.ts";
+import { transferRange } from "../../../src/postgres/database/transfer-range.ts";
 import { readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
 import { BEGIN_DEPOSIT, DEPOSIT, DEPOSITS_PAGE } from "../../../src/postgres/deposits/deposits.ts";
 import {
@@ -12,7 +12,7 @@ import {
 import { filteredReceiptsPage, receiptsPage } from "../../../src/postgres/ledger/receipts.ts";
 import { filteredRunsPage, runsPage } from "../../../src/postgres/ledger/runs.ts";
 import { suspensePage } from "../../../src/postgres/treasury/suspense.ts";
-import { SYSTEM_ACCOUNTS } from "../../../src/postgres/ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../../../src/postgres/database/system-accounts.ts";
 import { SUSPENDED, UNFINALIZED, UNRECORDED } from "../../../src/postgres/treasury/treasury-ledger.ts";
 import { CHARGES } from "../../../src/postgres/accounts/usage.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";

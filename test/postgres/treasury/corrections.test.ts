@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { PostgresReceipts } from "../../../src/postgres/ledger/receipts.ts";
 import { signatureFrom } from "../../../src/postgres/database/row-mapping.ts";
-import { SYSTEM_ACCOUNTS } from "../../../src/postgres/ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../../../src/postgres/database/system-accounts.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,

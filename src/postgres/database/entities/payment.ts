@@ -1,5 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { SYSTEM_ACCOUNTS } from "../../ledger/system-accounts.ts";
+import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
 /** A transaction that reached the treasury: credited to its account or kept in suspense. */
 export const PaymentEntity = defineEntity({
