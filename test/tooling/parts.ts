@@ -1,5 +1,6 @@
 import { command, type Finished } from "./command.ts";
 import { generatedCodeIsCurrent } from "./generated.ts";
+import { layersAreKept } from "./layers.ts";
 import { sqlIsCurrent } from "./sql-checksums.ts";
 import { wordsAreFit } from "./words.ts";
 
@@ -45,6 +46,7 @@ export const PARTS: readonly Part[] = [
   tool("buf-format", "buf", "format", "--diff", "--exit-code"),
   tool("buf-breaking", "buf", "breaking", "--against", BASELINE),
   tool("oxfmt", "oxfmt", "--check"),
+  { name: "layers", run: layersAreKept },
   { name: "words", run: wordsAreFit },
   { name: "sql", run: sqlIsCurrent },
 ];
