@@ -56,8 +56,16 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
     const [agent, other] = [await world.agent(), await world.agent()];
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("deposit");
-    await page.getByRole("button", { name: "$25", exact: true }).click();
-    await page.getByRole("button", { name: "Continue" }).click();
+    const start = async () => {
+      await page.getByRole("button", { name: "$25", exact: true }).click();
+      await page.getByRole("button", { name: "Continue" }).click();
+    };
+    await start();
+    await page.getByRole("button", { name: "Cancel deposit" }).click();
+    await page.getByText("This deposit was cancelled").waitFor();
+    await page.getByRole("table", { name: "Deposits" }).getByText("Cancelled").waitFor();
+    await page.getByRole("link", { name: "New deposit" }).first().click();
+    await start();
     await page.getByRole("img", { name: "Solana Pay code of this deposit" }).waitFor();
     expect(await page.locator(".progress").innerText()).not.toContain("in progress");
     // Phone cameras need modules of about four pixels.

@@ -32,6 +32,13 @@ describe("stepsOf", () => {
     expect(depositStateLabel(DepositState.UNASSIGNED).kind).toBe("warn");
   });
 
+  it("shows a cancelled deposit without progress, and polls it no more", () => {
+    expect(states(DepositState.CANCELLED)).toEqual(["later", "later", "later", "later"]);
+    expect(depositStateLabel(DepositState.CANCELLED)).toEqual({ text: "Cancelled", kind: "off" });
+    expect(pollIntervalMs(DepositState.CANCELLED)).toBe(false);
+    expect(isPayable(DepositState.CANCELLED)).toBe(false);
+  });
+
   it("shows an unknown state as waiting", () => {
     expect(states(99 as never)).toEqual(["later", "later", "later", "later"]);
   });

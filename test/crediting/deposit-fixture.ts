@@ -4,6 +4,7 @@ import { PublicKey, type TransactionInstruction } from "@solana/web3.js";
 import {
   BuildDepositTransactionRequestSchema,
   BuildQuoteTransactionRequestSchema,
+  CancelDepositRequestSchema,
   CreateDepositRequestSchema,
   DepositState,
   GetDepositRequestSchema,
@@ -34,6 +35,7 @@ type Service = ReturnType<typeof createDepositService>;
 export interface Teller {
   begin(agent: Agent, amount?: bigint): Promise<Deposit>;
   get(agent: Agent, deposit: Deposit, signal?: AbortSignal): Promise<Deposit>;
+  cancel(agent: Agent, deposit: Deposit): Promise<Deposit>;
   list(agent: Agent, page?: MessageInitShape<typeof ListDepositsRequestSchema>): Promise<Deposit[]>;
   /** The transaction of a deposit, or of a quote, for a wallet to sign; the agent's own unless it is named. */
   build(agent: Agent, what: { depositId: string } | { quoteId: string }, payer?: string): Promise<Uint8Array>;
@@ -126,6 +128,13 @@ function tellerOf({ endpoints }: Service): Teller {
         await endpoints.getDeposit.call(
           create(GetDepositRequestSchema, { depositId }),
           sessionOf(agent, signal),
+        ),
+      ),
+    cancel: async (agent, { depositId }) =>
+      told(
+        await endpoints.cancelDeposit.call(
+          create(CancelDepositRequestSchema, { depositId }),
+          sessionOf(agent),
         ),
       ),
     list: async (agent, page = {}) => {

@@ -13,7 +13,7 @@ import {
 } from "./deposit-fixture.ts";
 
 /** Deposits, from their beginning to the balance, as people see them. */
-const { WAITING, SEEN, CONFIRMED, FINALIZED, CREDITED, FAILED, UNASSIGNED } = DepositState;
+const { WAITING, SEEN, CONFIRMED, FINALIZED, CREDITED, FAILED, UNASSIGNED, CANCELLED } = DepositState;
 let scene: Scene;
 let gateway: Watching;
 let teller: Teller;
@@ -126,6 +126,21 @@ describe("deposits", () => {
     await pay();
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
+  });
+
+  it("cancels an unpaid deposit, builds no payment for it and credits a transfer that still arrives", async () => {
+    await expect(teller.cancel(await scene.agent(), deposit)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect((await teller.cancel(agent, deposit)).state).toBe(CANCELLED);
+    expect((await another.cancel(agent, deposit)).state).toBe(CANCELLED);
+    expect((await teller.list(agent))[0]?.state).toBe(CANCELLED);
+    await expect(teller.build(agent, deposit)).rejects.toThrow(/was cancelled/);
+    await pay();
+    scene.confirm();
+    await expect.poll(() => stateOf(), soon).toBe(CONFIRMED);
+    await expect(teller.cancel(agent, deposit)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+    scene.finalize();
+    await expect.poll(() => stateOf(), soon).toBe(CREDITED);
+    expect(await scene.balance(agent)).toBe(AMOUNT);
   });
 
   it("hides a deposit from other accounts", async () => {

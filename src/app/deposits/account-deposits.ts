@@ -57,6 +57,20 @@ export class AccountDeposits {
   }
 
   /**
+   * Cancels an unpaid deposit. Polls the chain first. Idempotent.
+   * @throws ToolgateError NOT_FOUND; INVALID_REQUEST once a transaction was seen
+   */
+  async cancel(accountId: string, depositId: string, signal: AbortSignal): Promise<TrackedDeposit> {
+    const { deposits, tracker, clock } = this.#deps;
+    const { deposit, status } = await this.get(accountId, depositId, signal);
+    if (!["waiting", "failed", "cancelled"].includes(status.state))
+      throw invalidField("deposit_id", "has a transaction on the network, so it cannot be cancelled");
+    if (deposit.cancelledAt) return { deposit, status };
+    await deposits.cancel(depositId, new Date(clock.now()));
+    return tracker.lastKnown(await this.#own(accountId, depositId));
+  }
+
+  /**
    * Newest first, with the status of the last poll. @throws ToolgateError INVALID_REQUEST for an invalid
    * cursor
    */
@@ -79,8 +93,9 @@ export class AccountDeposits {
     signal: AbortSignal,
   ): Promise<Uint8Array> {
     const { payments, memoPrefix } = this.#deps;
-    const { amount, reference, credited } = await this.#own(accountId, depositId);
+    const { amount, reference, credited, cancelledAt } = await this.#own(accountId, depositId);
     if (credited > 0n) throw invalidField("deposit_id", "was credited before; begin another deposit");
+    if (cancelledAt) throw invalidField("deposit_id", "was cancelled; create another deposit");
     return payments.build({ payer, amount, reference, memo: depositMemo(depositId, memoPrefix) }, signal);
   }
 

@@ -19,6 +19,8 @@ export interface Deposits {
   list(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Deposit>>;
   /** Stores the transaction found for a deposit. */
   recordTransaction(depositId: string, txSignature: string): Promise<void>;
+  /** Marks a deposit as cancelled. It is still credited if a transfer arrives. Idempotent. */
+  cancel(depositId: string, at: Date): Promise<void>;
 }
 
 /** Looks up accounts for the treasury watch. */

@@ -12,6 +12,8 @@ export interface Deposit {
   /** Last transaction found for it, base58. */
   readonly txSignature: string | undefined;
   readonly createdAt: Date;
+  /** When the account holder cancelled it. */
+  readonly cancelledAt: Date | undefined;
   /** Total credited, micro-USD. */
   readonly credited: MicroUsd;
   /** First credit and its transaction. */
@@ -82,7 +84,7 @@ export function bestMatch(sightings: readonly DepositMatch[]): DepositMatch | un
 }
 
 /** `unassigned`: the operator has the transfer, or it was credited elsewhere. */
-export type DepositState = "waiting" | Stage | "credited" | "failed" | "unassigned";
+export type DepositState = "waiting" | Stage | "credited" | "failed" | "unassigned" | "cancelled";
 
 export interface DepositStatus {
   readonly state: DepositState;
@@ -92,10 +94,17 @@ export interface DepositStatus {
 }
 
 /**
- * Returns the status of a deposit. Only the ledger decides that it is credited.
+ * Returns the status of a deposit. Only the ledger decides that it is credited. A cancelled deposit that is
+ * paid after all shows its payment.
  * @param sighting null: nothing on the chain; undefined: unknown
  */
 export function depositStatus(deposit: Deposit, sighting: DepositMatch | null | undefined): DepositStatus {
+  const status = paymentStatus(deposit, sighting);
+  const isUnpaid = status.state === "waiting" || status.state === "failed";
+  return isUnpaid && deposit.cancelledAt ? { ...status, state: "cancelled" } : status;
+}
+
+function paymentStatus(deposit: Deposit, sighting: DepositMatch | null | undefined): DepositStatus {
   const { credited, creditedBy, txSignature } = deposit;
   if (credited > 0n) return { state: "credited", txSignature: creditedBy, failure: undefined };
   if (sighting === null) return { state: "waiting", txSignature, failure: undefined };

@@ -17,6 +17,7 @@ interface DepositRow {
   reference: Buffer;
   tx_signature: Buffer | null;
   created_at: Date;
+  cancelled_at: Date | null;
   credited: bigint;
   credited_at: Date | null;
   credited_by: Buffer | null;
@@ -28,6 +29,7 @@ interface DepositRow {
  */
 const SELECT = `
   select deposit.id, deposit.account_id, deposit.amount, deposit.reference, deposit.tx_signature, deposit.created_at,
+         deposit.cancelled_at,
          coalesce(sum(paid.amount), 0)::bigint as credited, min(paid.created_at) as credited_at,
          (array_agg(paid.tx_signature order by paid.created_at))[1] as credited_by
   from deposit left join lateral (
@@ -113,6 +115,11 @@ export class PostgresDeposits implements Deposits, DepositAccounts {
     await this.#query("deposit-seen", text, [uuidFromId("dep", depositId), signatureFrom(txSignature)]);
   }
 
+  async cancel(depositId: string, at: Date): Promise<void> {
+    const text = "update deposit set cancelled_at = $2 where id = $1 and cancelled_at is null";
+    await this.#query("deposit-cancel", text, [uuidFromId("dep", depositId), at]);
+  }
+
   async accountOf(depositId: string): Promise<string | undefined> {
     const id = uuidOf("dep", depositId);
     if (id === undefined) return undefined;
@@ -152,6 +159,7 @@ function depositOf(row: DepositRow): Deposit {
     reference: base58.encode(row.reference),
     txSignature: row.tx_signature ? base58.encode(row.tx_signature) : undefined,
     createdAt: row.created_at,
+    cancelledAt: row.cancelled_at ?? undefined,
     credited: row.credited,
     creditedAt: row.credited_at ?? undefined,
     creditedBy: row.credited_by ? base58.encode(row.credited_by) : undefined,

@@ -26,6 +26,7 @@ const waiting: Deposit = {
   credited: 0n,
   creditedAt: undefined,
   creditedBy: undefined,
+  cancelledAt: undefined,
 };
 const found = (stage: Stage, failure?: string): Candidate => ({ txSignature: "tx", stage, failure });
 
@@ -101,6 +102,23 @@ describe("the status of a deposit", () => {
         if (credited > 0n) expect(failure).toBeUndefined();
       }),
     );
+  });
+
+  it("is cancelled only while nothing was paid", () => {
+    const cancelled = { ...waiting, cancelledAt: new Date(1) };
+    const states = [
+      null,
+      undefined,
+      { ...found("finalized", "no"), kind: "failed" },
+      { ...found("seen"), kind: "pays" },
+    ] as const;
+    expect(states.map((seen) => depositStatus(cancelled, seen).state)).toEqual([
+      "cancelled",
+      "cancelled",
+      "cancelled",
+      "seen",
+    ]);
+    expect(depositStatus({ ...cancelled, credited: 1n }, null).state).toBe("credited");
   });
 
   it("comes from the transaction that is furthest", () => {

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/console/v1/deposit_service.proto.
  */
 export const file_toolgate_console_v1_deposit_service: GenFile = /*@__PURE__*/
-  fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2RlcG9zaXRfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSKyAwoHRGVwb3NpdBISCgpkZXBvc2l0X2lkGAEgASgJEhwKFGFtb3VudF91c2RjX21pY3JvdXNkGAIgASgDEjAKBXN0YXRlGAMgASgOMiEudG9vbGdhdGUuY29uc29sZS52MS5EZXBvc2l0U3RhdGUSDAoEbWVtbxgEIAEoCRIRCglyZWZlcmVuY2UYBSABKAkSEQoJcmVjaXBpZW50GAYgASgJEhUKDXRva2VuX2FjY291bnQYByABKAkSEQoJdXNkY19taW50GAggASgJEhYKDnNvbGFuYV9wYXlfdXJsGAkgASgJEhkKDHR4X3NpZ25hdHVyZRgKIAEoCUgAiAEBEh4KFmNyZWRpdGVkX3VzZGNfbWljcm91c2QYCyABKAMSFAoHZmFpbHVyZRgMIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWRpdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIPCg1fdHhfc2lnbmF0dXJlQgoKCF9mYWlsdXJlIkUKFENyZWF0ZURlcG9zaXRSZXF1ZXN0Ei0KFGFtb3VudF91c2RjX21pY3JvdXNkGAEgASgDQg+6SAwiChiAoJSljR0okE4iRgoVQ3JlYXRlRGVwb3NpdFJlc3BvbnNlEi0KB2RlcG9zaXQYASABKAsyHC50b29sZ2F0ZS5jb25zb2xlLnYxLkRlcG9zaXQiMAoRR2V0RGVwb3NpdFJlcXVlc3QSGwoKZGVwb3NpdF9pZBgBIAEoCUIHukgEcgIQASJDChJHZXREZXBvc2l0UmVzcG9uc2USLQoHZGVwb3NpdBgBIAEoCzIcLnRvb2xnYXRlLmNvbnNvbGUudjEuRGVwb3NpdCJqChNMaXN0RGVwb3NpdHNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJtChRMaXN0RGVwb3NpdHNSZXNwb25zZRIrCgVpdGVtcxgBIAMoCzIcLnRvb2xnYXRlLmNvbnNvbGUudjEuRGVwb3NpdBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciJXCh5CdWlsZERlcG9zaXRUcmFuc2FjdGlvblJlcXVlc3QSGwoKZGVwb3NpdF9pZBgBIAEoCUIHukgEcgIQARIYCgVwYXllchgCIAEoCUIJukgGcgQQIBgsIjYKH0J1aWxkRGVwb3NpdFRyYW5zYWN0aW9uUmVzcG9uc2USEwoLdHJhbnNhY3Rpb24YASABKAwiUwocQnVpbGRRdW90ZVRyYW5zYWN0aW9uUmVxdWVzdBIZCghxdW90ZV9pZBgBIAEoCUIHukgEcgIQARIYCgVwYXllchgCIAEoCUIJukgGcgQQIBgsIjQKHUJ1aWxkUXVvdGVUcmFuc2FjdGlvblJlc3BvbnNlEhMKC3RyYW5zYWN0aW9uGAEgASgMImEKFlNlbmRUcmFuc2FjdGlvblJlcXVlc3QSHwoLdHJhbnNhY3Rpb24YASABKAxCCrpIB3oFEAEY0AkSFwoKZGVwb3NpdF9pZBgCIAEoCUgAiAEBQg0KC19kZXBvc2l0X2lkIi8KF1NlbmRUcmFuc2FjdGlvblJlc3BvbnNlEhQKDHR4X3NpZ25hdHVyZRgBIAEoCSruAQoMRGVwb3NpdFN0YXRlEh0KGURFUE9TSVRfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVERVBPU0lUX1NUQVRFX1dBSVRJTkcQARIWChJERVBPU0lUX1NUQVRFX1NFRU4QAhIbChdERVBPU0lUX1NUQVRFX0NPTkZJUk1FRBADEhsKF0RFUE9TSVRfU1RBVEVfRklOQUxJWkVEEAQSGgoWREVQT1NJVF9TVEFURV9DUkVESVRFRBAFEhgKFERFUE9TSVRfU1RBVEVfRkFJTEVEEAYSHAoYREVQT1NJVF9TVEFURV9VTkFTU0lHTkVEEAcyuwUKDkRlcG9zaXRTZXJ2aWNlEmYKDUNyZWF0ZURlcG9zaXQSKS50b29sZ2F0ZS5jb25zb2xlLnYxLkNyZWF0ZURlcG9zaXRSZXF1ZXN0GioudG9vbGdhdGUuY29uc29sZS52MS5DcmVhdGVEZXBvc2l0UmVzcG9uc2USYgoKR2V0RGVwb3NpdBImLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0RGVwb3NpdFJlcXVlc3QaJy50b29sZ2F0ZS5jb25zb2xlLnYxLkdldERlcG9zaXRSZXNwb25zZSIDkAIBEmgKDExpc3REZXBvc2l0cxIoLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdERlcG9zaXRzUmVxdWVzdBopLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdERlcG9zaXRzUmVzcG9uc2UiA5ACARKEAQoXQnVpbGREZXBvc2l0VHJhbnNhY3Rpb24SMy50b29sZ2F0ZS5jb25zb2xlLnYxLkJ1aWxkRGVwb3NpdFRyYW5zYWN0aW9uUmVxdWVzdBo0LnRvb2xnYXRlLmNvbnNvbGUudjEuQnVpbGREZXBvc2l0VHJhbnNhY3Rpb25SZXNwb25zZRJ+ChVCdWlsZFF1b3RlVHJhbnNhY3Rpb24SMS50b29sZ2F0ZS5jb25zb2xlLnYxLkJ1aWxkUXVvdGVUcmFuc2FjdGlvblJlcXVlc3QaMi50b29sZ2F0ZS5jb25zb2xlLnYxLkJ1aWxkUXVvdGVUcmFuc2FjdGlvblJlc3BvbnNlEmwKD1NlbmRUcmFuc2FjdGlvbhIrLnRvb2xnYXRlLmNvbnNvbGUudjEuU2VuZFRyYW5zYWN0aW9uUmVxdWVzdBosLnRvb2xnYXRlLmNvbnNvbGUudjEuU2VuZFRyYW5zYWN0aW9uUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2RlcG9zaXRfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSKyAwoHRGVwb3NpdBISCgpkZXBvc2l0X2lkGAEgASgJEhwKFGFtb3VudF91c2RjX21pY3JvdXNkGAIgASgDEjAKBXN0YXRlGAMgASgOMiEudG9vbGdhdGUuY29uc29sZS52MS5EZXBvc2l0U3RhdGUSDAoEbWVtbxgEIAEoCRIRCglyZWZlcmVuY2UYBSABKAkSEQoJcmVjaXBpZW50GAYgASgJEhUKDXRva2VuX2FjY291bnQYByABKAkSEQoJdXNkY19taW50GAggASgJEhYKDnNvbGFuYV9wYXlfdXJsGAkgASgJEhkKDHR4X3NpZ25hdHVyZRgKIAEoCUgAiAEBEh4KFmNyZWRpdGVkX3VzZGNfbWljcm91c2QYCyABKAMSFAoHZmFpbHVyZRgMIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWRpdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIPCg1fdHhfc2lnbmF0dXJlQgoKCF9mYWlsdXJlIkUKFENyZWF0ZURlcG9zaXRSZXF1ZXN0Ei0KFGFtb3VudF91c2RjX21pY3JvdXNkGAEgASgDQg+6SAwiChiAoJSljR0okE4iRgoVQ3JlYXRlRGVwb3NpdFJlc3BvbnNlEi0KB2RlcG9zaXQYASABKAsyHC50b29sZ2F0ZS5jb25zb2xlLnYxLkRlcG9zaXQiMAoRR2V0RGVwb3NpdFJlcXVlc3QSGwoKZGVwb3NpdF9pZBgBIAEoCUIHukgEcgIQASJDChJHZXREZXBvc2l0UmVzcG9uc2USLQoHZGVwb3NpdBgBIAEoCzIcLnRvb2xnYXRlLmNvbnNvbGUudjEuRGVwb3NpdCIzChRDYW5jZWxEZXBvc2l0UmVxdWVzdBIbCgpkZXBvc2l0X2lkGAEgASgJQge6SARyAhABIkYKFUNhbmNlbERlcG9zaXRSZXNwb25zZRItCgdkZXBvc2l0GAEgASgLMhwudG9vbGdhdGUuY29uc29sZS52MS5EZXBvc2l0ImoKE0xpc3REZXBvc2l0c1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yIm0KFExpc3REZXBvc2l0c1Jlc3BvbnNlEisKBWl0ZW1zGAEgAygLMhwudG9vbGdhdGUuY29uc29sZS52MS5EZXBvc2l0EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIlcKHkJ1aWxkRGVwb3NpdFRyYW5zYWN0aW9uUmVxdWVzdBIbCgpkZXBvc2l0X2lkGAEgASgJQge6SARyAhABEhgKBXBheWVyGAIgASgJQgm6SAZyBBAgGCwiNgofQnVpbGREZXBvc2l0VHJhbnNhY3Rpb25SZXNwb25zZRITCgt0cmFuc2FjdGlvbhgBIAEoDCJTChxCdWlsZFF1b3RlVHJhbnNhY3Rpb25SZXF1ZXN0EhkKCHF1b3RlX2lkGAEgASgJQge6SARyAhABEhgKBXBheWVyGAIgASgJQgm6SAZyBBAgGCwiNAodQnVpbGRRdW90ZVRyYW5zYWN0aW9uUmVzcG9uc2USEwoLdHJhbnNhY3Rpb24YASABKAwiYQoWU2VuZFRyYW5zYWN0aW9uUmVxdWVzdBIfCgt0cmFuc2FjdGlvbhgBIAEoDEIKukgHegUQARjQCRIXCgpkZXBvc2l0X2lkGAIgASgJSACIAQFCDQoLX2RlcG9zaXRfaWQiLwoXU2VuZFRyYW5zYWN0aW9uUmVzcG9uc2USFAoMdHhfc2lnbmF0dXJlGAEgASgJKosCCgxEZXBvc2l0U3RhdGUSHQoZREVQT1NJVF9TVEFURV9VTlNQRUNJRklFRBAAEhkKFURFUE9TSVRfU1RBVEVfV0FJVElORxABEhYKEkRFUE9TSVRfU1RBVEVfU0VFThACEhsKF0RFUE9TSVRfU1RBVEVfQ09ORklSTUVEEAMSGwoXREVQT1NJVF9TVEFURV9GSU5BTElaRUQQBBIaChZERVBPU0lUX1NUQVRFX0NSRURJVEVEEAUSGAoUREVQT1NJVF9TVEFURV9GQUlMRUQQBhIcChhERVBPU0lUX1NUQVRFX1VOQVNTSUdORUQQBxIbChdERVBPU0lUX1NUQVRFX0NBTkNFTExFRBAIMqMGCg5EZXBvc2l0U2VydmljZRJmCg1DcmVhdGVEZXBvc2l0EikudG9vbGdhdGUuY29uc29sZS52MS5DcmVhdGVEZXBvc2l0UmVxdWVzdBoqLnRvb2xnYXRlLmNvbnNvbGUudjEuQ3JlYXRlRGVwb3NpdFJlc3BvbnNlEmIKCkdldERlcG9zaXQSJi50b29sZ2F0ZS5jb25zb2xlLnYxLkdldERlcG9zaXRSZXF1ZXN0GicudG9vbGdhdGUuY29uc29sZS52MS5HZXREZXBvc2l0UmVzcG9uc2UiA5ACARJoCgxMaXN0RGVwb3NpdHMSKC50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3REZXBvc2l0c1JlcXVlc3QaKS50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3REZXBvc2l0c1Jlc3BvbnNlIgOQAgESZgoNQ2FuY2VsRGVwb3NpdBIpLnRvb2xnYXRlLmNvbnNvbGUudjEuQ2FuY2VsRGVwb3NpdFJlcXVlc3QaKi50b29sZ2F0ZS5jb25zb2xlLnYxLkNhbmNlbERlcG9zaXRSZXNwb25zZRKEAQoXQnVpbGREZXBvc2l0VHJhbnNhY3Rpb24SMy50b29sZ2F0ZS5jb25zb2xlLnYxLkJ1aWxkRGVwb3NpdFRyYW5zYWN0aW9uUmVxdWVzdBo0LnRvb2xnYXRlLmNvbnNvbGUudjEuQnVpbGREZXBvc2l0VHJhbnNhY3Rpb25SZXNwb25zZRJ+ChVCdWlsZFF1b3RlVHJhbnNhY3Rpb24SMS50b29sZ2F0ZS5jb25zb2xlLnYxLkJ1aWxkUXVvdGVUcmFuc2FjdGlvblJlcXVlc3QaMi50b29sZ2F0ZS5jb25zb2xlLnYxLkJ1aWxkUXVvdGVUcmFuc2FjdGlvblJlc3BvbnNlEmwKD1NlbmRUcmFuc2FjdGlvbhIrLnRvb2xnYXRlLmNvbnNvbGUudjEuU2VuZFRyYW5zYWN0aW9uUmVxdWVzdBosLnRvb2xnYXRlLmNvbnNvbGUudjEuU2VuZFRyYW5zYWN0aW9uUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * A deposit.
@@ -213,6 +213,48 @@ export const GetDepositResponseSchema: GenMessage<GetDepositResponse> = /*@__PUR
   messageDesc(file_toolgate_console_v1_deposit_service, 4);
 
 /**
+ * Selects the deposit to cancel.
+ *
+ * @generated from message toolgate.console.v1.CancelDepositRequest
+ */
+export type CancelDepositRequest = Message<"toolgate.console.v1.CancelDepositRequest"> & {
+  /**
+   * Deposit identifier, `dep_…`.
+   *
+   * @generated from field: string deposit_id = 1;
+   */
+  depositId: string;
+};
+
+/**
+ * Describes the message toolgate.console.v1.CancelDepositRequest.
+ * Use `create(CancelDepositRequestSchema)` to create a new message.
+ */
+export const CancelDepositRequestSchema: GenMessage<CancelDepositRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_deposit_service, 5);
+
+/**
+ * The cancelled deposit.
+ *
+ * @generated from message toolgate.console.v1.CancelDepositResponse
+ */
+export type CancelDepositResponse = Message<"toolgate.console.v1.CancelDepositResponse"> & {
+  /**
+   * The deposit.
+   *
+   * @generated from field: toolgate.console.v1.Deposit deposit = 1;
+   */
+  deposit?: Deposit | undefined;
+};
+
+/**
+ * Describes the message toolgate.console.v1.CancelDepositResponse.
+ * Use `create(CancelDepositResponseSchema)` to create a new message.
+ */
+export const CancelDepositResponseSchema: GenMessage<CancelDepositResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_deposit_service, 6);
+
+/**
  * Selects a page of deposits.
  *
  * @generated from message toolgate.console.v1.ListDepositsRequest
@@ -238,7 +280,7 @@ export type ListDepositsRequest = Message<"toolgate.console.v1.ListDepositsReque
  * Use `create(ListDepositsRequestSchema)` to create a new message.
  */
 export const ListDepositsRequestSchema: GenMessage<ListDepositsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_deposit_service, 5);
+  messageDesc(file_toolgate_console_v1_deposit_service, 7);
 
 /**
  * A page of deposits.
@@ -266,7 +308,7 @@ export type ListDepositsResponse = Message<"toolgate.console.v1.ListDepositsResp
  * Use `create(ListDepositsResponseSchema)` to create a new message.
  */
 export const ListDepositsResponseSchema: GenMessage<ListDepositsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_deposit_service, 6);
+  messageDesc(file_toolgate_console_v1_deposit_service, 8);
 
 /**
  * The deposit and its payer.
@@ -294,7 +336,7 @@ export type BuildDepositTransactionRequest = Message<"toolgate.console.v1.BuildD
  * Use `create(BuildDepositTransactionRequestSchema)` to create a new message.
  */
 export const BuildDepositTransactionRequestSchema: GenMessage<BuildDepositTransactionRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_deposit_service, 7);
+  messageDesc(file_toolgate_console_v1_deposit_service, 9);
 
 /**
  * The transaction to sign.
@@ -315,7 +357,7 @@ export type BuildDepositTransactionResponse = Message<"toolgate.console.v1.Build
  * Use `create(BuildDepositTransactionResponseSchema)` to create a new message.
  */
 export const BuildDepositTransactionResponseSchema: GenMessage<BuildDepositTransactionResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_deposit_service, 8);
+  messageDesc(file_toolgate_console_v1_deposit_service, 10);
 
 /**
  * The quote and its payer.
@@ -343,7 +385,7 @@ export type BuildQuoteTransactionRequest = Message<"toolgate.console.v1.BuildQuo
  * Use `create(BuildQuoteTransactionRequestSchema)` to create a new message.
  */
 export const BuildQuoteTransactionRequestSchema: GenMessage<BuildQuoteTransactionRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_deposit_service, 9);
+  messageDesc(file_toolgate_console_v1_deposit_service, 11);
 
 /**
  * The transaction to sign.
@@ -364,7 +406,7 @@ export type BuildQuoteTransactionResponse = Message<"toolgate.console.v1.BuildQu
  * Use `create(BuildQuoteTransactionResponseSchema)` to create a new message.
  */
 export const BuildQuoteTransactionResponseSchema: GenMessage<BuildQuoteTransactionResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_deposit_service, 10);
+  messageDesc(file_toolgate_console_v1_deposit_service, 12);
 
 /**
  * The transaction to submit.
@@ -392,7 +434,7 @@ export type SendTransactionRequest = Message<"toolgate.console.v1.SendTransactio
  * Use `create(SendTransactionRequestSchema)` to create a new message.
  */
 export const SendTransactionRequestSchema: GenMessage<SendTransactionRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_deposit_service, 11);
+  messageDesc(file_toolgate_console_v1_deposit_service, 13);
 
 /**
  * The submitted transaction. The deposit, or the paid call, reports whether it lands.
@@ -413,7 +455,7 @@ export type SendTransactionResponse = Message<"toolgate.console.v1.SendTransacti
  * Use `create(SendTransactionResponseSchema)` to create a new message.
  */
 export const SendTransactionResponseSchema: GenMessage<SendTransactionResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_deposit_service, 12);
+  messageDesc(file_toolgate_console_v1_deposit_service, 14);
 
 /**
  * State of a deposit.
@@ -478,6 +520,13 @@ export const DepositState = {
    * @generated from enum value: DEPOSIT_STATE_UNASSIGNED = 7;
    */
   UNASSIGNED: 7,
+
+  /**
+   * The account holder cancelled it before it was paid.
+   *
+   * @generated from enum value: DEPOSIT_STATE_CANCELLED = 8;
+   */
+  CANCELLED: 8,
 } as const;
 
 /**
@@ -531,6 +580,17 @@ export const DepositService: GenService<{
     methodKind: "unary";
     input: typeof ListDepositsRequestSchema;
     output: typeof ListDepositsResponseSchema;
+  },
+  /**
+   * Cancels a deposit without a payment; repeating it changes nothing. A transfer that still arrives is
+   * credited, and the deposit then shows it. INVALID_REQUEST once a transaction was seen.
+   *
+   * @generated from rpc toolgate.console.v1.DepositService.CancelDeposit
+   */
+  cancelDeposit: {
+    methodKind: "unary";
+    input: typeof CancelDepositRequestSchema;
+    output: typeof CancelDepositResponseSchema;
   },
   /**
    * Builds a deposit's transaction for the wallet to sign; the wallet pays the fee. INVALID_REQUEST if the

@@ -1,15 +1,15 @@
-import { useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, type ReactNode } from "react";
 import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { formatUsd } from "../../format.ts";
-import { ButtonLink, Card, Copyable, Note, Time } from "../../ui/index.ts";
+import { Button, ButtonLink, Card, Copyable, ErrorNote, Note, Time } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 import { Transaction } from "../on-chain.tsx";
 import { PayFromAnotherWallet } from "./pay-from-another-wallet.tsx";
 import { PayWithWallet } from "./pay-with-wallet.tsx";
 import { Progress } from "./progress.tsx";
-import { isPayable, pollIntervalMs } from "./steps.ts";
+import { isCancellable, isPayable, pollIntervalMs } from "./steps.ts";
 
 /**
  * Shows the progress of a deposit and, while it is unpaid, the ways to pay it. `children` follow once it has
@@ -50,6 +50,7 @@ function DepositView({ deposit, onSent }: { deposit: Deposit; onSent: () => void
         <Progress deposit={deposit} />
         {txSignature !== undefined && <Transaction signature={txSignature} />}
         <Outcome deposit={deposit} />
+        {isCancellable(state) && <CancelDeposit depositId={depositId} onCancelled={onSent} />}
       </Card>
       {isPayable(state) && (
         <div className="pay-ways">
@@ -57,6 +58,22 @@ function DepositView({ deposit, onSent }: { deposit: Deposit; onSent: () => void
           <PayFromAnotherWallet deposit={deposit} />
         </div>
       )}
+    </>
+  );
+}
+
+function CancelDeposit({ depositId, onCancelled }: { depositId: string; onCancelled: () => void }) {
+  const { mutate, error, isPending } = useMutation(DepositService.method.cancelDeposit, {
+    onSuccess: onCancelled,
+  });
+  return (
+    <>
+      <div>
+        <Button small tone="quiet" busy={isPending} onClick={() => mutate({ depositId })}>
+          Cancel deposit
+        </Button>
+      </div>
+      <ErrorNote error={error} />
     </>
   );
 }
@@ -102,6 +119,19 @@ function Outcome({
             The payment is safe. Send its signature to the operator, and do not pay again until you have an
             answer.
           </p>
+        </Note>
+      );
+    case DepositState.CANCELLED:
+      return (
+        <Note
+          title="This deposit was cancelled"
+          action={
+            <ButtonLink href="/deposit" small>
+              New deposit
+            </ButtonLink>
+          }
+        >
+          A transfer with its memo that still arrives is credited to your balance.
         </Note>
       );
     default:

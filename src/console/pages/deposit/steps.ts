@@ -62,6 +62,8 @@ export function headline(state: DepositState): string {
       return "The transaction failed";
     case DepositState.UNASSIGNED:
       return "Arrived without this deposit's memo";
+    case DepositState.CANCELLED:
+      return "Cancelled before it was paid";
     default:
       return "Waiting for your payment";
   }
@@ -82,9 +84,16 @@ export function depositStateLabel(state: DepositState): StatusLabel {
       return { text: "Failed", kind: "bad" };
     case DepositState.UNASSIGNED:
       return { text: "Unassigned", kind: "warn" };
+    case DepositState.CANCELLED:
+      return { text: "Cancelled", kind: "off" };
     default:
       return { text: "Waiting", kind: "off" };
   }
+}
+
+/** Whether the deposit can be cancelled: nothing was paid. */
+export function isCancellable(state: DepositState): boolean {
+  return state === DepositState.WAITING || state === DepositState.FAILED;
 }
 
 /** Whether the deposit can be paid. False while a payment is under way, so that it is not paid twice. */
@@ -96,6 +105,6 @@ export function isPayable(state: DepositState): boolean {
  * Returns the poll interval in ms; false once credited. A failed deposit is polled too: it can be paid again.
  */
 export function pollIntervalMs(state: DepositState): number | false {
-  if (state === DepositState.CREDITED) return false;
+  if (state === DepositState.CREDITED || state === DepositState.CANCELLED) return false;
   return isPayable(state) ? 2_000 : 1_000;
 }

@@ -12,6 +12,7 @@ export const DepositEntity = defineEntity({
     reference: p.blob().unique(),
     txSignature: p.blob().nullable(),
     createdAt: p.datetime().length(6),
+    cancelledAt: p.datetime().length(6).nullable(),
   },
   indexes: [{ properties: ["account", "id"] }],
 });

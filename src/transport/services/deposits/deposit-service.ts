@@ -53,6 +53,12 @@ export function depositService(deps: DepositServiceDeps): ServiceBinding<typeof 
         return { items: items.map((status) => depositMessage(deps, status)), nextCursor };
       },
     },
+    cancelDeposit: {
+      key: "required",
+      async call({ depositId }, { caller, signal }) {
+        return { deposit: depositMessage(deps, await deposits.cancel(caller.accountId, depositId, signal)) };
+      },
+    },
     buildDepositTransaction: {
       key: "required",
       async call({ depositId, payer }, { caller, signal }) {
@@ -114,4 +120,5 @@ const STATES: Readonly<Record<domain.DepositState, DepositState>> = {
   credited: DepositState.CREDITED,
   failed: DepositState.FAILED,
   unassigned: DepositState.UNASSIGNED,
+  cancelled: DepositState.CANCELLED,
 };

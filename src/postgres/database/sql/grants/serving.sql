@@ -63,7 +63,8 @@ grant insert (nonce, input, created_at, expires_at), delete on sign_in_challenge
 grant insert (
   id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at
 ), update (last_used_at), delete on console_session to :role;
-grant insert (id, account_id, amount, reference, tx_signature, created_at), update (tx_signature)
+grant insert (id, account_id, amount, reference, tx_signature, created_at),
+  update (tx_signature, cancelled_at)
 on deposit to :role;
 grant insert (
   id, at, account_id, actor, action, target, details, failed_action, failure, once, repeats

@@ -160,7 +160,8 @@ create table deposit (
   amount bigint not null constraint deposit_amount_check check (amount > 0),
   reference bytea not null constraint deposit_reference_unique unique check (octet_length(reference) = 32),
   tx_signature bytea constraint deposit_tx_signature_check check (octet_length(tx_signature) = 64),
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  cancelled_at timestamptz
 ) with (fillfactor = 70);
 create index deposit_account_id_id_index on deposit (account_id, id);
 
