@@ -4,7 +4,7 @@ import { createClient, type Client } from "@connectrpc/connect";
 import { createConnectQueryKey, useMutation, useTransport } from "@connectrpc/connect-query";
 import { useCallback, useEffect, useSyncExternalStore } from "react";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import { KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
+import { KeyLimitsSchema, type ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { onSessionEnd } from "../../session-end.ts";
 import { queryClient } from "../../rpc.ts";
 import { useSignedIn } from "../../session.tsx";
@@ -50,11 +50,21 @@ function storedKey(sessionId: string): PlaygroundKey | undefined {
     : undefined;
 }
 
+/** By name and limits: the account holder may have a key of that name. */
+function isPlaygroundKey({ name, limits }: ApiKey): boolean {
+  return (
+    name === KEY_NAME &&
+    limits?.expiresAt !== undefined &&
+    limits.callUsdcMicrousd === PLAYGROUND_LIMITS.perCall &&
+    limits.dayUsdcMicrousd === PLAYGROUND_LIMITS.perDay
+  );
+}
+
 /** Revokes the account's other playground keys, so that each new one does not add a working key. */
 async function revokeOthers(keys: Client<typeof KeyService>, kept: string): Promise<void> {
   const { keys: all } = await keys.listKeys({});
   const others = all.flatMap(({ key }) =>
-    key?.name === KEY_NAME && key.revokedAt === undefined && key.keyId !== kept ? [key.keyId] : [],
+    key && isPlaygroundKey(key) && key.revokedAt === undefined && key.keyId !== kept ? [key.keyId] : [],
   );
   await Promise.all(others.map((keyId) => keys.revokeKey({ keyId })));
 }
