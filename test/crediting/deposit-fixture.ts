@@ -131,7 +131,7 @@ function tellerOf({ endpoints }: Service): Teller {
         ),
       ),
     cancel: async (agent, { depositId }) =>
-      told(
+      reported(
         await endpoints.cancelDeposit.call(
           create(CancelDepositRequestSchema, { depositId }),
           sessionOf(agent),
