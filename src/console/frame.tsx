@@ -3,7 +3,7 @@ import { Link, useLocation } from "wouter";
 import { isAt, OPERATOR_NAV_ITEMS, NAV_ITEMS, type NavItem } from "./navigation.ts";
 import { useSignedIn, useSignOut } from "./session.tsx";
 import { truncateMiddle } from "./format.ts";
-import { Button, CopyButton, Icon } from "./ui/index.ts";
+import { Button, CopyButton, Icon, Note } from "./ui/index.ts";
 import { Brand } from "./brand.tsx";
 import { UnsavedSecretNote } from "./unsaved-secret-note.tsx";
 
@@ -57,9 +57,26 @@ export function Frame({ children }: { children: ReactNode }) {
         </button>
       </header>
       <main id="content" tabIndex={-1}>
+        <BlockedBanner />
         <UnsavedSecretNote location={location} />
         {children}
       </main>
+    </div>
+  );
+}
+
+function BlockedBanner() {
+  const { session } = useSignedIn();
+  if (session.blockedReason === undefined) return null;
+  return (
+    <div className="page-note">
+      <Note tone="bad" title="Your account is blocked">
+        <p>Reason: {session.blockedReason}</p>
+        <p>
+          Calls with your API keys are refused, and you cannot create keys or deposits. Payments that arrive
+          are credited. Ask the operator to unblock the account.
+        </p>
+      </Note>
     </div>
   );
 }

@@ -28,9 +28,15 @@ export function useSignedIn(): SignedIn {
   return signedIn;
 }
 
-/** Queries the current session. */
+/** Queries the current session. A poll finds a block of the account. */
 export function useSessionQuery() {
-  return useQuery(SessionService.method.getSession, {}, { staleTime: 60_000 });
+  return useQuery(SessionService.method.getSession, {}, { staleTime: 60_000, refetchInterval: 30_000 });
+}
+
+/** Returns why keys and deposits cannot be created; undefined if they can. */
+export function useBlockedHint(): string | undefined {
+  const { session } = useSignedIn();
+  return session.blockedReason === undefined ? undefined : "Not possible: your account is blocked.";
 }
 
 // The session's cookie belongs to all tabs.

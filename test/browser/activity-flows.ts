@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { formatRelativeTime } from "../../src/console/format.ts";
+import { query } from "../support/database-server.ts";
 import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
 
 /** Returns the page's clock, ms. */
@@ -17,6 +19,11 @@ async function hide(page: Page): Promise<void> {
   });
 }
 
+/** Returns the texts of a column. */
+function cells(page: Page, head: string): Promise<string[]> {
+  return page.locator(`td[data-label="${head}"]`).allInnerTexts();
+}
+
 /** Tests of the activity page. */
 export function activityFlows(getWorld: () => ConsoleWorld): void {
   test("filters receipts and runs, and restores the filter from the URL", async () => {
@@ -29,6 +36,11 @@ export function activityFlows(getWorld: () => ConsoleWorld): void {
     });
     for (const apiKey of [agent.apiKey, agent.apiKey, secret])
       await world.call({ ...agent, apiKey }, "vram_estimate", { parameters_b: 7 });
+    // As the sandbox records code that exceeded its time limit.
+    await query(
+      world.database.url,
+      `update run set outcome = 'timeout' where key_id = '${key.keyId.slice("key_".length)}'`,
+    );
     const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("activity");
     const pager = (text: string) => page.getByText(text, { exact: true }).waitFor();
@@ -38,8 +50,31 @@ export function activityFlows(getWorld: () => ConsoleWorld): void {
     expect(new URL(page.url()).search).toBe(`?key=${key.keyId}`);
     await page.reload();
     await pager("1 receipt");
+    expect(await cells(page, "Key")).toEqual(["other"]);
+    expect(await cells(page, "Outcome")).toEqual(["Timed out"]);
+    await page.getByRole("button", { name: "Export CSV" }).click();
+    await page.getByText("Only receipts that match the filter").waitFor();
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Download CSV" }).click();
+    const file = await readFile(await (await downloading).path(), "utf8");
+    expect(file.trim().split(/\r?\n/)).toHaveLength(2);
+    await page.getByLabel("Outcome").selectOption("succeeded");
+    await page.getByText("No matching receipts").waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
+    await pager("3 receipts");
+    await page.getByLabel("Outcome").selectOption("succeeded");
+    await pager("2 receipts");
     await page.getByRole("tab", { name: "Runs" }).click();
+    await pager("3 runs");
+    await page.getByLabel("Status").selectOption("timeout");
     await pager("1 run");
+    expect([await cells(page, "Key"), await cells(page, "Status")]).toEqual([["other"], ["Timed out"]]);
+    await page.getByRole("table", { name: "Runs" }).getByRole("link").click();
+    await page.getByRole("heading", { name: "Timeline" }).waitFor();
+    await page.getByText("Timed out", { exact: true }).waitFor();
+    await page.goBack();
+    await pager("1 run");
+    await page.getByLabel("Key", { exact: true }).selectOption({ label: "other" });
     await page.getByLabel("Status").selectOption("failed");
     await page.getByText("No matching runs").waitFor();
     expect(new URL(page.url()).search).toBe(`?tab=runs&status=failed&key=${key.keyId}`);

@@ -1,7 +1,41 @@
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { POLL, type ConsoleWorld } from "./console-world.ts";
+import type { Agent } from "../support/world.ts";
+import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
 import { LONG_NAME } from "./key-flows.ts";
 import { overflow } from "./layout.ts";
+
+/** The holder of a blocked account reads the reason on every page, and what is not possible is disabled. */
+async function checkBlocked(world: ConsoleWorld, agent: Agent): Promise<void> {
+  const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+  const banner = page.getByRole("alert").filter({ hasText: "Your account is blocked" });
+  const hint = page.getByText("Not possible: your account is blocked.");
+  const isDisabled = (name: string) => page.getByRole("button", { name, exact: true }).isDisabled();
+  await page.goto("");
+  await banner.getByText("Reason: Asked us to").waitFor();
+  for (const [at, button] of [
+    ["keys", "Create key"],
+    ["deposit", "Continue"],
+    ["playground", "Create a temporary key"],
+  ] as const) {
+    await navigate(page, at);
+    await hint.waitFor();
+    expect([await isDisabled(button), await banner.count()], at).toEqual([true, 1]);
+  }
+  await closeBrowser();
+}
+
+/** Answers the next matching request with 503. */
+async function failOnce(page: Page, url: RegExp): Promise<void> {
+  await page.route(url, (route) => route.fulfill({ status: 503, body: "{}" }), { times: 1 });
+}
+
+/** Completes the refund dialog. */
+async function refund(page: Page, reason: string): Promise<void> {
+  await page.getByLabel("Reason").fill(reason);
+  await page.getByRole("button", { name: "Refund $0.001" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
 
 /** Tests of the operator pages. */
 export function operatorFlows(getWorld: () => ConsoleWorld): void {
@@ -14,7 +48,7 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.getByLabel("Search").fill(agent.wallet.publicKey.toBase58().slice(0, 12));
     await page.getByRole("table").getByRole("link").first().click();
     await page.getByText(agent.accountId).waitFor();
-    await page.getByText(LONG_NAME).waitFor();
+    await page.getByTitle(LONG_NAME).waitFor();
     expect(await overflow(page)).toBe(0);
 
     await page.getByRole("button", { name: "Adjust balance" }).click();
@@ -28,10 +62,20 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("Balance adjusted by +$1.25").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_250_000n);
 
+    await page.getByRole("button", { name: "Adjust balance" }).click();
+    await page.getByText("Deduct", { exact: true }).click();
+    await page.getByLabel("Amount").fill("100");
+    await page.getByLabel("Reason").fill("Too much");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("At most $1.25, the balance.").waitFor();
+    expect(await page.getByText("New balance").count()).toBe(0);
+    await page.getByRole("button", { name: "Cancel" }).click();
+
     await page.getByRole("button", { name: "Block", exact: true }).click();
     await page.getByLabel("Reason").fill("Asked us to");
     await page.getByRole("dialog").getByRole("button", { name: "Block" }).click();
     await expect.poll(async () => (await world.call(agent, "get_status", {})).status, POLL).toBe(403);
+    await checkBlocked(world, agent);
     await page.getByRole("button", { name: "Unblock" }).click();
     await page.getByLabel("Reason").fill("It is cleared up");
     await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).click();
@@ -48,21 +92,68 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
   test("lets an operator assign a transfer in suspense and run a clean audit", async () => {
     const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
+    const expected = [/status of 503/];
     await world.pay(agent, 750_000n, "<b>to my account</b>");
     world.chain.chain.advance(40);
     await expect.poll(async () => (await world.postgres.treasuryLedger.suspended()).count, POLL).toBe(1);
-    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet, { expected });
     await page.goto("operator/payments");
     await page.getByText("<b>to my account</b>").waitFor();
     await page.getByRole("button", { name: "Assign", exact: true }).click();
-    await page.getByLabel("Account ID").fill(agent.accountId);
+    const assign = page.getByRole("button", { name: "Assign $0.75" });
+    const recipient = page.getByLabel("Account ID or wallet");
     await page.getByLabel("Reason").fill("They wrote to us");
-    await page.getByRole("button", { name: "Assign $0.75" }).click();
+    await recipient.fill(operator.wallet.publicKey.toBase58().slice(0, 40));
+    await assign.click();
+    await page.getByText("No account has this ID or wallet").waitFor();
+    await recipient.fill(operator.wallet.publicKey.toBase58());
+    await page.getByText(`The amount is added to the balance of ${operator.accountId}`).waitFor();
+    await page.getByRole("button", { name: "Use the sender’s account" }).click();
+    expect(await recipient.inputValue()).toBe(agent.accountId);
+    await failOnce(page, /AssignSuspense/);
+    await assign.click();
+    const failure = page.getByRole("dialog").getByRole("alert");
+    await failure.waitFor();
+    await page.getByLabel("Reason").fill("They wrote to us again");
+    expect(await failure.count()).toBe(0);
+    await assign.click();
     await page.getByText("No unassigned transfers").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(750_000n);
     await page.getByRole("link", { name: "Operations" }).click();
     await page.getByRole("button", { name: "Run now" }).click();
     await page.getByText("Clean", { exact: true }).waitFor();
+    await closeBrowser();
+  });
+
+  test("shows an operator the receipts, runs and statement of an account, and refunds a receipt", async () => {
+    const world = getWorld();
+    const operator = await world.agent({ operator: true });
+    const agent = await world.agent({ balance: 1_000_000n });
+    for (const size of [7, 8]) await world.call(agent, "vram_estimate", { parameters_b: size });
+    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
+    await page.goto(`operator/accounts/${agent.accountId}`);
+    const receipts = page.getByRole("table", { name: "Receipts" });
+    await page.getByText("2 receipts", { exact: true }).waitFor();
+    expect(await receipts.getByText("test", { exact: true }).count()).toBe(2);
+    await receipts
+      .getByRole("button", { name: /^Refund/ })
+      .first()
+      .click();
+    await refund(page, "Wrong answer");
+    await receipts.getByText("Refunded", { exact: true }).nth(1).waitFor();
+    expect(await receipts.getByRole("button", { name: /^Refund/ }).count()).toBe(1);
+    await receipts.getByRole("link").last().click();
+    await page.getByRole("button", { name: "Refund" }).click();
+    await refund(page, "Wrong again");
+    await page.getByText("$0.001 refunded").first().waitFor();
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_000_000n);
+    await page.getByRole("link", { name: /^run_/ }).click();
+    await page.getByRole("heading", { name: "Timeline" }).waitFor();
+    await page.getByRole("link", { name: "All runs" }).click();
+    await page.getByText("2 runs", { exact: true }).waitFor();
+    await page.getByRole("tab", { name: "Statement" }).click();
+    await page.getByText("5 entries", { exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toContain(`/operator/accounts/${agent.accountId}`);
     await closeBrowser();
   });
 

@@ -13,6 +13,20 @@ const run = promisify(execFile);
 /** Chromium logs every response with status 400 or more. */
 const expected = [/status of 402/, /status of 503/];
 
+const FAILED_CODE = {
+  run_id: "run_1",
+  status: "failed",
+  stdout: "one\ntwo\n",
+  stderr: "",
+  stdout_truncated: false,
+  stderr_truncated: false,
+  result: null,
+  error: { name: "ValueError", value: "no", traceback: "Traceback:\n  line 1\nValueError: no\n" },
+  exit_code: 1,
+  duration_ms: 12,
+};
+const SANDBOX_RECEIPT = { receipt_id: "rcpt_1", debited_usdc_microusd: 10_000, paid_by: "balance" };
+
 /** Opens the playground and creates a temporary key. */
 async function ready(page: Page): Promise<void> {
   await page.goto("playground");
@@ -83,6 +97,38 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("Free call").waitFor();
     const table = page.getByRole("table", { name: "Call history" });
     expect(await table.getByRole("row").count()).toBe(4);
+    await closeBrowser();
+  });
+
+  test("shows how executed code ended beside its charge, and its output once, as text", async () => {
+    const world = getWorld();
+    const agent = await world.agent({ balance: 1_000_000n });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, {
+      // The gateway has no such tool, so no price either.
+      expected: [/status of 404/],
+    });
+    // Not every machine can run the sandbox: one more tool in the catalogue, and its answer.
+    await page.route(/GetCapabilities/, async (route) => {
+      const response = await route.fetch();
+      const { tools, ...rest } = await response.json();
+      const sandbox = { name: "sandbox_execute", status: "TOOL_STATUS_ACTIVE", billable: true };
+      const others = tools.filter(({ name }: { name: string }) => name !== sandbox.name);
+      await route.fulfill({ response, json: { ...rest, tools: [...others, sandbox] } });
+    });
+    await page.route(/tools\/call/, (route) =>
+      route.fulfill({ json: { ok: true, result: FAILED_CODE, receipt: SANDBOX_RECEIPT } }),
+    );
+    await page.goto("playground?tool=sandbox_execute");
+    await page.getByRole("button", { name: "Create a temporary key" }).click();
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("Failed. Charged $0.01, paid from balance").waitFor();
+    const text = async (name: string) =>
+      (await page.getByRole("region", { name, exact: true }).innerText()).trim();
+    expect(await text("error")).toBe(FAILED_CODE.error.traceback.trim());
+    expect(await text("output (stdout)")).toBe("one\ntwo");
+    expect(await page.getByText("ValueError: no").filter({ visible: true }).count()).toBe(1);
+    const history = page.getByRole("table", { name: "Call history" });
+    await history.getByText("Failed", { exact: true }).waitFor();
     await closeBrowser();
   });
 

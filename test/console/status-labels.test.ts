@@ -1,6 +1,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { PaidBy, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { ERRORS } from "../../src/domain/core/errors.ts";
@@ -8,6 +9,7 @@ import { durationLabel } from "../../src/console/pages/run/duration.ts";
 import { errorMeaning } from "../../src/console/pages/run/error-meaning.ts";
 import {
   entryKindLabel,
+  outcomeLabel,
   paymentMethodLabel,
   receiptStatusLabel,
   runStatusLabel,
@@ -22,6 +24,7 @@ describe("status labels", () => {
     for (const words of [
       sent<ReceiptStatus>(ReceiptStatus).map((status) => receiptStatusLabel(status).text),
       sent<RunStatus>(RunStatus).map((status) => runStatusLabel(status).text),
+      sent<CallOutcome>(CallOutcome).map((outcome) => outcomeLabel(outcome).text),
       sent<PaidBy>(PaidBy).map(paymentMethodLabel),
       sent<EntryKind>(EntryKind).map(entryKindLabel),
     ]) {
@@ -36,6 +39,11 @@ describe("status labels", () => {
     expect(receiptStatusLabel(ReceiptStatus.REFUNDED).kind).toBe("off");
     expect(runStatusLabel(RunStatus.FAILED).kind).toBe("bad");
     expect(runStatusLabel(RunStatus.ACTIVE).kind).toBe("wait");
+    for (const outcome of [CallOutcome.FAILED, CallOutcome.TIMEOUT, CallOutcome.LIMIT])
+      expect(outcomeLabel(outcome).kind).toBe("bad");
+    expect(outcomeLabel(CallOutcome.SUCCEEDED).kind).toBe("ok");
+    expect(outcomeLabel(CallOutcome.UNSPECIFIED)).toEqual({ text: "Running", kind: "wait" });
+    expect(outcomeLabel(undefined).kind).toBe("off");
     expect(receiptStatusLabel(99 as never).kind).toBe("off");
     expect(runStatusLabel(99 as never).kind).toBe("off");
   });

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { pluralize } from "../format.ts";
+import { useBlockedHint } from "../session.tsx";
 import { Button, Card, ErrorNote, Page } from "../ui/index.ts";
 import { CreateKey } from "./keys/create-key.tsx";
 import { isKeyActive } from "./keys/key-state.ts";
@@ -16,9 +17,10 @@ import { useKeys } from "./keys/use-keys.ts";
 export function KeysPage() {
   const keys = useKeys();
   const secret = useUnsavedSecret();
+  const blockedHint = useBlockedHint();
   const [search, setSearch] = useSearchParams();
   // In the URL, so that other pages can link to the form.
-  const creating = search.has("create") && !secret;
+  const creating = search.has("create") && !secret && blockedHint === undefined;
   const open = (form: boolean) => setSearch(form ? { create: "" } : {}, { replace: true });
   const [rotating, setRotating] = useState<KeyWithUse>();
   const [revoking, setRevoking] = useState<KeyWithUse>();
@@ -32,9 +34,12 @@ export function KeysPage() {
       actions={
         !creating &&
         !secret && (
-          <Button tone="primary" onClick={() => open(true)}>
-            Create key
-          </Button>
+          <>
+            {blockedHint !== undefined && <span className="hint">{blockedHint}</span>}
+            <Button tone="primary" disabled={blockedHint !== undefined} onClick={() => open(true)}>
+              Create key
+            </Button>
+          </>
         )
       }
     >
@@ -47,7 +52,7 @@ export function KeysPage() {
           now={now}
           onRotate={setRotating}
           onRevoke={setRevoking}
-          onCreate={creating ? undefined : () => open(true)}
+          onCreate={creating || blockedHint !== undefined ? undefined : () => open(true)}
         />
       )}
       <RotateDialog use={rotating} onClose={() => setRotating(undefined)} />

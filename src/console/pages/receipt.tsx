@@ -1,40 +1,76 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useParams } from "wouter";
+import { useState } from "react";
+import { Link, useParams, useSearchParams } from "wouter";
 import { HistoryService, type GetReceiptResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
-import type { Run } from "#gen/toolgate/v1/run_pb.ts";
 import { formatUsd } from "../format.ts";
-import { ButtonLink, Card, Columns, Copyable, Facts, Money, Note, Page, Status, Time } from "../ui/index.ts";
+import { useSignedIn } from "../session.tsx";
+import {
+  Button,
+  ButtonLink,
+  Card,
+  Columns,
+  Copyable,
+  Facts,
+  Money,
+  Note,
+  Page,
+  Status,
+  Time,
+} from "../ui/index.ts";
 import { KeyName } from "./key-name.tsx";
+import { listHref, Outcome, recordHref } from "./activity/call.tsx";
+import { RefundDialog } from "./operator/refund-dialog.tsx";
 import { QueryResult } from "./query-result.tsx";
 import { PaymentCard } from "./receipt/payment-card.tsx";
 import { durationLabel } from "./run/duration.ts";
-import { paymentMethodLabel, receiptStatusLabel, runStatusLabel } from "./status-labels.ts";
+import { paymentMethodLabel, receiptStatusLabel } from "./status-labels.ts";
 
 /** A charged call with its run, key and payment. */
 export function ReceiptPage() {
   const { id } = useParams<{ id: string }>();
-  const query = useQuery(HistoryService.method.getReceipt, { receiptId: id });
+  const accountId = useSearchParams()[0].get("account") ?? undefined;
+  const { session } = useSignedIn();
+  const [refunding, setRefunding] = useState(false);
+  const query = useQuery(HistoryService.method.getReceipt, { receiptId: id, accountId: accountId ?? "" });
+  const receipt = query.data?.receipt;
   return (
     <Page
       title="Receipt"
       lead={<Copyable text={id} label="receipt id" />}
-      actions={<ButtonLink href="/activity">All receipts</ButtonLink>}
+      actions={
+        <>
+          {session.operator && receipt?.status === ReceiptStatus.FINAL && (
+            <Button onClick={() => setRefunding(true)}>Refund</Button>
+          )}
+          <ButtonLink href={listHref("receipts", accountId)}>All receipts</ButtonLink>
+        </>
+      }
     >
       <QueryResult query={query} lines={8} height={24} box>
-        {(data) => data.receipt && <ReceiptDetails answer={data} receipt={data.receipt} />}
+        {(data) =>
+          data.receipt && <ReceiptDetails answer={data} receipt={data.receipt} accountId={accountId} />
+        }
       </QueryResult>
+      {refunding && receipt && <RefundDialog receipt={receipt} onClose={() => setRefunding(false)} />}
     </Page>
   );
 }
 
-function ReceiptDetails({ answer, receipt }: { answer: GetReceiptResponse; receipt: Receipt }) {
+interface ReceiptDetailsProps {
+  answer: GetReceiptResponse;
+  receipt: Receipt;
+  /** Account of the receipt; the reader's own if undefined. */
+  accountId: string | undefined;
+}
+
+function ReceiptDetails({ answer, receipt, accountId }: ReceiptDetailsProps) {
   return (
     <>
       <ReceiptNote receipt={receipt} />
       <Columns>
         <ChargeCard receipt={receipt} />
-        <CallCard receipt={receipt} run={answer.run} keyId={answer.keyId} keyName={answer.keyName} />
+        <CallCard answer={answer} receipt={receipt} accountId={accountId} />
       </Columns>
       <PaymentCard receipt={receipt} payment={answer.payment} />
     </>
@@ -96,18 +132,8 @@ function ChargeCard({ receipt }: { receipt: Receipt }) {
   );
 }
 
-function CallCard({
-  receipt,
-  run,
-  keyId,
-  keyName,
-}: {
-  receipt: Receipt;
-  run: Run | undefined;
-  keyId: string;
-  keyName: string;
-}) {
-  const outcome = run && runStatusLabel(run.status);
+function CallCard({ answer, receipt, accountId }: ReceiptDetailsProps) {
+  const { run, keyId, keyName } = answer;
   return (
     <Card title="Call">
       <Facts
@@ -115,18 +141,11 @@ function CallCard({
           ["Tool", receipt.tool],
           [
             "Run",
-            <Link key="run" href={`/runs/${receipt.runId}`}>
+            <Link key="run" href={recordHref("runs", receipt.runId, accountId)}>
               <code>{receipt.runId}</code>
             </Link>,
           ],
-          [
-            "Outcome",
-            outcome && (
-              <Status key="status" kind={outcome.kind}>
-                {outcome.text}
-              </Status>
-            ),
-          ],
+          ["Outcome", <Outcome key="outcome" call={answer} />],
           ["Duration", run && durationLabel(run)],
           ["Key", <KeyName key="key" keyId={keyId} name={keyName} />],
         ]}

@@ -1,38 +1,46 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useParams } from "wouter";
+import { Link, useParams, useSearchParams } from "wouter";
 import { HistoryService, type GetRunResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
-import { ButtonLink, Card, Columns, Copyable, Facts, Money, Note, Page, Status } from "../ui/index.ts";
+import { ButtonLink, Card, Columns, Copyable, Facts, Money, Note, Page } from "../ui/index.ts";
 import { KeyName } from "./key-name.tsx";
+import { listHref, Outcome, recordHref } from "./activity/call.tsx";
 import { QueryResult } from "./query-result.tsx";
 import { errorMeaning } from "./run/error-meaning.ts";
 import { ResultCard } from "./run/result-card.tsx";
 import { Timeline } from "./run/timeline.tsx";
-import { runStatusLabel } from "./status-labels.ts";
 import "./run/run.css";
 
 /** A run: timeline, cost, error and result. */
 export function RunPage() {
   const { id } = useParams<{ id: string }>();
+  const accountId = useSearchParams()[0].get("account") ?? undefined;
   const query = useQuery(
     HistoryService.method.getRun,
-    { runId: id },
+    { runId: id, accountId: accountId ?? "" },
     { refetchInterval: ({ state }) => (state.data?.run?.status === RunStatus.ACTIVE ? 2_000 : false) },
   );
   return (
     <Page
       title="Run"
       lead={<Copyable text={id} label="run id" />}
-      actions={<ButtonLink href="/activity?tab=runs">All runs</ButtonLink>}
+      actions={<ButtonLink href={listHref("runs", accountId)}>All runs</ButtonLink>}
     >
       <QueryResult query={query} lines={8} height={24} box>
-        {(data) => data.run && <RunDetails answer={data} run={data.run} />}
+        {(data) => data.run && <RunDetails answer={data} run={data.run} accountId={accountId} />}
       </QueryResult>
     </Page>
   );
 }
 
-function RunDetails({ answer, run }: { answer: GetRunResponse; run: Run }) {
+interface RunDetailsProps {
+  answer: GetRunResponse;
+  run: Run;
+  /** Account of the run; the reader's own if undefined. */
+  accountId: string | undefined;
+}
+
+function RunDetails({ answer, run, accountId }: RunDetailsProps) {
   return (
     <>
       {run.error && (
@@ -42,34 +50,29 @@ function RunDetails({ answer, run }: { answer: GetRunResponse; run: Run }) {
         </Note>
       )}
       <Columns>
-        <CallCard answer={answer} run={run} />
+        <CallCard answer={answer} run={run} accountId={accountId} />
         <Card title="Timeline" note="UTC">
           <Timeline run={run} />
         </Card>
       </Columns>
-      <ResultCard status={run.status} result={answer.result} />
+      {accountId === undefined && <ResultCard tool={run.tool} status={run.status} result={answer.result} />}
     </>
   );
 }
 
-function CallCard({ answer: { keyId, keyName, idempotencyKey }, run }: { answer: GetRunResponse; run: Run }) {
-  const { text, kind } = runStatusLabel(run.status);
+function CallCard({ answer, run, accountId }: RunDetailsProps) {
+  const { keyId, keyName, idempotencyKey } = answer;
   return (
     <Card title="Call">
       <Facts
         facts={[
           ["Tool", run.tool],
-          [
-            "Status",
-            <Status key="status" kind={kind}>
-              {text}
-            </Status>,
-          ],
-          ["Cost", <Cost key="cost" run={run} />],
+          ["Status", <Outcome key="status" call={answer} />],
+          ["Cost", <Cost key="cost" run={run} accountId={accountId} />],
           ["Key", <KeyName key="key" keyId={keyId} name={keyName} />],
           [
             "Idempotency key",
-            idempotencyKey === undefined ? (
+            accountId !== undefined ? undefined : idempotencyKey === undefined ? (
               <span key="none" className="faint">
                 none
               </span>
@@ -83,7 +86,10 @@ function CallCard({ answer: { keyId, keyName, idempotencyKey }, run }: { answer:
   );
 }
 
-function Cost({ run: { receiptId, spentUsdcMicrousd, status } }: { run: Run }) {
+function Cost({
+  run: { receiptId, spentUsdcMicrousd, status },
+  accountId,
+}: Pick<RunDetailsProps, "run" | "accountId">) {
   if (receiptId === undefined) {
     return status === RunStatus.ACTIVE ? (
       <span className="faint">not known yet</span>
@@ -94,7 +100,7 @@ function Cost({ run: { receiptId, spentUsdcMicrousd, status } }: { run: Run }) {
   return (
     <span className="row">
       <Money microUsd={spentUsdcMicrousd} strong />
-      <Link href={`/receipts/${receiptId}`}>Receipt</Link>
+      <Link href={recordHref("receipts", receiptId, accountId)}>Receipt</Link>
     </span>
   );
 }

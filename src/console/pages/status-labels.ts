@@ -1,4 +1,5 @@
 import { EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { PaidBy, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 
@@ -33,6 +34,26 @@ export function runStatusLabel(status: RunStatus): StatusLabel {
       return { text: "Failed", kind: "bad" };
     case RunStatus.CANCELLED:
       return { text: "Cancelled", kind: "off" };
+    default:
+      return { text: "Unknown", kind: "off" };
+  }
+}
+
+/** Label of a call's outcome. */
+export function outcomeLabel(outcome: CallOutcome | undefined): StatusLabel {
+  switch (outcome) {
+    case CallOutcome.SUCCEEDED:
+      return { text: "Succeeded", kind: "ok" };
+    case CallOutcome.FAILED:
+      return { text: "Failed", kind: "bad" };
+    case CallOutcome.TIMEOUT:
+      return { text: "Timed out", kind: "bad" };
+    case CallOutcome.LIMIT:
+      return { text: "Limit exceeded", kind: "bad" };
+    case CallOutcome.CANCELLED:
+      return { text: "Cancelled", kind: "off" };
+    case CallOutcome.UNSPECIFIED:
+      return { text: "Running", kind: "wait" };
     default:
       return { text: "Unknown", kind: "off" };
   }

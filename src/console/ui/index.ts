@@ -6,7 +6,6 @@ export { EmptyState } from "./empty-state.tsx";
 export { ErrorNote, Note } from "./note.tsx";
 export { Checkbox, Field, Input, Select, Textarea } from "./field.tsx";
 export { Icon } from "./icon.tsx";
-export { LazyChart } from "./lazy-chart.tsx";
 export { Aligned, Money, SignedMoney } from "./money.tsx";
 export { Name } from "./name.tsx";
 export { Card, Columns, Facts, Page } from "./page.tsx";

@@ -6,10 +6,12 @@ import { isFiltered, clearFilter, type Filter } from "./filter.ts";
 export function EmptyList({
   what,
   filter,
+  accountId,
   onFilter,
   children,
 }: {
   what: string;
+  accountId: string | undefined;
   filter: Filter;
   onFilter: (filter: Filter) => void;
   children: ReactNode;
@@ -27,7 +29,9 @@ export function EmptyList({
   return (
     <EmptyState
       title={`No ${what} yet`}
-      action={<ButtonLink href="/playground">Try a tool in the playground</ButtonLink>}
+      action={
+        accountId === undefined && <ButtonLink href="/playground">Try a tool in the playground</ButtonLink>
+      }
     >
       {children}
     </EmptyState>

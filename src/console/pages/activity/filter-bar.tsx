@@ -1,30 +1,44 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { KeyService as OperatorKeyService } from "#gen/toolgate/v1/key_service_pb.ts";
 import { useCatalogue } from "../../catalogue.ts";
 import { capitalize, truncateMiddle } from "../../format.ts";
 import { Button, Field, Input, Select } from "../../ui/index.ts";
 import { dateRangeError, isFiltered, clearFilter, type Filter } from "./filter.ts";
 
-/** Inputs for the filter of a list; `statuses` are the options of that list. */
+/** Inputs for the filter of a list; `statuses` and `outcomes` are the options of that list. */
 export function FilterBar({
   filter,
   statuses,
+  outcomes = [],
+  accountId,
   onFilter,
 }: {
   filter: Filter;
   statuses: readonly string[];
+  outcomes?: readonly string[];
+  /** Account of the list; the reader's own if undefined. */
+  accountId: string | undefined;
   onFilter: (filter: Filter) => void;
 }) {
   const tools = useToolOptions(filter.tool);
-  const keys = useKeyOptions(filter.key);
+  const keys = useKeyOptions(filter.key, accountId);
   return (
     <form className="filter" role="search" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
       <FilterSelect
         label="Status"
         value={filter.status}
-        options={statuses.map((status) => ({ value: status, label: capitalize(status) }))}
+        options={optionsOf(statuses)}
         onChange={(status) => onFilter({ ...filter, status })}
       />
+      {outcomes.length > 0 && (
+        <FilterSelect
+          label="Outcome"
+          value={filter.outcome}
+          options={optionsOf(outcomes)}
+          onChange={(outcome) => onFilter({ ...filter, outcome })}
+        />
+      )}
       <FilterSelect
         label="Tool"
         value={filter.tool}
@@ -52,6 +66,12 @@ export function FilterBar({
     </form>
   );
 }
+
+function optionsOf(names: readonly string[]): readonly Option[] {
+  return names.map((name) => ({ value: name, label: LABELS[name] ?? capitalize(name) }));
+}
+
+const LABELS: Readonly<Record<string, string>> = { timeout: "Timed out", limit: "Limit exceeded" };
 
 interface Option {
   value: string;
@@ -116,9 +136,15 @@ function useToolOptions(chosen: string): readonly Option[] {
 }
 
 /** Returns all keys of the account, revoked ones included, plus the selected one while they load. */
-function useKeyOptions(chosen: string): readonly Option[] {
-  const { data } = useQuery(KeyService.method.listKeys, {});
-  const options = (data?.keys ?? []).flatMap(({ key }) =>
+function useKeyOptions(chosen: string, accountId: string | undefined): readonly Option[] {
+  const own = useQuery(KeyService.method.listKeys, {}, { enabled: accountId === undefined });
+  const others = useQuery(
+    OperatorKeyService.method.listKeys,
+    { accountId: accountId ?? "" },
+    { enabled: accountId !== undefined },
+  );
+  const keys = accountId === undefined ? own.data?.keys.map(({ key }) => key) : others.data?.keys;
+  const options = (keys ?? []).flatMap((key) =>
     key ? [{ value: key.keyId, label: key.name === "" ? truncateMiddle(key.keyId) : key.name }] : [],
   );
   return withSelected(options, chosen, truncateMiddle(chosen));

@@ -1,5 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 
@@ -13,6 +14,8 @@ export type Tab = (typeof TABS)[number];
 export interface Filter {
   readonly tab: Tab;
   readonly status: string;
+  /** Of receipts; the status of runs includes it. */
+  readonly outcome: string;
   readonly tool: string;
   readonly key: string;
   readonly from: string;
@@ -26,13 +29,25 @@ export const RECEIPT_STATUSES: ReadonlyMap<string, ReceiptStatus> = new Map([
   ["reversed", ReceiptStatus.REVERSED],
 ]);
 
-/** Run statuses as written in the URL, in display order. */
-export const RUN_STATUSES: ReadonlyMap<string, RunStatus> = new Map([
-  ["completed", RunStatus.COMPLETED],
-  ["failed", RunStatus.FAILED],
-  ["cancelled", RunStatus.CANCELLED],
-  ["active", RunStatus.ACTIVE],
+/** Outcomes as written in the URL, in display order. */
+export const OUTCOMES: ReadonlyMap<string, CallOutcome> = new Map([
+  ["succeeded", CallOutcome.SUCCEEDED],
+  ["failed", CallOutcome.FAILED],
+  ["timeout", CallOutcome.TIMEOUT],
+  ["limit", CallOutcome.LIMIT],
+  ["cancelled", CallOutcome.CANCELLED],
 ]);
+
+/** Run statuses as written in the URL, in display order. Failed code counts as failed. */
+export const RUN_STATUSES: readonly string[] = [...OUTCOMES.keys(), "running"];
+
+/** Converts a run status of the URL to the fields of a request. */
+export function runCondition(status: string): { status: RunStatus; outcome: CallOutcome } {
+  return {
+    status: status === "running" ? RunStatus.ACTIVE : RunStatus.UNSPECIFIED,
+    outcome: OUTCOMES.get(status) ?? CallOutcome.UNSPECIFIED,
+  };
+}
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
@@ -41,11 +56,12 @@ const DAY_MS = 86_400_000;
 export function readFilter(search: string): Filter {
   const params = new URLSearchParams(search);
   const tab = TABS.find((name) => name === params.get("tab")) ?? "receipts";
-  const statuses = tab === "receipts" ? RECEIPT_STATUSES : tab === "runs" ? RUN_STATUSES : undefined;
-  const status = params.get("status") ?? "";
+  const statuses = tab === "receipts" ? [...RECEIPT_STATUSES.keys()] : tab === "runs" ? RUN_STATUSES : [];
+  const [status, outcome] = [params.get("status") ?? "", params.get("outcome") ?? ""];
   return {
     tab,
-    status: statuses?.has(status) === true ? status : "",
+    status: statuses.includes(status) ? status : "",
+    outcome: tab === "receipts" && OUTCOMES.has(outcome) ? outcome : "",
     tool: params.get("tool") ?? "",
     key: params.get("key") ?? "",
     from: parseDay(params.get("from")),
@@ -57,7 +73,7 @@ export function readFilter(search: string): Filter {
 export function writeFilter(filter: Filter): string {
   const params = new URLSearchParams();
   if (filter.tab !== "receipts") params.set("tab", filter.tab);
-  for (const name of ["status", "tool", "key", "from", "to"] as const) {
+  for (const name of ["status", "outcome", "tool", "key", "from", "to"] as const) {
     if (filter[name] !== "") params.set(name, filter[name]);
   }
   const text = params.toString();
@@ -71,7 +87,7 @@ export function isFiltered(filter: Filter): boolean {
 
 /** Returns the same tab without a filter. */
 export function clearFilter(filter: Filter): Filter {
-  return { tab: filter.tab, status: "", tool: "", key: "", from: "", to: "" };
+  return { tab: filter.tab, status: "", outcome: "", tool: "", key: "", from: "", to: "" };
 }
 
 /** Returns an error for an inverted date range, otherwise undefined. */
@@ -90,13 +106,20 @@ export function timestampRange({ from, to }: Pick<Filter, "from" | "to">): {
   };
 }
 
-/** Returns the URL of the CSV export; its `to` is exclusive. */
-export function statementHref(days: Pick<Filter, "from" | "to">): string {
-  const params = new URLSearchParams();
-  if (days.from !== "") params.set("from", days.from);
-  if (days.to !== "") params.set("to", isoDay(Date.parse(days.to) + DAY_MS));
+/** Returns the URL of the CSV export of the tab's list with its filter; its `to` is exclusive. */
+export function exportHref({ tab, status, outcome, tool, key, from, to }: Filter): string {
+  const isRunning = tab === "runs" && status === "running";
+  const parameters = {
+    status: tab === "receipts" ? status : isRunning ? "active" : "",
+    outcome: tab === "runs" && !isRunning ? status : outcome,
+    tool,
+    key_id: key,
+    from,
+    to: to === "" ? "" : isoDay(Date.parse(to) + DAY_MS),
+  };
+  const params = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== ""));
   const text = params.toString();
-  return `/console/export/statement.csv${text === "" ? "" : `?${text}`}`;
+  return `/console/export/${tab}.csv${text === "" ? "" : `?${text}`}`;
 }
 
 /** Formats the UTC day of a timestamp: `2026-11-22`. */

@@ -1,82 +1,142 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
+import { useState } from "react";
 import { Link } from "wouter";
-import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import { CallOutcome, HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { pluralize } from "../../format.ts";
-import { Money, Status, Time, type Column } from "../../ui/index.ts";
+import { Button, Money, Status, Time, type Column } from "../../ui/index.ts";
+import { RefundDialog } from "../operator/refund-dialog.tsx";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { paymentMethodLabel, receiptStatusLabel } from "../status-labels.ts";
+import { CallKey, Outcome, recordHref, withCalls, type ListedCall } from "./call.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { dateRangeError, RECEIPT_STATUSES, timestampRange, writeFilter, type Filter } from "./filter.ts";
+import {
+  dateRangeError,
+  OUTCOMES,
+  RECEIPT_STATUSES,
+  timestampRange,
+  writeFilter,
+  type Filter,
+} from "./filter.ts";
 import { ListCard } from "./list-card.tsx";
 import { EmptyList } from "./empty-list.tsx";
 
-const COLUMNS: readonly Column<Receipt>[] = [
-  {
-    head: "Time",
-    cell: ({ receiptId, createdAt }) => (
-      <Link href={`/receipts/${receiptId}`} className="row-link">
-        <Time at={createdAt} />
-      </Link>
-    ),
-  },
-  { head: "Tool", cell: ({ tool }) => tool },
-  {
-    head: "Status",
-    cell: ({ status }) => (
-      <Status kind={receiptStatusLabel(status).kind}>{receiptStatusLabel(status).text}</Status>
-    ),
-  },
-  { head: "Payment method", cell: ({ paidBy }) => paymentMethodLabel(paidBy) },
-  {
-    head: "Charged",
-    align: "end",
-    lead: true,
-    cell: ({ debitedUsdcMicrousd }) => <Money microUsd={debitedUsdcMicrousd} aligned />,
-  },
-  {
-    head: "Refunded",
-    align: "end",
-    cell: ({ refundedUsdcMicrousd }) =>
-      refundedUsdcMicrousd > 0n ? (
-        <Money microUsd={refundedUsdcMicrousd} aligned />
-      ) : (
-        <span className="faint none">—</span>
+function columnsOf(
+  accountId: string | undefined,
+  onRefund: (receipt: Receipt) => void,
+): readonly Column<ListedCall<Receipt>>[] {
+  return [
+    {
+      head: "Time",
+      cell: ({ item: { receiptId, createdAt } }) => (
+        <Link href={recordHref("receipts", receiptId, accountId)} className="row-link">
+          <Time at={createdAt} />
+        </Link>
       ),
-  },
-];
+    },
+    { head: "Tool", cell: ({ item }) => item.tool },
+    { head: "Key", cell: ({ call }) => <CallKey call={call} /> },
+    { head: "Outcome", cell: ({ call }) => <Outcome call={call} /> },
+    {
+      head: "Status",
+      cell: ({ item: { status } }) => (
+        <Status kind={receiptStatusLabel(status).kind}>{receiptStatusLabel(status).text}</Status>
+      ),
+    },
+    { head: "Payment method", cell: ({ item }) => paymentMethodLabel(item.paidBy) },
+    {
+      head: "Charged",
+      align: "end",
+      lead: true,
+      cell: ({ item }) => <Money microUsd={item.debitedUsdcMicrousd} aligned />,
+    },
+    {
+      head: "Refunded",
+      align: "end",
+      cell: ({ item: { refundedUsdcMicrousd } }) =>
+        refundedUsdcMicrousd > 0n ? (
+          <Money microUsd={refundedUsdcMicrousd} aligned />
+        ) : (
+          <span className="faint none">—</span>
+        ),
+    },
+    ...(accountId === undefined ? [] : [refundColumn(onRefund)]),
+  ];
+}
 
-/** The account's receipts. */
-export function Receipts({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }) {
+function refundColumn(onRefund: (receipt: Receipt) => void): Column<ListedCall<Receipt>> {
+  return {
+    head: "Actions",
+    hideHead: true,
+    align: "end",
+    cell: ({ item }) =>
+      item.status === ReceiptStatus.FINAL && (
+        <Button small tone="quiet" aria-label={`Refund ${item.receiptId}`} onClick={() => onRefund(item)}>
+          Refund
+        </Button>
+      ),
+  };
+}
+
+/** The receipts of an account: of the reader's own if `accountId` is undefined. */
+export function Receipts({
+  filter,
+  accountId,
+  onFilter,
+}: {
+  filter: Filter;
+  accountId: string | undefined;
+  onFilter: (filter: Filter) => void;
+}) {
   const transport = useTransport();
+  const [refunding, setRefunding] = useState<Receipt>();
   const list = usePagedList(
-    ["receipts", writeFilter(filter)],
-    (page, signal) =>
-      createClient(HistoryService, transport).listReceipts(
+    ["receipts", accountId ?? "", writeFilter(filter)],
+    async (page, signal) => {
+      const { items, calls, ...rest } = await createClient(HistoryService, transport).listReceipts(
         {
           ...page,
+          accountId: accountId ?? "",
           status: RECEIPT_STATUSES.get(filter.status) ?? ReceiptStatus.UNSPECIFIED,
-          filter: { tool: filter.tool, keyId: filter.key, ...timestampRange(filter) },
+          filter: {
+            tool: filter.tool,
+            keyId: filter.key,
+            outcome: OUTCOMES.get(filter.outcome) ?? CallOutcome.UNSPECIFIED,
+            ...timestampRange(filter),
+          },
         },
         { signal },
-      ),
+      );
+      return { items: withCalls(items, calls), nextCursor: rest.nextCursor };
+    },
     { enabled: dateRangeError(filter) === undefined, pollMs: () => POLL_MS },
   );
   return (
-    <ListCard
-      caption="Receipts"
-      list={list}
-      columns={COLUMNS}
-      rowKey={({ receiptId }) => receiptId}
-      amounts={({ debitedUsdcMicrousd, refundedUsdcMicrousd }) => [debitedUsdcMicrousd, refundedUsdcMicrousd]}
-      shown={(rows) => pluralize(rows, "receipt")}
-      filter={<FilterBar filter={filter} statuses={[...RECEIPT_STATUSES.keys()]} onFilter={onFilter} />}
-      empty={
-        <EmptyList what="receipts" filter={filter} onFilter={onFilter}>
-          Each successful paid call has a receipt with its cost and payment method.
-        </EmptyList>
-      }
-    />
+    <>
+      <ListCard
+        caption="Receipts"
+        list={list}
+        columns={columnsOf(accountId, setRefunding)}
+        rowKey={({ item }) => item.receiptId}
+        amounts={({ item }) => [item.debitedUsdcMicrousd, item.refundedUsdcMicrousd]}
+        shown={(rows) => pluralize(rows, "receipt")}
+        filter={
+          <FilterBar
+            filter={filter}
+            statuses={[...RECEIPT_STATUSES.keys()]}
+            outcomes={[...OUTCOMES.keys()]}
+            accountId={accountId}
+            onFilter={onFilter}
+          />
+        }
+        empty={
+          <EmptyList what="receipts" filter={filter} accountId={accountId} onFilter={onFilter}>
+            Each successful paid call has a receipt with its cost and payment method.
+          </EmptyList>
+        }
+      />
+      {refunding && <RefundDialog receipt={refunding} onClose={() => setRefunding(undefined)} />}
+    </>
   );
 }

@@ -4,32 +4,37 @@ import { Link } from "wouter";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { pluralize } from "../../format.ts";
-import { Money, Status, Time, type Column } from "../../ui/index.ts";
+import { Money, Time, type Column } from "../../ui/index.ts";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { durationLabel } from "../run/duration.ts";
-import { runStatusLabel } from "../status-labels.ts";
+import { CallKey, Outcome, recordHref, withCalls, type ListedCall } from "./call.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { dateRangeError, RUN_STATUSES, timestampRange, writeFilter, type Filter } from "./filter.ts";
+import {
+  dateRangeError,
+  RUN_STATUSES,
+  runCondition,
+  timestampRange,
+  writeFilter,
+  type Filter,
+} from "./filter.ts";
 import { ListCard } from "./list-card.tsx";
 import { EmptyList } from "./empty-list.tsx";
 
-const COLUMNS: readonly Column<Run>[] = [
+const columnsOf = (accountId: string | undefined): readonly Column<ListedCall<Run>>[] => [
   {
     head: "Time",
-    cell: ({ runId, createdAt }) => (
-      <Link href={`/runs/${runId}`} className="row-link">
+    cell: ({ item: { runId, createdAt } }) => (
+      <Link href={recordHref("runs", runId, accountId)} className="row-link">
         <Time at={createdAt} />
       </Link>
     ),
   },
-  { head: "Tool", cell: ({ tool }) => tool },
-  {
-    head: "Status",
-    cell: ({ status }) => <Status kind={runStatusLabel(status).kind}>{runStatusLabel(status).text}</Status>,
-  },
+  { head: "Tool", cell: ({ item }) => item.tool },
+  { head: "Key", cell: ({ call }) => <CallKey call={call} /> },
+  { head: "Status", cell: ({ call }) => <Outcome call={call} /> },
   {
     head: "Error",
-    cell: ({ error }) =>
+    cell: ({ item: { error } }) =>
       error ? (
         <span className="run-error">
           <code>{error.code}</code>
@@ -39,45 +44,57 @@ const COLUMNS: readonly Column<Run>[] = [
         <span className="faint none">—</span>
       ),
   },
-  { head: "Duration", align: "end", cell: (run) => <span className="time">{durationLabel(run)}</span> },
+  { head: "Duration", align: "end", cell: ({ item }) => <span className="time">{durationLabel(item)}</span> },
   {
     head: "Cost",
     align: "end",
     lead: true,
-    cell: ({ spentUsdcMicrousd }) => <Money microUsd={spentUsdcMicrousd} aligned />,
+    cell: ({ item }) => <Money microUsd={item.spentUsdcMicrousd} aligned />,
   },
 ];
 
 /** Poll interval while a run is active, ms. */
 const ACTIVE_POLL_MS = 2_000;
 
-/** The account's runs, charged or not. */
-export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }) {
+/** The runs of an account, charged or not: of the reader's own if `accountId` is undefined. */
+export function Runs({
+  filter,
+  accountId,
+  onFilter,
+}: {
+  filter: Filter;
+  accountId: string | undefined;
+  onFilter: (filter: Filter) => void;
+}) {
   const transport = useTransport();
   const list = usePagedList(
-    ["runs", writeFilter(filter)],
-    (page, signal) =>
-      createClient(HistoryService, transport).listRuns(
+    ["runs", accountId ?? "", writeFilter(filter)],
+    async (page, signal) => {
+      const { status, outcome } = runCondition(filter.status);
+      const { items, calls, ...rest } = await createClient(HistoryService, transport).listRuns(
         {
           ...page,
-          status: RUN_STATUSES.get(filter.status) ?? RunStatus.UNSPECIFIED,
-          filter: { tool: filter.tool, keyId: filter.key, ...timestampRange(filter) },
+          accountId: accountId ?? "",
+          status,
+          filter: { tool: filter.tool, keyId: filter.key, outcome, ...timestampRange(filter) },
         },
         { signal },
-      ),
+      );
+      return { items: withCalls(items, calls), nextCursor: rest.nextCursor };
+    },
     { enabled: dateRangeError(filter) === undefined, pollMs: runsPollMs },
   );
   return (
     <ListCard
       caption="Runs"
       list={list}
-      columns={COLUMNS}
-      rowKey={({ runId }) => runId}
-      amounts={({ spentUsdcMicrousd }) => [spentUsdcMicrousd]}
+      columns={columnsOf(accountId)}
+      rowKey={({ item }) => item.runId}
+      amounts={({ item }) => [item.spentUsdcMicrousd]}
       shown={(rows) => pluralize(rows, "run")}
-      filter={<FilterBar filter={filter} statuses={[...RUN_STATUSES.keys()]} onFilter={onFilter} />}
+      filter={<FilterBar filter={filter} statuses={RUN_STATUSES} accountId={accountId} onFilter={onFilter} />}
       empty={
-        <EmptyList what="runs" filter={filter} onFilter={onFilter}>
+        <EmptyList what="runs" filter={filter} accountId={accountId} onFilter={onFilter}>
           Paid calls and free calls with an idempotency key are listed here with status, duration and error.
         </EmptyList>
       }
@@ -86,6 +103,6 @@ export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: 
 }
 
 /** A run that is shown as running ends soon. */
-function runsPollMs(runs: readonly Run[]): number {
-  return runs.some(({ status }) => status === RunStatus.ACTIVE) ? ACTIVE_POLL_MS : POLL_MS;
+function runsPollMs(runs: readonly ListedCall<Run>[]): number {
+  return runs.some(({ item }) => item.status === RunStatus.ACTIVE) ? ACTIVE_POLL_MS : POLL_MS;
 }

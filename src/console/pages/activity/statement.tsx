@@ -15,12 +15,13 @@ import {
 import { transactionHref } from "../explorer.ts";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { entryKindLabel } from "../status-labels.ts";
+import { recordHref } from "./call.tsx";
 import { ListCard } from "./list-card.tsx";
 
-const COLUMNS: readonly Column<Entry>[] = [
+const columnsOf = (accountId: string | undefined): readonly Column<Entry>[] => [
   { head: "Entry", cell: ({ kind }) => <span className="entry-kind">{entryKindLabel(kind)}</span> },
   { head: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { head: "Reference", cell: (entry) => <EntryReference entry={entry} /> },
+  { head: "Reference", cell: (entry) => <EntryReference entry={entry} accountId={accountId} /> },
   {
     head: "Amount",
     align: "end",
@@ -35,10 +36,18 @@ const COLUMNS: readonly Column<Entry>[] = [
 ];
 
 /** Links the entry to its call or transaction, or shows the operator's note. */
-function EntryReference({ entry: { tool, receiptId, txSignature, note } }: { entry: Entry }) {
+function EntryReference({
+  entry: { tool, receiptId, txSignature, note },
+  accountId,
+}: {
+  entry: Entry;
+  accountId: string | undefined;
+}) {
   return (
     <span className="row">
-      {receiptId !== undefined && <Link href={`/receipts/${receiptId}`}>{tool ?? "receipt"}</Link>}
+      {receiptId !== undefined && (
+        <Link href={recordHref("receipts", receiptId, accountId)}>{tool ?? "receipt"}</Link>
+      )}
       {txSignature !== undefined && (
         <ExternalLink href={transactionHref(txSignature)}>
           <code>{truncateMiddle(txSignature)}</code>
@@ -49,24 +58,34 @@ function EntryReference({ entry: { tool, receiptId, txSignature, note } }: { ent
   );
 }
 
-/** The account's ledger entries with the balance after each. Holds are not entries. */
-export function Statement() {
+/**
+ * The ledger entries of an account with the balance after each; of the reader's own if `accountId` is
+ * undefined. Holds are not entries.
+ */
+export function Statement({ accountId }: { accountId: string | undefined }) {
   const transport = useTransport();
   const list = usePagedList(
-    ["entries"],
-    (page, signal) => createClient(BalanceService, transport).listEntries(page, { signal }),
+    ["entries", accountId ?? ""],
+    (page, signal) =>
+      createClient(BalanceService, transport).listEntries(
+        { ...page, accountId: accountId ?? "" },
+        { signal },
+      ),
     { pollMs: () => POLL_MS },
   );
   return (
     <ListCard
       caption="Statement"
       list={list}
-      columns={COLUMNS}
+      columns={columnsOf(accountId)}
       rowKey={({ transferId }) => transferId.toString()}
       amounts={({ amountUsdcMicrousd, balanceUsdcMicrousd }) => [amountUsdcMicrousd, balanceUsdcMicrousd]}
       shown={(rows) => pluralize(rows, "entry", "entries")}
       empty={
-        <EmptyState title="No entries yet" action={<ButtonLink href="/deposit">Deposit</ButtonLink>}>
+        <EmptyState
+          title="No entries yet"
+          action={accountId === undefined && <ButtonLink href="/deposit">Deposit</ButtonLink>}
+        >
           Deposits, charges and refunds are listed here, each with the balance after it.
         </EmptyState>
       }

@@ -4,6 +4,7 @@ import { useState, type FormEvent } from "react";
 import { useLocation } from "wouter";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { formatUsd, formatPlainUsd } from "../../format.ts";
+import { useBlockedHint } from "../../session.tsx";
 import { Button, Card, ErrorNote, Field, Input } from "../../ui/index.ts";
 import { PRESETS, parseAmount } from "./amount.ts";
 
@@ -13,6 +14,7 @@ export function NewDeposit() {
   const [problem, setProblem] = useState<string>();
   const [, navigate] = useLocation();
   const queries = useQueryClient();
+  const blockedHint = useBlockedHint();
   const create = useMutation(DepositService.method.createDeposit, {
     onSuccess: ({ deposit }) => {
       void queries.invalidateQueries({ queryKey: ["list", "deposits"] });
@@ -54,9 +56,10 @@ export function NewDeposit() {
             </Button>
           ))}
         </div>
-        <Button type="submit" tone="primary" busy={create.isPending}>
+        <Button type="submit" tone="primary" busy={create.isPending} disabled={blockedHint !== undefined}>
           Continue
         </Button>
+        {blockedHint !== undefined && <p className="hint">{blockedHint}</p>}
       </form>
       <ErrorNote error={create.error} />
     </Card>

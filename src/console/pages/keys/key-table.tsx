@@ -2,6 +2,7 @@ import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { pluralize, formatUsd } from "../../format.ts";
+import { useBlockedHint } from "../../session.tsx";
 import { Button, EmptyState, Money, Name, Status, Table, Time, type Column } from "../../ui/index.ts";
 import { keyState, isKeyActive } from "./key-state.ts";
 
@@ -167,9 +168,17 @@ function Actions({
   onRevoke,
 }: { use: KeyWithUse } & Pick<KeyActions, "onRotate" | "onRevoke">) {
   const name = use.key?.name ?? "";
+  const blockedHint = useBlockedHint();
   return (
     <div className="actions">
-      <Button small tone="quiet" aria-label={`Rotate ${name}`} onClick={() => onRotate(use)}>
+      <Button
+        small
+        tone="quiet"
+        aria-label={`Rotate ${name}`}
+        disabled={blockedHint !== undefined}
+        title={blockedHint}
+        onClick={() => onRotate(use)}
+      >
         Rotate
       </Button>
       <Button small tone="quiet" aria-label={`Revoke ${name}`} onClick={() => onRevoke(use)}>

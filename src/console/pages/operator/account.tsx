@@ -6,6 +6,7 @@ import { formatCount } from "../../format.ts";
 import { Button, ButtonLink, Card, Copyable, Facts, Money, Note, Time } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 import { Address } from "../on-chain.tsx";
+import { ActivityTabs } from "../activity/activity-tabs.tsx";
 import { AccountKeys } from "./account-keys.tsx";
 import { AccountState } from "./accounts.tsx";
 import { AdjustDialog } from "./adjust-dialog.tsx";
@@ -31,7 +32,14 @@ function AccountDetails({ accountId }: { accountId: string }) {
       <QueryResult query={query} lines={6} box>
         {({ account }) => account && <DetailsCard account={account} />}
       </QueryResult>
-      {!query.isPending && <AccountKeys accountId={accountId} />}
+      {!query.isPending && (
+        <>
+          <AccountKeys accountId={accountId} />
+          <div>
+            <ActivityTabs accountId={accountId} />
+          </div>
+        </>
+      )}
     </>
   );
 }

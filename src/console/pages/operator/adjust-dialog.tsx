@@ -22,18 +22,22 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
   const [confirming, setConfirming] = useState(false);
   // One key per dialog, whatever fails in between.
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const { mutate, error, isPending } = useMutation(AccountService.method.adjustBalance, {
+  const { mutate, reset, error, isPending } = useMutation(AccountService.method.adjustBalance, {
     onSuccess: refreshAccounts,
   });
   const size = parseUsd(text);
   const fieldErrors = {
-    amount: amountError(size),
+    amount: amountError(size, direction, account.balanceUsdcMicrousd),
     reason: reason.trim() === "" ? "Enter a reason" : undefined,
   };
   const amount = direction === "add" ? (size ?? 0n) : -(size ?? 0n);
   const next = () => {
     setSubmitted(true);
     if (fieldErrors.amount === undefined && fieldErrors.reason === undefined) setConfirming(true);
+  };
+  const back = () => {
+    reset();
+    setConfirming(false);
   };
   const adjust = () => {
     mutate(
@@ -53,7 +57,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
       onClose={onClose}
       actions={
         <>
-          <Button tone="quiet" onClick={confirming ? () => setConfirming(false) : onClose}>
+          <Button tone="quiet" onClick={confirming ? back : onClose}>
             {confirming ? "Back" : "Cancel"}
           </Button>
           {confirming ? (
@@ -119,9 +123,16 @@ function Preview({ account, amount, reason }: { account: Account; amount: bigint
   );
 }
 
-function amountError(size: bigint | undefined): string | undefined {
+/** The gateway refuses a balance below zero, so the preview never shows one. */
+function amountError(
+  size: bigint | undefined,
+  direction: "add" | "take",
+  balance: bigint,
+): string | undefined {
   if (size === undefined || size === 0n) return "Enter an amount, such as 25 or 12.50.";
-  return size > MAX_USD ? "Maximum $1,000,000,000." : undefined;
+  if (size > MAX_USD) return "Maximum $1,000,000,000.";
+  if (direction === "add" || size <= balance) return undefined;
+  return balance > 0n ? `At most ${formatUsd(balance)}, the balance.` : "The balance is empty.";
 }
 
 function newIdempotencyKey(): string {

@@ -1,5 +1,6 @@
-import { useMutation } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
+import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
 import { TreasuryService, type SuspendedTransfer } from "#gen/toolgate/v1/treasury_service_pb.ts";
 import { formatUsd, truncateMiddle } from "../../format.ts";
 import { queryClient } from "../../rpc.ts";
@@ -11,45 +12,36 @@ const RECIPIENTS = [
   { value: "operator", label: "Operator" },
 ] as const;
 
+/** Length of the shortest base58 address. */
+const MIN_WALLET_LENGTH = 32;
+
 /** Assigns a transfer in suspense to an account or the operator. This cannot be undone. */
 export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfer; onClose: () => void }) {
   const [recipient, setRecipient] = useState<(typeof RECIPIENTS)[number]["value"]>("account");
   const [account, setAccount] = useState("");
   const [reason, setReason] = useState("");
   const [submitted, setSubmitted] = useState(false);
-  const { mutate, error, isPending } = useMutation(TreasuryService.method.assignSuspense, {
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["list", "suspense"] }),
-  });
-  const accountId = account.trim();
+  const { assign, reset, error, isPending } = useAssign(transfer, onClose);
+  const text = account.trim();
+  const found = useAccount(text);
+  const sender = useAccount(transfer.payer ?? "");
+  const accountId = found.account?.accountId ?? "";
   const fieldErrors = {
-    account:
-      recipient === "account" && !accountId.startsWith("acct_") ? "Enter an account ID, acct_…" : undefined,
+    account: recipient === "account" ? accountError(text, found) : undefined,
     reason: reason.trim() === "" ? "Enter a reason" : undefined,
   };
+  /** A change clears the error of the attempt before it. */
+  const changed =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value) => {
+      reset();
+      set(value);
+    };
   const amount = formatUsd(transfer.amountUsdcMicrousd);
-  const assign = () => {
+  const submit = () => {
     setSubmitted(true);
     if (fieldErrors.account !== undefined || fieldErrors.reason !== undefined) return;
-    mutate(
-      {
-        txSignature: transfer.txSignature,
-        owner:
-          recipient === "account"
-            ? { case: "accountId", value: accountId }
-            : { case: "operator", value: true },
-        reason: reason.trim(),
-      },
-      {
-        onSuccess: () => {
-          showToast(
-            recipient === "account"
-              ? `${amount} credited to the account`
-              : `${amount} assigned to the operator`,
-          );
-          onClose();
-        },
-      },
-    );
+    assign(recipient === "account" ? accountId : undefined, reason.trim());
   };
   return (
     <Dialog
@@ -61,7 +53,7 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
           <Button tone="quiet" onClick={onClose}>
             Cancel
           </Button>
-          <Button tone="primary" busy={isPending} onClick={assign}>
+          <Button tone="primary" busy={isPending} onClick={submit}>
             Assign {amount}
           </Button>
         </>
@@ -70,12 +62,14 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       <p className="soft">
         Transaction <code>{truncateMiddle(transfer.txSignature, 6, 6)}</code>. This cannot be undone.
       </p>
-      <Choice label="Assign to" options={RECIPIENTS} value={recipient} onChange={setRecipient} />
+      <Choice label="Assign to" options={RECIPIENTS} value={recipient} onChange={changed(setRecipient)} />
       {recipient === "account" ? (
         <AccountField
           value={account}
+          account={found.account}
+          sender={sender.account}
           error={submitted ? fieldErrors.account : undefined}
-          onChange={setAccount}
+          onChange={changed(setAccount)}
         />
       ) : (
         <p>No account is credited: the transfer was the operator’s own money.</p>
@@ -84,30 +78,87 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
         hint="Stored in the ledger"
         value={reason}
         error={submitted ? fieldErrors.reason : undefined}
-        onChange={setReason}
+        onChange={changed(setReason)}
       />
       <ErrorNote error={error} />
     </Dialog>
   );
 }
 
+/** Assigns the transfer to an account, or to the operator if the account is undefined. */
+function useAssign({ txSignature, amountUsdcMicrousd }: SuspendedTransfer, onDone: () => void) {
+  const { mutate, reset, error, isPending } = useMutation(TreasuryService.method.assignSuspense, {
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["list", "suspense"] }),
+  });
+  const amount = formatUsd(amountUsdcMicrousd);
+  const assign = (accountId: string | undefined, reason: string) => {
+    const owner =
+      accountId === undefined
+        ? ({ case: "operator", value: true } as const)
+        : ({ case: "accountId", value: accountId } as const);
+    mutate(
+      { txSignature, owner, reason },
+      {
+        onSuccess: () => {
+          showToast(
+            accountId === undefined
+              ? `${amount} assigned to the operator`
+              : `${amount} credited to the account`,
+          );
+          onDone();
+        },
+      },
+    );
+  };
+  return { assign, reset, error, isPending };
+}
+
 interface AccountFieldProps {
   value: string;
+  /** The account that the value names. */
+  account: Account | undefined;
+  /** The account of the sending wallet. */
+  sender: Account | undefined;
   error: string | undefined;
   onChange: (value: string) => void;
 }
 
-function AccountField({ value, error, onChange }: AccountFieldProps) {
+function AccountField({ value, account, sender, error, onChange }: AccountFieldProps) {
+  const hint = account ? `The amount is added to the balance of ${account.accountId}` : "acct_… or a wallet";
   return (
-    <Field label="Account ID" hint="The amount is added to its balance" error={error}>
-      {(control) => (
-        <Input
-          {...control}
-          placeholder="acct_…"
-          value={value}
-          onChange={({ target }) => onChange(target.value)}
-        />
+    <>
+      <Field label="Account ID or wallet" hint={hint} error={error}>
+        {(control) => <Input {...control} value={value} onChange={({ target }) => onChange(target.value)} />}
+      </Field>
+      {sender && sender.accountId !== account?.accountId && (
+        <div>
+          <Button small onClick={() => onChange(sender.accountId)}>
+            Use the sender’s account
+          </Button>
+        </div>
       )}
-    </Field>
+    </>
   );
+}
+
+interface FoundAccount {
+  account: Account | undefined;
+  isPending: boolean;
+}
+
+/** Finds an account by its whole ID or wallet address. */
+function useAccount(text: string): FoundAccount {
+  const enabled = text.length >= MIN_WALLET_LENGTH;
+  const query = text.slice(0, 100);
+  const { data, isLoading } = useQuery(AccountService.method.listAccounts, { query, limit: 1 }, { enabled });
+  const account = data?.items.find(({ accountId, wallet }) => text === accountId || text === wallet);
+  return { account, isPending: enabled && isLoading };
+}
+
+function accountError(text: string, { account, isPending }: FoundAccount): string | undefined {
+  if (account) return undefined;
+  if (isPending) return "The account is being looked up. Try again.";
+  return text === ""
+    ? "Enter an account ID, acct_…, or a wallet address"
+    : "No account has this ID or wallet";
 }

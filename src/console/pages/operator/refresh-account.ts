@@ -8,5 +8,6 @@ export async function refreshAccounts(): Promise<void> {
   await Promise.all([
     queryClient.invalidateQueries({ queryKey }),
     queryClient.invalidateQueries({ queryKey: ["list", "accounts"] }),
+    queryClient.invalidateQueries({ queryKey: ["list", "entries"] }),
   ]);
 }

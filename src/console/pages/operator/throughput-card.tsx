@@ -2,7 +2,8 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useMemo, useState } from "react";
 import type { MinuteOfCalls } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { formatCount, formatUsd, formatUtc } from "../../format.ts";
-import { Card, Choice, EmptyState, LazyChart } from "../../ui/index.ts";
+import { Card, Choice, EmptyState } from "../../ui/index.ts";
+import { LazyChart } from "../../ui/lazy-chart.tsx";
 
 const METRICS = [
   { value: "calls", label: "Calls" },

@@ -1,14 +1,14 @@
 import { Link } from "wouter";
 import type { ListRunsResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { Run } from "#gen/toolgate/v1/run_pb.ts";
-import { Aligned, ButtonLink, Card, Money, Status, Table, Time, type Column } from "../../ui/index.ts";
+import { Aligned, ButtonLink, Card, Money, Table, Time, type Column } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
-import { runStatusLabel } from "../status-labels.ts";
+import { Outcome, withCalls, type ListedCall } from "../activity/call.tsx";
 
-const COLUMNS: readonly Column<Run>[] = [
+const COLUMNS: readonly Column<ListedCall<Run>>[] = [
   {
     head: "Tool",
-    cell: ({ runId, tool }) => (
+    cell: ({ item: { runId, tool } }) => (
       <Link href={`/runs/${runId}`} className="row-link">
         {tool}
       </Link>
@@ -16,20 +16,17 @@ const COLUMNS: readonly Column<Run>[] = [
   },
   {
     head: "Status",
-    cell: ({ status, error }) => {
-      const { text, kind } = runStatusLabel(status);
-      return (
-        <span>
-          <Status kind={kind}>{text}</Status> {error && <code className="faint">{error.code}</code>}
-        </span>
-      );
-    },
+    cell: ({ item: { error }, call }) => (
+      <span>
+        <Outcome call={call} /> {error && <code className="faint">{error.code}</code>}
+      </span>
+    ),
   },
-  { head: "Time", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
+  { head: "Time", cell: ({ item }) => <Time at={item.createdAt} relative /> },
   {
     head: "Cost",
     align: "end",
-    cell: ({ spentUsdcMicrousd }) => <Money microUsd={spentUsdcMicrousd} aligned />,
+    cell: ({ item }) => <Money microUsd={item.spentUsdcMicrousd} aligned />,
   },
 ];
 
@@ -50,13 +47,13 @@ export function RecentCalls({
       }
     >
       <QueryResult query={query} lines={6} pad>
-        {({ items }) => (
+        {({ items, calls }) => (
           <Aligned amounts={items.map(({ spentUsdcMicrousd }) => spentUsdcMicrousd)}>
             <Table
               caption="Recent calls"
               columns={COLUMNS}
-              rows={items}
-              rowKey={({ runId }) => runId}
+              rows={withCalls(items, calls)}
+              rowKey={({ item }) => item.runId}
               empty={null}
             />
           </Aligned>

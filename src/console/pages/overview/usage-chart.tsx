@@ -2,7 +2,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useMemo } from "react";
 import type { UsageBucket } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { pluralize, formatCount, formatUsd } from "../../format.ts";
-import { LazyChart } from "../../ui/index.ts";
+import { LazyChart } from "../../ui/lazy-chart.tsx";
 import { bucketLabel, bucketTitle } from "./time-range.ts";
 
 /** What the chart shows. */

@@ -1,6 +1,9 @@
 import { formatDuration } from "../../format.ts";
 import { Button, Card, Status, Table, Time, type Column } from "../../ui/index.ts";
+import { Outcome } from "../activity/call.tsx";
+import { executionOf } from "../run/execution.ts";
 import { statusKind } from "./exchange-view.tsx";
+import { asObject } from "./schema.ts";
 import type { CallRecord } from "./use-playground-call.ts";
 
 /** Calls since the page was loaded, newest first. */
@@ -22,7 +25,7 @@ export function CallHistoryCard({
       ),
     },
     { head: "Time", cell: ({ startedAt }) => <Time at={startedAt} relative /> },
-    { head: "Status", cell: ({ lastExchange }) => <ResponseStatus status={lastExchange?.response.status} /> },
+    { head: "Status", cell: (record) => <ResponseStatus record={record} /> },
     {
       head: "Duration",
       align: "end",
@@ -43,10 +46,14 @@ export function CallHistoryCard({
   );
 }
 
-function ResponseStatus({ status }: { status: number | undefined }) {
-  return status === undefined ? (
-    <Status kind="bad">No response</Status>
-  ) : (
-    <Status kind={statusKind(status)}>{status}</Status>
+function ResponseStatus({ record: { call, lastExchange } }: { record: CallRecord }) {
+  if (lastExchange === undefined) return <Status kind="bad">No response</Status>;
+  const { status, body } = lastExchange.response;
+  const execution = executionOf(call.tool, asObject(asObject(body)["result"]));
+  return (
+    <span className="row">
+      <Status kind={statusKind(status)}>{status}</Status>
+      {execution && <Outcome call={execution} />}
+    </span>
   );
 }

@@ -1,10 +1,16 @@
 import { Button, Card, ErrorNote, Note } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
+import type { Exchange } from "./exchange.ts";
 import { ExchangeView } from "./exchange-view.tsx";
 import type { PaymentQuote } from "./payment-quote.ts";
 import { QuoteCard } from "./quote-card.tsx";
 import { Outcome } from "./outcome.tsx";
 import type { CallRecord } from "./use-playground-call.ts";
+
+/** Whether the result is shown below: the response would repeat it. */
+function hasResult({ response }: Exchange): boolean {
+  return response.status === 200;
+}
 
 /** A call step by step, with the possible next actions. */
 export function CallView({
@@ -37,7 +43,12 @@ export function CallView({
           <li key={index}>
             <h3>{title}</h3>
             {text !== undefined && <p className="soft play-text">{text}</p>}
-            {exchange && <ExchangeView exchange={exchange} open={index === steps.length - 1 && !quote} />}
+            {exchange && (
+              <ExchangeView
+                exchange={exchange}
+                open={index === steps.length - 1 && !quote && !hasResult(exchange)}
+              />
+            )}
           </li>
         ))}
       </ol>
@@ -49,18 +60,7 @@ export function CallView({
           </Button>
         )}
       </div>
-      {isRestored && (
-        <Note
-          title="The page was reloaded after this call was sent"
-          action={
-            <Button small disabled={!hasKey} onClick={onAgain}>
-              Show the result
-            </Button>
-          }
-        >
-          Sends the call again with its idempotency key: a call that was charged is not charged again.
-        </Note>
-      )}
+      {isRestored && <RestoredNote hasKey={hasKey} onAgain={onAgain} />}
       <ErrorNote error={error} />
       {(isOpen || (error !== undefined && payment !== undefined)) && (
         <Note
@@ -83,7 +83,23 @@ export function CallView({
           onNewQuote={onNewQuote}
         />
       )}
-      {progress === undefined && lastExchange && <Outcome exchange={lastExchange} />}
+      {progress === undefined && lastExchange && <Outcome tool={record.call.tool} exchange={lastExchange} />}
     </Card>
+  );
+}
+
+/** A call that was sent before a reload. */
+function RestoredNote({ hasKey, onAgain }: { hasKey: boolean; onAgain: () => void }) {
+  return (
+    <Note
+      title="The page was reloaded after this call was sent"
+      action={
+        <Button small disabled={!hasKey} onClick={onAgain}>
+          Show the result
+        </Button>
+      }
+    >
+      Sends the call again with its idempotency key: a call that was charged is not charged again.
+    </Note>
   );
 }

@@ -1,5 +1,6 @@
 import { useState, type FormEvent } from "react";
 import { formatUsd } from "../../format.ts";
+import { useBlockedHint } from "../../session.tsx";
 import { Button, Card, ErrorNote, Field, Input, Time } from "../../ui/index.ts";
 import { maskSecret } from "./exchange.ts";
 import { PLAYGROUND_LIMITS, usePlaygroundKey } from "./playground-key.ts";
@@ -9,6 +10,7 @@ const KEY_PATTERN = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
 /** Selects the API key: a temporary one or an existing one. */
 export function KeyCard() {
   const { key, make, take, forget, error, busy } = usePlaygroundKey();
+  const blockedHint = useBlockedHint();
   if (key) {
     return (
       <Card title="API key">
@@ -35,9 +37,10 @@ export function KeyCard() {
     <Card title="API key">
       <p className="soft">Calls use an API key, as an agent’s calls do.</p>
       <div className="row">
-        <Button tone="primary" icon="key" busy={busy} onClick={make}>
+        <Button tone="primary" icon="key" busy={busy} disabled={blockedHint !== undefined} onClick={make}>
           Create a temporary key
         </Button>
+        {blockedHint !== undefined && <span className="hint">{blockedHint}</span>}
         <span className="hint">
           Expires in 1 hour. Limits: {formatUsd(PLAYGROUND_LIMITS.perCall)} per call,{" "}
           {formatUsd(PLAYGROUND_LIMITS.perDay)} per day.

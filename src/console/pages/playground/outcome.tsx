@@ -1,11 +1,15 @@
 import { Link } from "wouter";
+import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { formatUsd } from "../../format.ts";
 import { ButtonLink, Code, Note } from "../../ui/index.ts";
+import { ExecutionOutput } from "../run/execution-output.tsx";
+import { executionOf } from "../run/execution.ts";
+import { outcomeLabel } from "../status-labels.ts";
 import type { Exchange } from "./exchange.ts";
 import { asObject, asText } from "./schema.ts";
 
 /** The result and receipt of a call, or its error. */
-export function Outcome({ exchange }: { exchange: Exchange }) {
+export function Outcome({ tool, exchange }: { tool: string; exchange: Exchange }) {
   const { status, body } = exchange.response;
   const answer = asObject(body);
   if (status === 402 && answer["code"] === "PAYMENT_REQUIRED") return null;
@@ -26,14 +30,16 @@ export function Outcome({ exchange }: { exchange: Exchange }) {
   const receipt = asObject(answer["receipt"]);
   const receiptId = asText(receipt["receipt_id"]);
   const debited = receipt["debited_usdc_microusd"];
+  const execution = executionOf(tool, asObject(answer["result"]));
+  const succeeded = execution === undefined || execution.outcome === CallOutcome.SUCCEEDED;
   return (
     <>
       {receiptId === "" ? (
         <Note tone="ok" title="Free call: nothing was charged" />
       ) : (
         <Note
-          tone="ok"
-          title={`Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, ${paymentMethod(receipt["paid_by"])}`}
+          tone={succeeded ? "ok" : "warn"}
+          title={`${execution ? `${outcomeLabel(execution.outcome).text}. ` : ""}Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, ${paymentMethod(receipt["paid_by"])}`}
           action={
             <ButtonLink small href={`/receipts/${receiptId}`}>
               View receipt
@@ -45,7 +51,11 @@ export function Outcome({ exchange }: { exchange: Exchange }) {
       )}
       <h3>Result</h3>
       <div className="play-result">
-        <Code text={JSON.stringify(answer["result"] ?? {}, undefined, 2)} label="result" wrap />
+        {execution ? (
+          <ExecutionOutput execution={execution} />
+        ) : (
+          <Code text={JSON.stringify(answer["result"] ?? {}, undefined, 2)} label="result" wrap />
+        )}
       </div>
     </>
   );

@@ -1,28 +1,37 @@
 import { useState } from "react";
 import { Button, Dialog, Field, Input } from "../../ui/index.ts";
-import { dateRangeError, isoDay, statementHref } from "./filter.ts";
+import { dateRangeError, exportHref, isFiltered, isoDay, type Filter, type Tab } from "./filter.ts";
 
-/** Downloads the statement of a date range as CSV. */
-export function ExportStatement() {
+/** Downloads the list of the current tab as CSV: with its filter, for a date range. */
+export function ExportList({ filter }: { filter: Filter }) {
   const [open, setOpen] = useState(false);
   const [days, setDays] = useState({ from: "", to: "" });
   const problem = dateRangeError(days);
+  const show = () => {
+    setDays({ from: filter.from, to: filter.to });
+    setOpen(true);
+  };
   const close = () => setOpen(false);
   return (
     <>
-      <Button icon="deposit" onClick={() => setOpen(true)}>
+      <Button icon="deposit" onClick={show}>
         Export CSV
       </Button>
       <Dialog
         open={open}
-        title="Export statement"
+        title={`Export ${filter.tab}`}
         onClose={close}
         actions={
           <>
             <Button onClick={close}>Cancel</Button>
             {problem === undefined ? (
               // A plain link: the browser streams the file to disk, whatever its size.
-              <a className="button button-primary" href={statementHref(days)} download onClick={close}>
+              <a
+                className="button button-primary"
+                href={exportHref({ ...filter, ...days })}
+                download
+                onClick={close}
+              >
                 Download CSV
               </a>
             ) : (
@@ -33,10 +42,10 @@ export function ExportStatement() {
           </>
         }
       >
-        <p>
-          All deposits, charges, refunds and adjustments with the balance after each, oldest first. Times are
-          UTC.
-        </p>
+        <p>{CONTENT[filter.tab]} Times are UTC.</p>
+        {isFiltered({ ...filter, from: "", to: "" }) && (
+          <p>Only {filter.tab} that match the filter of the list.</p>
+        )}
         <div className="actions">
           {PERIODS.map(({ label, days: of }) => (
             <Button key={label} small onClick={() => setDays(of(new Date()))}>
@@ -70,6 +79,12 @@ export function ExportStatement() {
     </>
   );
 }
+
+const CONTENT: Readonly<Record<Tab, string>> = {
+  receipts: "Each receipt with its cost, status and payment method, newest first.",
+  statement: "All deposits, charges, refunds and adjustments with the balance after each, oldest first.",
+  runs: "Each run with its status, cost and error, newest first.",
+};
 
 const PERIODS: readonly { label: string; days: (now: Date) => { from: string; to: string } }[] = [
   { label: "All", days: () => ({ from: "", to: "" }) },

@@ -1,0 +1,38 @@
+import type { CallInfo } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import { truncateMiddle } from "../../format.ts";
+import { Name, Status } from "../../ui/index.ts";
+import { outcomeLabel } from "../status-labels.ts";
+
+/** A run or receipt with its key and outcome. */
+export interface ListedCall<Item> {
+  readonly item: Item;
+  readonly call: CallInfo | undefined;
+}
+
+/** Joins the items of a page with `calls`, which has the same order. */
+export function withCalls<Item>(items: readonly Item[], calls: readonly CallInfo[]): ListedCall<Item>[] {
+  return items.map((item, index) => ({ item, call: calls[index] }));
+}
+
+/** How a call ended. */
+export function Outcome({ call }: { call: Pick<CallInfo, "outcome"> | undefined }) {
+  const { text, kind } = outcomeLabel(call?.outcome);
+  return <Status kind={kind}>{text}</Status>;
+}
+
+/** The key of a call. */
+export function CallKey({ call }: { call: CallInfo | undefined }) {
+  if (call === undefined || call.keyId === "") return <span className="faint none">—</span>;
+  const name = call.keyName === "" ? truncateMiddle(call.keyId) : call.keyName;
+  return <Name name={name} />;
+}
+
+/** Returns the address of a receipt or run; an operator's address names the account. */
+export function recordHref(kind: "receipts" | "runs", id: string, accountId: string | undefined): string {
+  return `/${kind}/${id}${accountId === undefined ? "" : `?account=${accountId}`}`;
+}
+
+/** Returns the address of the list of receipts or runs. */
+export function listHref(tab: "receipts" | "runs", accountId: string | undefined): string {
+  return `${accountId === undefined ? "/activity" : `/operator/accounts/${accountId}`}?tab=${tab}`;
+}
