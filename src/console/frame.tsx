@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
-import { isAt, OPERATOR_NAV_ITEMS, NAV_ITEMS, type NavItem } from "./navigation.ts";
+import { isAt, OPERATOR_NAV_ITEMS, NAV_ITEMS, type NavItem } from "./routes.ts";
 import { useSignedIn, useSignOut } from "./session.tsx";
 import { truncateMiddle } from "./format.ts";
 import { Button, CopyButton, Icon, Note } from "./ui/index.ts";

@@ -1,27 +1,73 @@
 import type { ComponentType } from "react";
 import { lazyPage } from "./lazy-page.ts";
+import type { IconName } from "./ui/icon.tsx";
 
-/** A page and its path below /console. */
+/** A page: its path below /console, its component and, if it has one, its navigation entry. */
 interface PageRoute {
   /** A wouter pattern. */
   path: string;
   page: ComponentType;
+  nav?: NavEntry;
 }
 
-/** All pages, each a chunk that loads on first use. Pages take no props: they read the URL. */
+interface NavEntry {
+  label: string;
+  icon: IconName;
+  /** Whether only operators see it. */
+  operator?: boolean;
+}
+
+/** An entry of the navigation. */
+export interface NavItem extends NavEntry {
+  href: string;
+}
+
+/**
+ * All pages, each a chunk that loads on first use, in the order of the navigation. Pages take no props: they
+ * read the URL.
+ */
 export const ROUTES: readonly PageRoute[] = [
-  { path: "/", page: lazyPage(() => import("./pages/overview.tsx"), "OverviewPage") },
-  { path: "/activity", page: lazyPage(() => import("./pages/activity.tsx"), "ActivityPage") },
+  {
+    path: "/",
+    page: lazyPage(() => import("./pages/overview.tsx"), "OverviewPage"),
+    nav: { label: "Overview", icon: "home" },
+  },
+  {
+    path: "/activity",
+    page: lazyPage(() => import("./pages/activity.tsx"), "ActivityPage"),
+    nav: { label: "Activity", icon: "list" },
+  },
   { path: "/receipts/:id", page: lazyPage(() => import("./pages/receipt.tsx"), "ReceiptPage") },
   { path: "/runs/:id", page: lazyPage(() => import("./pages/run.tsx"), "RunPage") },
-  { path: "/deposit/:id?", page: lazyPage(() => import("./pages/deposit.tsx"), "DepositPage") },
-  { path: "/keys", page: lazyPage(() => import("./pages/keys.tsx"), "KeysPage") },
-  { path: "/playground", page: lazyPage(() => import("./pages/playground.tsx"), "PlaygroundPage") },
-  { path: "/settings", page: lazyPage(() => import("./pages/settings.tsx"), "SettingsPage") },
-  { path: "/operator", page: lazyPage(() => import("./pages/operator/operations.tsx"), "OperationsPage") },
+  {
+    path: "/keys",
+    page: lazyPage(() => import("./pages/keys.tsx"), "KeysPage"),
+    nav: { label: "Keys", icon: "key" },
+  },
+  {
+    path: "/deposit/:id?",
+    page: lazyPage(() => import("./pages/deposit.tsx"), "DepositPage"),
+    nav: { label: "Deposit", icon: "deposit" },
+  },
+  {
+    path: "/playground",
+    page: lazyPage(() => import("./pages/playground.tsx"), "PlaygroundPage"),
+    nav: { label: "Playground", icon: "play" },
+  },
+  {
+    path: "/settings",
+    page: lazyPage(() => import("./pages/settings.tsx"), "SettingsPage"),
+    nav: { label: "Settings", icon: "settings" },
+  },
+  {
+    path: "/operator",
+    page: lazyPage(() => import("./pages/operator/operations.tsx"), "OperationsPage"),
+    nav: { label: "Operations", icon: "gauge", operator: true },
+  },
   {
     path: "/operator/accounts",
     page: lazyPage(() => import("./pages/operator/accounts.tsx"), "AccountsPage"),
+    nav: { label: "Accounts", icon: "people", operator: true },
   },
   {
     path: "/operator/accounts/:id",
@@ -30,6 +76,28 @@ export const ROUTES: readonly PageRoute[] = [
   {
     path: "/operator/payments",
     page: lazyPage(() => import("./pages/operator/payments.tsx"), "PaymentsPage"),
+    nav: { label: "Payments", icon: "inbox", operator: true },
   },
-  { path: "/operator/actions", page: lazyPage(() => import("./pages/operator/actions.tsx"), "ActionsPage") },
+  {
+    path: "/operator/actions",
+    page: lazyPage(() => import("./pages/operator/actions.tsx"), "ActionsPage"),
+    nav: { label: "Audit log", icon: "log", operator: true },
+  },
 ];
+
+const NAV: readonly NavItem[] = ROUTES.flatMap(({ path, nav }) =>
+  nav ? [{ ...nav, href: path.replace(/\/:.*$/, "") }] : [],
+);
+
+/** Entries for every account. The first four stay visible on a narrow screen. */
+export const NAV_ITEMS = NAV.filter(({ operator }) => !operator);
+
+/** Further entries for operators. */
+export const OPERATOR_NAV_ITEMS = NAV.filter(({ operator }) => operator);
+
+/** Whether the location is at the entry or below it. */
+export function isAt(location: string, { href }: NavItem): boolean {
+  if (href === "/" || href === "/operator") return location === href;
+  if (href === "/activity" && /^\/(receipts|runs)\//.test(location)) return true;
+  return location === href || location.startsWith(`${href}/`);
+}
