@@ -1,11 +1,11 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import { base58 } from "@scure/base";
 import type { IdentifiedPayment, PaymentMethod } from "../../../../src/app/payments/payment-method.ts";
 import { paymentRefused } from "../../../../src/app/payments/payment-refused.ts";
 import { requireQuoteId } from "../../../../src/domain/payments/body-proof.ts";
 import { BODY_CARRIER, type Proof } from "../../../../src/domain/payments/proof.ts";
 import { textMember } from "../../../../src/domain/payments/proof-members.ts";
 import { X_PAYMENT } from "../../../../src/domain/payments/x-payment.ts";
+import { encodeBase58 } from "../../../../src/domain/core/base58.ts";
 import { displayUsd } from "../../../../src/domain/core/money.ts";
 
 /** Vouchers of one issuer: `<micro-USD>-<serial>-<signature>`. Each pays once. */
@@ -90,7 +90,7 @@ export function issueVoucher(secret: Buffer, value: bigint, serial: string): str
 
 /** What the ledger knows a voucher under. */
 export function voucherReference(code: string): string {
-  return base58.encode(hash("sha512", code, "buffer"));
+  return encodeBase58(hash("sha512", code, "buffer"));
 }
 
 function valueOf(code: string, secret: Buffer): bigint | undefined {
