@@ -45,7 +45,8 @@ export class Budget {
         throw new BudgetExceededError(
           amount,
           left,
-          `the call costs ${decimalUsdc(amount)} USDC and ${decimalUsdc(left)} USDC of the budget are left; nothing was paid`,
+          `the call costs ${decimalUsdc(amount)} USDC and ${decimalUsdc(left)} USDC of the budget are ` +
+            "left; nothing was paid",
         );
       }
       book.reserved.set(paymentId, { amount, at: Date.now() });

@@ -101,7 +101,8 @@ function checkTerms(payer: Payer, offer: Offer, request: CapturedRequest): void 
     throw new PriceTooHighError(
       price,
       payer.maxPrice,
-      `the call costs ${decimalUsdc(price)} USDC, maxPrice is ${decimalUsdc(payer.maxPrice)} USDC; nothing was paid`,
+      `the call costs ${decimalUsdc(price)} USDC, maxPrice is ${decimalUsdc(payer.maxPrice)} USDC; ` +
+        "nothing was paid",
     );
   }
   if (payer.treasury && !payer.treasury.has(payTo))

@@ -46,8 +46,8 @@ export interface PaymentOptions {
   /** Default: the global fetch. */
   readonly fetch?: typeof fetch;
   /**
-   * Called for each payment whose call was answered; for callers that never see the response, as behind an MCP
-   * client.
+   * Called for each payment whose call was answered; for callers that never see the response, as behind an
+   * MCP client.
    */
   readonly onPayment?: (payment: Payment) => void;
 }

@@ -170,7 +170,8 @@ function moneyOf({ method }: PaymentRecord): MoneyIs {
 function whereItIs({ txSignature, payTo }: PaymentRecord, money: MoneyIs): string {
   return money === "received"
     ? `the transfer ${txSignature} to ${payTo} is on the chain`
-    : "the gateway holds the signed transaction, which can be sent until its blockhash expires, 60 to 90 seconds after it was signed";
+    : "the gateway holds the signed transaction, which can be sent until its blockhash expires, 60 to " +
+        "90 seconds after it was signed";
 }
 
 function unsettled(record: PaymentRecord, last: string): PaymentUnsettledError {

@@ -24,7 +24,10 @@ export class RpcError extends Error {
 
 /** Time for one answer, ms. */
 const TIMEOUT_MS = 10_000;
-/** https://solana.com/docs/rpc: SendTransactionPreflightFailure, signature verification failure, and invalid parameters. */
+/**
+ * https://solana.com/docs/rpc: SendTransactionPreflightFailure, signature verification failure, and invalid
+ * parameters.
+ */
 const REFUSALS = new Set([-32002, -32003, -32602]);
 
 /** The few methods of Solana's JSON-RPC that a payment needs, by fetch. */

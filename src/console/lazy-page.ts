@@ -2,7 +2,10 @@ import { createElement, use, type ComponentType } from "react";
 
 const failures = new Set<() => void>();
 
-/** Returns the component of that name, loaded on first use. Unlike React.lazy, it can load again after a failure. */
+/**
+ * Returns the component of that name, loaded on first use. Unlike React.lazy, it can load again after a
+ * failure.
+ */
 export function lazyPage<Name extends string>(
   load: () => Promise<Record<Name, ComponentType>>,
   name: Name,

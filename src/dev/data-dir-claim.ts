@@ -28,7 +28,8 @@ export function claimDataDir(dataDir: string): () => void {
       const pid = Number(theirs.split(" ")[0]);
       if (theirs !== "" && theirs !== claim && isAlive(pid) && claimOf(pid) === theirs) {
         throw new DataDirInUseError(
-          `Toolgate is already running on ${dataDir} (process ${pid}). Stop it first, or point DATA_DIR to another folder.`,
+          `Toolgate is already running on ${dataDir} (process ${pid}). Stop it first, or point ` +
+            "DATA_DIR to another folder.",
         );
       }
       rmSync(lock, { force: true });

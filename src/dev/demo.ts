@@ -56,7 +56,8 @@ export async function buyOneCall(agent: DemoAgent, log: (line: string) => void):
   expectStatus("1 ask", asked, 402);
   const offer = offerSchema.parse(asked.body);
   log(
-    `1  asked for ${CALL.tool}       -> 402, quote ${offer.quote.price_display} until ${offer.quote.expires_at}`,
+    `1  asked for ${CALL.tool}       -> 402, quote ${offer.quote.price_display} ` +
+      `until ${offer.quote.expires_at}`,
   );
 
   const signature = await pay(agent, offer);
@@ -71,7 +72,8 @@ export async function buyOneCall(agent: DemoAgent, log: (line: string) => void):
   expectStatus("3 repeat with the proof", bought, 200);
   const first = paidSchema.parse(bought.body);
   log(
-    `3  repeated with X-Payment       -> 200, receipt ${first.receipt.receipt_id}, debited ${first.receipt.debited_usdc_microusd} micro-USD`,
+    `3  repeated with X-Payment       -> 200, receipt ${first.receipt.receipt_id}, debited ` +
+      `${first.receipt.debited_usdc_microusd} micro-USD`,
   );
 
   const repeated = await post(agent, { "X-Payment": proof });
@@ -83,7 +85,10 @@ export async function buyOneCall(agent: DemoAgent, log: (line: string) => void):
 }
 
 function paidByBalance({ receipt }: z.output<typeof paidSchema>): string {
-  return `1  asked for ${CALL.tool}       -> 200, receipt ${receipt.receipt_id}, debited ${receipt.debited_usdc_microusd} micro-USD: paid from the account's balance`;
+  return (
+    `1  asked for ${CALL.tool}       -> 200, receipt ${receipt.receipt_id}, debited ` +
+    `${receipt.debited_usdc_microusd} micro-USD: paid from the account's balance`
+  );
 }
 
 async function post(

@@ -61,6 +61,7 @@ async function expectFunds(connection: Connection, account: PublicKey, amount: M
   const held = BigInt((await connection.getTokenAccountBalance(account)).value.amount);
   if (held >= amount) return;
   throw new DevPaymentError(
-    `The development wallet holds ${formatUsdc(held)} USDC, which is less than ${formatUsdc(amount)}; npm start gives it more when it holds less than 10.`,
+    `The development wallet holds ${formatUsdc(held)} USDC, which is less than ${formatUsdc(amount)}; ` +
+      "npm start gives it more when it holds less than 10.",
   );
 }

@@ -24,7 +24,8 @@ const usdPerMillion = z.union([z.string(), z.number()]).transform((value, contex
   const rate = parseTokenRate(String(value));
   if (rate !== undefined) return rate;
   context.addIssue(
-    'must be USD per million tokens as a decimal such as 0.2 or "0.2", with at most 9 decimal places and no exponent',
+    'must be USD per million tokens as a decimal such as 0.2 or "0.2", with at most 9 decimal places ' +
+      "and no exponent",
   );
   return z.NEVER;
 });

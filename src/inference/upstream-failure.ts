@@ -118,7 +118,8 @@ function refusal(status: unknown, headers: unknown, cause: Error): ModelServerEr
     });
   if (status === 400 || status === 413 || status === 422) {
     return unusable(
-      `the model server refused the conversation (HTTP ${status}); it may be too long for the model together with max_tokens`,
+      `the model server refused the conversation (HTTP ${status}); it may be too long for the model ` +
+        "together with max_tokens",
       cause,
       { verdict: "served", worked: false },
     );

@@ -62,7 +62,8 @@ export function resolveUpstreams(
     const baseUrl = baseUrlOf(entry, env);
     if (baseUrl === undefined) {
       problems.push(
-        `${path}: has no address; set the environment variable ${entry.base_url_env} to an http(s) URL, or base_url`,
+        `${path}: has no address; set the environment variable ${entry.base_url_env} to an http(s) ` +
+          "URL, or base_url",
       );
       return;
     }
@@ -109,7 +110,8 @@ function addressProblems(path: string, url: URL, network: Network): string[] {
   const problems: string[] = [];
   if (username !== "" || password !== "")
     problems.push(
-      `${path}: the URL must not contain a user name or password; put the key into the variable named by api_key_env`,
+      `${path}: the URL must not contain a user name or password; put the key into the variable named ` +
+        "by api_key_env",
     );
   if (search !== "" || hash !== "")
     problems.push(`${path}: the URL must not have a query or fragment; end it with its path, such as /v1`);
@@ -151,7 +153,8 @@ function keyProblems(
   return fitsHeader(env[api_key_env] ?? "")
     ? []
     : [
-        `${path}.api_key_env: ${api_key_env} must be printable ASCII of at most ${MAX_HEADER_LENGTH} characters`,
+        `${path}.api_key_env: ${api_key_env} must be printable ASCII of at most ${MAX_HEADER_LENGTH} ` +
+          "characters",
       ];
 }
 

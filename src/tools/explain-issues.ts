@@ -37,8 +37,10 @@ function problem(issue: Issue): string {
       return issue.input === undefined
         ? `is required, ${describeType(issue.expected)}`
         : `must be ${describeType(issue.expected)}, not ${describeValue(issue.input)}`;
-    case "invalid_value":
-      return `must be ${issue.values.length > 1 ? "one of " : ""}${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "invalid_value": {
+      const values = issue.values.map((value) => JSON.stringify(value)).join(", ");
+      return `must be ${issue.values.length > 1 ? "one of " : ""}${values}`;
+    }
     case "too_small":
       return `must ${bound(issue.origin, "at least", issue.minimum, issue.inclusive)}`;
     case "too_big":

@@ -71,6 +71,7 @@ describe("the search for SQL texts", () => {
       'const f = (id) => pool.query("select * from account where id = \'" + id);',
       [expect.stringContaining("+")],
     ],
+    ['const f = (id) => "select * from a " + "where id = " + id;', [expect.stringContaining("+")]],
     ["const f = (w) => `${SELECT} where ${w}`;", ["SELECT", "w"]],
     ["const f = (t) => db.query(`truncate ${t}`);", ["t"]],
     ["const f = (c) => pool.query(`listen ${c}`);", ["c"]],
@@ -86,6 +87,7 @@ describe("the search for SQL texts", () => {
     'const READ = ["a", "b"];\nconst a = `grant select on ${READ.join(", ")}`;',
     "const f = (name) => `create database ${pg.escapeIdentifier(name)}`;",
     "const f = (n) => `there are ${n}`;",
+    'const a = "create index i on t (a) where " +\n  "b is null";',
     "// `select ${a}`\nconst f = 1;",
     'const f = "`select ${a}`";',
   ])("accepts %s", (source) => {

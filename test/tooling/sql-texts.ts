@@ -1,11 +1,11 @@
-/** A value that a text of SQL takes in. */
+/** A value interpolated into SQL. */
 export interface Interpolation {
   /** e.g. `SYSTEM_ACCOUNTS.suspense`, as it stands in the source. */
   readonly expression: string;
   readonly line: number;
 }
 
-/** A piece of SQL, also one that is put together with others. Only looked for where a file is about the database. */
+/** A part of SQL. Searched only in files about the database. */
 const SQL =
   /\b(?:select|insert into|update \S+ (?:\S+ )?set|delete from|truncate|returning|where|order by|group by|limit|join \S+|from \S+|union|values|and \S+|set \S+ =|create|alter|drop|grant|revoke|lock table|listen|notify|copy|call|do \$)(?:\s|$|\()/i;
 
@@ -14,7 +14,7 @@ export function isAboutTheDatabase(file: string, source: string): boolean {
   return file.startsWith("src/postgres/") || /from "(?:pg|@mikro-orm\/[\w-]+)"/.test(source);
 }
 
-/** Every value that the file's texts of SQL take in, but those that cannot come from outside: constants of modules, and names that are quoted as names. */
+/** Every value interpolated into the file's SQL, except module constants and quoted names. */
 export function interpolations(source: string): Interpolation[] {
   const found: Interpolation[] = [];
   for (const { text, expressions, at } of templates(source)) {
@@ -22,11 +22,12 @@ export function interpolations(source: string): Interpolation[] {
     const line = source.slice(0, at).split("\n").length;
     for (const expression of expressions) if (!isFixed(expression, source)) found.push({ expression, line });
   }
-  // SQL that is glued together.
+  // SQL that is concatenated with anything but another literal.
   for (const { index, 0: glued } of source.matchAll(
     /(?:"[^"\n]*"|'[^'\n]*'|`[^`]*`)\s*\+|\+\s*(?:"[^"\n]*"|'[^'\n]*'|`[^`]*`)/g,
   )) {
-    if (SQL.test(glued))
+    const continued = glued.endsWith("+") && /^\s*["'`]/.test(source.slice(index + glued.length));
+    if (SQL.test(glued) && !continued)
       found.push({
         expression: glued.replaceAll(/\s+/g, " "),
         line: source.slice(0, index).split("\n").length,

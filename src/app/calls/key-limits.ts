@@ -25,7 +25,8 @@ export function requireToolAccess({ name, scope }: Tool, caller: Caller): void {
 export function requirePriceWithinLimit(tool: string, { limits }: Caller, price: MicroUsd): void {
   if (limits?.perCall === undefined || price <= limits.perCall) return;
   throw forbidden(
-    `the API key is limited to ${displayUsd(limits.perCall)} a call, and this call of ${tool} costs ${displayUsd(price)}; ask for less, or use a key with a higher limit`,
+    `the API key is limited to ${displayUsd(limits.perCall)} a call, and this call of ${tool} costs ` +
+      `${displayUsd(price)}; ask for less, or use a key with a higher limit`,
   );
 }
 
@@ -41,7 +42,9 @@ export function dailyLimitReached(
   spent: MicroUsd,
   perDay: MicroUsd,
 ): ToolgateError {
-  const figures = `the API key may take ${displayUsd(perDay)} a day from the balance, ${displayUsd(spent)} is spent, and this call of ${tool} costs ${displayUsd(price)}`;
+  const figures =
+    `the API key may take ${displayUsd(perDay)} a day from the balance, ${displayUsd(spent)} is spent, ` +
+    `and this call of ${tool} costs ${displayUsd(price)}`;
   return forbidden(
     price > perDay
       ? `${figures}: ask for less, or use a key with a higher limit`

@@ -8,7 +8,8 @@ export class PaymentCreditedError extends ToolgateError {
     const { code, message, status, retryAfterSeconds, cause } = failure;
     super(
       code,
-      `${message}; your payment is on your balance, and the same call with the same proof uses it without another payment`,
+      `${message}; your payment is on your balance, and the same call with the same proof uses it ` +
+        "without another payment",
       { status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }), cause },
     );
     this.txSignature = txSignature;

@@ -9,7 +9,9 @@ import { priorCallError } from "./refusals.ts";
 export type PriorLookup =
   | { readonly kind: "none"; readonly payment: undefined; readonly idempotencyKey: undefined }
   | { readonly kind: "replay"; readonly result: JsonObject; readonly receipt: Receipt | undefined }
-  /** The payment was credited for this call, which then failed: it runs again under the key of that attempt. */
+  /**
+   * The payment was credited for this call, which then failed: it runs again under the key of that attempt.
+   */
   | {
       readonly kind: "credited";
       readonly payment: CallPayment;

@@ -30,19 +30,25 @@ export async function priorCallError(
       );
     case "payment_used":
       return invalid(
-        "the transaction was used for another call, or is a deposit, which pays no call by itself; repeat the call without a proof to use the balance",
+        "the transaction was used for another call, or is a deposit, which pays no call by itself; " +
+          "repeat the call without a proof to use the balance",
       );
     case "quote_paid":
       return invalid(
-        "the quote was paid before by another transaction; this one was credited to your balance, repeat the call without a proof to use it",
+        "the quote was paid before by another transaction; this one was credited to your balance, " +
+          "repeat the call without a proof to use it",
       );
     case "unassigned":
       return invalid(
-        "the transfer names no quote of this gateway and buys no call. Send the transaction signature to the operator, who credits such transfers to their payers; then repeat the call without a proof",
+        "the transfer names no quote of this gateway and buys no call. Send the transaction signature " +
+          "to the operator, who credits such transfers to their payers; then repeat the call without a " +
+          "proof",
       );
     case "reversed":
       return invalid(
-        `the transaction vanished from the chain and its credit was reversed; nothing was charged for this call, and your balance is ${displayUsd(await ledger.balance(accountId))}. Repeat the call without a proof and pay the new quote`,
+        "the transaction vanished from the chain and its credit was reversed; nothing was charged for " +
+          `this call, and your balance is ${displayUsd(await ledger.balance(accountId))}. Repeat the ` +
+          "call without a proof and pay the new quote",
       );
   }
 }
@@ -71,18 +77,22 @@ export function insufficientFunds(
     const credited = proved ? "The payment that came with it was credited. " : "";
     return new ToolgateError(
       "FORBIDDEN",
-      `${figures}: ${displayUsd(price - balance)} is missing, because a payment that was spent vanished from the chain and was reversed. ${credited}Paid calls are blocked until a deposit covers it; free calls work. Deposit USDC and repeat the call unchanged, or ask the operator`,
+      `${figures}: ${displayUsd(price - balance)} is missing, because a payment that was spent ` +
+        `vanished from the chain and was reversed. ${credited}Paid calls are blocked until a deposit ` +
+        "covers it; free calls work. Deposit USDC and repeat the call unchanged, or ask the operator",
     );
   }
   if (proved) {
     return invalid(
-      `the payment was credited to your balance, but other calls or a reversed payment have used it: ${figures}. Repeat the call without a proof and pay the new quote, or deposit USDC`,
+      "the payment was credited to your balance, but other calls or a reversed payment have used it: " +
+        `${figures}. Repeat the call without a proof and pay the new quote, or deposit USDC`,
     );
   }
   return new PaymentRequiredError(
     tool,
     quote(),
-    `This call costs ${displayUsd(price)} and the balance is ${displayUsd(balance)}: pay the quote and repeat the call with the proof, or deposit USDC`,
+    `This call costs ${displayUsd(price)} and the balance is ${displayUsd(balance)}: pay the quote ` +
+      "and repeat the call with the proof, or deposit USDC",
   );
 }
 

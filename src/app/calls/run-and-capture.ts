@@ -25,7 +25,9 @@ interface AuthorizedCall {
   readonly authorization: CallAuthorization;
 }
 
-/** Runs the tool under its stored hold and captures it. A disconnect no longer matters: the result is stored. */
+/**
+ * Runs the tool under its stored hold and captures it. A disconnect no longer matters: the result is stored.
+ */
 export async function runAndCapture(
   deps: RunDeps,
   { tool, prepared, authorization }: AuthorizedCall,

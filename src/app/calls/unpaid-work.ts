@@ -45,7 +45,9 @@ export class UnpaidWork {
     const retryAfterSeconds = Math.ceil(heldMs / 1_000);
     throw new ToolgateError(
       "RATE_LIMITED",
-      `${tool}: more than ${UNPAID_PER_HOUR} calls of this account in an hour failed after a server had worked for them, and were not charged; send the next one in ${retryAfterSeconds} s, other tools are not affected; nothing was charged`,
+      `${tool}: more than ${UNPAID_PER_HOUR} calls of this account in an hour failed after a server ` +
+        `had worked for them, and were not charged; send the next one in ${retryAfterSeconds} s, other ` +
+        "tools are not affected; nothing was charged",
       { retryAfterSeconds },
     );
   }

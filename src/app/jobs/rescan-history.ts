@@ -52,6 +52,7 @@ function reportMissed({ chain, log }: RescanDeps, missed: readonly NewRecord[], 
       found_at_endpoint: (endpoint % endpoints) + 1,
       endpoints,
     },
-    "the first of SOLANA_RPC_URLS omits transactions of the treasury; they were recorded from another endpoint. Replace it if this happens again",
+    "the first of SOLANA_RPC_URLS omits transactions of the treasury; they were recorded from another " +
+      "endpoint. Replace it if this happens again",
   );
 }

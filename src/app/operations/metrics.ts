@@ -114,7 +114,9 @@ export const METRICS = {
   },
   toolgate_unpaid_work_total: {
     type: "counter",
-    help: "calls of paid tools that failed after an upstream server had worked for them, by tool; not charged",
+    help:
+      "calls of paid tools that failed after an upstream server had worked for them, by tool; not " +
+      "charged",
     labels: ["tool"],
   },
   toolgate_unpaid_work_refused_total: {

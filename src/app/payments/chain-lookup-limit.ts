@@ -97,7 +97,8 @@ export class ChainLookupLimit {
       this.#metrics.count("toolgate_proofs_refused_total", 1, { limit: "account" });
       throw new ToolgateError(
         "RATE_LIMITED",
-        "too many payments of this account were not on the chain; nothing was looked up or consumed, repeat the call with the same proof",
+        "too many payments of this account were not on the chain; nothing was looked up or consumed, " +
+          "repeat the call with the same proof",
         { retryAfterSeconds: Math.ceil((1 - left) / ACCOUNT_PER_SECOND) },
       );
     }

@@ -39,7 +39,8 @@ export function lateProof(deps: ChainPaymentDeps, quote: Quote, at: number): Too
   if (!isLate(deps, quote, at)) return undefined;
   return new ToolgateError(
     "QUOTE_EXPIRED",
-    "the quote has expired; a payment made for it is credited to your balance once it is finalized, within a minute. Then repeat the call without a proof to pay from the balance",
+    "the quote has expired; a payment made for it is credited to your balance once it is finalized, " +
+      "within a minute. Then repeat the call without a proof to pay from the balance",
   );
 }
 
@@ -86,18 +87,21 @@ function requirePaid(verdict: PaymentVerdict, paidBy: PaidBy): Paid {
       if (paidBy === "gasless")
         throw new ToolgateError(
           "PAYMENT_PENDING",
-          "your transaction was sent and is not visible everywhere yet; repeat the call with the same proof, and do not pay again",
+          "your transaction was sent and is not visible everywhere yet; repeat the call with the same " +
+            "proof, and do not pay again",
           { retryAfterSeconds: 2 },
         );
       throw new ToolgateError(
         "INVALID_PAYMENT",
-        "payment verification failed: the transaction is not on the chain yet; wait until it is confirmed and repeat the call with the same proof (quote and proof stay unused)",
+        "payment verification failed: the transaction is not on the chain yet; wait until it is " +
+          "confirmed and repeat the call with the same proof (quote and proof stay unused)",
         { retryAfterSeconds: 2 },
       );
     case "not_finalized":
       throw new ToolgateError(
         "PAYMENT_PENDING",
-        "a payment of this size must be finalized first; repeat the call with the same proof, and do not pay again",
+        "a payment of this size must be finalized first; repeat the call with the same proof, and do " +
+          "not pay again",
         { retryAfterSeconds: 5 },
       );
   }
@@ -115,7 +119,10 @@ function mismatchOf(
 ): string | undefined {
   const { memo, amount } = stated;
   if (memoQuoteId !== quote.quoteId)
-    return "the memo on the chain names another quote; send the quote_id that it names, from the account that was quoted";
+    return (
+      "the memo on the chain names another quote; send the quote_id that it names, from the account " +
+      "that was quoted"
+    );
   if (memo !== undefined && memo !== paid.memo) return "payment_proof.memo is not the memo on the chain";
   if (amount !== undefined && amount !== paid.amount && amount !== quote.price)
     return "payment_proof.amount_usdc is not the amount on the chain";

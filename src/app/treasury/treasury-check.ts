@@ -32,7 +32,10 @@ export class TreasuryCheck {
     const { clock, watchIntervalMs } = this.#deps;
     const idleMs = clock.now() - watch.checkedAt.getTime();
     if (idleMs > Math.max(2 * MINUTE_MS, 3 * watchIntervalMs)) {
-      return `The treasury's history was last read ${Math.floor(idleMs / MINUTE_MS)} minutes ago: payments since then are not found.`;
+      return (
+        `The treasury's history was last read ${Math.floor(idleMs / MINUTE_MS)} minutes ago: payments ` +
+        "since then are not found."
+      );
     }
     if (held === undefined) return "No endpoint returns the treasury's balance.";
     return this.#difference(held, watch);

@@ -56,7 +56,8 @@ function AccountCard() {
             [
               "Rate limit per account",
               limits &&
-                `${formatCount(limits.accountRatePerMinute)} requests/min, bursts of ${formatCount(limits.accountBurst)}`,
+                `${formatCount(limits.accountRatePerMinute)} requests/min, bursts ` +
+                  `of ${formatCount(limits.accountBurst)}`,
             ],
             ["Keys", limits && `up to ${formatCount(limits.keyLimit)}`],
           ]}

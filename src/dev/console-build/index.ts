@@ -17,7 +17,8 @@ export async function buildConsoleIfOlder(log: (line: string) => void): Promise<
   if (code === 0) return true;
   const older = existsSync(BUILT);
   log(
-    `the console could not be built, ${older ? "and is the one before" : "and is left out"}:\n${output.trimEnd()}`,
+    "the console could not be built, " +
+      `${older ? "and is the one before" : "and is left out"}:\n${output.trimEnd()}`,
   );
   return older;
 }

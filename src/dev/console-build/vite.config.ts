@@ -35,7 +35,8 @@ export default defineConfig({
       resolveDependencies: (_file, files, { hostType }) => (hostType === "html" ? files : []),
     },
     cssMinify: true,
-    // One small sheet: a page's own sheet would shift its layout, and could not be loaded again after a failure.
+    // One small sheet: a page's own sheet would shift its layout, and could not be loaded again after a
+    // failure.
     cssCodeSplit: false,
     reportCompressedSize: false,
   },

@@ -43,7 +43,8 @@ export async function findBinaries(
     reasons.push(binaries);
   }
   throw new EmbeddedPostgresError(
-    `The embedded PostgreSQL cannot be executed here. Set DATABASE_URL to a PostgreSQL of your own.\n${reasons.map((reason) => `  ${reason}`).join("\n")}`,
+    "The embedded PostgreSQL cannot be executed here. Set DATABASE_URL to a PostgreSQL of your " +
+      `own.\n${reasons.map((reason) => `  ${reason}`).join("\n")}`,
   );
 }
 
@@ -59,7 +60,8 @@ function packageFolder(): string {
     return path.resolve(path.dirname(createRequire(dependent).resolve(name)), "..");
   } catch (cause) {
     throw new EmbeddedPostgresError(
-      `${name} is not installed. Run npm ci with optional dependencies, or set DATABASE_URL to a PostgreSQL of your own.`,
+      `${name} is not installed. Run npm ci with optional dependencies, or set DATABASE_URL to a ` +
+        "PostgreSQL of your own.",
       { cause },
     );
   }

@@ -39,7 +39,8 @@ export async function openCluster(
   const place = await realpath(home);
   if (!(await canEnter(account, place))) {
     throw new EmbeddedPostgresError(
-      `${place} lies in a folder that the owner of the data may not enter. Open the way with chmod o+x. ${remedy(home)}`,
+      `${place} lies in a folder that the owner of the data may not enter. Open the way with chmod ` +
+        `o+x. ${remedy(home)}`,
     );
   }
   return {
@@ -66,7 +67,8 @@ async function holdsCluster(
   }
   if (version.trim() !== major) {
     throw new EmbeddedPostgresError(
-      `${home} was written by PostgreSQL ${version.trim()}, and this is PostgreSQL ${major}. To keep the rows, dump them with the older version first (pg_dump). ${remedy(home)}`,
+      `${home} was written by PostgreSQL ${version.trim()}, and this is PostgreSQL ${major}. To keep ` +
+        `the rows, dump them with the older version first (pg_dump). ${remedy(home)}`,
     );
   }
   return true;

@@ -30,7 +30,8 @@ export async function waitUntilUnused(dataFolder: string): Promise<void> {
 export function alreadyRunning(dataFolder: string, pid: number | undefined): EmbeddedPostgresError {
   const which = pid === undefined ? "PostgreSQL" : `PostgreSQL (process ${pid})`;
   return new EmbeddedPostgresError(
-    `${which} is already running on ${path.dirname(dataFolder)}. Stop the Toolgate that started it, or point DATA_DIR to another folder.`,
+    `${which} is already running on ${path.dirname(dataFolder)}. Stop the Toolgate that started it, ` +
+      "or point DATA_DIR to another folder.",
   );
 }
 

@@ -21,7 +21,8 @@ export function answerTo(
   const last = messages.at(-1)?.content ?? "";
   const quote = last.length > LONGEST_QUOTE ? `${last.slice(0, LONGEST_QUOTE)}…` : last;
   const words = wordsOf(
-    `This is Toolgate's local stand-in, not a language model. Set INFERENCE_BASE_URL to use a real one. Your last message was: ${quote}`,
+    "This is Toolgate's local stand-in, not a language model. Set INFERENCE_BASE_URL to use a real " +
+      `one. Your last message was: ${quote}`,
   );
   const kept = words.slice(0, maxTokens);
   return {

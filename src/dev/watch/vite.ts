@@ -7,7 +7,9 @@ import { freePort } from "../free-port.ts";
 
 const MODULES = path.join(ROOT, "node_modules");
 
-/** Starts Vite's server for the console. Browsers reach it through the gateway, and its WebSocket directly. */
+/**
+ * Starts Vite's server for the console. Browsers reach it through the gateway, and its WebSocket directly.
+ */
 export async function startVite(dataDir: string): Promise<{ url: string; stop(): Promise<void> }> {
   const port = await freePort();
   const host = "127.0.0.1";

@@ -32,7 +32,8 @@ const NONCE = /^[1-9A-HJ-NP-Za-km-z]{22}$/;
 const SKEW_MS = 60_000;
 
 const STATEMENT =
-  "Sign in to the console of this gateway. This proves that the wallet is yours; it moves nothing and costs nothing.";
+  "Sign in to the console of this gateway. This proves that the wallet is yours; it moves nothing and " +
+  "costs nothing.";
 
 /** Creates a random challenge (Sign In With Solana, after EIP-4361). */
 export function newChallenge({ domain, uri }: SignInOrigin, clock: Clock, random: Random): SignInInput {

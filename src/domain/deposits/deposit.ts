@@ -126,6 +126,7 @@ function paymentStatus(deposit: Deposit, sighting: DepositMatch | null | undefin
 }
 
 const NOT_NAMED =
-  "the transfer does not carry this deposit's memo alone, so only the operator can assign it; send them the transaction's signature. It is not lost";
+  "the transfer does not carry this deposit's memo alone, so only the operator can assign it; send " +
+  "them the transaction's signature. It is not lost";
 const CREDITED_ELSEWHERE =
   "the transfer's memo names another deposit or a quote, and it is credited to the account of that one";

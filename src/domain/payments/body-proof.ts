@@ -56,14 +56,16 @@ export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferPro
 
 /** Message for a deposit sent as proof of a call. */
 export const DEPOSIT_PAYS_NO_CALL =
-  "names a deposit, which pays no call by itself: it is credited to the balance of its account once it is finalized. Wait for that, then repeat the call without a proof";
+  "names a deposit, which pays no call by itself: it is credited to the balance of its account once " +
+  "it is finalized. Wait for that, then repeat the call without a proof";
 
 function parseProofMemo(text: string, memoPrefix: string): Memo {
   const memo = parseMemo(text, memoPrefix);
   if (memo?.form === "deposit") throw malformedProof(`payment_proof.memo: ${DEPOSIT_PAYS_NO_CALL}`);
   if (memo) return memo;
   throw malformedProof(
-    `payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on the chain`,
+    `payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on ` +
+      "the chain",
   );
 }
 

@@ -64,7 +64,8 @@ function parseOwn(members: Members): XPayment {
   const unknown = Object.keys(members).find((name) => !OWN_MEMBERS.includes(name));
   if (unknown !== undefined)
     throw malformedProof(
-      `${X_PAYMENT}: unknown member ${JSON.stringify(unknown.slice(0, 64))}; send {tx, quote_id} or {transaction, quote_id}`,
+      `${X_PAYMENT}: unknown member ${JSON.stringify(unknown.slice(0, 64))}; send {tx, quote_id} or ` +
+        "{transaction, quote_id}",
     );
   const path = `${X_PAYMENT}: `;
   const tx = textMember(members, "tx", path);

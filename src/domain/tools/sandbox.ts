@@ -109,6 +109,7 @@ export interface SandboxEngine {
 export function cancelledBeforeStart(): ToolgateError {
   return new ToolgateError(
     "CANCELLED",
-    "the execution was cancelled before its code began; nothing was charged, repeat the call when you want it",
+    "the execution was cancelled before its code began; nothing was charged, repeat the call when you " +
+      "want it",
   );
 }

@@ -14,7 +14,8 @@ export function checkDistinct(bindings: readonly Binding[]): void {
     if (owner !== undefined) {
       throw new GenerationError(
         binding.method,
-        `${binding.httpMethod} ${binding.pattern} is already served as ${owner.pattern} by ${owner.method.toString()}; change one of them`,
+        `${binding.httpMethod} ${binding.pattern} is already served as ${owner.pattern} by ` +
+          `${owner.method.toString()}; change one of them`,
       );
     }
     owners.set(key, binding);

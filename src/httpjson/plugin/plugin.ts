@@ -28,8 +28,8 @@ const inner = createEcmaScriptPlugin({
 });
 
 /**
- * The protoc plugin: for every file with `google.api.http` routes, messages they use, or error bodies, a `<name>_http.ts`
- * next to protoc-gen-es's `<name>_pb.ts`. It always writes TypeScript with `.ts` imports.
+ * The protoc plugin: for every file with `google.api.http` routes, messages they use, or error bodies, a
+ * `<name>_http.ts` next to protoc-gen-es's `<name>_pb.ts`. It always writes TypeScript with `.ts` imports.
  */
 export const plugin: Plugin = {
   ...inner,

@@ -69,7 +69,8 @@ function visitField(field: DescField, seen: Set<DescMessage | DescEnum>): void {
   if (field.message?.typeName === "google.protobuf.Any") {
     throw new GenerationError(
       field,
-      "google.protobuf.Any is not supported; use a oneof of the messages it can hold, or google.protobuf.Struct",
+      "google.protobuf.Any is not supported; use a oneof of the messages it can hold, or " +
+        "google.protobuf.Struct",
     );
   }
   if (field.name === "__proto__" || field.jsonName === "__proto__") {

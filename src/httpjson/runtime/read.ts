@@ -3,9 +3,9 @@ import type { DescEnum, UnknownEnum } from "@bufbuild/protobuf";
 import { isUnknownEnum } from "@bufbuild/protobuf";
 import { at, JsonFieldError, shorten } from "./json-error.ts";
 
-// Readers of ProtoJSON (https://protobuf.dev/programming-guides/json/). Each takes a parsed JSON value of unknown shape
-// and the path that an error is to name, and throws nothing but JsonFieldError.
-// Readers of containers also take how many levels of nesting they may still open.
+// Readers of ProtoJSON (https://protobuf.dev/programming-guides/json/). Each takes a parsed JSON value of
+// unknown shape and the path that an error is to name, and throws nothing but JsonFieldError. Readers of
+// containers also take how many levels of nesting they may still open.
 
 /** How many levels of objects and arrays a request may nest, unless the transcoder says otherwise. */
 export const defaultMaxDepth = 64;

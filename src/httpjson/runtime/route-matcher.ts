@@ -120,7 +120,8 @@ export class RouteMatcher {
     const other = methods.get(route.httpMethod);
     if (other !== undefined) {
       throw new Error(
-        `${route.httpMethod} ${route.pattern} of ${route.method.toString()} is already served as ${other.pattern} by ${other.method.toString()}`,
+        `${route.httpMethod} ${route.pattern} of ${route.method.toString()} is already served as ` +
+          `${other.pattern} by ${other.method.toString()}`,
       );
     }
     methods.set(route.httpMethod, route);

@@ -6,7 +6,8 @@ import { at, JsonFieldError } from "./json-error.ts";
 import { readObject } from "./read.ts";
 import { readAnyJson } from "./read-any-json.ts";
 
-// The types of google/protobuf/*.proto that have a JSON form of their own (https://protobuf.dev/programming-guides/json/).
+// The types of google/protobuf/*.proto that have a JSON form of their own
+// (https://protobuf.dev/programming-guides/json/).
 
 /** Seconds of 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, the range of Timestamp. */
 const firstSecond = -62_135_596_800n;

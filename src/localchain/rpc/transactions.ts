@@ -83,7 +83,8 @@ function requireVersion(record: TransactionRecord, maximum: number | undefined):
   throw new RpcError(
     UNSUPPORTED_TRANSACTION_VERSION,
     `Transaction version (${version}) is not supported by the requesting client. ` +
-      `Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
+      "Please try the request again with the following configuration parameter: " +
+      `"maxSupportedTransactionVersion": ${version}`,
   );
 }
 

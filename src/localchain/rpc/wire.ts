@@ -21,7 +21,8 @@ export function wireTransaction(text: string, options: Options): WireTransaction
   const limit = bytes[0] === V1_PREFIX ? MAX_V1_SIZE : PACKET_DATA_SIZE;
   if (bytes.length > limit) {
     throw invalidParams(
-      `decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes (max: ${limit} bytes)`,
+      `decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes ` +
+        `(max: ${limit} bytes)`,
     );
   }
   try {

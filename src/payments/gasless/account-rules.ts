@@ -10,7 +10,8 @@ export function checkAccounts({ signatures, keys, instructions }: WireTransactio
   if (signatures.length !== 2) {
     throw relayRefused(
       RELAY_REFUSALS.SIGNER_COUNT,
-      `the transaction asks for ${signatures.length} signatures; it must ask for two, the fee payer's and the payer's`,
+      `the transaction asks for ${signatures.length} signatures; it must ask for two, the fee payer's ` +
+        "and the payer's",
     );
   }
   const used = new Set<number>();
@@ -21,7 +22,8 @@ export function checkAccounts({ signatures, keys, instructions }: WireTransactio
   if (keys.some((_key, index) => index > 0 && !used.has(index))) {
     throw relayRefused(
       RELAY_REFUSALS.ACCOUNT_UNUSED,
-      "the transaction names an account that none of its instructions uses; build it of the payment's instructions alone",
+      "the transaction names an account that none of its instructions uses; build it of the payment's " +
+        "instructions alone",
     );
   }
 }

@@ -54,6 +54,7 @@ export class ByteReader {
 export function malformed(problem: string): ToolgateError {
   return unreadableTransaction(
     RELAY_REFUSALS.TRANSACTION_MALFORMED,
-    `these bytes are no Solana transaction (${problem}); send the signed transaction as the wallet serialized it, unchanged`,
+    `these bytes are no Solana transaction (${problem}); send the signed transaction as the wallet ` +
+      "serialized it, unchanged",
   );
 }

@@ -17,7 +17,8 @@ export function checkComputeBudget({ limit, price }: PaymentLayout, guards: numb
   if (units > most) {
     throw relayRefused(
       RELAY_REFUSALS.COMPUTE_LIMIT,
-      `SetComputeUnitLimit asks for ${units} compute units, at most ${most} are paid for; 40000 are plenty for a transfer with a memo`,
+      `SetComputeUnitLimit asks for ${units} compute units, at most ${most} are paid for; 40000 are ` +
+        "plenty for a transfer with a memo",
     );
   }
   if (bid > MAX_UNIT_PRICE) {

@@ -42,14 +42,16 @@ export function withoutGuards(
   if (guards.length > MAX_GUARDS) {
     throw relayRefused(
       RELAY_REFUSALS.GUARD_COUNT,
-      `the transaction has ${guards.length} Lighthouse instructions, at most ${MAX_GUARDS} are relayed; sign it with a wallet that adds fewer`,
+      `the transaction has ${guards.length} Lighthouse instructions, at most ${MAX_GUARDS} are ` +
+        "relayed; sign it with a wallet that adds fewer",
     );
   }
   for (const guard of guards) {
     if (kinds.has(kindOf(guard))) continue;
     throw relayRefused(
       RELAY_REFUSALS.GUARD_KIND,
-      `a Lighthouse instruction is of kind ${kindOf(guard)}; only assertions about accounts are relayed (kinds ${[...kinds].join(", ")})`,
+      `a Lighthouse instruction is of kind ${kindOf(guard)}; only assertions about accounts are ` +
+        `relayed (kinds ${[...kinds].join(", ")})`,
     );
   }
   return { guards, rest };
@@ -67,7 +69,8 @@ export function checkGuardAccounts(guards: readonly WireInstruction[], source: n
     if (more.length === 0 && (own || (account === 0 && OF_ACCOUNTS.includes(kindOf(guard))))) continue;
     throw relayRefused(
       RELAY_REFUSALS.GUARD_ACCOUNT,
-      "a Lighthouse instruction must look at one account, the payer's wallet or its USDC account (kinds 5 and 6 also at the fee payer); others can change at any time",
+      "a Lighthouse instruction must look at one account, the payer's wallet or its USDC account " +
+        "(kinds 5 and 6 also at the fee payer); others can change at any time",
     );
   }
 }

@@ -41,6 +41,7 @@ function kindOf({ program, data }: WireInstruction, keys: readonly Buffer[]): Ki
   if (key.equals(COMPUTE_BUDGET_PROGRAM)) return data[0] === 2 ? "limit" : data[0] === 3 ? "price" : "budget";
   throw relayRefused(
     RELAY_REFUSALS.INSTRUCTION_PROGRAM,
-    `an instruction calls ${base58.encode(key)}; a payment calls the compute budget, SPL Token (not Token-2022) and memo programs alone`,
+    `an instruction calls ${base58.encode(key)}; a payment calls the compute budget, SPL Token (not ` +
+      "Token-2022) and memo programs alone",
   );
 }

@@ -54,7 +54,8 @@ export class GaslessSponsor implements Sponsor {
     if (!owner) throw new TypeError("TREASURY_OWNER: must be a Solana address (base58 of 32 bytes)");
     if (feePayer.publicKey.equals(owner)) {
       throw new TypeError(
-        "FEE_PAYER_KEYPAIR: must be another key than the treasury's owner; it holds SOL for fees and nothing else",
+        "FEE_PAYER_KEYPAIR: must be another key than the treasury's owner; it holds SOL for fees and " +
+          "nothing else",
       );
     }
     this.feePayer = base58.encode(feePayer.publicKey);
@@ -76,7 +77,8 @@ export class GaslessSponsor implements Sponsor {
       const found = base58.encode(wire.keys[0] ?? Buffer.alloc(0));
       throw relayRefused(
         RELAY_REFUSALS.FEE_PAYER,
-        `the fee payer is ${found} and must be ${this.feePayer}; rebuild the transaction with the fee_payer of the 402 answer`,
+        `the fee payer is ${found} and must be ${this.feePayer}; rebuild the transaction with the ` +
+          "fee_payer of the 402 answer",
       );
     }
     if (amount !== quote.price) {
@@ -143,7 +145,8 @@ export class GaslessSponsor implements Sponsor {
     if (!feePayer || !payer || !payerSignature || !isSignedBy(payer, wire.message, payerSignature)) {
       throw relayRefused(
         RELAY_REFUSALS.PAYER_SIGNATURE,
-        "the second signature is not the payer's over this message; sign the message last, after everything in it is final",
+        "the second signature is not the payer's over this message; sign the message last, after " +
+          "everything in it is final",
       );
     }
     const amount = checkTransfer(layout.transfer, wire, this.#treasury, this.#usdcAccounts);

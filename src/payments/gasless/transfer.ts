@@ -27,7 +27,8 @@ export function checkTransfer(
   if (data[0] !== TRANSFER_CHECKED) {
     throw relayRefused(
       RELAY_REFUSALS.TRANSFER_KIND,
-      `the SPL Token instruction is of kind ${data[0] ?? "none"}; it must be TransferChecked (kind ${TRANSFER_CHECKED})`,
+      `the SPL Token instruction is of kind ${data[0] ?? "none"}; it must be TransferChecked (kind ` +
+        `${TRANSFER_CHECKED})`,
     );
   }
   if (data.length !== 10) {
@@ -40,7 +41,8 @@ export function checkTransfer(
   if (accounts.length !== 4 || source === undefined || mint === undefined || destination === undefined) {
     throw relayRefused(
       RELAY_REFUSALS.INSTRUCTION_ACCOUNTS,
-      `TransferChecked names ${accounts.length} accounts and must name four: source, mint, destination and payer; multisig wallets pay by themselves`,
+      `TransferChecked names ${accounts.length} accounts and must name four: source, mint, ` +
+        "destination and payer; multisig wallets pay by themselves",
     );
   }
   if (!same(keys[mint], USDC_MINT))
@@ -93,7 +95,8 @@ function checkParties(
   if (!same(source, usdcAccounts.of(payer))) {
     throw relayRefused(
       RELAY_REFUSALS.TRANSFER_SOURCE,
-      "the transfer must come from the payer's associated token account for USDC; pay from other accounts by yourself",
+      "the transfer must come from the payer's associated token account for USDC; pay from other " +
+        "accounts by yourself",
     );
   }
 }

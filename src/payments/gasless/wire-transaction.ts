@@ -75,7 +75,8 @@ function readMessage(
   if (lookups > 0) {
     throw relayRefused(
       RELAY_REFUSALS.LOOKUP_TABLES,
-      "the transaction takes accounts from address lookup tables, whose contents can change; build it without lookup tables",
+      "the transaction takes accounts from address lookup tables, whose contents can change; build it " +
+        "without lookup tables",
     );
   }
   if (!reader.atEnd) throw malformed("something follows its end");
@@ -99,6 +100,7 @@ function refuseVersion(marker: number | undefined, known?: number): void {
   if (marker === undefined || marker < VERSIONED || marker === known) return;
   throw unreadableTransaction(
     RELAY_REFUSALS.TRANSACTION_VERSION,
-    `transactions of version ${marker & 0x7f} are not relayed here; build a legacy transaction or one of version 0`,
+    `transactions of version ${marker & 0x7f} are not relayed here; build a legacy transaction or one ` +
+      "of version 0",
   );
 }

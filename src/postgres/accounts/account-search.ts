@@ -22,7 +22,8 @@ interface AccountRow {
 
 /** Accounts before account $1, at most $2. */
 const SELECT = `
-  select id, wallet, available, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, blocked_reason, created_at
+  select id, wallet, available, rate_per_minute, burst, account_rate_per_minute, account_burst, operator,
+    blocked_reason, created_at
   from account where id < $1`;
 const NEWEST_FIRST = "order by id desc limit $2";
 

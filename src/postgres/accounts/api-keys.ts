@@ -54,9 +54,11 @@ interface UsageTotalsRow {
 }
 
 const USAGE_TOTALS = /* sql */ `
-  select key.id, coalesce(budget.spent, 0) as day_used, coalesce(charged.spent, 0) as spent, coalesce(charged.calls, 0) as calls
+  select key.id, coalesce(budget.spent, 0) as day_used, coalesce(charged.spent, 0) as spent,
+    coalesce(charged.calls, 0) as calls
   from api_key key
-  left join key_budget budget on budget.budget_id = key.budget_id and budget.day = (now() at time zone 'utc')::date
+  left join key_budget budget on budget.budget_id = key.budget_id
+    and budget.day = (now() at time zone 'utc')::date
   left join (
     select key_id, sum(price) as spent, count(*) as calls from run
     where account_id = ? and status = 'completed' and price > 0 group by key_id
@@ -259,7 +261,8 @@ export class PostgresApiKeys implements ApiKeys {
     if ((await em.count(ApiKeyEntity, active, { flushMode: "commit" })) < MAX_ACTIVE_KEYS) return;
     throw new ToolgateError(
       "INVALID_REQUEST",
-      `the account has ${MAX_ACTIVE_KEYS} keys that work, as many as it may have; revoke one that is not needed any more`,
+      `the account has ${MAX_ACTIVE_KEYS} keys that work, as many as it may have; revoke one that is ` +
+        "not needed any more",
     );
   }
 

@@ -160,7 +160,8 @@ export class PostgresAuthenticator implements Authenticator {
         name: "authenticator-find",
         text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst,
                       account.account_rate_per_minute, account.account_burst, account.operator,
-                      account.blocked_reason, key.expires_at, key.call_limit, key.day_limit, key.tools, key.budget_id
+                      account.blocked_reason, key.expires_at, key.call_limit, key.day_limit, key.tools,
+                        key.budget_id
                from api_key key join account on account.id = key.account_id
                where key.sha256 = any ($1::bytea[]) and key.revoked_at is null`,
         values: [hashes],

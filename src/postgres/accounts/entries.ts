@@ -23,11 +23,13 @@ const OUT_ORDER = "debit desc, id desc";
 
 /** Joins the receipt of a charge or refund. */
 const RECEIPT = /* sql */ `
-  left join receipt on receipt.run_id = case when entry.kind in ('charge', 'refund') then encode(entry.ref, 'hex')::uuid end`;
+  left join receipt
+    on receipt.run_id = case when entry.kind in ('charge', 'refund') then encode(entry.ref, 'hex')::uuid end`;
 
 /** Entries of account $1 before transfer $2, newest first, at most $3. */
 export const ENTRIES_PAGE = /* sql */ `
-  select entry.*, receipt.id as receipt_id, receipt.tool, entry.created_at < now() - ${SETTLED_AFTER} as settled
+  select entry.*, receipt.id as receipt_id, receipt.tool, entry.created_at < now() - ${SETTLED_AFTER} as
+    settled
   from (
     select * from (
       (${IN_BEFORE} order by ${IN_ORDER} limit $3)
@@ -54,7 +56,8 @@ export const SETTLED_ENTRY = /* sql */ `
 export const ENTRIES_TOTAL = /* sql */ `
   select account.available, account.low_balance, account.rate_per_minute, account.burst,
     account.account_rate_per_minute, account.account_burst, (
-    select coalesce(sum(hold.amount), 0)::bigint from run join hold on hold.run_id = run.id and hold.state = 'open'
+    select coalesce(sum(hold.amount), 0)::bigint from run join hold on hold.run_id = run.id
+      and hold.state = 'open'
     where run.account_id = $1 and run.status = 'active'
   ) as held
   from account where account.id = $1`;
@@ -66,8 +69,8 @@ export const ENTRIES_SINCE = /* sql */ `
 
 /** After transfer $4 and before $5, dated from $2 to $3, oldest first, along the index. */
 const AFTER = (side: string, column: string) => /* sql */ `
-  (${side} and (${column}, id) > ($1, $4) and ${column} <= $1 and id < $5 and created_at >= $2 and created_at < $3
-   order by ${column}, id limit $6)`;
+  (${side} and (${column}, id) > ($1, $4) and ${column} <= $1 and id < $5
+   and created_at >= $2 and created_at < $3 order by ${column}, id limit $6)`;
 
 const asExported = (entries: string) => /* sql */ `
   select entry.*, receipt.id as receipt_id, receipt.run_id, receipt.tool, api_key.name as key_name,

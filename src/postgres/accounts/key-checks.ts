@@ -5,7 +5,8 @@ export const KEY_CHECKS: readonly AuditCheck[] = [
   {
     name: "key_budgets",
     description:
-      "what keys with a limit per day have spent on a day is the holds of their calls from the balance, open or captured",
+      "what keys with a limit per day have spent on a day is the holds of their calls from the " +
+      "balance, open or captured",
     sql: /* sql */ `
       select coalesce(budget.spent, 0) <> coalesce(taken.amount, 0) as wrong
       from key_budget budget
@@ -18,10 +19,12 @@ export const KEY_CHECKS: readonly AuditCheck[] = [
   {
     name: "runs_keyed",
     description:
-      "each run is of a key of its account, and counted where that key has a limit per day and the balance pays",
+      "each run is of a key of its account, and counted where that key has a limit per day and the " +
+      "balance pays",
     sql: /* sql */ `
       select key.account_id <> run.account_id or run.budget_id is distinct from
-          case when key.day_limit is not null and run.paid_by = 'balance' and run.price > 0 then key.budget_id end as wrong
+          case when key.day_limit is not null and run.paid_by = 'balance' and run.price > 0
+            then key.budget_id end as wrong
       from run join api_key key on key.id = run.key_id`,
   },
 ];

@@ -56,7 +56,8 @@ export class KeyUses {
         name: "key-uses-flush",
         text: `insert into key_use as known (key_id, last_used_at)
                select key, at from unnest($1::uuid[], $2::timestamptz[]) use (key, at) order by key
-               on conflict (key_id) do update set last_used_at = excluded.last_used_at where known.last_used_at < excluded.last_used_at`,
+               on conflict (key_id) do update set last_used_at = excluded.last_used_at
+                 where known.last_used_at < excluded.last_used_at`,
         values: [rows.map(({ uuid }) => uuid), rows.map(({ at }) => at)],
       });
     } catch (error) {

@@ -131,7 +131,8 @@ export class PostgresRateLimiter implements RateLimiter {
     const { rows } = await withRetry(forMs, () =>
       this.#options.pool.query<TakenRow>({
         name: "rate-limiter-take",
-        text: `select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, account_tat, account_refused, now_us
+        text: `select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, account_tat,
+            account_refused, now_us
                from rate_take($1, $2, $3, $4, $5, $6, $7) taken`,
         values: [
           callers.map(({ keyId }) => uuidFromId("key", keyId)),

@@ -40,7 +40,9 @@ interface SessionRow {
 
 /** Blocked operators lose their operator rights. */
 const SELECT = `
-  select session.id, session.account_id, account.wallet, account.operator and account.blocked_reason is null as operator, account.blocked_reason, account.rate_per_minute, account.burst,
+  select session.id, session.account_id, account.wallet, account.operator
+    and account.blocked_reason is null as operator, account.blocked_reason, account.rate_per_minute,
+      account.burst,
          session.created_at, session.last_used_at, session.expires_at, session.address, session.user_agent
   from console_session session join account on account.id = session.account_id`;
 
@@ -67,7 +69,8 @@ export class PostgresSessions implements Sessions {
     const now = this.#clock.now();
     await queryWithRetry(this.#pool, {
       name: "sessions-begin",
-      text: `insert into console_session (id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at)
+      text: `insert into console_session (id, account_id, sha256, address, user_agent, created_at,
+          last_used_at, expires_at)
              values ($1, $2, $3, $4, $5, $6, $6, $7) on conflict (id) do nothing`,
       values: [
         id,

@@ -32,7 +32,8 @@ const FIRST = 0n;
 
 /** Charges of account $1 among transfers from $2 on: since midnight UTC, and of 30 days. */
 const SPENT_TOTALS = /* sql */ `
-  select coalesce(sum(amount) filter (where created_at >= date_trunc('day', now(), 'UTC')), 0)::bigint as today,
+  select coalesce(sum(amount) filter (where created_at >= date_trunc('day', now(), 'UTC')),
+    0)::bigint as today,
          coalesce(sum(amount), 0)::bigint as month
   from transfer
   where debit = $1 and kind in ('charge', 'reversal', 'adjustment') and kind = 'charge' and id >= $2

@@ -16,14 +16,17 @@ const SET = "grouping(bucket, tool, key_id, error_code)";
  * Dated by the transfer, as in the ledger. Calls from before keys were recorded have no key.
  */
 export const CHARGES = /* sql */ `
-  select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls, coalesce(sum(amount), 0)::bigint as spent
+  select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls,
+    coalesce(sum(amount), 0)::bigint as spent
   from (
-    select date_trunc($4, transfer.created_at, 'UTC') as bucket, run.tool, run.key_id, api_key.name as key_name, null::text as error_code,
+    select date_trunc($4, transfer.created_at, 'UTC') as bucket, run.tool, run.key_id,
+      api_key.name as key_name, null::text as error_code,
            transfer.amount
     from transfer
     left join run on run.id = encode(transfer.ref, 'hex')::uuid
     left join api_key on api_key.id = run.key_id
-    where transfer.debit = $1 and transfer.kind in ('charge', 'reversal', 'adjustment') and transfer.kind = 'charge'
+    where transfer.debit = $1 and transfer.kind in ('charge', 'reversal', 'adjustment')
+      and transfer.kind = 'charge'
       and transfer.created_at >= $2 and transfer.created_at < $3 and transfer.id >= $7 and transfer.id < $8
       and ($5::text is null or run.tool = $5) and ($6::uuid is null or run.key_id = $6)
   ) charge
@@ -31,9 +34,11 @@ export const CHARGES = /* sql */ `
 
 /** Like {@link CHARGES}, for failed and cancelled runs by start time, among identifiers from $7 to $8. */
 const FAILURES = /* sql */ `
-  select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls, 0::bigint as spent
+  select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls,
+    0::bigint as spent
   from (
-    select date_trunc($4, run.created_at, 'UTC') as bucket, run.tool, run.key_id, api_key.name as key_name, run.error_code
+    select date_trunc($4, run.created_at, 'UTC') as bucket, run.tool, run.key_id, api_key.name as key_name,
+      run.error_code
     from run left join api_key on api_key.id = run.key_id
     where run.account_id = $1 and run.status in ('failed', 'cancelled') and run.id >= $7 and run.id <= $8
       and run.created_at >= $2 and run.created_at < $3

@@ -10,7 +10,10 @@ const ROLLED_BACK = new Set(["40001", "40P01", "23505"]);
 /** Lock not available, query cancelled. Rolled back after waiting for another transaction. */
 const BLOCKED = new Set(["55P03", "57014"]);
 
-/** Shutdown, crash shutdown, cannot connect now, too many connections, connections not allowed, no such database. */
+/**
+ * Shutdown, crash shutdown, cannot connect now, too many connections, connections not allowed, no such
+ * database.
+ */
 const UNAVAILABLE = new Set(["57P01", "57P02", "57P03", "53300", "55000", "3D000"]);
 
 /** Read-only transaction (a standby or a failover in progress), disk full. Rolled back. */

@@ -48,7 +48,8 @@ async function requireBoundRole(client: Client, role: string): Promise<void> {
          select from pg_roles other where pg_has_role(role.oid, other.oid, 'member') and (
            other.rolsuper or other.rolcreaterole or other.rolreplication or other.rolbypassrls
            or other.rolname = any (array[
-             'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
+             'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files',
+               'pg_execute_server_program',
              'pg_maintain']))
        ) as mighty,
        exists (
@@ -59,7 +60,8 @@ async function requireBoundRole(client: Client, role: string): Promise<void> {
          where pronamespace = 'public'::regnamespace and pg_has_role(role.oid, proowner, 'member')
        ) as owner,
        exists (
-         select from pg_database where datname = current_database() and pg_has_role(role.oid, datdba, 'member')
+         select from pg_database where datname = current_database()
+           and pg_has_role(role.oid, datdba, 'member')
        ) as database
      from pg_roles role where role.rolname = $1`,
     [role],
@@ -96,7 +98,8 @@ async function requireNothingElse(client: Client, role: string): Promise<void> {
     `with able as (select oid as role from pg_roles where pg_has_role($1, oid, 'member')),
      own as (select oid from pg_roles where rolname = $1)
      select privilege || ' on ' || relname as right
-     from pg_class cross join unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) privilege
+     from pg_class cross join unnest(array['insert', 'update', 'delete', 'truncate', 'references',
+       'trigger']) privilege
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
        and exists (select from able where has_table_privilege(role, pg_class.oid, privilege))
        and not exists (
@@ -114,7 +117,8 @@ async function requireNothingElse(client: Client, role: string): Promise<void> {
          where grantee in (select oid from own) and grantor = relowner and privilege_type = upper(privilege))
      union all
      select 'create in ' || nspname from pg_namespace
-     where nspname !~ '^pg_' and exists (select from able where has_schema_privilege(role, pg_namespace.oid, 'create'))
+     where nspname !~ '^pg_' and exists (select from able
+       where has_schema_privilege(role, pg_namespace.oid, 'create'))
      union all
      select privilege || ' on the database' from unnest(array['create', 'temporary']) privilege
      where exists (select from able where has_database_privilege(role, current_database(), privilege))

@@ -11,12 +11,14 @@ import { readSqlSchema, SQL_FOLDER, type SqlFile } from "./sql-files.ts";
 export const MIGRATION_LOCK = 0x746f6f6c67617465n;
 
 /**
- * Longest time that a migration waits for a table, ms. Every later statement on that table waits behind it, so it
- * gives up first: a long reader (a backup, an open transaction) would else hold up every call.
+ * Longest time that a migration waits for a table, ms. Every later statement on that table waits behind it,
+ * so it gives up first: a long reader (a backup, an open transaction) would else hold up every call.
  */
 const LOCK_TIMEOUT_MS = 500;
 
-/** How often a migration retries when a table is in use, and the pause between, ms: nearly a minute in all. */
+/**
+ * How often a migration retries when a table is in use, and the pause between, ms: nearly a minute in all.
+ */
 const [TRIES, PAUSE_MS] = [40, 1_000];
 
 /** The database cannot be migrated by this version of the program; the message says why and what to do. */
@@ -25,9 +27,9 @@ export class SchemaError extends Error {
 }
 
 /**
- * Brings the database to the current schema. Safe from several instances at once: the first one works, the others
- * wait and find nothing to do. Safe beside instances that serve: each frozen migration is a transaction of its own,
- * as are all repeatable ones together, and waits only briefly for locks.
+ * Brings the database to the current schema. Safe from several instances at once: the first one works, the
+ * others wait and find nothing to do. Safe beside instances that serve: each frozen migration is a
+ * transaction of its own, as are all repeatable ones together, and waits only briefly for locks.
  * @param folder the SQL files of another schema than the program's own: for tests of upgrades
  * @returns the paths of the files that this call applied
  * @throws SchemaError; the database's error 55P03 when a table stays in use, after which it can be repeated

@@ -68,7 +68,8 @@ export class Notifications {
         if (!signal.aborted) {
           this.#options.log.warn(
             { err: error },
-            "connection for notifications of revoked keys, refunds and cancelled executions lost; querying the database until it is back",
+            "connection for notifications of revoked keys, refunds and cancelled executions lost; " +
+              "querying the database until it is back",
           );
         }
       }

@@ -17,13 +17,14 @@ export const SCAN_LIMIT = 2_000;
 export type FilteredRow<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
 
 /**
- * The outcome of a run, a {@link CallOutcome} in SQL; null while it is active. `run` names its row: status and
- * outcome.
+ * The outcome of a run, a {@link CallOutcome} in SQL; null while it is active. `run` names its row: status
+ * and outcome.
  */
 export const OUTCOME = /* sql */ `
   case run.status
     when 'active' then null
-    when 'completed' then case when run.outcome like '%_limit' then 'limit' else coalesce(run.outcome, 'succeeded') end
+    when 'completed' then
+      case when run.outcome like '%_limit' then 'limit' else coalesce(run.outcome, 'succeeded') end
     else run.status end`;
 
 /** Parameters after account, cursor and limit: tool, key, time span, identifier range, outcome. */

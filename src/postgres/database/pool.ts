@@ -46,7 +46,8 @@ export function openPool(url: string, options: PoolOptions): Pool {
  */
 export async function checkDurability(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ fsync: string; commit: string; pages: string }>(
-    "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit, current_setting('full_page_writes') as pages",
+    `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
+      current_setting('full_page_writes') as pages`,
   );
   const problems: string[] = [];
   if (rows[0]?.fsync !== "on")
@@ -55,12 +56,14 @@ export async function checkDurability(pool: Pool): Promise<string[]> {
     );
   if (rows[0]?.commit === "off") {
     problems.push(
-      "the database runs with synchronous_commit=off and can lose answered calls on a crash; set synchronous_commit=on",
+      "the database runs with synchronous_commit=off and can lose answered calls on a crash; set " +
+        "synchronous_commit=on",
     );
   }
   if (rows[0]?.pages !== "on")
     problems.push(
-      "the database runs with full_page_writes=off and can be damaged by a power cut; set full_page_writes=on",
+      "the database runs with full_page_writes=off and can be damaged by a power cut; set " +
+        "full_page_writes=on",
     );
   return problems;
 }

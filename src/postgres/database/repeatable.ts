@@ -123,13 +123,17 @@ async function installedObjects(client: Client): Promise<Set<string>> {
 async function checkBodies(client: Client): Promise<void> {
   await client.query("set local check_function_bodies = on");
   await client.query(
-    `select case lanname when 'sql' then fmgr_sql_validator(pg_proc.oid) else plpgsql_validator(pg_proc.oid) end
+    `select case lanname when 'sql' then fmgr_sql_validator(pg_proc.oid)
+        else plpgsql_validator(pg_proc.oid) end
      from pg_proc join pg_language on pg_language.oid = prolang
      where pronamespace = 'public'::regnamespace and lanname in ('sql', 'plpgsql')`,
   );
 }
 
-/** The roles that were granted what `serve` needs: those that may execute a function that runs with its owner's rights. */
+/**
+ * The roles that were granted what `serve` needs: those that may execute a function that runs with its
+ * owner's rights.
+ */
 async function servingRoles(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ role: string }>(
     `select distinct rolname as role

@@ -2,7 +2,8 @@ import type { ClientBase, Pool } from "pg";
 import type { SqlFile, SqlSchema } from "./sql-files.ts";
 
 const TOO_OLD =
-  "the schema is older than the first release; create a new database (in development: delete the data folder)";
+  "the schema is older than the first release; create a new database (in development: delete the data " +
+  "folder)";
 
 /** What a database has installed, compared with what the program needs. */
 export interface SchemaState {

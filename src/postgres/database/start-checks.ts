@@ -19,7 +19,9 @@ export async function checkDatabase(url: string): Promise<Findings> {
     const problems = [...(await checkDurability(pool)), ...(await checkSchema(pool))];
     return { problems, warnings: await checkRights(pool) };
   } catch (error) {
-    const problem = `the database cannot be reached (${reasonOf(error)}); check the address, the password and the network`;
+    const problem =
+      `the database cannot be reached (${reasonOf(error)}); check the address, the password and the ` +
+      "network";
     return { problems: [problem], warnings: [] };
   } finally {
     await pool.end();
@@ -29,7 +31,8 @@ export async function checkDatabase(url: string): Promise<Findings> {
 async function checkRights(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ role: string; superuser: boolean; owner: boolean }>(
     `select role.rolname as role, role.rolsuper as superuser, exists (
-       select from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and pg_has_role(role.oid, relowner, 'member')
+       select from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+         and pg_has_role(role.oid, relowner, 'member')
      ) as owner
      from pg_roles role where role.rolname = current_user`,
   );
@@ -37,7 +40,8 @@ async function checkRights(pool: Pool): Promise<string[]> {
   if (!found?.superuser && !found?.owner) return [];
   const what = found.superuser ? "is a superuser" : "owns the tables";
   return [
-    `its role ${found.role} ${what}, so an attacker who takes over this process can change every balance; serve with a role of its own (migrate --grant-to)`,
+    `its role ${found.role} ${what}, so an attacker who takes over this process can change every ` +
+      "balance; serve with a role of its own (migrate --grant-to)",
   ];
 }
 

@@ -27,7 +27,8 @@ const FIRST_TRANSFERS = /* sql */ `
     select n, moment,
            case when probe.created_at < moment then probe.id + 1 else low end,
            case when probe.created_at < moment then high else (low + high) / 2 end
-    from search, lateral (select id, created_at from transfer where id >= (low + high) / 2 order by id limit 1) probe
+    from search, lateral (select id, created_at from transfer where id >= (low + high) / 2 order by id
+      limit 1) probe
     where low < high
   )
   select n::integer, max(low) as id from search group by n order by n`;

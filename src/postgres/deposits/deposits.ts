@@ -34,12 +34,15 @@ const SELECT = `
          (array_agg(paid.tx_signature order by paid.created_at))[1] as credited_by
   from deposit left join lateral (
     select payment.tx_signature, payment.amount, payment.created_at from payment
-    where starts_with(payment.quote_id, 'dep_') and payment.quote_id = 'dep_' || replace(deposit.id::text, '-', '')
+    where starts_with(payment.quote_id, 'dep_')
+      and payment.quote_id = 'dep_' || replace(deposit.id::text, '-', '')
       and payment.account_id = deposit.account_id and not payment.reversed
     union all
     select payment.tx_signature, payment.amount, assignment.created_at
-    from payment join transfer assignment on assignment.kind = 'assignment' and assignment.ref = payment.tx_signature
-    where payment.tx_signature = deposit.tx_signature and payment.assigned_to = deposit.account_id and not payment.reversed
+    from payment join transfer assignment on assignment.kind = 'assignment'
+      and assignment.ref = payment.tx_signature
+    where payment.tx_signature = deposit.tx_signature and payment.assigned_to = deposit.account_id
+      and not payment.reversed
   ) paid on true`;
 
 /** Deposit $2 of account $1. */
@@ -47,7 +50,8 @@ export const DEPOSIT = `${SELECT} where deposit.account_id = $1 and deposit.id =
 
 /** A page of account $1 before deposit $2, at most $3. */
 export const DEPOSITS_PAGE = `
-  ${SELECT} where deposit.account_id = $1 and deposit.id < $2 group by deposit.id order by deposit.id desc limit $3`;
+  ${SELECT} where deposit.account_id = $1 and deposit.id < $2 group by deposit.id
+  order by deposit.id desc limit $3`;
 
 /** Creates deposit $1 unless account $2 has $6 unpaid deposits created since $7. */
 export const BEGIN_DEPOSIT = `
@@ -57,7 +61,8 @@ export const BEGIN_DEPOSIT = `
     select count(*) from deposit waiting
     where waiting.account_id = $2 and waiting.created_at >= $7 and not exists (
       select from payment
-      where starts_with(payment.quote_id, 'dep_') and payment.quote_id = 'dep_' || replace(waiting.id::text, '-', ''))
+      where starts_with(payment.quote_id, 'dep_')
+        and payment.quote_id = 'dep_' || replace(waiting.id::text, '-', ''))
   ) < $6
   on conflict do nothing`;
 

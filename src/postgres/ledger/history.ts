@@ -15,11 +15,13 @@ import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
  */
 const RUN_CONTEXT = /* sql */ `
   select run.key_id, api_key.name as key_name, ${OUTCOME} as outcome, run.claim_key, claim.result,
-         payment.tx_signature, payment.amount, payment.payer, payment.slot, payment.block_time, payment.finalized, payment.reversed
+         payment.tx_signature, payment.amount, payment.payer, payment.slot, payment.block_time,
+           payment.finalized, payment.reversed
   from run
   left join api_key on api_key.id = run.key_id
   left join idempotency claim
-    on claim.account_id = run.account_id and claim.key = run.claim_key and claim.run_id = run.id and claim.state = 'done'
+    on claim.account_id = run.account_id and claim.key = run.claim_key and claim.run_id = run.id
+      and claim.state = 'done'
   left join payment on payment.tx_signature = run.tx_signature
   where run.id = $1 and run.account_id = $2`;
 

@@ -252,7 +252,9 @@ export class PostgresLedger implements Ledger {
     const rows = await this.#query<AuthorizeRow>(
       "ledger-authorize",
       `select authorized.n, authorized.kind, authorized.balance, authorized.result, (authorized.receipt).*
-       from ledger_authorize(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, $3 * interval '1 millisecond') authorized`,
+       from ledger_authorize(array(select call
+         from json_populate_recordset(null::ledger_call, $1) call), $2,
+           $3 * interval '1 millisecond') authorized`,
       [JSON.stringify(calls.map(callRecord)), this.#options.instanceId, this.#options.leaseMs],
       forMs,
     );
@@ -263,7 +265,8 @@ export class PostgresLedger implements Ledger {
     const rows = await this.#query<FinishedRow>(
       "ledger-end",
       `select finished.n, finished.kind, (finished.receipt).*
-       from ledger_end(array(select ending from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) finished`,
+       from ledger_end(array(select ending
+         from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) finished`,
       [
         JSON.stringify(endings.map(({ call }, index) => endingRecord(call, index))),
         endings.map(({ stored }) => stored),

@@ -55,7 +55,8 @@ interface Along {
 const ALL: Along = {
   before: "(run.account_id, run.id) < ($1, $2) and run.account_id >= $1",
   among:
-    "(run.account_id, run.id) <= ($1, least($2::uuid, $9::uuid)) and (run.account_id, run.id) >= ($1, $8) and run.id < $2",
+    "(run.account_id, run.id) <= ($1, least($2::uuid, $9::uuid)) and (run.account_id, run.id) >= ($1, " +
+    "$8) and run.id < $2",
   newest: "run.account_id desc, run.id desc",
 };
 
@@ -63,7 +64,9 @@ function along(status: RunStatus | undefined): Along {
   if (status === undefined) return ALL;
   const its = STATUS[status];
   return {
-    before: `(run.account_id, run.status, run.id) < ($1, ${its}, $2) and (run.account_id, run.status) >= ($1, ${its})`,
+    before:
+      `(run.account_id, run.status, run.id) < ($1, ${its}, $2) and (run.account_id, run.status) >= ($1, ` +
+      `${its})`,
     among: `(run.account_id, run.status, run.id) <= ($1, ${its}, least($2::uuid, $9::uuid))
       and (run.account_id, run.status, run.id) >= ($1, ${its}, $8) and run.id < $2`,
     newest: "run.account_id desc, run.status desc, run.id desc",
@@ -80,7 +83,8 @@ export function runsPage(status: RunStatus | undefined): string {
 
 /**
  * A filtered page of account $1: before run $2, at most $3, tool $4, key $5, created from $6 to $7, with
- * identifiers from $8 to $9, outcome $10. Scans at most {@link SCAN_LIMIT} rows; the first row says where it stopped.
+ * identifiers from $8 to $9, outcome $10. Scans at most {@link SCAN_LIMIT} rows; the first row says where it
+ * stopped.
  */
 export function filteredRunsPage(status: RunStatus | undefined): string {
   const { among, newest } = along(status);
@@ -91,7 +95,8 @@ export function filteredRunsPage(status: RunStatus | undefined): string {
       order by ${newest} limit ${SCAN_LIMIT}
     ), found as materialized (
       select id from looked_at run
-      where ($4::text is null or tool = $4) and ($5::uuid is null or key_id = $5) and created_at >= $6 and created_at < $7
+      where ($4::text is null or tool = $4) and ($5::uuid is null or key_id = $5) and created_at >= $6
+        and created_at < $7
         and ($10::text is null or ${OUTCOME} = $10)
       order by id desc limit $3
     )

@@ -65,14 +65,16 @@ export class PostgresSandboxRuns implements SandboxRuns {
     if (row?.kind === "named") {
       throw new ToolgateError(
         "REQUEST_IN_PROGRESS",
-        `params.run_id: ${JSON.stringify(name)} is running; wait for its end, cancel it with sandbox_cancel, or choose another name; nothing was charged`,
+        `params.run_id: ${JSON.stringify(name)} is running; wait for its end, cancel it with ` +
+          "sandbox_cancel, or choose another name; nothing was charged",
         { retryAfterSeconds: 1 },
       );
     }
     if (row?.kind === "busy") {
       throw new ToolgateError(
         "RATE_LIMITED",
-        `${row.running} executions of this account are running, the maximum is ${mostPerAccount}; wait for one to end, or end one with sandbox_cancel; nothing was charged`,
+        `${row.running} executions of this account are running, the maximum is ${mostPerAccount}; ` +
+          "wait for one to end, or end one with sandbox_cancel; nothing was charged",
         { retryAfterSeconds: 1 },
       );
     }

@@ -69,8 +69,10 @@ export class PostgresUnpaidWork implements UnpaidWorkStore {
     try {
       const rows = await queryWithRetry<HeldRow>(this.#options.pool, {
         name: "unpaid-work-held",
-        text: `select encode(uuid_send(account_id), 'hex') as account, tool, ceil(extract(epoch from free_at - now() - $1::interval) * 1000)::bigint as held
-               from unpaid_work where free_at > now() + $1::interval order by free_at desc limit ${MOST_HELD}`,
+        text: `select encode(uuid_send(account_id), 'hex') as account, tool, ceil(extract(epoch
+            from free_at - now() - $1::interval) * 1000)::bigint as held
+               from unpaid_work where free_at > now() + $1::interval order by free_at desc
+                 limit ${MOST_HELD}`,
         values: [`${3_600 - 3_600 / UNPAID_PER_HOUR} seconds`],
       });
       for (const { account, tool, held } of rows) this.#cacheRefusal(account, tool, Number(held));

@@ -24,7 +24,8 @@ export const CHECKS: readonly AuditCheck[] = [
     name: "balances",
     description: "each balance is the sum of the account's entries less its open holds",
     sql: /* sql */ `
-      select account.available is distinct from (coalesce(entry.amount, 0) - coalesce(open.amount, 0)) as wrong
+      select account.available is distinct
+        from (coalesce(entry.amount, 0) - coalesce(open.amount, 0)) as wrong
       from account
       left join (
         select account_id, sum(amount) as amount from (
@@ -45,7 +46,8 @@ export const CHECKS: readonly AuditCheck[] = [
     description: "both sides of each transfer exist",
     sql: /* sql */ `
       select account.id is null and side.id not in (${SYSTEM}) as wrong
-      from (select debit as id from transfer union all select credit from transfer) side left join account on account.id = side.id`,
+      from (select debit as id from transfer union all select credit from transfer) side left join account
+        on account.id = side.id`,
   },
   {
     name: "transfers_once",
@@ -57,7 +59,8 @@ export const CHECKS: readonly AuditCheck[] = [
     description: "each payment was credited once: its amount, from the treasury, to its account",
     sql: /* sql */ `
       select count(transfer.id) <> 1
-          or not bool_and(transfer.amount = payment.amount and transfer.credit = payment.account_id and transfer.debit = '${treasury}') as wrong
+          or not bool_and(transfer.amount = payment.amount and transfer.credit = payment.account_id
+            and transfer.debit = '${treasury}') as wrong
       from payment left join transfer on transfer.kind = 'deposit' and transfer.ref = payment.tx_signature
       group by payment.tx_signature`,
   },
@@ -86,27 +89,31 @@ export const CHECKS: readonly AuditCheck[] = [
     sql: /* sql */ `
       select claim.key is null as wrong
       from payment left join idempotency claim
-        on claim.account_id = payment.account_id and claim.key = payment.claim_key and claim.fingerprint = payment.fingerprint
+        on claim.account_id = payment.account_id and claim.key = payment.claim_key
+          and claim.fingerprint = payment.fingerprint
           and claim.expires_at = 'infinity'
       where settled`,
   },
   {
     name: "payments_charged_once",
     description: "no payment pays for two charged calls",
-    sql: /* sql */ `select count(*) > 1 as wrong from receipt where tx_signature is not null group by tx_signature`,
+    sql: /* sql */ `
+      select count(*) > 1 as wrong from receipt where tx_signature is not null group by tx_signature`,
   },
   {
     name: "open_holds",
     description: "each open hold belongs to an active run",
     sql: /* sql */ `
-      select not exists (select from run where run.id = hold.run_id and run.status = 'active' and run.account_id = hold.account_id) as wrong
+      select not exists (select from run where run.id = hold.run_id and run.status = 'active'
+        and run.account_id = hold.account_id) as wrong
       from hold where state = 'open'`,
   },
   {
     name: "active_runs",
     description: "each active run with a price has an open hold of that price",
     sql: /* sql */ `
-      select not exists (select from hold where hold.run_id = run.id and hold.state = 'open' and hold.amount = run.price) as wrong
+      select not exists (select from hold where hold.run_id = run.id and hold.state = 'open'
+        and hold.amount = run.price) as wrong
       from run where status = 'active' and price > 0`,
   },
   {
@@ -116,7 +123,8 @@ export const CHECKS: readonly AuditCheck[] = [
       select transfer.id is null as wrong
       from hold left join transfer
         on transfer.kind = 'charge' and transfer.ref = uuid_send(hold.run_id)
-          and transfer.amount = hold.amount and transfer.debit = hold.account_id and transfer.credit = '${revenue}'
+          and transfer.amount = hold.amount and transfer.debit = hold.account_id
+            and transfer.credit = '${revenue}'
       where state = 'captured'`,
   },
   {
@@ -131,7 +139,8 @@ export const CHECKS: readonly AuditCheck[] = [
     name: "charges_receipted",
     description: "each charge has one receipt over the same amount",
     sql: /* sql */ `
-      select count(receipt.id) <> 1 or not bool_and(receipt.debited = transfer.amount and receipt.account_id = transfer.debit) as wrong
+      select count(receipt.id) <> 1 or not bool_and(receipt.debited = transfer.amount
+        and receipt.account_id = transfer.debit) as wrong
       from transfer left join receipt on receipt.transfer_id = transfer.id
       where transfer.kind = 'charge'
       group by transfer.id`,
@@ -142,13 +151,15 @@ export const CHECKS: readonly AuditCheck[] = [
     sql: /* sql */ `
       select transfer.id is null as wrong
       from receipt left join transfer
-        on transfer.id = receipt.transfer_id and transfer.kind = 'charge' and transfer.ref = uuid_send(receipt.run_id)`,
+        on transfer.id = receipt.transfer_id and transfer.kind = 'charge'
+          and transfer.ref = uuid_send(receipt.run_id)`,
   },
   {
     name: "runs_receipted",
     description: "each completed run with a price has one receipt, and no other run has any",
     sql: /* sql */ `
-      select count(receipt.id) <> case when run.status = 'completed' and run.price > 0 then 1 else 0 end as wrong
+      select count(receipt.id) <> case when run.status = 'completed' and run.price > 0 then 1
+        else 0 end as wrong
       from run left join receipt on receipt.run_id = run.id
       group by run.id`,
   },
@@ -157,7 +168,8 @@ export const CHECKS: readonly AuditCheck[] = [
     description: "each key with a stored answer has a completed run of its account",
     sql: /* sql */ `
       select run.id is null as wrong
-      from idempotency claim left join run on run.id = claim.run_id and run.status = 'completed' and run.account_id = claim.account_id
+      from idempotency claim left join run on run.id = claim.run_id and run.status = 'completed'
+        and run.account_id = claim.account_id
       where state = 'done'`,
   },
   {
@@ -165,7 +177,8 @@ export const CHECKS: readonly AuditCheck[] = [
     description: "each running key has an active run of its account",
     sql: /* sql */ `
       select not exists (
-        select from run where run.id = claim.run_id and run.status = 'active' and run.account_id = claim.account_id and run.claim_key = claim.key
+        select from run where run.id = claim.run_id and run.status = 'active'
+          and run.account_id = claim.account_id and run.claim_key = claim.key
       ) as wrong
       from idempotency claim where state = 'running'`,
   },
@@ -173,7 +186,8 @@ export const CHECKS: readonly AuditCheck[] = [
     name: "revenue",
     description: "what was earned is what the receipts say, less refunds",
     sql: /* sql */ `
-      select (select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0) from transfer where '${revenue}' in (credit, debit))
+      select (select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0)
+        from transfer where '${revenue}' in (credit, debit))
         is distinct from (select coalesce(sum(debited - refunded), 0) from issued_receipt) as wrong`,
   },
   {
@@ -189,9 +203,11 @@ export const CHECKS: readonly AuditCheck[] = [
   {
     name: "treasury",
     description:
-      "what the treasury gave is what it held at first and what was paid and not reversed, less what was withdrawn",
+      "what the treasury gave is what it held at first and what was paid and not reversed, less what " +
+      "was withdrawn",
     sql: /* sql */ `
-      select (select coalesce(sum(case when debit = '${treasury}' then amount else -amount end), 0) from transfer where '${treasury}' in (credit, debit))
+      select (select coalesce(sum(case when debit = '${treasury}' then amount else -amount end), 0)
+        from transfer where '${treasury}' in (credit, debit))
         is distinct from (
           (select coalesce(sum(amount), 0) from payment where not reversed)
           + (select coalesce(sum(opening_amount), 0) from treasury_watch)

@@ -56,7 +56,8 @@ async function lines(client: PoolClient, signal: AbortSignal | undefined): Promi
   const found: AuditFinding[] = [];
   for (const { name, description, sql } of CHECKS) {
     signal?.throwIfAborted();
-    const text = `select count(*) as checked, count(*) filter (where wrong) as violations from (${sql}) looked`;
+    const text = `select count(*) as checked, count(*) filter (where wrong) as violations
+    from (${sql}) looked`;
     const query = { text, query_timeout: DAY_MS };
     const { rows } = await client
       .query<{ checked: bigint; violations: bigint }>(query)

@@ -49,29 +49,36 @@ const FIGURES = `
  * Runs and receipts with identifiers from $1 on, created since $2. UUIDv7, so primary keys are in time order.
  */
 export const CALLS_BY_MINUTE = `
-  select minute, sum(completed)::integer as completed, sum(failed)::integer as failed, sum(charged)::bigint as charged
+  select minute, sum(completed)::integer as completed, sum(failed)::integer as failed,
+    sum(charged)::bigint as charged
   from (
-    select date_trunc('minute', created_at) as minute, count(*) filter (where status = 'completed') as completed,
+    select date_trunc('minute', created_at) as minute, count(*)
+      filter (where status = 'completed') as completed,
            count(*) filter (where status in ('failed', 'cancelled')) as failed, 0 as charged
     from run where id >= $1 and created_at >= $2 group by 1
     union all
-    select date_trunc('minute', created_at), 0, 0, sum(debited) from receipt where id >= $1 and created_at >= $2 group by 1
+    select date_trunc('minute', created_at), 0, 0, sum(debited) from receipt where id >= $1
+      and created_at >= $2 group by 1
   ) parts group by minute`;
 
 /** Failed payments before timestamp $1 (microseconds) and signature $2; at most $3. */
 export const FAILED_PAYMENTS = `
   select *, (extract(epoch from at) * 1000000)::bigint as micros from (
-    (select tx_signature, case when reversed then 'reversed' else 'unused' end as kind, coalesce(assigned_to, account_id) as account_id,
+    (select tx_signature, case when reversed then 'reversed'
+      else 'unused' end as kind, coalesce(assigned_to, account_id) as account_id,
             quote_id, amount, block_time, created_at as at, null as reason,
-            exists (select from payment paid where paid.quote_id = payment.quote_id and paid.settled and paid.tx_signature <> payment.tx_signature) as quote_paid
+            exists (select from payment paid where paid.quote_id = payment.quote_id and paid.settled
+              and paid.tx_signature <> payment.tx_signature) as quote_paid
      from payment
-     where (reversed or (not settled and starts_with(quote_id, 'qt_'))) and (reversed or created_at < now() - interval '1 minute')
+     where (reversed or (not settled and starts_with(quote_id, 'qt_'))) and (reversed
+       or created_at < now() - interval '1 minute')
        and (created_at, tx_signature) < ('epoch'::timestamptz + $1 * interval '1 microsecond', $2)
      order by created_at desc, tx_signature desc limit $3)
     union all
     (select tx_signature, 'relay', account_id, quote_id, null, null, moved_at, reason, false
      from relay
-     where state = 'failed' and (moved_at, tx_signature) < ('epoch'::timestamptz + $1 * interval '1 microsecond', $2)
+     where state = 'failed' and (moved_at, tx_signature) < ('epoch'::timestamptz + $1 * interval
+       '1 microsecond', $2)
      order by moved_at desc, tx_signature desc limit $3)
   ) failed order by at desc, tx_signature desc limit $3`;
 

@@ -39,13 +39,16 @@ const RECORD_FAILURE = `
  * computed here too.
  */
 export const ACTIONS = `
-  select done.id, done.at, done.account_id, done.actor, done.action, done.target, done.details::text as details,
+  select done.id, done.at, done.account_id, done.actor, done.action, done.target,
+    done.details::text as details,
          coalesce(done.repeats, case when done.once is not null then (
            select first.id from operator_action first
-           where first.action = done.action and first.target = done.target and first.once = done.once and first.id < done.id
+           where first.action = done.action and first.target = done.target and first.once = done.once
+             and first.id < done.id
              and not exists (select from operator_action failed where failed.failed_action = first.id)
            order by first.id limit 1) end) as repeats,
-         (select failed.failure from operator_action failed where failed.failed_action = done.id order by failed.id limit 1) as failure
+         (select failed.failure from operator_action failed where failed.failed_action = done.id
+           order by failed.id limit 1) as failure
   from operator_action done where done.id < $1 and done.failed_action is null order by done.id desc limit $2`;
 
 /** Stored characters of each text: invalid identifiers can be as long as a request. */

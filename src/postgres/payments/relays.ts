@@ -30,12 +30,14 @@ type VerdictRow = ClaimRow & {
 };
 
 const COLUMNS =
-  "message_hash, quote_id, tx_signature, signed_transaction, last_valid_block_height, state, reason, claimed_at";
+  "message_hash, quote_id, tx_signature, signed_transaction, last_valid_block_height, state, reason, " +
+  "claimed_at";
 
 /** Claims without an outcome, unchanged for $1 ms; at most $2. */
 const UNFINISHED = `
   select ${COLUMNS} from relay
-  where state in ('claimed', 'broadcast', 'unknown') and moved_at <= clock_timestamp() - $1 * interval '1 millisecond'
+  where state in ('claimed', 'broadcast', 'unknown')
+    and moved_at <= clock_timestamp() - $1 * interval '1 millisecond'
   order by moved_at limit $2`;
 
 /** Relay claims on PostgreSQL. The SQL functions `relay_*` hold the rules. */

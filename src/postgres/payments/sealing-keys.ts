@@ -50,7 +50,8 @@ export class PostgresSealingKeys implements SealingKeys {
   static async open(options: SealingKeysOptions): Promise<PostgresSealingKeys> {
     const keys = new PostgresSealingKeys(options);
     await options.pool.query(
-      `insert into ${keys.#table} (version, secret, active_from) values (1, $1, now()) on conflict do nothing`,
+      `insert into ${keys.#table} (version, secret, active_from) values (1, $1, now())
+        on conflict do nothing`,
       [Buffer.from(options.random.bytes(32))],
     );
     await keys.reload();
@@ -103,7 +104,8 @@ export class PostgresSealingKeys implements SealingKeys {
     const { pool, random } = this.#options;
     const { rows } = await pool.query<{ version: number }>(
       `insert into ${this.#table} (version, secret, active_from)
-       select max(version) + 1, $1, now() + $2 * interval '1 millisecond' from ${this.#table} returning version`,
+       select max(version) + 1, $1, now() + $2 * interval '1 millisecond' from ${this.#table}
+         returning version`,
       [Buffer.from(random.bytes(32)), ACTIVATION_MS],
     );
     await this.reload();
@@ -116,7 +118,8 @@ export class PostgresSealingKeys implements SealingKeys {
     const rows = await queryWithRetry<{ version: number; secret: Buffer; active_in_ms: number }>(
       pool,
       {
-        text: `select version, secret, (extract(epoch from active_from - now()) * 1000)::float8 as active_in_ms
+        text: `select version, secret, (extract(epoch
+            from active_from - now()) * 1000)::float8 as active_in_ms
                from ${this.#table} order by version`,
       },
       RELOAD_RETRY_MS,

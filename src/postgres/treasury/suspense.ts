@@ -26,8 +26,10 @@ interface SuspendedRow {
 }
 
 const SELECT = `
-  select payment.tx_signature, payment.amount, payment.memos, payment.payer, payment.block_time, payment.assigned_to, assignment.note as reason
-  from payment left join transfer assignment on assignment.kind = 'assignment' and assignment.ref = payment.tx_signature
+  select payment.tx_signature, payment.amount, payment.memos, payment.payer, payment.block_time,
+    payment.assigned_to, assignment.note as reason
+  from payment left join transfer assignment on assignment.kind = 'assignment'
+    and assignment.ref = payment.tx_signature
   where payment.account_id = '${SYSTEM_ACCOUNTS.suspense}' and not payment.reversed`;
 
 const PICKS: Record<SuspenseStatus, string> = {
@@ -38,7 +40,8 @@ const PICKS: Record<SuspenseStatus, string> = {
 /** A page before transfer $1, at most $2. */
 export function suspensePage(status: SuspenseStatus | undefined): string {
   return `${SELECT} ${status === undefined ? "" : PICKS[status]}
-    and (payment.created_at, payment.tx_signature) < (coalesce((select created_at from payment where tx_signature = $1), 'infinity'), $1)
+    and (payment.created_at, payment.tx_signature) < (coalesce((select created_at from payment
+      where tx_signature = $1), 'infinity'), $1)
     order by payment.created_at desc, payment.tx_signature desc limit $2`;
 }
 

@@ -9,7 +9,8 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     name: "watches",
     description: "what each watched token account must hold is its opening and every movement since",
     sql: /* sql */ `
-      select watch.token_account is null or watch.expected <> watch.opening_amount + coalesce(moved.change, 0) as wrong
+      select watch.token_account is null or watch.expected <> watch.opening_amount + coalesce(moved.change,
+        0) as wrong
       from treasury_watch watch full join (
         select token_account, sum(change) as change from treasury_movement group by token_account
       ) moved on moved.token_account = watch.token_account`,
@@ -20,7 +21,8 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     sql: /* sql */ `
       select coalesce(watch.opening_amount, 0) <> coalesce(opening.amount, 0)
           or coalesce(opening.debit <> '${treasury}' or opening.credit <> '${operator}', false) as wrong
-      from treasury_watch watch full join (select * from transfer where kind = 'opening') opening on opening.ref = watch.token_account`,
+      from treasury_watch watch full join (select * from transfer where kind = 'opening') opening
+        on opening.ref = watch.token_account`,
   },
   {
     name: "movements_credited",
@@ -36,16 +38,20 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     description: "each finalized payment in slots before the watch position has its movement",
     sql: /* sql */ `
       select moved.tx_signature is null as wrong
-      from payment left join treasury_movement moved on moved.tx_signature = payment.tx_signature and moved.change = payment.amount
+      from payment left join treasury_movement moved on moved.tx_signature = payment.tx_signature
+        and moved.change = payment.amount
       where payment.finalized
-        and exists (select from treasury_watch watch where watch.opening_slot < payment.slot and payment.slot < watch.slot)`,
+        and exists (select from treasury_watch watch where watch.opening_slot < payment.slot
+          and payment.slot < watch.slot)`,
   },
   {
     name: "deposits_owned",
     description:
-      "each payment that names a deposit is finalized, pays no call, and belongs to the account that created it",
+      "each payment that names a deposit is finalized, pays no call, and belongs to the account that " +
+      "created it",
     sql: /* sql */ `
-      select deposit.account_id is distinct from payment.account_id or not payment.finalized or payment.settled as wrong
+      select deposit.account_id is distinct from payment.account_id or not payment.finalized
+        or payment.settled as wrong
       from (select * from payment where starts_with(quote_id, 'dep_')) payment
       left join deposit on 'dep_' || replace(deposit.id::text, '-', '') = payment.quote_id`,
   },
@@ -56,15 +62,18 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
       select coalesce(moved.change, 0) <> coalesce(-withdrawal.amount, 0)
           or withdrawal.debit <> '${operator}' or withdrawal.credit <> '${treasury}' as wrong
       from (select * from treasury_movement where change < 0) moved
-      full join (select * from transfer where kind = 'withdrawal') withdrawal on withdrawal.ref = moved.token_account || moved.tx_signature`,
+      full join (select * from transfer where kind = 'withdrawal') withdrawal
+        on withdrawal.ref = moved.token_account || moved.tx_signature`,
   },
   {
     name: "suspense",
     description: "the suspense balance equals its payments without an owner",
     sql: /* sql */ `
-      select (select coalesce(sum(case when credit = '${suspense}' then amount else -amount end), 0) from transfer where '${suspense}' in (credit, debit))
+      select (select coalesce(sum(case when credit = '${suspense}' then amount else -amount end), 0)
+        from transfer where '${suspense}' in (credit, debit))
         is distinct from (
-          select coalesce(sum(amount), 0) from payment where account_id = '${suspense}' and assigned_to is null and not reversed
+          select coalesce(sum(amount), 0) from payment where account_id = '${suspense}'
+            and assigned_to is null and not reversed
         ) as wrong`,
   },
   {
@@ -75,7 +84,8 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
           or given.account_id <> '${suspense}' or assignment.debit <> '${suspense}'
           or assignment.credit <> given.assigned_to or assignment.amount <> given.amount as wrong
       from (select * from payment where assigned_to is not null) given
-      full join (select * from transfer where kind = 'assignment') assignment on assignment.ref = given.tx_signature`,
+      full join (select * from transfer where kind = 'assignment') assignment
+        on assignment.ref = given.tx_signature`,
   },
   {
     name: "reversals",
@@ -83,12 +93,15 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
       "each reversed payment that was not reinstated is marked as reversed, and no other payment is",
     sql: /* sql */ `
       select payment.tx_signature is null
-          or count(*) filter (where back.kind = 'reversal') - count(*) filter (where back.kind = 'reinstatement') <> payment.reversed::integer
+          or count(*) filter (where back.kind = 'reversal') - count(*)
+            filter (where back.kind = 'reinstatement') <> payment.reversed::integer
           or count(distinct back.holder) > 1
           or not bool_and(back.amount = payment.amount and back.other = '${treasury}'
-               and (back.holder = payment.account_id or back.holder is not distinct from payment.assigned_to)) as wrong
+               and (back.holder = payment.account_id or back.holder is not distinct
+                 from payment.assigned_to)) as wrong
       from (
-        select kind, ref, amount, case kind when 'reversal' then debit else credit end as holder, case kind when 'reversal' then credit else debit end as other
+        select kind, ref, amount, case kind when 'reversal' then debit else credit end as holder, case kind
+          when 'reversal' then credit else debit end as other
         from transfer where kind in ('reversal', 'reinstatement')
       ) back full join payment on payment.tx_signature = back.ref
       where back.ref is not null or payment.reversed
@@ -105,18 +118,22 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     sql: /* sql */ `
       select receipt.id is null as wrong
       from transfer left join receipt
-        on uuid_send(receipt.run_id) = transfer.ref and receipt.debited = transfer.amount and receipt.account_id = transfer.credit
+        on uuid_send(receipt.run_id) = transfer.ref and receipt.debited = transfer.amount
+          and receipt.account_id = transfer.credit
           and transfer.debit = '${revenue}'
       where transfer.kind = 'refund'`,
   },
   {
     name: "append_only",
     description:
-      "transfers, receipts, movements and operators' actions cannot be changed: their triggers are in place and enabled",
+      "transfers, receipts, movements and operators' actions cannot be changed: their triggers are in " +
+      "place and enabled",
     // BEFORE UPDATE OR DELETE OR TRUNCATE, for each statement (pg_trigger.h: 2 + 16 + 8 + 32).
     sql: /* sql */ `
-      select (guard.tgenabled in ('O', 'A') and guard.tgtype = 58 and guard.tgfoid = to_regproc('public.refuse_change')) is not true as wrong
+      select (guard.tgenabled in ('O', 'A') and guard.tgtype = 58
+        and guard.tgfoid = to_regproc('public.refuse_change')) is not true as wrong
       from unnest(array['transfer', 'receipt', 'treasury_movement', 'operator_action']) guarded (name)
-      left join pg_trigger guard on guard.tgrelid = to_regclass('public.' || guarded.name) and guard.tgname = 'append_only'`,
+      left join pg_trigger guard on guard.tgrelid = to_regclass('public.' || guarded.name)
+        and guard.tgname = 'append_only'`,
   },
 ];

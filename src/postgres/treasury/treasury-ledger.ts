@@ -36,7 +36,8 @@ export const UNRECORDED = `
   select asked.tx_signature, payment.amount as credited
   from unnest($2::bytea[]) with ordinality asked (tx_signature, n)
   left join payment on payment.tx_signature = asked.tx_signature
-  where not exists (select from treasury_movement moved where moved.token_account = $1 and moved.tx_signature = asked.tx_signature)
+  where not exists (select from treasury_movement moved where moved.token_account = $1
+    and moved.tx_signature = asked.tx_signature)
   order by asked.n`;
 
 /** Open suspense, from the index alone: every instance polls it. */
@@ -70,8 +71,8 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
 
   /** The age of the first sealing key is the installation's; watches store it in case that key is deleted. */
   async installedAt(): Promise<Date> {
-    const text =
-      "select least((select min(installed_at) from treasury_watch), (select min(created_at) from sealing_key), now()) as installed_at";
+    const text = `select least((select min(installed_at) from treasury_watch), (select min(created_at)
+        from sealing_key), now()) as installed_at`;
     const rows = await this.#query<{ installed_at: Date }>("treasury-installed", text, []);
     if (!rows[0]) throw new Error("treasury_watch query returned no row");
     return rows[0].installed_at;
@@ -80,7 +81,8 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
   async watch(tokenAccount: string): Promise<WatchState | undefined> {
     const rows = await this.#query<WatchState>(
       "treasury-watch",
-      `select slot, looked_at as "checkedAt", opening_amount as opening, expected from treasury_watch where token_account = $1`,
+      `select slot, looked_at as "checkedAt", opening_amount as opening, expected from treasury_watch
+        where token_account = $1`,
       [addressFrom(tokenAccount)],
     );
     return rows[0];

@@ -46,7 +46,8 @@ export async function runCanary(
   );
   if (reached.length > 0) {
     throw new Error(
-      `a pod of the sandbox reached ${reached.join(", ")}: the cluster's network plugin does not enforce network policies; use one that does`,
+      `a pod of the sandbox reached ${reached.join(", ")}: the cluster's network plugin does not ` +
+        "enforce network policies; use one that does",
     );
   }
   const { runtime_class } = parts.section;

@@ -67,7 +67,8 @@ function checkedServer(config: KubeConfig, kubeconfig: string | undefined): URL 
   const local = ["127.0.0.1", "localhost", "[::1]"].includes(server.hostname);
   if (!local && (server.protocol !== "https:" || cluster.skipTLSVerify)) {
     throw new Error(
-      `sandbox.kubernetes: ${where} does not verify the API server: it must be https:// without insecure-skip-tls-verify`,
+      `sandbox.kubernetes: ${where} does not verify the API server: it must be https:// without ` +
+        "insecure-skip-tls-verify",
     );
   }
   return server;

@@ -86,7 +86,8 @@ class ClusterCheck {
       const { metadata } = namespaceSchema.parse(await this.#get(`/api/v1/namespaces/${namespace}`));
       if (metadata.labels[ENFORCE_LABEL] === "restricted") return [];
       return [
-        `the namespace ${namespace} accepts pods of any kind: kubectl label namespace ${namespace} ${ENFORCE_LABEL}=restricted`,
+        `the namespace ${namespace} accepts pods of any kind: kubectl label namespace ${namespace} ` +
+          `${ENFORCE_LABEL}=restricted`,
       ];
     });
   }
@@ -118,7 +119,8 @@ class ClusterCheck {
     const { runtime_class } = this.#section;
     if (runtime_class === null) return [];
     const advice =
-      "install gVisor on the nodes and apply deploy/kubernetes/runtime-class.yaml, or name another in sandbox.kubernetes.runtime_class";
+      "install gVisor on the nodes and apply deploy/kubernetes/runtime-class.yaml, or name another in " +
+      "sandbox.kubernetes.runtime_class";
     return this.#problemsOf(`the RuntimeClass ${runtime_class}`, advice, async () => {
       runtimeClassSchema.parse(await this.#get(`/apis/node.k8s.io/v1/runtimeclasses/${runtime_class}`));
       return [];

@@ -75,7 +75,9 @@ function limitsLine({ dataKb, cpuSeconds }: KernelLimits): [string, ...string[]]
   const first = "{ echo 1000 > /proc/self/oom_score_adj; } 2> /dev/null";
   // Closes inherited descriptors, such as sockets of a service manager.
   const closed = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
-  const limits = `${first}; ${closed}; ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t ${cpuSeconds} && ${data}exec "$@"`;
+  const limits =
+    `${first}; ${closed}; ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t ${cpuSeconds} && ` +
+    `${data}exec "$@"`;
   return ["/bin/sh", "-c", limits, "sh"];
 }
 

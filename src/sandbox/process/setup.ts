@@ -40,7 +40,8 @@ const NOBODY = 65_534;
 export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Promise<Setup> {
   if (process.platform !== "linux") {
     throw new Error(
-      `The built-in sandbox needs Linux: ${process.platform} does not keep its limits. Set sandbox.kubernetes, or SANDBOX_ISOLATION=off.`,
+      `The built-in sandbox needs Linux: ${process.platform} does not keep its limits. Set ` +
+        "sandbox.kubernetes, or SANDBOX_ISOLATION=off.",
     );
   }
   const wheels = wheelsDir === undefined ? [] : await findWheels(wheelsDir);

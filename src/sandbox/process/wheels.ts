@@ -30,7 +30,8 @@ export async function findWheels(folder: string): Promise<readonly Wheel[]> {
       const { name, version, abi, platform } = WHEEL.exec(file)?.groups ?? {};
       if (name === undefined || version === undefined || abi !== "none" || platform !== "any") {
         throw new Error(
-          `${path.join(folder, file)} is not a pure-Python wheel (…-none-any.whl); only those can be imported.`,
+          `${path.join(folder, file)} is not a pure-Python wheel (…-none-any.whl); only those can be ` +
+            "imported.",
         );
       }
       const sha256 = digest(await readFile(path.join(folder, file)));
@@ -60,7 +61,8 @@ export async function readWheels(folder: string, wheels: readonly Wheel[]): Prom
       const bytes = await readFile(path.join(folder, file));
       if (digest(bytes) === sha256) return bytes;
       throw new Error(
-        `${path.join(folder, file)} changed while the gateway was running: restart the gateway to use the new file.`,
+        `${path.join(folder, file)} changed while the gateway was running: restart the gateway to use ` +
+          "the new file.",
       );
     }),
   );

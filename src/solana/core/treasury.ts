@@ -6,7 +6,10 @@ import { associatedTokenAccount } from "./associated-token-account.ts";
 export interface Treasury {
   /** Wallet (or multisig vault) that owns the token account, base58. */
   readonly owner: string;
-  /** The owner's associated token account for USDC, base58: `pay_to` in payment instructions (specification 2.3). */
+  /**
+   * The owner's associated token account for USDC, base58: `pay_to` in payment instructions (specification
+   * 2.3).
+   */
   readonly tokenAccount: string;
   /** USDC, base58. */
   readonly mint: string;

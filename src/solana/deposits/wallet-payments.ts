@@ -138,7 +138,8 @@ function requireFee(lamports: bigint): void {
   const needed = Number(FEE_LAMPORTS + SMALLEST_LAMPORTS) / LAMPORTS_PER_SOL;
   throw invalidField(
     "payer",
-    `holds ${Number(lamports) / LAMPORTS_PER_SOL} SOL, which does not pay the network's fee: it needs ${needed} SOL, most of which stays in it`,
+    `holds ${Number(lamports) / LAMPORTS_PER_SOL} SOL, which does not pay the network's fee: it needs ` +
+      `${needed} SOL, most of which stays in it`,
   );
 }
 
@@ -146,7 +147,8 @@ function unsure(refusal: string | undefined, failures: readonly Error[]): Toolga
   const refused = refusal === undefined ? "" : ` (one refuses it: ${refusal})`;
   return new ToolgateError(
     "UNAVAILABLE",
-    `a node of the network gave no answer, and may have sent it${refused}: send the same transaction again, and do not sign another one`,
+    `a node of the network gave no answer, and may have sent it${refused}: send the same transaction ` +
+      "again, and do not sign another one",
     {
       retryAfterSeconds: 2,
       cause: new AggregateError(failures, failures.map(({ message }) => message).join("; ")),

@@ -54,7 +54,8 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
 export function adviseOnEndpoints({ endpoints: [first, ...others] }: SolanaRpc): string[] {
   if (!first || others.length > 0 || LOOPBACK.test(first.host)) return [];
   return [
-    `${first.host} is the only endpoint, so that its word alone decides which payments are credited and which are taken back; name a second one, of another provider`,
+    `${first.host} is the only endpoint, so that its word alone decides which payments are credited ` +
+      "and which are taken back; name a second one, of another provider",
   ];
 }
 
@@ -89,7 +90,9 @@ async function checkCluster(endpoint: Endpoint, signal: AbortSignal): Promise<Ch
     signal,
   });
   if (hash === MAINNET_GENESIS_HASH) return [];
-  const problem = `is not Solana mainnet (genesis hash ${untrusted(hash)}); only mainnet is supported, use a mainnet RPC`;
+  const problem =
+    `is not Solana mainnet (genesis hash ${untrusted(hash)}); only mainnet is supported, use a mainnet ` +
+    "RPC";
   return [{ endpoint: endpoint.host, code: "WRONG_CLUSTER", problem }];
 }
 
@@ -149,12 +152,16 @@ function accountProblems(account: AccountJson, treasury: Treasury): Problem[] {
   const unfit = (why: string): Problem[] => [
     {
       code: "TREASURY_ACCOUNT_UNFIT",
-      problem: `the treasury's token account ${treasury.tokenAccount} ${why}; it could not receive payments, choose another TREASURY_OWNER`,
+      problem:
+        `the treasury's token account ${treasury.tokenAccount} ${why}; it could not receive payments, ` +
+        "choose another TREASURY_OWNER",
     },
   ];
   if (!account) {
     const create = `spl-token create-account ${treasury.mint} --owner ${treasury.owner} --fee-payer KEYPAIR`;
-    const problem = `the treasury's token account ${treasury.tokenAccount} does not exist; check that TREASURY_OWNER is a wallet (not a token account) and open its USDC account once, e.g. ${create}`;
+    const problem =
+      `the treasury's token account ${treasury.tokenAccount} does not exist; check that TREASURY_OWNER ` +
+      `is a wallet (not a token account) and open its USDC account once, e.g. ${create}`;
     return [{ code: "NO_TREASURY_ACCOUNT", problem }];
   }
   if (account.owner !== TOKEN_PROGRAM)

@@ -156,7 +156,8 @@ export class SolanaChain implements PaymentVerifier {
     );
     return new ToolgateError(
       "UNAVAILABLE",
-      "the Solana network's answers contradict each other; nothing was consumed, repeat the call with the same proof",
+      "the Solana network's answers contradict each other; nothing was consumed, repeat the call with " +
+        "the same proof",
       {
         retryAfterSeconds: 5,
       },

@@ -168,7 +168,8 @@ function errorOf(error: unknown): Error {
 function feePayerEmpty(reason: string): ToolgateError {
   return new ToolgateError(
     "UNAVAILABLE",
-    "the gateway cannot pay the network's fee right now; nothing was sent, pay with a transaction of your own or try again later",
+    "the gateway cannot pay the network's fee right now; nothing was sent, pay with a transaction of " +
+      "your own or try again later",
     { retryAfterSeconds: 60, cause: new Error(`the fee payer: ${reason}`) },
   );
 }

@@ -32,7 +32,8 @@ export function failedTransaction(err: unknown): Refusal {
   const error = JSON.stringify(err).slice(0, 200);
   return refused(
     "FAILED_TRANSACTION",
-    `the transaction failed on the chain (${error}), so nothing was paid; pay the quote with a new transaction`,
+    `the transaction failed on the chain (${error}), so nothing was paid; pay the quote with a new ` +
+      "transaction",
   );
 }
 
@@ -71,7 +72,8 @@ export function wrongDestination(treasury: Treasury): Refusal {
 export function treasuryAccountNotOpen(): Refusal {
   return refused(
     "TREASURY_ACCOUNT_NOT_OPEN",
-    "the treasury's token account was not open before and after the transaction, so what it received is unknown; contact the operator",
+    "the treasury's token account was not open before and after the transaction, so what it received " +
+      "is unknown; contact the operator",
   );
 }
 
@@ -92,7 +94,8 @@ export function amountOutOfRange(): Refusal {
 export function unexplainedChange(): Refusal {
   return refused(
     "UNEXPLAINED_CHANGE",
-    "the transfers into the treasury do not add up to what it received; pay with plain transfers, and contact the operator about this one",
+    "the transfers into the treasury do not add up to what it received; pay with plain transfers, and " +
+      "contact the operator about this one",
   );
 }
 
@@ -113,7 +116,8 @@ export function memoNotOurs(prefix: string): Refusal {
 export function memoNotAlone(): Refusal {
   return refused(
     "MEMO_NOT_ALONE",
-    "the transaction has more than one memo of ours, and one transaction pays one quote; contact the operator about this one",
+    "the transaction has more than one memo of ours, and one transaction pays one quote; contact the " +
+      "operator about this one",
   );
 }
 

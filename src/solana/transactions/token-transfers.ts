@@ -68,7 +68,10 @@ function tokenTransfers(
   return transfers;
 }
 
-/** Reads Transfer (u64 amount) and TransferChecked (u64 amount, u8 decimals); their accounts are source, [mint,] destination, authority. */
+/**
+ * Reads Transfer (u64 amount) and TransferChecked (u64 amount, u8 decimals); their accounts are source,
+ * [mint,] destination, authority.
+ */
 function transferOf(data: Buffer, accounts: readonly number[]): TokenTransfer | undefined {
   const checked = data[0] === TRANSFER_CHECKED;
   if (!checked && data[0] !== TRANSFER) return undefined;

@@ -37,7 +37,8 @@ const price = z.union(
   ],
   {
     error:
-      "must be one of {flat_microusd: …}, {expression: …, minimum_microusd: …, maximum_microusd: …} and {free: true}, with amounts as whole numbers of micro-USD, at least 1",
+      "must be one of {flat_microusd: …}, {expression: …, minimum_microusd: …, maximum_microusd: …} " +
+      "and {free: true}, with amounts as whole numbers of micro-USD, at least 1",
   },
 );
 

@@ -17,7 +17,10 @@ export function descriptionProblem(described: JsonObject, secrets: readonly stri
   if (holdsSecret(JSON.stringify(described), secrets))
     return "its description repeats a value of headers_env";
   if (sizeOf(described, MAX_RESULT_DEPTH) === undefined)
-    return `the schema of its parameters nests deeper than ${MAX_RESULT_DEPTH} levels, or holds text or numbers that JSON cannot carry`;
+    return (
+      `the schema of its parameters nests deeper than ${MAX_RESULT_DEPTH} levels, or holds text or ` +
+      "numbers that JSON cannot carry"
+    );
   return undefined;
 }
 

@@ -13,7 +13,8 @@ import { minPromptTokens, pricedPromptTokens } from "./prompt-tokens.ts";
 const NAME = "inference_chat";
 const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
 const DESCRIPTION =
-  "Completes a conversation with a selectable language model. The price depends on the model, the length of the conversation and max_tokens.";
+  "Completes a conversation with a selectable language model. The price depends on the model, the " +
+  "length of the conversation and max_tokens.";
 
 const MAX_MESSAGES = 1_024;
 const BETWEEN_REPORTS_MS = 250;
@@ -55,7 +56,8 @@ function paramsFor(models: readonly ChatModel[]) {
       .min(1)
       .optional()
       .describe(
-        "Limit of the answer in tokens; the price covers all of them. Default and maximum: see the model's description",
+        "Limit of the answer in tokens; the price covers all of them. Default and maximum: see the " +
+          "model's description",
       ),
     temperature,
   });
@@ -73,7 +75,8 @@ function withoutModelServer(): Tool {
   return unavailableTool({
     name: NAME,
     description:
-      "Completes a conversation with a selectable language model. Not available on this installation: no model server is configured.",
+      "Completes a conversation with a selectable language model. Not available on this installation: " +
+      "no model server is configured.",
     scope: "inference:write",
     billable: true,
   });
@@ -196,7 +199,9 @@ function modelList(models: readonly ChatModel[]): string {
     .slice(0, MAX_MODELS_NAMED)
     .map(
       ({ id, contextLength, maxOutputTokens, inputRate, outputRate }) =>
-        `${id}: context ${contextLength} tokens, answer at most ${maxOutputTokens}; USD ${formatTokenRate(inputRate)} per million tokens of the prompt, ${formatTokenRate(outputRate)} of the answer`,
+        `${id}: context ${contextLength} tokens, answer at most ${maxOutputTokens}; USD ` +
+        `${formatTokenRate(inputRate)} per million tokens of the prompt, ` +
+        `${formatTokenRate(outputRate)} of the answer`,
     );
   return lines.join("\n") + more(models);
 }
@@ -220,7 +225,8 @@ function requireFits(call: Params, model: ChatModel): void {
   if (prompt + answer <= contextLength) return;
   throw invalidField(
     "params.messages",
-    `the prompt (at least ${prompt} tokens) and the answer (${answer} tokens) exceed the ${contextLength} tokens of ${model.id}; shorten the messages or lower max_tokens`,
+    `the prompt (at least ${prompt} tokens) and the answer (${answer} tokens) exceed the ` +
+      `${contextLength} tokens of ${model.id}; shorten the messages or lower max_tokens`,
   );
 }
 

@@ -20,7 +20,8 @@ function withoutSandbox(): Tool {
   return unavailableTool({
     name: "sandbox_cancel",
     description:
-      "Ends an execution of sandbox_execute that is running. Not available on this installation: its sandbox is off.",
+      "Ends an execution of sandbox_execute that is running. Not available on this installation: its " +
+      "sandbox is off.",
     scope: "compute:run",
     billable: false,
   });
@@ -34,7 +35,8 @@ export function cancelTool({ engine, runs }: SandboxDeps): Tool {
   return defineTool({
     name: "sandbox_cancel",
     description:
-      "Ends a running or queued execution of sandbox_execute by the run_id that you gave it or its run_… from GET /runs. Free; code that had started stays charged, queued code costs nothing.",
+      "Ends a running or queued execution of sandbox_execute by the run_id that you gave it or its " +
+      "run_… from GET /runs. Free; code that had started stays charged, queued code costs nothing.",
     scope: "compute:run",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     params: cancelParams,

@@ -9,7 +9,9 @@ import { executeParams } from "./params.ts";
 import { resultOf } from "./result.ts";
 
 const DESCRIPTION =
-  "Runs Python or JavaScript code in a sandbox without network, files or other processes, and returns its output and the value of its last expression (Python) or export default (JavaScript). The price depends on timeout_ms.";
+  "Runs Python or JavaScript code in a sandbox without network, files or other processes, and returns " +
+  "its output and the value of its last expression (Python) or export default (JavaScript). The price " +
+  "depends on timeout_ms.";
 
 /** Price settings of the configuration file, micro-USD. */
 interface Prices {
@@ -34,7 +36,8 @@ function withoutSandbox(): Tool {
   return unavailableTool({
     name: "sandbox_execute",
     description:
-      "Runs Python or JavaScript code in a sandbox without network and returns its output. Not available on this installation: its sandbox is off.",
+      "Runs Python or JavaScript code in a sandbox without network and returns its output. Not " +
+      "available on this installation: its sandbox is off.",
     scope: "compute:run",
     billable: true,
   });

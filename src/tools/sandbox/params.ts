@@ -21,7 +21,8 @@ export const executeParams = z.strictObject({
   code: text()
     .min(1)
     .describe(
-      "The code, at most 262144 bytes; its last expression (Python) or its export default (JavaScript) is the result",
+      "The code, at most 262144 bytes; its last expression (Python) or its export default " +
+        "(JavaScript) is the result",
     ),
   stdin: text().prefault("").describe("Standard input of the code, at most 262144 bytes"),
   timeout_ms: z

@@ -117,8 +117,10 @@ const USUAL_VOCABULARY = 128_000;
 
 /** Describes {@link architectureOfSize} in the result. */
 export const SIZE_ASSUMPTION =
-  "the architecture is estimated from parameters_b: parameters = 12 * num_layers * hidden_size^2 (arXiv 2001.08361, 2.1) " +
-  "with hidden_size = 128 * num_layers, heads of 128, at most 8 key-value heads, a vocabulary of 128000; give the architecture for a better estimate";
+  "the architecture is estimated from parameters_b: parameters = 12 * num_layers * hidden_size^2 " +
+  "(arXiv 2001.08361, 2.1) " +
+  `with hidden_size = 128 * num_layers, heads of 128, at most 8 key-value heads, a vocabulary of
+    128000; give the architecture for a better estimate`;
 
 /** Returns a typical architecture for a number of parameters. */
 export function architectureOfSize(parameters: number): Architecture {

@@ -62,7 +62,8 @@ export const vramParams = z.strictObject({
     .enum(QUANTIZATIONS)
     .optional()
     .describe(
-      "Format of quantised weights with its scales, inference only; embeddings and norms as the format has them",
+      "Format of quantised weights with its scales, inference only; embeddings and norms as the " +
+        "format has them",
     ),
   tensor_parallel: z
     .int()
@@ -80,14 +81,16 @@ export const vramParams = z.strictObject({
     .max(10_000_000)
     .optional()
     .describe(
-      "Tokens per sequence, prompt and answer together; 4096 when left out, or the model's limit if that is less",
+      "Tokens per sequence, prompt and answer together; 4096 when left out, or the model's limit if " +
+        "that is less",
     ),
   batch_size: z.int().min(1).max(65_536).default(1).describe("Sequences at once"),
   kv_cache_dtype: z
     .enum(KV_CACHE_DTYPES)
     .optional()
     .describe(
-      "Format of the key-value cache, inference only; float32 with float32 weights, else float16, when left out",
+      "Format of the key-value cache, inference only; float32 with float32 weights, else float16, " +
+        "when left out",
     ),
   activation_recomputation: z
     .enum(RECOMPUTATIONS)

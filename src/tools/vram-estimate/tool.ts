@@ -18,7 +18,9 @@ export const vramEstimate = builtIn({
     defineTool({
       name: "vram_estimate",
       description:
-        "Estimates the GPU memory that a language model needs for inference or training: weights, key-value cache, activations, gradients, optimizer state and overhead, for one GPU and for several that share it, and which GPUs hold it. " +
+        "Estimates the GPU memory that a language model needs for inference or training: weights, " +
+        "key-value cache, activations, gradients, optimizer state and overhead, for one GPU and for " +
+        "several that share it, and which GPUs hold it. " +
         "Give a published model, or its number of parameters, or its architecture.",
       scope: "compute:read",
       annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },

@@ -70,7 +70,8 @@ function requireForQuantization({ mode, dtype, quantization }: VramParams): void
   if (dtype === "float16" || dtype === "bfloat16") return;
   throw invalidField(
     "params.dtype",
-    "cannot go together with quantization, which says the format of the weights; leave it out, or give float16 or bfloat16",
+    "cannot go together with quantization, which says the format of the weights; leave it out, or " +
+      "give float16 or bfloat16",
   );
 }
 
@@ -132,7 +133,8 @@ function knownSubject(name: string): Subject {
     const closest = closestFirst(name, ids).slice(0, MODELS_IN_ERROR).join(", ");
     throw invalidField(
       "params.model",
-      `is not in the table; give parameters_b or the architecture instead; the closest of ${ids.length} are ${closest}`,
+      "is not in the table; give parameters_b or the architecture instead; the closest of " +
+        `${ids.length} are ${closest}`,
     );
   }
   return { model, architecture: model, parameters: model.parameters, ...KNOWN, assumptions: [] };
@@ -178,7 +180,8 @@ function describedSubject(params: VramParams): Subject {
 }
 
 const COUNT_ASSUMPTION =
-  "the parameters are counted from the architecture of a dense decoder with a gated feed-forward network and separate input and output embeddings; " +
+  "the parameters are counted from the architecture of a dense decoder with a gated feed-forward " +
+  "network and separate input and output embeddings; " +
   "give parameters_b as well for other models";
 
 function headDimOf(hiddenSize: number, numHeads: number | undefined): number {

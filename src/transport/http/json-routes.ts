@@ -54,7 +54,9 @@ export interface JsonCall {
   readonly body: Buffer;
 }
 
-/** The generated routes over HTTP: reads requests, calls the pipeline and writes responses, for JSON and MCP. */
+/**
+ * The generated routes over HTTP: reads requests, calls the pipeline and writes responses, for JSON and MCP.
+ */
 export class JsonRoutes {
   readonly #deps: JsonRoutesDeps;
   readonly #requestIds: RequestIds;

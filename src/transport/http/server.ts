@@ -40,7 +40,8 @@ export interface HttpServerParts {
 }
 
 /**
- * The HTTP/1.1 server: documents and MCP by path; console, Connect and gRPC-Web by prefix; otherwise HTTP/JSON.
+ * The HTTP/1.1 server: documents and MCP by path; console, Connect and gRPC-Web by prefix; otherwise
+ * HTTP/JSON.
  */
 export class HttpServer {
   readonly #server: Server;

@@ -21,7 +21,8 @@ const CAPABILITIES = { tools: {} };
 /** Instructions for the model, in every era. */
 const INSTRUCTIONS =
   "Billable tools are charged in USDC from the account's balance. A call that it does not cover returns a " +
-  "quote, as HTTP 402 or as a result with isError. Pay the quote once on Solana by its payment_instructions " +
+  "quote, as HTTP 402 or as a result with isError. Pay the quote once on Solana by its " +
+  "payment_instructions " +
   'and repeat the same call with the proof in the X-Payment header or in _meta["toolgate/payment_proof"].';
 
 /** Cache lifetime of lists and server information, ms; private because each key sees its own tools. */

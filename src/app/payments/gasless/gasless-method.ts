@@ -144,7 +144,8 @@ export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment
     const memo = parseMemo(transaction.memo, memoPrefix);
     if (memo?.form !== "prefix")
       throw malformedProof(
-        `${proof.carrier}: the transaction must carry one memo, ${memoPrefix}:<quote_id> with the quote_id of the 402 answer`,
+        `${proof.carrier}: the transaction must carry one memo, ${memoPrefix}:<quote_id> with the ` +
+          "quote_id of the 402 answer",
       );
     requireSameQuote(proof, memo.quoteId);
     return paymentOf(transaction.txSignature, memo.quoteId, { transaction, proof });
@@ -161,7 +162,8 @@ export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment
       const path = name === "feePayer" || name === "memo" ? `extra.${name}` : name;
       return new ToolgateError(
         "INVALID_PAYMENT",
-        `payment verification failed: ${carrier}: accepted.${path} is not what was offered; take an entry of \`accepts\` of the 402 answer, unchanged`,
+        `payment verification failed: ${carrier}: accepted.${path} is not what was offered; take an ` +
+          `entry of \`accepts\` of the 402 answer, unchanged`,
       );
     }
     return undefined;

@@ -42,7 +42,8 @@ function isFailureKind(kind: string): kind is FailureKind {
 export function paymentLost(): ToolgateError {
   return relayRefused(
     RELAY_REFUSALS.NEVER_LANDED,
-    "the network reported the transaction as confirmed but does not have it; no USDC moved, repeat the call without a payment",
+    "the network reported the transaction as confirmed but does not have it; no USDC moved, repeat " +
+      "the call without a payment",
   );
 }
 
@@ -50,7 +51,8 @@ export function paymentLost(): ToolgateError {
 export function paymentPending(cause?: unknown): ToolgateError {
   return new ToolgateError(
     "PAYMENT_PENDING",
-    "the payment is on its way and not confirmed yet; repeat the call with the same payment, and do not pay again",
+    "the payment is on its way and not confirmed yet; repeat the call with the same payment, and do " +
+      "not pay again",
     { retryAfterSeconds: 2, cause },
   );
 }
@@ -66,7 +68,8 @@ export function quoteExpired(): ToolgateError {
 export function quoteTooCheap(price: MicroUsd, minimum: MicroUsd): ToolgateError {
   return relayRefused(
     RELAY_REFUSALS.QUOTE_TOO_CHEAP,
-    `payments below ${displayUsd(minimum)} are not relayed, and this one is ${displayUsd(price)}; send the transfer yourself and prove it with its signature, or pay from the balance`,
+    `payments below ${displayUsd(minimum)} are not relayed, and this one is ${displayUsd(price)}; ` +
+      "send the transfer yourself and prove it with its signature, or pay from the balance",
   );
 }
 
@@ -75,7 +78,8 @@ export function claimRefused(verdict: Exclude<RelayVerdict, { kind: "claimed" | 
   if (verdict.kind === "quote_taken") {
     return relayRefused(
       RELAY_REFUSALS.QUOTE_TAKEN,
-      "another transaction pays or has paid this quote; this one was not sent, repeat the call with the first transaction",
+      "another transaction pays or has paid this quote; this one was not sent, repeat the call with " +
+        "the first transaction",
     );
   }
   const { kind, of, retryAfterSeconds } = verdict;
@@ -90,7 +94,8 @@ const LIMITS: Readonly<Record<RelayQuota | RelayBudget, string>> = {
   failures: "too many payments of this account failed within the hour",
   open: "this account or wallet reached its limit of open payments; each confirmed one allows one more",
   unproven:
-    "payments of this account or wallet failed on the chain within 24 hours; each one that is confirmed allows one more failure",
+    "payments of this account or wallet failed on the chain within 24 hours; each one that is " +
+    "confirmed allows one more failure",
   budget: "the gateway's fee budget of today is spent",
   reserve: "the gateway's fee budget of today for accounts without a settled payment is spent",
 };

@@ -78,7 +78,8 @@ export class GaslessRelay implements Relay {
     if (txSignature !== undefined) return { ...decoded, txSignature };
     throw relayRefused(
       RELAY_REFUSALS.FEE_PAYER,
-      `the fee payer must be ${this.feePayer}; build a new transaction with the fee_payer of the 402 response`,
+      `the fee payer must be ${this.feePayer}; build a new transaction with the fee_payer of the 402 ` +
+        "response",
     );
   }
 
@@ -182,7 +183,8 @@ export class GaslessRelay implements Relay {
     if (!valid) {
       throw relayRefused(
         RELAY_REFUSALS.BLOCKHASH_EXPIRED,
-        "the network no longer accepts the transaction's blockhash; nothing was sent, sign a new transaction on a recent one",
+        "the network no longer accepts the transaction's blockhash; nothing was sent, sign a new " +
+          "transaction on a recent one",
       );
     }
     const end = this.#blockhashes.lastValidBlockHeight(blockhash);
@@ -190,7 +192,8 @@ export class GaslessRelay implements Relay {
     if (end - blockHeight >= BLOCKS_LEFT) return end;
     throw relayRefused(
       RELAY_REFUSALS.BLOCKHASH_TOO_OLD,
-      `the transaction's blockhash ends in ${end - blockHeight} blocks, too soon to land; nothing was sent, sign a new one on a recent blockhash`,
+      `the transaction's blockhash ends in ${end - blockHeight} blocks, too soon to land; nothing was ` +
+        "sent, sign a new one on a recent blockhash",
     );
   }
 

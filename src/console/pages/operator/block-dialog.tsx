@@ -44,7 +44,8 @@ export function BlockDialog({ account, onClose }: { account: Account; onClose: (
     >
       <p>
         {blocked
-          ? "Requests with its keys are rejected within a second. Running calls finish, deposits are still credited."
+          ? "Requests with its keys are rejected within a second. Running calls finish, deposits are " +
+            "still credited."
           : "Its keys work again within a second."}
       </p>
       <ReasonField

@@ -57,7 +57,9 @@ function chartProps(shown: Metric, minutes: readonly MinuteOfCalls[]) {
   const figures = minutes.map((minute) => metricValue(shown, minute));
   const write = (figure: bigint) => (shown === "charged" ? formatUsd(figure) : formatCount(figure));
   return {
-    label: `${shown === "charged" ? "Charged" : shown === "failed" ? "Failed calls" : "Calls"} by minute, last 60 minutes`,
+    label:
+      `${shown === "charged" ? "Charged" : shown === "failed" ? "Failed calls" : "Calls"} by minute, ` +
+      "last 60 minutes",
     times: minutes.map(({ start }) => (start ? timestampDate(start) : new Date(0))),
     values: figures.map(Number),
     texts: figures.map(write),

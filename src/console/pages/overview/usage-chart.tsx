@@ -28,7 +28,9 @@ export function UsageChart({
     );
     const write = (figure: bigint) => (measure === "spend" ? formatUsd(figure) : pluralize(figure, "call"));
     return {
-      label: `${measure === "spend" ? "Spent" : "Charged calls"} by ${hourly ? "hour" : "day"}, last ${span}, UTC`,
+      label:
+        `${measure === "spend" ? "Spent" : "Charged calls"} by ${hourly ? "hour" : "day"}, last ` +
+        `${span}, UTC`,
       times,
       values: figures.map(Number),
       texts: figures.map(write),

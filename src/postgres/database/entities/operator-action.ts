@@ -21,12 +21,14 @@ export const OperatorActionEntity = defineEntity({
     {
       name: "operator_action_once_index",
       expression:
-        "create index operator_action_once_index on operator_action (target, action, id) where once is not null",
+        "create index operator_action_once_index on operator_action (target, action, id) where once " +
+        "is not null",
     },
     {
       name: "operator_action_failed_index",
       expression:
-        "create index operator_action_failed_index on operator_action (failed_action) where failed_action is not null",
+        "create index operator_action_failed_index on operator_action (failed_action) where " +
+        "failed_action is not null",
     },
   ],
 });

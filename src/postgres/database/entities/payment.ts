@@ -32,11 +32,15 @@ export const PaymentEntity = defineEntity({
     },
     {
       name: "payment_suspense_index",
-      expression: `create index payment_suspense_index on payment (created_at, tx_signature) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed`,
+      expression:
+        "create index payment_suspense_index on payment (created_at, tx_signature) where account_id = " +
+        `'${SYSTEM_ACCOUNTS.suspense}' and not reversed`,
     },
     {
       name: "payment_open_index",
-      expression: `create index payment_open_index on payment (created_at, tx_signature) include (amount) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`,
+      expression:
+        "create index payment_open_index on payment (created_at, tx_signature) include (amount) where " +
+        `account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`,
     },
     {
       name: "payment_deposit_index",
@@ -46,7 +50,8 @@ export const PaymentEntity = defineEntity({
     {
       name: "payment_failed_index",
       expression:
-        "create index payment_failed_index on payment (created_at, tx_signature) where reversed or (not settled and starts_with(quote_id, 'qt_'))",
+        "create index payment_failed_index on payment (created_at, tx_signature) where reversed or " +
+        "(not settled and starts_with(quote_id, 'qt_'))",
     },
   ],
   uniques: [

@@ -32,12 +32,14 @@ export const RelayEntity = defineEntity({
     {
       name: "relay_unpaid_index",
       expression:
-        "create index relay_unpaid_index on relay (claimed_at) include (fee_lamports) where state <> 'confirmed' and fee_lamports > 0",
+        "create index relay_unpaid_index on relay (claimed_at) include (fee_lamports) where state <> " +
+        "'confirmed' and fee_lamports > 0",
     },
     {
       name: "relay_unfinished_index",
       expression:
-        "create index relay_unfinished_index on relay (moved_at) where state in ('claimed', 'broadcast', 'unknown')",
+        "create index relay_unfinished_index on relay (moved_at) where state in ('claimed', " +
+        "'broadcast', 'unknown')",
     },
     {
       name: "relay_finished_index",

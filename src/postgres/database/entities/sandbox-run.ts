@@ -22,7 +22,8 @@ export const SandboxRunEntity = defineEntity({
     {
       name: "sandbox_run_name_index",
       expression:
-        "create index sandbox_run_name_index on sandbox_run (account_id, name, created_at) where name is not null",
+        "create index sandbox_run_name_index on sandbox_run (account_id, name, created_at) where name " +
+        "is not null",
     },
   ],
 });

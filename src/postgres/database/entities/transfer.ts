@@ -23,12 +23,14 @@ export const TransferEntity = defineEntity({
     {
       name: "transfer_in_index",
       expression:
-        "create index transfer_in_index on transfer (credit, id) where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment')",
+        "create index transfer_in_index on transfer (credit, id) where kind in ('deposit', " +
+        "'assignment', 'refund', 'reinstatement', 'adjustment')",
     },
     {
       name: "transfer_out_index",
       expression:
-        "create index transfer_out_index on transfer (debit, id) where kind in ('charge', 'reversal', 'adjustment')",
+        "create index transfer_out_index on transfer (debit, id) where kind in ('charge', 'reversal', " +
+        "'adjustment')",
     },
     {
       name: "transfer_reversal_index",

@@ -12,7 +12,8 @@ export async function readDescriptorSet(file: string): Promise<FileRegistry> {
   const [missing] = missingImports(files);
   if (missing !== undefined)
     throw new Error(
-      `the descriptor set ${file} imports ${missing} and does not hold it; build it with its imports (buf build -o, or protoc --include_imports)`,
+      `the descriptor set ${file} imports ${missing} and does not hold it; build it with its imports ` +
+        "(buf build -o, or protoc --include_imports)",
     );
   return registryOf(files);
 }
@@ -30,7 +31,8 @@ function parse(file: string, bytes: Uint8Array): FileDescriptorSet {
     return fromBinary(FileDescriptorSetSchema, bytes);
   } catch (cause) {
     throw new Error(
-      `${file} is not a binary google.protobuf.FileDescriptorSet; build it with buf build -o, or protoc --descriptor_set_out`,
+      `${file} is not a binary google.protobuf.FileDescriptorSet; build it with buf build -o, or ` +
+        "protoc --descriptor_set_out",
       { cause },
     );
   }

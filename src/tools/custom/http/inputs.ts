@@ -147,7 +147,8 @@ function bodyOf({
   if (form) return { mediaType: form.type, encoding: "form", required, schema: form.schema };
   if (!required) return undefined;
   throw new Error(
-    `wants a body of ${media.map(({ type }) => type).join(" or ") || "no known kind"}; the gateway supports application/json and application/x-www-form-urlencoded`,
+    `wants a body of ${media.map(({ type }) => type).join(" or ") || "no known kind"}; the gateway ` +
+      "supports application/json and application/x-www-form-urlencoded",
   );
 }
 

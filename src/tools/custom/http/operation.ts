@@ -39,7 +39,8 @@ export function findOperation({ root }: OpenApiDocument, operationId: string): O
       .filter((id) => typeof id === "string")
       .slice(0, MAX_LISTED);
     throw new Error(
-      `has no operation ${operationId} with GET, PUT, POST, DELETE or PATCH; there are ${ids.join(", ") || "none"}`,
+      `has no operation ${operationId} with GET, PUT, POST, DELETE or PATCH; there ` +
+        `are ${ids.join(", ") || "none"}`,
     );
   }
   if (another) throw new Error(`has the operation ${operationId} twice`);

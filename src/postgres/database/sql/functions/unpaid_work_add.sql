@@ -1,8 +1,8 @@
 -- Adds one unit of uncharged work to the account's bucket and returns for how long the account is refused,
 -- ms; 0 if it is not. The bucket holds the work of an hour and leaks as fast; a refusal lasts about an hour
--- at most, so that the crash of a busy server does not keep its callers away for longer. Charged calls since the last
--- one drain it too, one unit for "charged_for_one" of them, at most two days' worth. Notifies every instance
--- of a refusal.
+-- at most, so that the crash of a busy server does not keep its callers away for longer. Charged calls since
+-- the last one drain it too, one unit for "charged_for_one" of them, at most two days' worth. Notifies every
+-- instance of a refusal.
 create or replace function unpaid_work_add(
   account uuid, called text, per_hour integer, charged bigint, charged_for_one integer
 )
