@@ -49,7 +49,7 @@ const SCREENSHOTS: readonly Screenshot[] = [
       await page.getByRole("button", { name: "Create a temporary key" }).click();
       await page.getByText(/^expires in/).waitFor();
       await page.getByRole("button", { name: "Run" }).click();
-      await page.getByText("paid from balance").waitFor();
+      await page.getByText("Charged $0.001, paid from balance").waitFor();
     },
   },
   {

@@ -176,6 +176,12 @@ async function checkPagination(page: Page): Promise<void> {
   const height = await page.locator("html").evaluate(({ scrollHeight }) => scrollHeight);
   expect(height, "25 receipts on a phone").toBeLessThan(2_800);
   expect(await overflow(page)).toBe(0);
+  // Two lines: the time with the amount, then the rest without empty cells.
+  const row = table.getByRole("row").nth(1);
+  expect((await row.innerText()).split("\n").filter((text) => text === "—")).toEqual([]);
+  const cells = await row.getByRole("cell").all();
+  const [time, amount] = await Promise.all([cells[0]?.boundingBox(), row.locator(".is-lead").boundingBox()]);
+  expect([time?.x, Math.abs((time?.y ?? 0) - (amount?.y ?? 99)) < 4]).toEqual([37, true]);
   await page.setViewportSize({ width: 1_280, height: 800 });
   expect(await page.getByRole("button", { name: "Newer" }).isDisabled()).toBe(true);
   for (let turned = 2; turned <= 10; turned++) {

@@ -77,7 +77,7 @@ export function Table<Row>({
                 <td
                   key={head}
                   role="cell"
-                  className={classes(align === "end" && "end", lead && "lead") || undefined}
+                  className={classes(align === "end" && "end", lead && "is-lead") || undefined}
                   data-label={hideHead ? undefined : head}
                 >
                   {cell(row)}

@@ -110,7 +110,7 @@ function Limits({ use, now }: { use: KeyWithUse; now: Date }) {
       </>,
     );
   }
-  if (lines.length === 0) return <span className="faint">None</span>;
+  if (lines.length === 0) return <span className="faint none">—</span>;
   return (
     <ul className="lines">
       {lines.map((line, index) => (
