@@ -29,7 +29,7 @@ const NO_RULES_PREFIX = "google.protobuf.";
 
 /**
  * Fast path for messages whose rules (buf.validate) are only required fields, string lengths and patterns.
- * Takes a tenth of the time of the full rules, which run for everything else.
+ * The full rules run for everything else. With them alone an echo call costs a fifth more CPU time.
  * @returns undefined for a message with any other rule
  */
 export function fastValidator(schema: DescMessage): FastCheck<Message> | undefined {

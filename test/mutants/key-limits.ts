@@ -42,9 +42,9 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-short-account",
     guard: "Insufficient funds do not hide a key's daily limit.",
-    file: "src/postgres/ledger/ledger.ts",
-    find: "call.budget || ",
-    replace: "",
+    file: "src/postgres/ledger/insufficient-funds.ts",
+    find: "budget || claimKey",
+    replace: "claimKey",
     tests: DAY,
   },
   {

@@ -90,7 +90,8 @@ interface KeyUsage {
 /**
  * Prefetched tokens, so that busy keys need no query per request. The tokens are already taken from the
  * bucket, so the long-run rate holds; those unused after 100 ms are lost. No prefetch for keys with fewer
- * than 4 takes in the previous window or fewer than 100 tokens.
+ * than 4 takes in the previous window or fewer than 100 tokens. Without it an echo call over 8 connections
+ * costs the gateway 70 % more CPU time and PostgreSQL 60 us; over 64, batches of queries do as well.
  */
 export class TokenPrefetch {
   readonly #usage = new Lru<string, KeyUsage>(MAX_KEYS);

@@ -10,9 +10,9 @@ import type {
   PriorQuery,
 } from "../../app/calls/ledger.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { Lru } from "../../domain/core/lru.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { Batcher, type RETRY } from "../database/batcher.ts";
+import { InsufficientFunds } from "./insufficient-funds.ts";
 import type { Leases } from "./leases.ts";
 import { claimKey, exclusiveKeys } from "./claims.ts";
 import {
@@ -65,20 +65,14 @@ export class PostgresLedger implements Ledger {
   readonly #priorBatcher: Batcher<PriorQuery, { prior: PriorOutcome }>;
   readonly #authorizeBatcher: Batcher<CallAuthorization, AuthorizeResult>;
   readonly #endBatcher: Batcher<Ending, RunEndResult>;
-  readonly #balanceBatcher: Batcher<string, MicroUsd>;
-  /** Accounts with insufficient funds at their last call. */
-  readonly #insufficient = new Lru<string, true>(10_000);
+  readonly #insufficientFunds: InsufficientFunds;
   /** Authorized calls of this instance that still run. */
   readonly #activeCalls = new Map<string, CallAuthorization>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
     const patienceMs = RETRY_MS;
-    this.#balanceBatcher = new Batcher({
-      max: 500,
-      retryMs: patienceMs,
-      run: (accounts, forMs) => this.#balancesOf(accounts, forMs),
-    });
+    this.#insufficientFunds = new InsufficientFunds(options.pool);
     this.#priorBatcher = new Batcher({
       max: BATCH,
       retryMs: patienceMs,
@@ -111,10 +105,10 @@ export class PostgresLedger implements Ledger {
   async authorize(call: CallAuthorization): Promise<AuthorizeResult> {
     const cached = isKeyedCall(call) ? this.#options.replayCache?.find(call) : undefined;
     if (cached) return cached;
-    const insufficient = await this.#insufficientFunds(call);
+    const insufficient = await this.#insufficientFunds.find(call);
     if (insufficient) return insufficient;
     const authorized = await this.#authorizeWithLease(call);
-    if (authorized.kind === "insufficient") this.#insufficient.set(call.accountId, true);
+    this.#insufficientFunds.note(call, authorized);
     // The same payment bought the result under another key: bind this key to that result too.
     if (authorized.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
       await this.findPrior({ ...call, ...call.payment });
@@ -136,37 +130,6 @@ export class PostgresLedger implements Ledger {
       leases.remove(run);
       throw error;
     }
-  }
-
-  /**
-   * Fast path for accounts with insufficient funds: reads the balance (one row per account and batch) instead
-   * of authorizing. Only for calls without a claim or daily budget, whose outcome depends on the balance
-   * alone.
-   */
-  async #insufficientFunds(call: CallAuthorization): Promise<AuthorizeResult | undefined> {
-    if (
-      call.price === 0n ||
-      call.budget ||
-      claimKey(call) !== undefined ||
-      !this.#insufficient.get(call.accountId)
-    )
-      return undefined;
-    const balance = await this.#balanceBatcher.submit(uuidFromId("acct", call.accountId));
-    if (balance < call.price) return { kind: "insufficient", balance };
-    this.#insufficient.delete(call.accountId);
-    return undefined;
-  }
-
-  async #balancesOf(accounts: readonly string[], forMs: number): Promise<MicroUsd[]> {
-    const rows = await this.#query<{ id: string; available: bigint }>(
-      "ledger-balances",
-      "select id, available from account where id = any ($1::uuid[])",
-      [[...new Set(accounts)]],
-      forMs,
-    );
-    // PostgreSQL returns uuids with hyphens.
-    const balances = new Map(rows.map(({ id, available }) => [id.replaceAll("-", ""), available]));
-    return accounts.map((id) => balances.get(id.replaceAll("-", "")) ?? 0n);
   }
 
   async finish(call: RunEnd): Promise<RunEndResult> {

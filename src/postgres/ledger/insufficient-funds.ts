@@ -1,0 +1,59 @@
+import type { Pool } from "pg";
+import type { AuthorizeResult, CallAuthorization } from "../../app/calls/ledger.ts";
+import { Lru } from "../../domain/core/lru.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import { Batcher } from "../database/batcher.ts";
+import { queryWithRetry, RETRY_MS } from "../database/retry.ts";
+import { uuidFromId } from "../database/row-mapping.ts";
+import { claimKey } from "./claims.ts";
+
+/**
+ * Fast path for accounts with insufficient funds: reads the balance (one row per account and batch) instead of
+ * authorizing. Without it a 402 costs the gateway 25 % more CPU time, and PostgreSQL four times as much.
+ */
+export class InsufficientFunds {
+  readonly #pool: Pool;
+  readonly #balances: Batcher<string, MicroUsd>;
+  /** Accounts with insufficient funds at their last call. */
+  readonly #accounts = new Lru<string, true>(10_000);
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+    this.#balances = new Batcher({
+      max: 500,
+      retryMs: RETRY_MS,
+      run: (accounts, forMs) => this.#balancesOf(accounts, forMs),
+    });
+  }
+
+  /** Remembers what authorizing a call showed. */
+  note({ accountId }: CallAuthorization, { kind }: AuthorizeResult): void {
+    if (kind === "insufficient") this.#accounts.set(accountId, true);
+  }
+
+  /**
+   * Returns the refusal; undefined when the call must be authorized. Only for calls without a claim or daily
+   * budget, whose outcome depends on the balance alone.
+   */
+  async find(call: CallAuthorization): Promise<AuthorizeResult | undefined> {
+    const { accountId, price, budget } = call;
+    if (price === 0n || budget || claimKey(call) !== undefined || !this.#accounts.get(accountId))
+      return undefined;
+    const balance = await this.#balances.submit(uuidFromId("acct", accountId));
+    if (balance < price) return { kind: "insufficient", balance };
+    this.#accounts.delete(accountId);
+    return undefined;
+  }
+
+  async #balancesOf(accounts: readonly string[], forMs: number): Promise<MicroUsd[]> {
+    const query = {
+      name: "ledger-balances",
+      text: "select id, available from account where id = any ($1::uuid[])",
+      values: [[...new Set(accounts)]],
+    };
+    const rows = await queryWithRetry<{ id: string; available: bigint }>(this.#pool, query, forMs);
+    // PostgreSQL returns uuids with hyphens.
+    const balances = new Map(rows.map(({ id, available }) => [id.replaceAll("-", ""), available]));
+    return accounts.map((id) => balances.get(id.replaceAll("-", "")) ?? 0n);
+  }
+}
