@@ -301,40 +301,19 @@ export const LEDGER: readonly Mutant[] = [
     tests: FENCE,
   },
   {
-    name: "fast-path-payment",
-    guard: "The fast path checks the payment of a call.",
-    file: sqlFile("functions/ledger_decide.sql"),
-    find: `where call.tx_signature is not null
-        or (select true from run where id = call.run_id)
-        or (select true from idempotency`,
-    replace: `where (select true from run where id = call.run_id)
-        or (select true from idempotency`,
+    name: "claim-with-payment",
+    guard: "A claim whose payment was used meanwhile is checked after it is locked.",
+    file: sqlFile("functions/ledger_claim.sql"),
+    find: "where proved or inserted < (",
+    replace: "where inserted < (",
     tests: PAID,
   },
   {
-    name: "fast-path-run",
-    guard: "The fast path recognises a call that is sent again by its run.",
-    file: sqlFile("functions/ledger_decide.sql"),
-    find: `or (select true from run where id = call.run_id)
-        or (select true from idempotency where account_id = call.account_id and key = call.claim_key)`,
-    replace: "or (select true from idempotency where account_id = call.account_id and key = call.claim_key)",
-    tests: LOCKS,
-  },
-  {
-    name: "fast-path-claim",
-    guard: "The fast path recognises a repeat by its claim without a lock.",
-    file: sqlFile("functions/ledger_decide.sql"),
-    find: `or (select true from idempotency where account_id = call.account_id and key = call.claim_key)
-      limit 1`,
-    replace: "limit 1",
-    tests: LOCKS,
-  },
-  {
-    name: "fast-path-claim-locked",
+    name: "claim-after-lock",
     guard: "A claim that another call creates meanwhile is checked after it is locked.",
     file: sqlFile("functions/ledger_claim.sql"),
-    find: "where known or inserted < (",
-    replace: "where known or 0 > (",
+    find: "where proved or inserted < (",
+    replace: "where proved or 0 > (",
     tests: LOCKS,
   },
   {

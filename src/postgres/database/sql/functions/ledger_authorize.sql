@@ -36,7 +36,7 @@ begin
   if kinds && array['new', 'credited', 'quote_paid'] then
     if prior.claimed then
       select claim.kinds, claim.results, claim.replays into kinds, results, replays
-      from ledger_claim(calls, instance, prior.known, kinds, results, replays, prior.payment_claims) claim;
+      from ledger_claim(calls, instance, prior.proved, kinds, results, replays, prior.payment_claims) claim;
     end if;
     if prior.proved then
       select * into payments from ledger_credit_payments(calls, kinds, prior.payment_claims);

@@ -1,7 +1,7 @@
 -- A step of ledger_authorize: inserts the claims of new calls, locks these and the claims that their payments
 -- point to, and decides again what the locks may have changed.
 create or replace function ledger_claim(
-  calls ledger_call[], instance uuid, known boolean, inout kinds text[], inout results json[],
+  calls ledger_call[], instance uuid, proved boolean, inout kinds text[], inout results json[],
   inout replays uuid[], payment_claims text[]
 )
 language plpgsql
@@ -32,14 +32,14 @@ begin
     for update of claim
   ) locked;
 
-  -- Not needed if all claims are new. Sent again is a call whose claim has expired meanwhile, and one whose
+  -- Not needed if all claims are new and none has a payment. Sent again is a call whose claim has expired meanwhile, and one whose
   -- payment now points to another claim, or to a claim that an earlier call of this batch uses.
   for item in
     select (prior.call).*, prior.*
     from ledger_lookup(
       array(select call from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')),
       instance) prior
-    where known or inserted < (
+    where proved or inserted < (
       select count(claim_key) from unnest(calls) call where kinds[call.n] in ('new', 'credited'))
   loop
     kinds[item.n] := case

@@ -1,9 +1,9 @@
 -- The first step of ledger_authorize: decides what can be decided without a lock. Returns arrays by the
--- calls' numbers, and whether anything is known of any call ("known"), any has a claim ("claimed"), any or
--- its claim has a payment ("proved"), any has a daily limit ("limited").
+-- calls' numbers, and whether any call has a claim ("claimed"), any or its claim has a payment ("proved"), any
+-- has a daily limit ("limited").
 create or replace function ledger_decide(
   calls ledger_call[], instance uuid,
-  out known boolean, out claimed boolean, out proved boolean, out limited boolean,
+  out claimed boolean, out proved boolean, out limited boolean,
   out kinds text[], out balances bigint[], out results json[], out replays uuid[], out payment_claims text[]
 )
 language plpgsql
@@ -11,48 +11,23 @@ as $$
 #variable_conflict use_column
 declare
   today constant date = (now() at time zone 'utc')::date;
-  decision refcursor;
   item record;
 begin
   claimed := false;
   proved := false;
   limited := false;
-  -- Most calls are new: their runs and claims show it. A full lookup takes a third of the time of this
-  -- function for one call. The balances are read before that: a call that is authorized in between is then
-  -- known, and not only seen by its hold.
-  open decision for
-    select call.*, null::text as verdict, null::text as payment_claim, null::uuid as replay_run,
-      null::json as result, account.available,
-      case when call.day_limit is not null then coalesce((
+  for item in
+    select (prior.call).*, prior.verdict, prior.payment_claim, prior.replay_run, prior.result,
+      account.available,
+      case when (prior.call).day_limit is not null then coalesce((
         select budget.spent from key_budget budget
-        where budget.budget_id = call.budget_id and budget.day = today
+        where budget.budget_id = (prior.call).budget_id and budget.day = today
       ), 0) end as spent
-    from unnest(calls) call
-    left join lateral (select available from account where id = call.account_id offset 0) account on true;
-  known := (
-    select true from unnest(calls) call
-    where call.tx_signature is not null
-      or (select true from run where id = call.run_id)
-      or (select true from idempotency where account_id = call.account_id and key = call.claim_key)
-    limit 1);
-  if known then
-    close decision;
-    open decision for
-      select (prior.call).*, prior.verdict, prior.payment_claim, prior.replay_run, prior.result,
-        account.available,
-        case when (prior.call).day_limit is not null then coalesce((
-          select budget.spent from key_budget budget
-          where budget.budget_id = (prior.call).budget_id and budget.day = today
-        ), 0) end as spent
-      from ledger_lookup(calls, instance) prior
-      left join lateral (
-        select available from account where id = (prior.call).account_id offset 0
-      ) account on true;
-  end if;
-
+    from ledger_lookup(calls, instance) prior
+    left join lateral (
+      select available from account where id = (prior.call).account_id offset 0
+    ) account on true
   loop
-    fetch decision into item;
-    exit when not found;
     kinds[item.n] := case
       when item.tx_signature is not null and item.deposit is null
         and coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'
@@ -68,7 +43,6 @@ begin
     proved := proved or item.tx_signature is not null or item.payment_claim is not null;
     limited := limited or item.day_limit is not null;
   end loop;
-  close decision;
 end
 $$;
 
