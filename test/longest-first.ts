@@ -1,7 +1,9 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take long, before the others: one of them that began last would keep one core waiting for it alone. The fault lab takes its time where
- * the sandbox's files take the machine: it comes after them. */
+/**
+ * Long files start first: one that starts last would keep a core waiting. The fault lab is mostly idle, so it
+ * follows the sandbox's files, which use all cores.
+ */
 const LONGEST = [
   "test/check.test.ts",
   "test/browser/console.test.ts",

@@ -1,5 +1,5 @@
-// npm test [-- vitest filter or option …]: every test, the check among them; with a filter only those it names.
-// The last line is always the count: "N passed, N failed".
+// npm test [-- vitest filter or option …]: every test, the check among them; with a filter only those it
+// names. The last line is always the count: "N passed, N failed".
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -52,7 +52,9 @@ function heading(name: string): void {
   process.stdout.write(`\n${paint(process.stdout, "bold", `== ${name}`)}\n`);
 }
 
-/** One test more: no secret that a test made is in anything that was logged or answered during the whole run. */
+/**
+ * One test more: no secret that a test made is in anything that was logged or answered during the whole run.
+ */
 async function keptSecrets(): Promise<{ passed: number; failed: number }> {
   try {
     const { secrets, bytes, leaks } = await findLeaks(record);

@@ -231,7 +231,8 @@ describe("a quote id", () => {
     const hex = retired.secret.toString("hex");
     await query(
       world.database.url,
-      `insert into sealing_key (version, secret, active_from) values (9, '\\x${hex}', now() + interval '1 day')`,
+      `insert into sealing_key (version, secret, active_from)
+        values (9, '\\x${hex}', now() + interval '1 day')`,
     );
     await expect
       .poll(async () => (await callWith(world, agent, tx, offer.quoteId)).status, { interval: 300 })

@@ -49,7 +49,9 @@ export function transferOut(ground: Ground, amount: bigint, to: PublicKey): Tran
   );
 }
 
-/** SPL Token instruction 255: several in one, which leave neither inner instructions nor logs of their own. */
+/**
+ * SPL Token instruction 255: several in one, which leave neither inner instructions nor logs of their own.
+ */
 export function batch(...instructions: TransactionInstruction[]): TransactionInstruction {
   const parts = instructions.map(({ keys, data }) =>
     Buffer.concat([Buffer.of(keys.length, data.length), data]),

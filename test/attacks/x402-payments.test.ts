@@ -67,7 +67,10 @@ describe("a PAYMENT-SIGNATURE changed in transit", () => {
     truth = await payer.sign(offer);
     before = await payer.usdc();
   });
-  /** Whatever was tried: it cost nothing, and the true one, on a blockhash that has not ended meanwhile, buys the call, once. */
+  /**
+   * Whatever was tried: it cost nothing, and the true one, on a blockhash that has not ended meanwhile, buys
+   * the call, once.
+   */
   afterAll(async () => {
     expect(await payer.usdc()).toBe(before);
     await expectAccount(world, agent, { balance: 0n, receipts: 0 });
@@ -146,7 +149,8 @@ describe("a PAYMENT-SIGNATURE changed in transit", () => {
     const answer = await request(off, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
     expectFailed(answer, "INVALID_PAYMENT", 400);
     expect(answer.body.message).toBe(
-      "PAYMENT-SIGNATURE: the gasless relay is off: send the transaction yourself and prove it with {tx, quote_id}",
+      "PAYMENT-SIGNATURE: the gasless relay is off: send the transaction yourself and prove it with " +
+        "{tx, quote_id}",
     );
   });
 });

@@ -11,7 +11,10 @@ const UNLIMITED = { ratePerMinute: 10_000_000, burst: 10_000_000 };
 /** Concurrent account creations, and connections for them. */
 const AT_ONCE = 4;
 
-/** Makes accounts with a key each, as `accounts create --count` does. @param usdc starting balance; undefined: none. @returns the keys */
+/**
+ * Makes accounts with a key each, as `accounts create --count` does. @param usdc starting balance; undefined:
+ * none. @returns the keys
+ */
 export async function makeAccounts(url: string, count: number, usdc: string | undefined): Promise<string[]> {
   const amount = usdc === undefined ? undefined : parseUsdc(usdc);
   const postgres = await openPostgres({

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { command, ROOT, type Finished } from "../tooling/command.ts";
 
 describe("the benchmark", () => {
-  // Rounds are so short that a busy machine may have nothing to show for one of them, which ends the benchmark: as it should.
-  // `npm run bench -- --short` runs every part so.
+  // Rounds are so short that a busy machine may have nothing to show for one of them, which ends the
+  // benchmark: as it should. `npm run bench -- --short` runs every part so.
   it("runs every part briefly with every answer checked", { timeout: 300_000, retry: 1 }, async () => {
     const { code, output } = await bench("--short", "--json", "--verbose", "--only", "echo,402,audit");
     expect(code, output).toBe(0);

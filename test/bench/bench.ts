@@ -33,7 +33,10 @@ export interface Part {
   readonly loadsSharedGateway?: true;
   /** Settings of its gateway; the one that parts share has those of all of them. */
   readonly settings?: (world: World) => Readonly<Record<string, string>>;
-  /** Whether its bars were set with it, to see what gets worse; the others' were there before anything was built. */
+  /**
+   * Whether its bars were set with it, to see what gets worse; the others' were there before anything was
+   * built.
+   */
   readonly ownBars?: true;
   /** Whether it loads a gateway that it starts itself, which is the one to be profiled. */
   readonly ownGateway?: true;

@@ -22,7 +22,10 @@ const SETTLED_MS = 3_000;
 /** Connections that are made at once. */
 const AT_ONCE = 50;
 
-/** What connections take that have made one call and then wait: resident memory beyond that of the same server under load before. */
+/**
+ * What connections take that have made one call and then wait: resident memory beyond that of the same server
+ * under load before.
+ */
 export async function idleConnections(bench: Bench): Promise<Line[]> {
   const { world, gateway, scale } = bench;
   const [key = ""] = await world.createAccounts(1);

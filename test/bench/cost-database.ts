@@ -67,7 +67,8 @@ export async function counters(url: string): Promise<Counters> {
   await endSessions(url);
   const { rows } = await query(
     url,
-    `select (select xact_commit + xact_rollback from pg_stat_database where datname = current_database())::float as transactions,
+    `select (select xact_commit + xact_rollback from pg_stat_database
+        where datname = current_database())::float as transactions,
             (select sum(fsyncs) from pg_stat_io where object = 'wal')::float as flushes,
             (select json_object_agg(relname, pg_total_relation_size(oid)) from pg_class
              where relkind = 'r' and relnamespace = 'public'::regnamespace) as bytes`,

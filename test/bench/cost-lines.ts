@@ -29,7 +29,9 @@ function logLine(cost: Cost, allowed: number): Line {
   const log = batches.reduce((total, { walBytes }) => total + walBytes, 0) / answered;
   return {
     measure: `${job.name}: log per call`,
-    gateway: `${log.toFixed(0)} bytes; ${workText(cost)}; request ${job.bytes.request} bytes, answer ${job.bytes.answer}`,
+    gateway:
+      `${log.toFixed(0)} bytes; ${workText(cost)}; request ${job.bytes.request} bytes, ` +
+      `answer ${job.bytes.answer}`,
     peer: `${allowed} bytes`,
     value: log / allowed,
     bar: { atMost: 1 },
@@ -45,7 +47,9 @@ function commitLine({ job, batches, answered, before, after }: Cost, atMost: num
   const batch = median(batches.map((each) => each.batch)) ?? Number.NaN;
   return {
     measure: `${job.name}: durable commits per call`,
-    gateway: `${(commits / calls).toFixed(2)}, ${batch.toFixed(1)} calls in each; ${transactions.toFixed(2)} transactions, ${flushes.toFixed(2)} flushes`,
+    gateway:
+      `${(commits / calls).toFixed(2)}, ${batch.toFixed(1)} calls in each; ${transactions.toFixed(2)} ` +
+      `transactions, ${flushes.toFixed(2)} flushes`,
     peer: `${COMMITS}, each alone`,
     value: commits / calls / COMMITS,
     bar: { atMost },
@@ -72,7 +76,9 @@ function growthLine({ job, answered, before, after }: Cost): Line {
   const growth = tables.reduce((total, [, bytes]) => total + bytes, 0);
   return {
     measure: `${job.name}: growth of the database`,
-    gateway: `${growth.toFixed(0)} bytes: ${tables.map(([name, bytes]) => `${name} ${bytes.toFixed(0)}`).join(", ")}`,
+    gateway:
+      `${growth.toFixed(0)} ` +
+      `bytes: ${tables.map(([name, bytes]) => `${name} ${bytes.toFixed(0)}`).join(", ")}`,
     peer: `${PAID_GROWTH} bytes`,
     value: growth / PAID_GROWTH,
     bar: { atMost: 1 },

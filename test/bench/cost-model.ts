@@ -1,4 +1,7 @@
-/** What a kind of call costs, as a function of how many are committed at once: `fixed + perBatch / batch`, milliseconds of CPU. */
+/**
+ * What a kind of call costs, as a function of how many are committed at once: `fixed + perBatch / batch`,
+ * milliseconds of CPU.
+ */
 interface CallCost {
   readonly fixed: number;
   readonly perBatch: number;
@@ -52,11 +55,14 @@ export function costThrough(points: readonly { batch: number; ms: number }[]): C
 }
 
 /**
- * Paid calls per second: as many as all cores do, or each instance by itself, whichever is less. The batches of beginnings and of endings
- * under way are the customers of a closed network. For all cores, these are its one queue; for an instance its own thread is one, which
- * has one batch at a time, and the cores beside it are another. Several cores are one that is as fast, and a delay for what one batch cannot
- * use of them (Seidmann's approximation). Commits of several batches share a flush of the log, so the disk is a delay, and no queue.
- * @param perBatch how many connections there are for each call in a batch: the others wait for the next one, or for their answer
+ * Paid calls per second: as many as all cores do, or each instance by itself, whichever is less. The batches
+ * of beginnings and of endings under way are the customers of a closed network. For all cores, these are its
+ * one queue; for an instance its own thread is one, which has one batch at a time, and the cores beside it
+ * are another. Several cores are one that is as fast, and a delay for what one batch cannot use of them
+ * (Seidmann's approximation). Commits of several batches share a flush of the log, so the disk is a delay,
+ * and no queue.
+ * @param perBatch how many connections there are for each call in a batch: the others wait for the next one,
+ * or for their answer
  */
 export function paidPerSecond({ all, gateway }: Costs, perBatch: number, site: Site): number {
   const { cores, commitMs, instances, batchesAtOnce, connections } = site;
@@ -99,8 +105,8 @@ export function batchSize(perBatch: number, { instances, connections }: Site): n
 }
 
 /**
- * Calls per second that are not committed: all cores are at work, or every gateway keeps one busy. Their rate limits are asked for in
- * batches, too, which are as large as there are connections to an instance.
+ * Calls per second that are not committed: all cores are at work, or every gateway keeps one busy. Their rate
+ * limits are asked for in batches, too, which are as large as there are connections to an instance.
  */
 export function freePerSecond({ all, gateway }: Costs, { cores, instances, connections }: Site): number {
   const batch = connections / instances;

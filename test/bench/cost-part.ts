@@ -47,7 +47,8 @@ async function costOf(
 ): Promise<Cost> {
   const [rates, batches]: [FleetRate[], Batches[]] = [[], []];
   let answered = 0;
-  // What is counted from the first call to the last one needs no rounds; they are for what the machine does besides.
+  // What is counted from the first call to the last one needs no rounds; they are for what the machine does
+  // besides.
   for (let round = 0; round < plan.rounds; round++) {
     const since = await mark(url);
     const measured = await fleet.measure(job);

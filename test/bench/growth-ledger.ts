@@ -37,13 +37,15 @@ async function useLedger(url: string, transfers: number, accounts: number): Prom
   // Every key was used: buckets have a row for each.
   await query(
     url,
-    "insert into rate_bucket (bucket_id, tat) select id, 0 from api_key union select id, 0 from account on conflict do nothing",
+    `insert into rate_bucket (bucket_id, tat) select id, 0 from api_key union select id, 0
+      from account on conflict do nothing`,
   );
   // Answers from all over the table; what they are of must be what is asked for again.
   const every = Math.max(1, Math.floor(transfers / 8 / REPLAYS));
   const { rows } = await query(
     url,
-    `update idempotency set fingerprint = '\\x${fingerprint(PAID_CALL.tool, PAID_CALL.params).toString("hex")}'
+    `update idempotency set fingerprint =
+        '\\x${fingerprint(PAID_CALL.tool, PAID_CALL.params).toString("hex")}'
      where state = 'done' and expires_at < 'infinity' and substr(key, 5)::bigint / 3 % ${every} = 0
      returning account_id, key`,
   );
@@ -69,7 +71,8 @@ async function giveKeys(url: string, accounts: readonly number[]): Promise<Reado
   const secret = Buffer.from(systemRandom.bytes(32));
   await query(
     url,
-    `insert into api_key_secret (version, secret, active_from) values (1, '\\x${secret.toString("hex")}', now())
+    `insert into api_key_secret (version, secret, active_from)
+        values (1, '\\x${secret.toString("hex")}', now())
      on conflict (version) do update set secret = excluded.secret`,
   );
   const keys = new Map(accounts.map((account) => [account, newApiKey({ version: 1, secret }, systemRandom)]));
@@ -77,7 +80,8 @@ async function giveKeys(url: string, accounts: readonly number[]): Promise<Reado
   await query(
     url,
     `update api_key set sha256 = sha256(given.key::bytea), secret_version = 1
-     from (values ${pairs}) given (wallet, key) join account using (wallet) where api_key.account_id = account.id`,
+     from (values ${pairs}) given (wallet, key) join account using (wallet)
+       where api_key.account_id = account.id`,
   );
   return keys;
 }

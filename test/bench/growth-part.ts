@@ -16,7 +16,10 @@ const [WINDOW_MS, WARM_UP_MS] = [1_000, 300];
 /** Allowed slowdown against the smallest ledger; for the audit, per transfer against the next smaller one. */
 const BAR = 1.2;
 
-/** Gateways on ledgers of several sizes, all on one PostgreSQL: how long each question takes, against the smallest one. */
+/**
+ * Gateways on ledgers of several sizes, all on one PostgreSQL: how long each question takes, against the
+ * smallest one.
+ */
 export async function growth(bench: Bench): Promise<Line[]> {
   const { world, scale } = bench;
   const ledgers: GrownLedger[] = [];

@@ -27,7 +27,10 @@ export function retentionSettings(): Record<string, string> {
   return { RUN_LEASE_MS: String(LEASE_MS) };
 }
 
-/** Paid calls with keys while expired records are removed, against the same calls while they lie where they are. */
+/**
+ * Paid calls with keys while expired records are removed, against the same calls while they lie where they
+ * are.
+ */
 export async function retention(bench: Bench): Promise<Line[]> {
   const { world, gateway, databaseUrl: url, plan, scale } = bench;
   const keys = await world.createAccounts(scale.accounts, USDC, url);

@@ -13,7 +13,9 @@ interface ExpectedLedger {
   readonly price: bigint;
 }
 
-/** @throws Error unless every answered call has its receipt, the balances add up, and the audit finds nothing */
+/**
+ * @throws Error unless every answered call has its receipt, the balances add up, and the audit finds nothing
+ */
 export async function checkLedger(
   books: ExpectedLedger,
   answered: number,
@@ -22,7 +24,8 @@ export async function checkLedger(
   const { url, startingBalance, accounts, price } = books;
   const { rows } = await query(
     url,
-    `select (select count(*)::integer from receipt) as receipts, (select sum(available)::text from account) as available,
+    `select (select count(*)::integer from receipt) as receipts, (select sum(available)::text
+        from account) as available,
             (select count(*)::integer from run where status = 'active') as active`,
   );
   const { receipts, available, active } = rows[0];

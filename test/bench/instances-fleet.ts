@@ -93,7 +93,8 @@ export class Fleet {
     const before = await this.#sample(members);
     const patience = performance.now() + plan.windowMs + PATIENCE_MS;
     let after = before;
-    // A round in which an instance has no answer, as short ones may be on a busy machine, goes on until there is one.
+    // A round in which an instance has no answer, as short ones may be on a busy machine, goes on until there
+    // is one.
     while (after.samples.some(({ answers }, index) => answers === before.samples[index]?.answers)) {
       if (performance.now() > patience) throw new Error("an instance answered nothing in a whole round");
       await sleep(plan.windowMs, undefined, { signal });

@@ -35,7 +35,9 @@ export async function instances(bench: Bench): Promise<Line[]> {
   return [...instanceLines(measured), ...(await predictionLines(measured, url))];
 }
 
-/** Round after round, forwards and backwards in turn, so that whatever else the machine does hits all alike. */
+/**
+ * Round after round, forwards and backwards in turn, so that whatever else the machine does hits all alike.
+ */
 async function measureAll(
   { plan, signal }: Bench,
   fleet: Fleet,

@@ -15,7 +15,10 @@ import type { Line } from "./report.ts";
 
 /** How far off a prediction may be, of what was measured. */
 const ERROR = 0.25;
-/** Batches under way at an instance: two of beginnings, but of one account only one, and two of endings (src/postgres/ledger/ledger.ts). */
+/**
+ * Batches under way at an instance: two of beginnings, but of one account only one, and two of endings
+ * (src/postgres/ledger/ledger.ts).
+ */
 const BATCHES = { many: 4, hot: 3, echo: 0 };
 /** Commits that are timed. */
 const COMMITS = 50;
@@ -35,7 +38,9 @@ export async function predictionLines(measured: readonly Measured[], url: string
   ];
   const perBatch = CONNECTIONS / batchOf(usual);
   const machine = { cores: os.cpus().length, commitMs: await commitMs(url, COMMITS) };
-  const reported = `${paidCosts.all.fixed.toFixed(2)} ms a call, ${paidCosts.all.perBatch.toFixed(1)} ms a batch, ${machine.commitMs.toFixed(1)} ms a commit`;
+  const reported =
+    `${paidCosts.all.fixed.toFixed(2)} ms a call, ${paidCosts.all.perBatch.toFixed(1)} ms a batch, ` +
+    `${machine.commitMs.toFixed(1)} ms a commit`;
   return measured
     .filter(({ scenario }) => scenario.connections >= CONNECTIONS)
     .map((each): Line => {
@@ -49,7 +54,9 @@ export async function predictionLines(measured: readonly Measured[], url: string
       return {
         measure: `${titleOf(each.scenario)}: prediction`,
         gateway: `${real.toFixed(0)}/s`,
-        peer: `predicted ${predicted.toFixed(0)}/s, ${(stolen * 100).toFixed(0)} % stolen${each === usual ? `: ${reported}` : ""}`,
+        peer:
+          `predicted ${predicted.toFixed(0)}/s, ${(stolen * 100).toFixed(0)} % ` +
+          `stolen${each === usual ? `: ${reported}` : ""}`,
         value: Math.abs(predicted / real - 1),
         bar: { atMost: ERROR },
       };

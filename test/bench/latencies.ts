@@ -18,7 +18,10 @@ export class Latencies {
     this.#total++;
   }
 
-  /** The time in ms that this share of the answers took at most; undefined where there is none. @param share of 1 */
+  /**
+   * The time in ms that this share of the answers took at most; undefined where there is none. @param share
+   * of 1
+   */
   percentile(share: number): number | undefined {
     let left = Math.ceil(this.#total * share);
     if (left === 0) return undefined;

@@ -5,7 +5,10 @@ import process from "node:process";
 /** What measurements were made on. */
 export function machine(): string {
   const cpus = os.cpus();
-  return `Node ${process.version}, ${os.type()} ${os.arch()}, ${cpus.length} x ${cpus[0]?.model}, ${(os.totalmem() / 2 ** 30).toFixed(0)} GiB`;
+  return (
+    `Node ${process.version}, ${os.type()} ${os.arch()}, ${cpus.length} x ${cpus[0]?.model}, ` +
+    `${(os.totalmem() / 2 ** 30).toFixed(0)} GiB`
+  );
 }
 
 /** CPU time that the whole machine has spent up to now, seconds. */

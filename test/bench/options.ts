@@ -6,7 +6,8 @@ import { PARTS } from "./parts.ts";
 import type { Circumstances } from "./results.ts";
 import { LONG, SHORT, type Form } from "./scale.ts";
 
-const USAGE = `npm run bench [-- options]: compares the gateway with minimal peers; docs/explanation/performance.md explains the measurements
+const USAGE = `npm run bench [-- options]: compares the gateway with minimal peers.
+docs/explanation/performance.md explains the measurements.
 
   --only PART,…  runs only these parts: ${PARTS.map(({ name }) => name).join(", ")}
   --rounds N     rounds of every comparison (${LONG.plan.rounds})

@@ -71,8 +71,11 @@ function overviewSection(measured: readonly Section[], results: Results): string
   ]);
   const missedTable = markdownTable([["missed", "compared with", "ratio", "bar", ""], ...rows]);
   return [
-    `Measured on ${[...new Set(measured.map(({ name }) => results.parts[name]?.machine))].join(" and on ")}.\n`,
-    `${lines.length - missed.length} of ${lines.length} bars are met, and ${before.filter(isMet).length} of the ${before.length} that were set before anything was built.\n`,
+    "Measured on " +
+      `${[...new Set(measured.map(({ name }) => results.parts[name]?.machine))].join(" and on ")}.\n`,
+    `${lines.length - missed.length} of ${lines.length} bars are met, and ` +
+      `${before.filter(isMet).length} of the ${before.length} that were set before anything was ` +
+      `built.\n`,
     ...(missed.length > 0 ? [`${missedTable}\n`] : []),
     `![All ratios against their bars](${plotFile("overview")})\n`,
   ].join("\n");

@@ -92,7 +92,9 @@ async function serverCpu({ bench, keys, load, calls }: Paid): Promise<Line[]> {
         bar: { atMost: CPU_MICROS },
       },
       gateway: `${cpuMicros.toFixed(0)} us`,
-      peer: `node:http + JSON ${comparison.peer.cpuMicros?.toFixed(0)} us, ${comparison.cpuRatio?.median.toFixed(1)} times as much`,
+      peer:
+        `node:http + JSON ${comparison.peer.cpuMicros?.toFixed(0)} us, ` +
+        `${comparison.cpuRatio?.median.toFixed(1)} times as much`,
     },
   ];
 }

@@ -19,7 +19,8 @@ const LABEL_LETTERS = 60;
 const STYLE = `
   text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }
   .title { font-weight: 600 } .paper { fill: #ffffff } .met { fill: #0072b2 } .missed { fill: #d55e00 }
-  .line { stroke: #1f2328; stroke-width: 1.5 } .grid { stroke: #d0d7de } .axis { fill: #59636e; font-size: 12px }
+  .line { stroke: #1f2328; stroke-width: 1.5 } .grid { stroke: #d0d7de }
+  .axis { fill: #59636e; font-size: 12px }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 } .paper { fill: #0d1117 } .met { fill: #56b4e9 } .missed { fill: #ff9e4a }
     .line { stroke: #e6edf3 } .grid { stroke: #3d444d } .axis { fill: #9198a1 }
@@ -39,7 +40,8 @@ export function drawPlot(groups: readonly PlotGroup[]): string {
     y += 8;
   }
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" role="img">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" ` +
+      `height="${y}" role="img">`,
     `<title>${escaped(describePlot(groups))}</title>`,
     `<style>${STYLE}\n</style>`,
     `<rect class="paper" width="${WIDTH}" height="${y}"/>`,
@@ -75,7 +77,8 @@ function row(line: Line, y: number): string[] {
   const label =
     line.measure.length > LABEL_LETTERS ? `${line.measure.slice(0, LABEL_LETTERS - 1)}…` : line.measure;
   return [
-    `<path class="${isMet(line) ? "met" : "missed"}" d="M${LABEL_WIDTH},${y + 4} h${width.toFixed(1)} ${arrow} H${LABEL_WIDTH} z"/>`,
+    `<path class="${isMet(line) ? "met" : "missed"}" d="M${LABEL_WIDTH},${y + 4} h${width.toFixed(1)} ` +
+      `${arrow} H${LABEL_WIDTH} z"/>`,
     `<text x="${LABEL_WIDTH - 8}" y="${y + 16}" text-anchor="end">${escaped(label)}</text>`,
     text(LABEL_WIDTH + BARS_WIDTH + 16, y + 16, `${figure(line.value)}, bar ${barText(line.bar)}`),
   ];
@@ -89,7 +92,8 @@ function timesReached({ value, bar }: Line): number {
 }
 
 function text(x: number, y: number, content: string, style?: string): string {
-  return `<text x="${x}" y="${y}"${style === undefined ? "" : ` class="${style}"`}>${escaped(content)}</text>`;
+  const styled = style === undefined ? "" : ` class="${style}"`;
+  return `<text x="${x}" y="${y}"${styled}>${escaped(content)}</text>`;
 }
 
 function escaped(content: string): string {

@@ -16,7 +16,10 @@ const HELD_MB = 60;
 /** What may be left over of all waves but the first, MB. */
 const LEFT_MB = 15;
 
-/** Proofs of payments, against a bare loop that only asks for the transactions; and what many at once hold in memory. */
+/**
+ * Proofs of payments, against a bare loop that only asks for the transactions; and what many at once hold in
+ * memory.
+ */
 export async function proofs({ world, plan, scale, profile, load: loadOf }: Bench): Promise<Line[]> {
   const stand = await ProofStand.start(world, profile);
   const bare = new LoopProcess("fetch", stand.node.url, world.treasuryOwner);
@@ -101,7 +104,8 @@ async function memoryLines(
   await stand.node.setDelay(size);
   const { seen, left } = (await waves(stand, load, { count, size })) ?? { seen: [], left: 0 };
   const last = seen.at(-1);
-  // The median: the first of them begins with a heap that has just been collected, and has its garbage besides.
+  // The median: the first of them begins with a heap that has just been collected, and has its garbage
+  // besides.
   const held = median(seen.map(({ before, peak }) => peak - before));
   if (!last || held === undefined) return [];
   return [

@@ -30,7 +30,10 @@ const circumstances = {
   ...{ date: z.iso.date(), machine: z.string(), command: z.string() },
   /** Of the sources, shortened; absent where these were changed meanwhile, or are in no repository. */
   commit: z.string().optional(),
-  /** Of the processor time that was wanted meanwhile, what the host gave to others (machine.ts); absent where that is not known. */
+  /**
+   * Of the processor time that was wanted meanwhile, what the host gave to others (machine.ts); absent where
+   * that is not known.
+   */
   stolen: z.number().optional(),
 };
 
@@ -54,7 +57,10 @@ export async function readResults(file = FILE): Promise<Results> {
   return results.parse(JSON.parse(await readFile(file, "utf8")));
 }
 
-/** Puts what was measured in the place of what is there of the same parts. @throws Error when it is not all finite numbers */
+/**
+ * Puts what was measured in the place of what is there of the same parts. @throws Error when it is not all
+ * finite numbers
+ */
 export async function changeResults(change: Partial<Results>, file = FILE): Promise<Results> {
   const old = await readResults(file);
   const changed = results.parse({

@@ -119,7 +119,9 @@ async function leavings(engine: ProcessEngine, idle: number, runs: number): Prom
   ];
 }
 
-/** How long an execution takes from the call to its outcome, ms. @throws Error when it does not end as it must */
+/**
+ * How long an execution takes from the call to its outcome, ms. @throws Error when it does not end as it must
+ */
 async function msOf(
   engine: ProcessEngine,
   language: SandboxLanguage,

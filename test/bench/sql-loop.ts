@@ -4,7 +4,10 @@ import type { Plan } from "./measure.ts";
 import { AUTHORIZE, COMMIT, CAPTURE } from "./paid-sql.ts";
 import type { Counted, SqlJob } from "./sql-peer.ts";
 
-/** Stands in for pgbench where the system has none: the same statements, prepared, by the pg driver in this process. */
+/**
+ * Stands in for pgbench where the system has none: the same statements, prepared, by the pg driver in this
+ * process.
+ */
 export async function runSqlLoop(
   url: string,
   { kind, accounts, connections }: SqlJob,

@@ -43,11 +43,13 @@ export async function openSqlPeer(world: World, accounts: number): Promise<SqlPe
   await query(
     url,
     `insert into account (id, wallet, rate_per_minute, burst)
-     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'wallet ' || n, 60, 10 from generate_series(1, ${accounts}) n`,
+     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'wallet ' || n, 60, 10
+       from generate_series(1, ${accounts}) n`,
   );
   await query(
     url,
-    "select ledger_adjust(id, 1000000000000, uuid_send(id), 'starting balance') from account where wallet like 'wallet %'",
+    `select ledger_adjust(id, 1000000000000, uuid_send(id), 'starting balance') from account
+      where wallet like 'wallet %'`,
   );
   await query(url, "create table tiny (id bigserial primary key)");
   const pgbench = await findPgbench();

@@ -51,7 +51,10 @@ export interface World {
   createDatabase(name: string): Promise<string>;
   /** `node src/main.ts serve`. */
   serve(options?: ServeOptions): Promise<ServedGateway>;
-  /** API keys of new accounts, whose limits are never reached. @param usdc starting balance; undefined: none. @param url of another database */
+  /**
+   * API keys of new accounts, whose limits are never reached. @param usdc starting balance; undefined: none.
+   * @param url of another database
+   */
   createAccounts(count: number, usdc?: string, url?: string): Promise<string[]>;
   /** Ends everything that was started and deletes its data. */
   close(): Promise<void>;

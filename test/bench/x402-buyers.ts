@@ -39,7 +39,10 @@ export async function openX402Buyers(rpcUrl: string, apiKey: string) {
     if (response.status !== 200) throw new Error(`a purchase was answered with ${response.status}: ${body}`);
   };
   return {
-    /** Buys one after the other: a new wallet may have two payments under way, and one more for each that was confirmed. */
+    /**
+     * Buys one after the other: a new wallet may have two payments under way, and one more for each that was
+     * confirmed.
+     */
     async prove({ port }: Seller): Promise<void> {
       for (let purchase = 0; purchase < AT_ONCE; purchase++) await buy(port);
     },

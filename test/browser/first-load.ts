@@ -30,7 +30,8 @@ export function firstLoad(getWorld: () => ConsoleWorld): void {
       const nothing = await loaded(`http://127.0.0.1:${(empty.address() as AddressInfo).port}/`);
       const console = await loaded(`${world.consoleUrl}/`);
       process.stdout.write(
-        `first load of the console: ${Math.round(console)} ms, ${(console / nothing).toFixed(1)} times an empty page's ${Math.round(nothing)} ms\n`,
+        `first load of the console: ${Math.round(console)} ms, ${(console / nothing).toFixed(1)} ` +
+          `times an empty page's ${Math.round(nothing)} ms\n`,
       );
       expect(console).toBeGreaterThan(0);
     } finally {

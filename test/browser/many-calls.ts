@@ -45,7 +45,8 @@ export async function makeManyCalls(
     `begin;
      alter table transfer disable trigger append_only;
      update transfer set created_at = dated.at from (
-       select id, now() - interval '40 days' + interval '40 days' * (row_number() over (order by id)) / (count(*) over ()) as at from transfer
+       select id, now() - interval '40 days' + interval '40 days' * (row_number() over (order by id)) /
+         (count(*) over ()) as at from transfer
      ) dated where dated.id = transfer.id;
      alter table transfer enable trigger append_only;
      commit`,

@@ -70,7 +70,8 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
     const elsewhere = createServer((_request, response) => {
       response.setHeader("content-type", "text/html");
       response.end(
-        `<form method="post" enctype="text/plain" action="${target}"><input name='{"name":"forged","x":"' value='"}'><button>go</button></form>`,
+        `<form method="post" enctype="text/plain" action="${target}"><input ` +
+          `name='{"name":"forged","x":"' value='"}'><button>go</button></form>`,
       );
     });
     await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));

@@ -63,7 +63,8 @@ export function settingsFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("Reserved", { exact: true }).waitFor();
     expect(await warning.count()).toBe(0);
     await navigate(page, "settings");
-    const account = `select rate_per_minute, burst from account where id = '${agent.accountId.slice("acct_".length)}'`;
+    const account = `select rate_per_minute, burst from account
+    where id = '${agent.accountId.slice("acct_".length)}'`;
     const [limits] = (await query(world.database.url, account)).rows;
     const [rate, burst] = [limits.rate_per_minute, limits.burst].map((limit) =>
       Number(limit).toLocaleString("en-US"),

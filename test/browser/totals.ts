@@ -64,7 +64,8 @@ class Sums {
   /** Credits minus debits of an account. */
   balance(account = this.#account): Promise<bigint> {
     return this.one(
-      "select coalesce(sum(case when credit = $1 then amount else -amount end), 0) as sum from transfer where $1 in (credit, debit)",
+      `select coalesce(sum(case when credit = $1 then amount else -amount end), 0) as sum
+        from transfer where $1 in (credit, debit)`,
       account,
     );
   }
@@ -73,9 +74,11 @@ class Sums {
   async charged(days: number | undefined, by?: "run.tool" | "api_key.name"): Promise<UsageRow[]> {
     const { rows } = await this.#pool.query<{ name: string; calls: unknown; spent: unknown }>(
       `select ${by ?? "'Total'"} as name, count(*) as calls, sum(transfer.amount) as spent
-       from transfer join run on run.id = encode(transfer.ref, 'hex')::uuid join api_key on api_key.id = run.key_id
+       from transfer join run on run.id = encode(transfer.ref, 'hex')::uuid join api_key
+         on api_key.id = run.key_id
        where transfer.kind = 'charge' and transfer.debit = $1
-         and ($2::integer is null or transfer.created_at >= date_trunc('day', now(), 'UTC') - $2 * interval '1 day')
+         and ($2::integer is null or transfer.created_at >= date_trunc('day', now(),
+           'UTC') - $2 * interval '1 day')
        group by 1`,
       [this.#account, days ?? null],
     );
@@ -97,7 +100,8 @@ class Sums {
   liabilities(): Promise<bigint> {
     return this.one(
       `select coalesce(sum(change), 0) as sum from (
-         select credit as account, amount as change from transfer union all select debit, -amount from transfer
+         select credit as account, amount as change from transfer union all select debit, -amount
+           from transfer
        ) moved where account <> all ($1::uuid[])`,
       Object.values(SYSTEM_ACCOUNTS),
     );

@@ -40,7 +40,8 @@ it("does not install packages for an operator command, and prints one line that 
   const { status, stdout, stderr } = bootstrap("accounts", "list");
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
   expect(stderr).toBe(
-    `Not installed: pg 8.0.0 and 1 more. Stop the gateway of this folder, run \`npm ci --omit=dev\` in ${folder}, and run the command again.\n`,
+    `Not installed: pg 8.0.0 and 1 more. Stop the gateway of this folder, run \`npm ci --omit=dev\` ` +
+      `in ${folder}, and run the command again.\n`,
   );
 });
 

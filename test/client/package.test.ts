@@ -56,12 +56,14 @@ async function program(store: string): Promise<string> {
   const agent = await world.agent();
   const wallet = world.chain.controls.createWallet({ microUsd: PRICE, lamports: 0n });
   return `
-    import { keypairSigner, payingFetch, ToolgateClient, memoryStore, webStorageStore } from "toolgate/client";
+    import { keypairSigner, payingFetch, ToolgateClient } from "toolgate/client";
+    import { memoryStore, webStorageStore } from "toolgate/client";
     const payment = {
       signer: keypairSigner(Uint8Array.from(${JSON.stringify([...wallet.secretKey])})),
       maxPrice: "0.01", budget: "1", store: ${store},
     };
-    const client = new ToolgateClient({ baseUrl: "${world.gateway.baseUrl}", apiKey: "${agent.apiKey}", payment });
+    const client = new ToolgateClient({ baseUrl: "${world.gateway.baseUrl}", apiKey: "${agent.apiKey}",
+      payment });
     const { receipt } = await client.callTool("vram_estimate", { parameters_b: 7 });
     console.log(receipt.paidBy, receipt.debitedUsdcMicrousd);
   `;

@@ -16,7 +16,8 @@ function failureOf(example: string, settings: Record<string, string>): string[] 
 it("the x402 example names a missing setting and the command that shows its value", () => {
   const lines = failureOf("x402.ts", { TOOLGATE_URL: "http://127.0.0.1:1", TOOLGATE_KEY: "k" });
   expect(lines).toEqual([
-    `SOLANA_RPC_URL is not set. Beside npm start: export SOLANA_RPC_URL=$(node -p "require('./.toolgate/dev.json').rpc_url")`,
+    "SOLANA_RPC_URL is not set. Beside npm start: export SOLANA_RPC_URL=$(node -p " +
+      `"require('./.toolgate/dev.json').rpc_url")`,
   ]);
 });
 

@@ -231,7 +231,8 @@ describe("sweep", () => {
       const nonce = `nonce${minutes}`;
       await query(
         world.database.url,
-        `insert into sign_in_challenge (nonce, input, created_at, expires_at) values ('${nonce}', '{}', now(), now() + interval '${minutes} minutes')`,
+        `insert into sign_in_challenge (nonce, input, created_at, expires_at)
+          values ('${nonce}', '{}', now(), now() + interval '${minutes} minutes')`,
       );
       return nonce;
     };
@@ -242,7 +243,8 @@ describe("sweep", () => {
           const { rows } = await query(
             world.database.url,
             `select (select count(*)::int from console_session where ${rowOf(old!)}) as sessions,
-                    (select array_agg(nonce) from sign_in_challenge where nonce in ('${nonces.join("', '")}')) as nonces`,
+                    (select array_agg(nonce) from sign_in_challenge
+                      where nonce in ('${nonces.join("', '")}')) as nonces`,
           );
           return rows[0];
         },

@@ -45,7 +45,8 @@ async function changeChallenge(
   const values = Object.entries(changed).map(([name, value]) => `'${name}', '${value}'`);
   await query(
     world.database.url,
-    `update sign_in_challenge set input = (input::jsonb || jsonb_build_object(${values.join(", ")}))::json where nonce = '${challenge.nonce}'`,
+    `update sign_in_challenge set input = (input::jsonb ||
+      jsonb_build_object(${values.join(", ")}))::json where nonce = '${challenge.nonce}'`,
   );
   return { ...challenge, ...changed };
 }

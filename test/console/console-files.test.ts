@@ -155,7 +155,9 @@ describe("console response headers", () => {
       const { headers } = await server.ask(target);
       expect(headers, target).toMatchObject({
         "content-security-policy":
-          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src " +
+          "'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
+          "require-trusted-types-for 'script'; trusted-types 'none'",
         "cross-origin-opener-policy": "same-origin-allow-popups",
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",

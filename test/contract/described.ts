@@ -5,7 +5,7 @@ import type { Answer } from "../support/world.ts";
 
 /** What the OpenAPI document says, held against what the gateway does. */
 
-type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- a document of many shapes
+type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- any document
 
 /** Headers of HTTP itself, which no document lists. */
 const PLAIN_HEADERS =

@@ -203,7 +203,7 @@ export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () 
       "%F0%9F%98%80",
     ]) {
       const unknown = await world().get(stranger, `${route.path}/${id === ".." ? "%2E%2E" : id}`);
-      if (unknown.body.message === "no route matches this path") continue; // the client itself resolved the dots
+      if (unknown.body.message === "no route matches this path") continue; // the client resolved the dots
       expect(unknown.status).toBe(404);
       expect({ ...unknown.body, request_id: "" }).toEqual({ ...foreign.body, request_id: "" });
     }

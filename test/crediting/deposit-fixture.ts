@@ -37,12 +37,17 @@ export interface Teller {
   get(agent: Agent, deposit: Deposit, signal?: AbortSignal): Promise<Deposit>;
   cancel(agent: Agent, deposit: Deposit): Promise<Deposit>;
   list(agent: Agent, page?: MessageInitShape<typeof ListDepositsRequestSchema>): Promise<Deposit[]>;
-  /** The transaction of a deposit, or of a quote, for a wallet to sign; the agent's own unless it is named. */
+  /**
+   * The transaction of a deposit, or of a quote, for a wallet to sign; the agent's own unless it is named.
+   */
   build(agent: Agent, what: { depositId: string } | { quoteId: string }, payer?: string): Promise<Uint8Array>;
   send(agent: Agent, transaction: Uint8Array, depositId?: string): Promise<string>;
 }
 
-/** A chain that stands still between what a test does, behind two endpoints; gateways that keep the treasury; and tellers. */
+/**
+ * A chain that stands still between what a test does, behind two endpoints; gateways that keep the treasury;
+ * and tellers.
+ */
 export interface Scene extends TreasuryScene {
   teller(urls?: readonly string[]): Teller;
   /** Lets the cluster vote for what is on the chain. */

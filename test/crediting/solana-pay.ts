@@ -1,9 +1,15 @@
 import { createTransferCheckedInstruction, getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { PublicKey, Transaction, TransactionInstruction, type Connection } from "@solana/web3.js";
 
-/** The grammar of a transfer request, as the specification of Solana Pay states it: solana:<recipient>?<field>=<value>&… */
+/**
+ * The grammar of a transfer request, as the specification of Solana Pay states it:
+ * solana:<recipient>?<field>=<value>&…
+ */
 const REQUEST = /^solana:([1-9A-HJ-NP-Za-km-z]{32,44})\?(.+)$/;
-/** "a non-negative integer or decimal number of 'user' units … if it is less than 1 it must have a leading 0 … scientific notation is prohibited". */
+/**
+ * "a non-negative integer or decimal number of 'user' units … if it is less than 1 it must have a leading 0 …
+ * scientific notation is prohibited".
+ */
 const AMOUNT = /^(0|[1-9]\d*)(?:\.(\d+))?$/;
 /** What a value may hold as it is: it is percent-encoded else. */
 const ENCODED = /^(?:[A-Za-z0-9\-._~!'()*:@/]|%[0-9A-F]{2})*$/;

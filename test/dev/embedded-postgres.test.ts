@@ -98,8 +98,9 @@ describe("the embedded PostgreSQL", () => {
     const { url } = await start();
     const { rows } = await query(
       url,
-      `SELECT current_database() AS name, current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
-              current_setting('synchronous_commit') AS commit, current_setting('server_encoding') AS encoding, upper('é') AS upper,
+      `SELECT current_database() AS name, current_setting('fsync') AS fsync,
+              current_setting('full_page_writes') AS pages, current_setting('synchronous_commit') AS commit,
+              current_setting('server_encoding') AS encoding, upper('é') AS upper,
               current_setting('timezone') AS timezone, current_setting('listen_addresses') AS addresses`,
     );
     expect(rows).toEqual([
@@ -120,7 +121,8 @@ describe("the embedded PostgreSQL", () => {
     const { url } = await start({ settings: { max_connections: "33", listen_addresses: "*" } });
     const { rows } = await query(
       url,
-      "SELECT current_setting('max_connections') AS connections, current_setting('listen_addresses') AS addresses",
+      `SELECT current_setting('max_connections') AS connections,
+        current_setting('listen_addresses') AS addresses`,
     );
     expect(rows).toEqual([{ connections: "33", addresses: "127.0.0.1" }]);
   });

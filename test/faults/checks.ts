@@ -98,11 +98,13 @@ export async function explainViolations({ ground, tally }: Market): Promise<void
       claims: await ground.rows("select * from idempotency where account_id = $1 and key = $2", values),
       runs: await ground.rows("select * from run where account_id = $1 and claim_key = $2", values),
       holds: await ground.rows(
-        "select hold.* from hold join run on run.id = hold.run_id where run.account_id = $1 and run.claim_key = $2",
+        `select hold.* from hold join run on run.id = hold.run_id where run.account_id = $1
+          and run.claim_key = $2`,
         values,
       ),
       receipts: await ground.rows(
-        "select receipt.* from receipt join run on run.id = receipt.run_id where run.account_id = $1 and run.claim_key = $2",
+        `select receipt.* from receipt join run on run.id = receipt.run_id where run.account_id = $1
+          and run.claim_key = $2`,
         values,
       ),
     };
@@ -117,10 +119,12 @@ async function suspects(rows: Ask): Promise<object> {
        where run.status = 'completed' and run.price > 0 and receipt.id is null limit 3`,
     ),
     held_without_run: await rows(
-      `select hold.* from hold join run on run.id = hold.run_id where hold.state = 'open' and run.status <> 'active' limit 3`,
+      `select hold.* from hold join run on run.id = hold.run_id where hold.state = 'open'
+        and run.status <> 'active' limit 3`,
     ),
     deposited_without_payment: await rows(
-      `select * from transfer where kind = 'deposit' and not exists (select from payment where tx_signature = ref) limit 3`,
+      `select * from transfer where kind = 'deposit' and not exists (select from payment
+        where tx_signature = ref) limit 3`,
     ),
   };
 }

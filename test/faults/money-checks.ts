@@ -42,7 +42,8 @@ export async function checkMoney(market: Market): Promise<void> {
     const row = accounts.get(accountId);
     if (row && isAsExpected(book, row)) continue;
     const runs = await ground.rows(
-      "select id, status, claim_key, price, error_code, created_at, ended_at from run where account_id = $1 order by created_at desc limit 8",
+      `select id, status, claim_key, price, error_code, created_at, ended_at from run
+        where account_id = $1 order by created_at desc limit 8`,
       [accountId.slice("acct_".length)],
     );
     const { opening } = book.customer;
@@ -136,12 +137,15 @@ function isAsExpected({ customer, receipts, nameless }: Book, row: AccountRow): 
 
 async function accountRows(rows: Ask): Promise<Map<string, AccountRow>> {
   const found = await rows<AccountRow>(
-    `select 'acct_' || encode(uuid_send(account.id), 'hex') as account_id, account.available, coalesce(paid.amount, 0)::bigint as deposited,
+    `select 'acct_' || encode(uuid_send(account.id), 'hex') as account_id, account.available,
+        coalesce(paid.amount, 0)::bigint as deposited,
             coalesce(open.amount, 0)::bigint as held,
             coalesce(bought.count, 0) as receipts, coalesce(bought.amount, 0)::bigint as charged
      from account
-     left join (select account_id, sum(amount) as amount from hold where state = 'open' group by account_id) open on open.account_id = account.id
-     left join (select account_id, count(*) as count, sum(debited) as amount from receipt group by account_id) bought on bought.account_id = account.id
+     left join (select account_id, sum(amount) as amount from hold where state = 'open'
+       group by account_id) open on open.account_id = account.id
+     left join (select account_id, count(*) as count, sum(debited) as amount from receipt
+       group by account_id) bought on bought.account_id = account.id
      left join (
        select account_id, sum(amount) as amount from (
          select credit as account_id, amount from transfer where kind in ('deposit', 'reinstatement')
@@ -154,7 +158,8 @@ async function accountRows(rows: Ask): Promise<Map<string, AccountRow>> {
 
 async function depositRows(rows: Ask): Promise<Deposit[]> {
   const found = await rows<Omit<Deposit, "tx"> & { tx: Buffer }>(
-    `select transfer.ref as tx, 'acct_' || encode(uuid_send(transfer.credit), 'hex') as account_id, transfer.amount, payment.reversed
+    `select transfer.ref as tx, 'acct_' || encode(uuid_send(transfer.credit), 'hex') as account_id,
+        transfer.amount, payment.reversed
      from transfer join payment on payment.tx_signature = transfer.ref where transfer.kind = 'deposit'`,
   );
   return found.map((row) => ({ ...row, tx: base58.encode(row.tx) }));

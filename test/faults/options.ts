@@ -4,21 +4,21 @@ import { PROFILES, type Profile } from "./profiles.ts";
 
 const USAGE = `npm run faults [-- OPTIONS]
 
-Three instances on one ledger are killed, stalled and cut off while customers buy; nothing that was promised may break.
-The same seed makes the same plan of faults and the same customers; how they meet differs from run to run.
+Kills, stalls and cuts off three instances on one ledger while customers buy; every guarantee must hold.
+The same seed makes the same plan of faults and the same customers; their timing differs between runs.
 
-  --seed N         what decides of the faults and the customers (default: another one each time)
-  --duration S     seconds; every profile has its turn, also when that takes longer (default: 60, without an end with --calls)
-  --calls N        ends after so many scenarios
+  --seed N         seed of the faults and the customers (default: random)
+  --duration S     seconds; each profile runs, even if that takes longer (default: 60; no limit with --calls)
+  --calls N        ends after N scenarios
   --profile NAME   all (the default), ${PROFILES.map(({ name }) => name).join(", ")}
-  --phase S        seconds from one quiet point to the next, at most (default: 20)
-  --customers N    how many buy at once (default: 40)
-  --mutant NAME    takes a promise out of the ledger, which must be found: ${MUTANT_NAMES.join(", ")}
+  --phase S        maximum seconds between two quiet points (default: 20)
+  --customers N    concurrent customers (default: 40)
+  --mutant NAME    breaks a guarantee of the ledger, which must be found: ${MUTANT_NAMES.join(", ")}
   --json           prints everything as JSON
   --quiet          prints no progress
 
-Exit code: 0 nothing broke, 1 a promise was broken or the run could not go on, 2 for options that mean nothing; a signal ends it at
-once with 128 and the signal's number, and what was not finished is not judged.`;
+Exit code: 0 without a violation, 1 for a violation or a failed run, 2 for invalid options. A signal ends the
+run at once with 128 and the signal's number; unfinished checks are not reported.`;
 
 /** Options of a run. */
 export interface Options {

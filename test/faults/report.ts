@@ -46,7 +46,8 @@ export function report(tally: Tally, run: Run): string {
     ["seed, profile", `${run.seed}, ${run.profile}`],
     [
       "time",
-      `${run.seconds.toFixed(0)} s${run.stopped ? ", ended by a signal; what was not finished is not judged" : ""}`,
+      `${run.seconds.toFixed(0)} ` +
+        `s${run.stopped ? ", ended by a signal; what was not finished is not judged" : ""}`,
     ],
     ["calls (HTTP requests)", `${counts.calls} (${counts.requests})`],
     ["answers 200", counts.acknowledged],

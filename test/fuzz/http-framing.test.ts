@@ -130,7 +130,9 @@ describe("HTTP bodies that differ from their announcement", () => {
   });
 
   it("accepts chunks with extensions and trailers", async () => {
-    const chunks = `5;a=b\r\n${ECHO.slice(0, 5)}\r\n${(ECHO.length - 5).toString(16)}\r\n${ECHO.slice(5)}\r\n0\r\nX-Payment: trailer\r\n\r\n`;
+    const chunks =
+      `5;a=b\r\n${ECHO.slice(0, 5)}\r\n${(ECHO.length - 5).toString(16)}\r\n${ECHO.slice(5)}\r\n` +
+      "0\r\nX-Payment: trailer\r\n\r\n";
     const answer = only(await send(post("Transfer-Encoding: chunked\r\n", chunks)));
     expect(answer.status).toBe(200);
   });

@@ -10,7 +10,8 @@ import { kindsFromJson, kindsToJson } from "./gen/protojson/kinds_http.ts";
 import type { Kinds } from "./gen/protojson/kinds_pb.ts";
 import { KindsSchema } from "./gen/protojson/kinds_pb.ts";
 
-// protobuf-es's reflective fromJson and toJson are the oracle: without options the generated codecs are ProtoJSON.
+// protobuf-es's reflective fromJson and toJson are the oracle: without options the generated codecs are
+// ProtoJSON.
 
 const kinds = validJson(KindsSchema, 3);
 
@@ -103,7 +104,9 @@ describe("generated codecs compared with protobuf-es", () => {
   });
 });
 
-/** null leaves a member of a oneof unset, but protobuf-es refuses it when it comes after a member that is set. */
+/**
+ * null leaves a member of a oneof unset, but protobuf-es refuses it when it comes after a member that is set.
+ */
 function withoutUnsetChoices(json: JsonValue): JsonValue {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return json;

@@ -23,7 +23,8 @@ function rule(what: string, http: string, says: string, signature = "(Request) r
   return {
     ...{ what, says },
     proto: `service S { rpc Do ${signature} { option (google.api.http) = {${http}}; } }
-      message Request { string id = 1; repeated string tags = 2; map<string, string> labels = 3; Nested nested = 4; google.protobuf.Timestamp time = 5; google.protobuf.NullValue nothing = 6; }
+      message Request { string id = 1; repeated string tags = 2; map<string, string> labels = 3;
+        Nested nested = 4; google.protobuf.Timestamp time = 5; google.protobuf.NullValue nothing = 6; }
       message Nested { string id = 1; repeated Nested more = 2; }
       message Response { string id = 1; }`,
   };
@@ -34,7 +35,9 @@ function response(what: string, body: string, says: string, more = ""): Case {
   return {
     what,
     says,
-    proto: `service S { rpc Do(google.protobuf.Empty) returns (Response) { option (google.api.http) = {get: "/a"}; } } message Response { ${body} } ${more}`,
+    proto:
+      "service S { rpc Do(google.protobuf.Empty) returns (Response) { option (google.api.http) = {get: " +
+      `"/a"}; } } message Response { ${body} } ${more}`,
   };
 }
 
@@ -133,7 +136,8 @@ const cases: readonly Case[] = [
     what: "google.api.HttpBody",
     says: "google.api.HttpBody is not supported",
     proto:
-      'import "google/api/httpbody.proto"; service S { rpc Do(google.protobuf.Empty) returns (google.api.HttpBody) { option (google.api.http) = {get: "/a"}; } }',
+      'import "google/api/httpbody.proto"; service S { rpc Do(google.protobuf.Empty) returns ' +
+      '(google.api.HttpBody) { option (google.api.http) = {get: "/a"}; } }',
   },
   response(
     "google.protobuf.Any",
@@ -149,7 +153,8 @@ const cases: readonly Case[] = [
     what: "a field that answers to another one's name",
     says: 'answers to the JSON name "foo_bar" as foo_bar does; change a name or json_name',
     proto:
-      'service S { rpc Do(R) returns (R) { option (google.api.http) = {get: "/a"}; } } message R { string foo_bar = 1; string other = 2 [json_name = "foo_bar"]; }',
+      'service S { rpc Do(R) returns (R) { option (google.api.http) = {get: "/a"}; } } message R { ' +
+      'string foo_bar = 1; string other = 2 [json_name = "foo_bar"]; }',
   },
   response(
     "a json_value that another value has",
@@ -188,7 +193,8 @@ const cases: readonly Case[] = [
     what: "proto2",
     says: "only proto3 messages are supported",
     proto:
-      'service S { rpc Do(google.protobuf.Empty) returns (R) { option (google.api.http) = {get: "/a"}; } } message R { optional string a = 1; }',
+      "service S { rpc Do(google.protobuf.Empty) returns (R) { option (google.api.http) = {get: " +
+      '"/a"}; } } message R { optional string a = 1; }',
   },
   rule(
     "a message of a file that is not generated",
@@ -223,7 +229,9 @@ beforeAll(() => {
   cases.forEach(({ what, proto }, index) => {
     const [, own = "", rest = proto] = /^(import [^;]+;)(.*)$/s.exec(proto) ?? [];
     const other = proto.includes("cases.c0.") ? 'import "cases/c0.proto";' : "";
-    const header = `syntax = "${what === "proto2" ? "proto2" : "proto3"}"; package cases.c${index}; ${imports.map((name) => `import "${name}";`).join(" ")} ${own} ${other}`;
+    const header =
+      `syntax = "${what === "proto2" ? "proto2" : "proto3"}"; package cases.c${index}; ` +
+      `${imports.map((name) => `import "${name}";`).join(" ")} ${own} ${other}`;
     writeFileSync(path.join(folder, `cases/c${index}.proto`), `${header}\n${rest}`);
   });
   const image = path.join(folder, "image.binpb");

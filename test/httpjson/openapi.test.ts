@@ -13,15 +13,18 @@ import { errorTable } from "#httpjson/openapi/error-table.ts";
 import { openApiPlugin } from "#httpjson/openapi/plugin.ts";
 import { referencePlugin } from "#httpjson/reference/plugin.ts";
 
-// What the OpenAPI document and the reference pages say of an API that has a bit of everything. All protos are compiled by buf in one go.
+// What the OpenAPI document and the reference pages say of an API that has a bit of everything. All protos
+// are compiled by buf in one go.
 
 const root = path.resolve(import.meta.dirname, "../..");
 
 const DOCUMENT = `option (httpjson.v1.document) = {
   title: "Shelves" version: "1"
   bearer: {name: "key" format: "k-…" description: "A key."}
-  errors: [{code: "BAD" status: 400 applies: APPLIES_EVERYWHERE meaning: "Wrong."}, {code: "GONE" status: 410 body: "PKG.Gone" meaning: "No more."},
-    {code: "LARGE" status: 413 applies: APPLIES_WITH_BODY meaning: "Less."}, {code: "WHO" status: 401 applies: APPLIES_WITH_CREDENTIAL meaning: "Say who."}]
+  errors: [{code: "BAD" status: 400 applies: APPLIES_EVERYWHERE meaning: "Wrong."},
+    {code: "GONE" status: 410 body: "PKG.Gone" meaning: "No more."},
+    {code: "LARGE" status: 413 applies: APPLIES_WITH_BODY meaning: "Less."},
+    {code: "WHO" status: 401 applies: APPLIES_WITH_CREDENTIAL meaning: "Say who."}]
   response_headers: [{name: "X-Id" applies: APPLIES_EVERYWHERE description: "Id." statuses: [400]}]
 };
 message Failure { option (httpjson.v1.error) = {status: 0}; string code = 1; }
@@ -32,16 +35,21 @@ const SHELVES = `
 service Shelves {
   // Fetches a book. And more.
   rpc Get(GetRequest) returns (Book) {
-    option (google.api.http) = {get: "/{name=shelves/*/books/*}:read" additional_bindings: {get: "/books/{name}"}};
+    option (google.api.http) = {get: "/{name=shelves/*/books/*}:read"
+      additional_bindings: {get: "/books/{name}"}};
     option (httpjson.v1.operation) = {credential: CREDENTIAL_NONE errors: ["GONE"]};
   }
   rpc Put(PutRequest) returns (google.protobuf.Empty) {
     option (google.api.http) = {put: "/shelves/{shelf}" body: "book"};
     option (httpjson.v1.operation) = {credential: CREDENTIAL_OPTIONAL};
   }
-  rpc Move(MoveRequest) returns (MoveResponse) { option (google.api.http) = {post: "/shelves/{shelf}:move" body: "*" } ; }
+  rpc Move(MoveRequest) returns (MoveResponse) {
+    option (google.api.http) = {post: "/shelves/{shelf}:move" body: "*" } ; }
 }
-message GetRequest { string name = 1; repeated int32 pages = 2 [(buf.validate.field).repeated = {min_items: 1 max_items: 9 unique: true items: {int32: {gt: 0 lt: 99}}}]; Options options = 3; }
+message GetRequest { string name = 1;
+  repeated int32 pages = 2 [(buf.validate.field).repeated =
+    {min_items: 1 max_items: 9 unique: true items: {int32: {gt: 0 lt: 99}}}];
+  Options options = 3; }
 message Options { bool deep = 1; google.protobuf.FieldMask mask = 2; }
 message PutRequest { string shelf = 1; Book book = 2; }
 // A book.
@@ -64,11 +72,14 @@ message Book {
 enum Kind { KIND_UNSPECIFIED = 0;
   // Made up.
   KIND_FICTION = 1 [(httpjson.v1.json_value) = "fiction"]; }
-message MoveRequest { string shelf = 1; string to = 2 [(buf.validate.field).string.min_len = 1]; optional string why = 3; }
-message MoveResponse { optional Book book = 1 [(httpjson.v1.null_when_unset) = true]; Book other = 2 [(httpjson.v1.always_set) = true]; optional int32 left = 3; }`;
+message MoveRequest { string shelf = 1; string to = 2 [(buf.validate.field).string.min_len = 1];
+  optional string why = 3; }
+message MoveResponse { optional Book book = 1 [(httpjson.v1.null_when_unset) = true];
+  Book other = 2 [(httpjson.v1.always_set) = true]; optional int32 left = 3; }`;
 
 const ROUTE = (name: string, get: string) =>
-  `rpc ${name}(Empty) returns (Empty) { option (google.api.http) = {get: "${get}"}; option (httpjson.v1.operation) = {OPERATION}; }`;
+  `rpc ${name}(Empty) returns (Empty) { option (google.api.http) = {get: "${get}"}; option ` +
+  "(httpjson.v1.operation) = {OPERATION}; }";
 const one = (operation: string, more = "") =>
   `${DOCUMENT} service S { ${ROUTE("Do", "/a").replace("OPERATION", operation)} ${more} } message Empty {}`;
 
@@ -106,10 +117,8 @@ const refused: [what: string, says: string, proto: string][] = [
   [
     "routes that OpenAPI cannot distinguish",
     "OpenAPI cannot distinguish /{x=b/*} from another route",
-    `${DOCUMENT} service S { ${ROUTE("A", "/{x=a/*}")} ${ROUTE("B", "/{x=b/*}")} } message Empty { string x = 1; }`.replaceAll(
-      "OPERATION",
-      "",
-    ),
+    `${DOCUMENT} service S { ${ROUTE("A", "/{x=a/*}")} ${ROUTE("B", "/{x=b/*}")} }
+     message Empty { string x = 1; }`.replaceAll("OPERATION", ""),
   ],
   [
     "operations of one name",

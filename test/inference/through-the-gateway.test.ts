@@ -237,7 +237,8 @@ describe("offered models", () => {
     expect(status).toBe("active");
     expect(model.enum).toEqual([...FIRST, "pair", ...ENDINGS.map(([behaviour]) => `ends-${behaviour}`)]);
     expect(model.description.split("\n")).toContain(
-      "pair: context 1000 tokens, answer at most 500; USD 0.2 per million tokens of the prompt, 0.6 of the answer",
+      "pair: context 1000 tokens, answer at most 500; USD 0.2 per million tokens of the prompt, 0.6 " +
+        "of the answer",
     );
   });
 

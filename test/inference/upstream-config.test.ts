@@ -115,7 +115,8 @@ describe("inference section of the configuration", () => {
         INFERENCE_BASE_URL: url,
       });
       expect(problems).toEqual([
-        "inference.upstreams[0]: has no address; set the environment variable INFERENCE_BASE_URL to an http(s) URL, or base_url",
+        "inference.upstreams[0]: has no address; set the environment variable INFERENCE_BASE_URL to " +
+          "an http(s) URL, or base_url",
       ]);
     },
   );
@@ -167,12 +168,14 @@ describe("inference section of the configuration", () => {
       ],
     });
     expect(resolveUpstreams(section, { C_KEY: "a\nb" }).problems).toEqual([
-      "inference.upstreams[0].models[1].max_output_tokens: must be less than context_length, or no prompt would fit",
+      "inference.upstreams[0].models[1].max_output_tokens: must be less than context_length, or no " +
+        "prompt would fit",
       expect.stringMatching(/^inference\.upstreams\[0\]: has no address/),
       expect.stringMatching(/^inference\.upstreams\[1\]: has no address/),
       "inference.upstreams[2].markup_percent: is for kind openrouter without a table of models; leave it out",
       'inference.upstreams[2].headers_env["X-Key"]: C_KEY must be printable ASCII of at most 4096 characters',
-      "inference.upstreams[1].models[0]: must have the prices and the bytes_per_token of inference.upstreams[0].models[0], which has the same id",
+      "inference.upstreams[1].models[0]: must have the prices and the bytes_per_token of " +
+        "inference.upstreams[0].models[0], which has the same id",
       "inference.upstreams[2].models[1].id: inference.upstreams[2].models[0] has the same id; leave one out",
     ]);
   });

@@ -46,7 +46,8 @@ const reference = () => ground.chain.controls.createWallet().publicKey.toBase58(
 
 /** The gateway connection that waits to update a balance during the booking; undefined when none. */
 async function booking(): Promise<number | undefined> {
-  const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%treasury_record%'`;
+  const waiting = `select pid from pg_stat_activity
+      where wait_event_type = 'Lock' and query like '%treasury_record%'`;
   return (await query(ground.database.url, waiting)).rows[0]?.["pid"];
 }
 

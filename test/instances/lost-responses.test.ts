@@ -40,7 +40,8 @@ afterAll(async () => {
 
 const page = () => ({ accountId: agent.accountId, limit: 5, cursor: undefined, status: undefined });
 const runs = async () => (await ground.postgres.runs.list(page())).items.map(({ status }) => status);
-const WAITING = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+const WAITING = `select from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
 
 /**
  * Kills the doomed instance at a commit: `lock` ($1 is the account) blocks its statement, is released once

@@ -55,7 +55,8 @@ async function statusesOfRuns({ accountId }: Agent): Promise<string[]> {
 
 /** Whether a call was counted against the rate limit: it has reached the gateway, and its hold comes next. */
 async function hasTakenItsLimit({ accountId }: Agent): Promise<boolean> {
-  const counted = `select from rate_bucket join api_key on id = bucket_id where account_id = '${uuidOf("acct", accountId)}'`;
+  const counted = `select from rate_bucket join api_key on id = bucket_id
+    where account_id = '${uuidOf("acct", accountId)}'`;
   return (await query(ground.database.url, counted)).rowCount === 1;
 }
 

@@ -27,14 +27,19 @@ const REASONS: readonly Reason[] = [
     },
   },
   {
-    why: "a cursor that this server never gave is refused; the library has one page as well, and looks at no cursor",
+    why:
+      "a cursor that this server never gave is refused; the library has one page as well, and looks at " +
+      "no cursor",
     paragraph: "MCP 2026-07-28, Pagination, Error Handling: invalid cursors SHOULD result in -32602",
     answers: { "2026: tools/list with a cursor of nobody's": "200 id=1 error=-32602" },
   },
   {
-    why: "the status is what is demanded; the code is the one that 2026-07-28 gave to this, so that the list of revisions comes with it",
+    why:
+      "the status is what is demanded; the code is the one that 2026-07-28 gave to this, so that the " +
+      "list of revisions comes with it",
     paragraph:
-      "MCP 2025-11-25, Transports, Protocol Version Header: MUST respond with 400; 2026-07-28, Versioning: -32022",
+      "MCP 2025-11-25, Transports, Protocol Version Header: MUST respond with 400; 2026-07-28, " +
+      "Versioning: -32022",
     answers: {
       "ping with an unknown version in the header": "400 id=1 error=-32022{requested:string,supported:array}",
       "ping with nonsense in the version's header": "400 id=1 error=-32022{requested:string,supported:array}",
@@ -43,7 +48,8 @@ const REASONS: readonly Reason[] = [
   {
     why: "what is no request has no identifier to answer to",
     paragraph:
-      "JSON-RPC 2.0 section 5: id MUST be Null where there was an error in detecting it, e.g. Invalid Request",
+      "JSON-RPC 2.0 section 5: id MUST be Null where there was an error in detecting it, e.g. Invalid " +
+      "Request",
     answers: {
       "JSON-RPC 1.0": "400 id=null error=-32600",
       "a string as params": "400 id=null error=-32600",
@@ -69,7 +75,8 @@ const REASONS: readonly Reason[] = [
   {
     why: "nothing comes of notifications here, so there is nothing to refuse",
     paragraph:
-      "MCP 2026-07-28, Streamable HTTP, Sending Messages: no notification is defined, and no requirements on the headers of one",
+      "MCP 2026-07-28, Streamable HTTP, Sending Messages: no notification is defined, and no " +
+      "requirements on the headers of one",
     answers: {
       "2026: a notification of an unknown version": "202",
       "2026: a notification with another Mcp-Method": "202",
@@ -78,7 +85,8 @@ const REASONS: readonly Reason[] = [
   {
     why: "it is no request, and the code for that is JSON-RPC's",
     paragraph:
-      "MCP 2026-07-28, Streamable HTTP, Sending Messages: a request or a notification, no responses; JSON-RPC 2.0 section 5.1: -32600 Invalid Request",
+      "MCP 2026-07-28, Streamable HTTP, Sending Messages: a request or a notification, no responses; " +
+      "JSON-RPC 2.0 section 5.1: -32600 Invalid Request",
     answers: { "2026: a response": "400 id=null error=-32600" },
   },
   {
@@ -100,7 +108,8 @@ const REASONS: readonly Reason[] = [
   {
     why: "what may not be in a batch is refused, and the rest is answered",
     paragraph:
-      "MCP 2025-03-26, Lifecycle, Initialization: initialize MUST NOT be part of a batch; JSON-RPC 2.0 section 6: a response for each request",
+      "MCP 2025-03-26, Lifecycle, Initialization: initialize MUST NOT be part of a batch; JSON-RPC " +
+      "2.0 section 6: a response for each request",
     answers: { "initialize in a batch": "200 id=1 error=-32600 id=2 result={}" },
   },
   {
@@ -111,7 +120,9 @@ const REASONS: readonly Reason[] = [
   {
     why: "agents that want JSON and nothing else are served: what they ask for is what they get",
     paragraph:
-      "MCP 2025-11-25, Transports, Sending Messages to the Server: the client MUST list both types; nothing says that the server must refuse. RFC 9110 section 12.5.1: a server may disregard Accept",
+      "MCP 2025-11-25, Transports, Sending Messages to the Server: the client MUST list both types; " +
+      "nothing says that the server must refuse. RFC 9110 section 12.5.1: a server may disregard " +
+      "Accept",
     answers: {
       "Accept: application/json": PING,
       "Accept: text/event-stream": PING,
@@ -140,7 +151,8 @@ const REASONS: readonly Reason[] = [
   {
     why: "nothing here changes that clients need notifications for: the capability is not declared",
     paragraph:
-      "MCP 2026-07-28, Streamable HTTP: 404 with -32601 for a method that the server does not implement; Tools, Capabilities: listChanged is optional",
+      "MCP 2026-07-28, Streamable HTTP: 404 with -32601 for a method that the server does not " +
+      "implement; Tools, Capabilities: listChanged is optional",
     answers: { "2026: subscriptions/listen": "404 id=1 error=-32601" },
   },
 ];

@@ -46,7 +46,7 @@ describe("a chain with a data folder", () => {
     await start();
 
     expect(before).not.toBeNull();
-    expect(await rpc(local, "getTransaction", kept)).toBeNull(); // not yet finalized again: manual slots stood still
+    expect(await rpc(local, "getTransaction", kept)).toBeNull(); // not finalized again: manual slots
     local.chain.moveTo(slot);
     expect(await rpc(local, "getTransaction", kept)).toEqual(before);
     expect(await rpc(local, "getTransaction", failure)).toMatchObject({

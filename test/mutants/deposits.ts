@@ -41,7 +41,9 @@ export const DEPOSITS: readonly Mutant[] = [
     find: 'if (memo?.form === "deposit") throw',
     replace: 'if (memo?.form === "deposit" && false) throw',
     tests: WALLETS,
-    only: "refuses a deposit's transfer as a proof with the reason, and keeps it |treats a transfer with the deposit's reference and a quote's memo as a",
+    only:
+      "refuses a deposit's transfer as a proof with the reason, and keeps it |treats a transfer with " +
+      "the deposit's reference and a quote's memo as a",
   },
   {
     name: "deposit-own",
@@ -59,7 +61,9 @@ export const DEPOSITS: readonly Mutant[] = [
     find: ") < $6",
     replace: ") < $6 + 50",
     tests: STATUS,
-    only: "allows a hundred waiting deposits a day, and more after one is credite|creates a deposit with a memo, a reference and a transfer request",
+    only:
+      "allows a hundred waiting deposits a day, and more after one is credite|creates a deposit with a " +
+      "memo, a reference and a transfer request",
   },
   {
     name: "wallet-quote-account",

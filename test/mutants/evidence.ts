@@ -84,7 +84,8 @@ export const EVIDENCE: readonly Mutant[] = [
     file: GAIN,
     find: "keys.find(treasury.tokenAccount)",
     replace:
-      "(keys.find(treasury.tokenAccount) ?? preTokenBalances.find((one) => one.owner === treasury.owner)?.accountIndex)",
+      "(keys.find(treasury.tokenAccount) ?? preTokenBalances.find((one) => one.owner === " +
+      "treasury.owner)?.accountIndex)",
     tests: REFUSED,
   },
   {
@@ -133,7 +134,8 @@ export const EVIDENCE: readonly Mutant[] = [
     file: MEMO,
     find: "return message.instructions",
     replace:
-      "return [...message.instructions, ...(arguments[0].meta?.innerInstructions ?? []).flatMap((inner) => inner.instructions)]",
+      "return [...message.instructions, ...(arguments[0].meta?.innerInstructions ?? " +
+      "[]).flatMap((inner) => inner.instructions)]",
     tests: REFUSED,
   },
   {

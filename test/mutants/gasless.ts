@@ -134,10 +134,15 @@ export const GASLESS: readonly Mutant[] = [
     name: "relay-sent-is-waited-for",
     guard: "A submitted payment is not abandoned because a simulation fails.",
     file: SUBMISSION,
-    find: 'return (await claims.reject(claim.messageHash, reason)) ? { state: "failed", reason } : this.#reread(claim);',
+    find:
+      'return (await claims.reject(claim.messageHash, reason)) ? { state: "failed", reason } : ' +
+      "this.#reread(claim);",
     replace: 'await claims.move(claim.messageHash, "failed", reason); return { state: "failed", reason };',
     tests: STATES,
-    only: "refuses a transaction that would fail, at no cost, and accepts another|waits for a sent payment on an instance that expects it to fail|fetches a blockhash once for concurrent callers and again after some s",
+    only:
+      "refuses a transaction that would fail, at no cost, and accepts another|waits for a sent payment " +
+      "on an instance that expects it to fail|fetches a blockhash once for concurrent callers and again " +
+      "after some s",
   },
   {
     name: "relay-broadcast-before-send",
@@ -146,7 +151,10 @@ export const GASLESS: readonly Mutant[] = [
     find: 'const moved = await claims.move(claim.messageHash, "broadcast");',
     replace: "const moved = true as boolean;",
     tests: STATES,
-    only: "waits for a sent payment on an instance that expects it to fail|returns PAYMENT_PENDING for a sent payment, which keeps its quote|fetches a blockhash once for concurrent callers and again after some s",
+    only:
+      "waits for a sent payment on an instance that expects it to fail|returns PAYMENT_PENDING for a " +
+      "sent payment, which keeps its quote|fetches a blockhash once for concurrent callers and again " +
+      "after some s",
   },
   {
     name: "relay-absent-is-no-end",
@@ -173,6 +181,8 @@ export const GASLESS: readonly Mutant[] = [
     find: 'error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error',
     replace: "error",
     tests: STATES,
-    only: "finishes a claim whose storing is uncertain, and returns PAYMENT_PENDI|fetches a blockhash once for concurrent callers and again after some s",
+    only:
+      "finishes a claim whose storing is uncertain, and returns PAYMENT_PENDI|fetches a blockhash once " +
+      "for concurrent callers and again after some s",
   },
 ];

@@ -78,7 +78,9 @@ export const KEY_LIMITS: readonly Mutant[] = [
     find: "if (!allowsTool(caller, name)) {",
     replace: "if (!allowsTool(caller, name) && name === undefined) {",
     tests: REFUSED_CALLS,
-    only: "name the allowed tools, also for free ones, before the params are chec|reports a bad key before a bad body",
+    only:
+      "name the allowed tools, also for free ones, before the params are chec|reports a bad key before " +
+      "a bad body",
   },
   {
     name: "key-call-limit",
@@ -87,7 +89,9 @@ export const KEY_LIMITS: readonly Mutant[] = [
     find: "|| price <= limits.perCall",
     replace: "|| price >= 0n",
     tests: REFUSED_CALLS,
-    only: "name the maximum price of a call, also with a proof, which stays unuse|reports a bad key before a bad body",
+    only:
+      "name the maximum price of a call, also with a proof, which stays unuse|reports a bad key before " +
+      "a bad body",
   },
   {
     name: "key-call-limit-proof",
@@ -96,7 +100,9 @@ export const KEY_LIMITS: readonly Mutant[] = [
     find: "requirePriceWithinLimit(tool.name, caller, price);",
     replace: "requirePriceWithinLimit(tool.name, caller, identified ? 0n : price);",
     tests: REFUSED_CALLS,
-    only: "name the maximum price of a call, also with a proof, which stays unuse|reports a bad key before a bad body",
+    only:
+      "name the maximum price of a call, also with a proof, which stays unuse|reports a bad key before " +
+      "a bad body",
   },
   {
     name: "key-expired",

@@ -185,7 +185,8 @@ export const LEDGER: readonly Mutant[] = [
     file: sqlFile("functions/ledger_hold.sql"),
     find: "case when call.tx_signature = any (deposited) then call.deposit else 0 end",
     replace:
-      "case when call.tx_signature = any (deposited) and kinds[call.n] = 'granted' then call.deposit else 0 end",
+      "case when call.tx_signature = any (deposited) and kinds[call.n] = 'granted' then call.deposit " +
+      "else 0 end",
     tests: PAID,
   },
   {

@@ -278,7 +278,8 @@ export const PAYMENTS: readonly Mutant[] = [
     file: "src/app/calls/run-and-capture.ts",
     find: 'if (finished.kind === "captured") {',
     replace:
-      'if (finished.kind === "lost") return { result, receipt: undefined };\n  if (finished.kind === "captured") {',
+      'if (finished.kind === "lost") return { result, receipt: undefined };\n  if (finished.kind === ' +
+      '"captured") {',
     tests: HOLD,
   },
   {

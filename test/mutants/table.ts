@@ -33,7 +33,10 @@ function rowOf({ mutant: { name, guard }, verdict }: Tried): string {
 export function summaryOf(tried: readonly Tried[]): string {
   const count = (kind: Verdict["kind"]) => tried.filter(({ verdict }) => verdict.kind === kind).length;
   const invalid = count("invalid");
-  return `${count("caught")} caught, ${count("survived")} survived${invalid === 0 ? "" : `, ${invalid} invalid`}`;
+  return (
+    `${count("caught")} caught, ${count("survived")} ` +
+    `survived${invalid === 0 ? "" : `, ${invalid} invalid`}`
+  );
 }
 
 function witness(verdict: Verdict): string {

@@ -42,11 +42,13 @@ const LARGE =
 async function dropIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ gone: string; again: string }>(`
     select format('alter table %s drop constraint %I', conrelid::regclass, conname) as gone,
-           format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as again
+           format('alter table %s add constraint %I %s', conrelid::regclass, conname,
+             pg_get_constraintdef(oid)) as again
     from pg_constraint where contype in ('p', 'u') and conrelid = any (${LARGE})
     union all
     select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
-    from pg_index where indrelid = any (${LARGE}) and not exists (select from pg_constraint where conindid = indexrelid)`);
+    from pg_index where indrelid = any (${LARGE}) and not exists (select from pg_constraint
+      where conindid = indexrelid)`);
   for (const { gone } of rows) await client.query(gone);
   return rows.map(({ again }) => again);
 }
@@ -155,41 +157,64 @@ function rows({
   // Charged calls first, then failed, free and running ones. Paid calls have a claim; every third other call
   // has a key.
   const [failed, free] = [Math.floor(charges * 1.05), Math.floor(charges * 1.1)];
-  const status = `case when n <= ${charges} then 'completed' when n <= ${failed} then 'failed' when n <= ${free} then 'completed' else 'active' end`;
+  const status =
+    `case when n <= ${charges} then 'completed' when n <= ${failed} then 'failed' when n <= ${free} ` +
+    "then 'completed' else 'active' end";
   const claimed = `(${paid} or n % 3 = 0)`;
   const calls = `generate_series(1, ${free + 100}) n`;
   return [
-    `insert into account (id, wallet, rate_per_minute, burst) select ${id(1, "n")}, 'wallet ' || n, ${UNLIMITED}, ${UNLIMITED} from generate_series(1, ${accounts}) n`,
-    `insert into relay (message_hash, quote_id, account_id, key_id, tx_signature, signed_transaction, fee_lamports, last_valid_block_height, state, claimed_at, moved_at)
-     select ${fingerprint}, ${quote}, ${account}, ${account}, ${signature}, ${signature}, 10400, n, 'confirmed', lately, lately
-     from generate_series(1, ${deposits}) n, lateral (select now() - n % 20 * interval '1 day' as lately) at where ${relayed}`,
+    `insert into account (id, wallet, rate_per_minute, burst)
+      select ${id(1, "n")}, 'wallet ' || n, ${UNLIMITED}, ${UNLIMITED}
+      from generate_series(1, ${accounts}) n`,
+    `insert into relay (message_hash, quote_id, account_id, key_id, tx_signature, signed_transaction,
+        fee_lamports, last_valid_block_height, state, claimed_at, moved_at)
+     select ${fingerprint}, ${quote}, ${account}, ${account}, ${signature}, ${signature}, 10400, n,
+       'confirmed', lately, lately
+     from generate_series(1, ${deposits}) n, lateral (select now() - n % 20 * interval '1 day' as lately) at
+       where ${relayed}`,
     `insert into relay_budget (day, lamports)
      select (claimed_at at time zone 'utc')::date, sum(fee_lamports) from relay group by 1`,
-    `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, slot, block_time, finalized, paid_by, reversed, assigned_to)
-     select ${signature}, case when ${nobodys} then '${suspense}' else ${account} end, case when ${named} then 'dep_' || ${depositUuid} when not ${nobodys} then ${quote} end,
-            ${price} + n % 10 / 9 * 500, ${paid}, case when ${paid} then ${fingerprint} end, case when ${paid} then ${key} end, n, ${at},
-            not (${back}), case when ${relayed} then 'gasless' else 'transfer' end, ${back}, case when ${nobodys} and n % 2 = 0 then ${account} end
+    `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, slot,
+        block_time, finalized, paid_by, reversed, assigned_to)
+     select ${signature}, case when ${nobodys} then '${suspense}' else ${account} end, case when ${named}
+       then 'dep_' || ${depositUuid} when not ${nobodys} then ${quote} end,
+            ${price} + n % 10 / 9 * 500, ${paid}, case when ${paid} then ${fingerprint} end, case
+              when ${paid} then ${key} end, n, ${at},
+            not (${back}), case when ${relayed} then 'gasless' else 'transfer' end, ${back}, case
+              when ${nobodys} and n % 2 = 0 then ${account} end
      from generate_series(1, ${deposits}) n`,
     `insert into deposit (id, account_id, amount, reference, created_at)
-     select ${depositUuid}::uuid, ${account}, 5, ${fingerprint}, ${at} from generate_series(1, ${deposits}) n where ${named}`,
+     select ${depositUuid}::uuid, ${account}, 5, ${fingerprint}, ${at}
+       from generate_series(1, ${deposits}) n where ${named}`,
     `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
      select ${token}, tx_signature, slot, block_time, amount from payment where finalized`,
     `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
-     select ${token}, ${signature}, n, ${at}, -5 from generate_series(${deposits + 1}, ${deposits + withdrawals}) n`,
+     select ${token}, ${signature}, n, ${at}, -5
+       from generate_series(${deposits + 1}, ${deposits + withdrawals}) n`,
     `insert into treasury_watch (token_account, slot, opening_amount, opening_slot, expected)
      select ${token}, max(slot), 7, 0, 7 + sum(change) from treasury_movement`,
     `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
-     select id, id, sha256(wallet::bytea), '', '', '{${SCOPES.join(",")}}', ${limited("id")}, case when ${limited("id")} is not null then id end from account`,
-    `insert into run (id, account_id, key_id, budget_id, started_at, tool, status, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, created_at)
-     select ${run}, ${account}, ${account}, case when not (${paid}) and (n <= ${failed} or n > ${free}) and ${limited(account)} is not null then ${account} end, ${at}, 'vram_estimate', ${status}, 'infinity', case when n > ${failed} and n <= ${free} then 0 else ${price} end,
-            case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid} then 'step_' || n end,
-            case when ${paid} then ${signature} end, case when ${relayed} then 'gasless' when ${paid} then 'transfer' else 'balance' end, ${at} from ${calls}`,
+     select id, id, sha256(wallet::bytea), '', '', '{${SCOPES.join(",")}}', ${limited("id")}, case
+       when ${limited("id")} is not null then id end from account`,
+    `insert into run (id, account_id, key_id, budget_id, started_at, tool, status, lease_until, price,
+        claim_key, quote_id, step_id, tx_signature, paid_by, created_at)
+     select ${run}, ${account}, ${account}, case when not (${paid}) and (n <= ${failed} or n > ${free})
+       and ${limited(account)} is not null
+         then ${account} end, ${at}, 'vram_estimate', ${status}, 'infinity',
+            case when n > ${failed} and n <= ${free} then 0 else ${price} end,
+            case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid}
+              then 'step_' || n end,
+            case when ${paid} then ${signature} end, case when ${relayed} then 'gasless' when ${paid}
+              then 'transfer' else 'balance' end, ${at} from ${calls}`,
     `insert into idempotency (account_id, key, fingerprint, state, run_id, result, expires_at)
-     select ${account}, ${key}, ${fingerprint}, case ${status} when 'completed' then 'done' when 'failed' then 'retryable' else 'running' end,
-            ${run}, case ${status} when 'completed' then ${result} end, case when ${paid} then 'infinity' else now() + interval '2 days' end
+     select ${account}, ${key}, ${fingerprint}, case ${status} when 'completed' then 'done' when 'failed'
+       then 'retryable' else 'running' end,
+            ${run}, case ${status} when 'completed' then ${result} end, case when ${paid} then 'infinity'
+              else now() + interval '2 days' end
      from ${calls} where ${claimed}`,
     `insert into hold (run_id, account_id, amount, state)
-     select id, account_id, price, case status when 'completed' then 'captured' when 'failed' then 'released' else 'open' end from run where price > 0`,
+     select id, account_id, price, case status when 'completed' then 'captured' when 'failed'
+       then 'released' else 'open' end from run where price > 0`,
     `insert into key_budget (budget_id, day, spent)
      select budget_id, (started_at at time zone 'utc')::date, sum(price) from run
      where budget_id is not null and status in ('active', 'completed') group by 1, 2`,
@@ -203,28 +228,35 @@ function books({ refunds, ...shares }: Shares): string[] {
   const charged = "from run where status = 'completed' and price > 0";
   return [
     transfer(
-      `select '${treasury}', '${operator}', opening_amount, 'opening', token_account, looked_at from treasury_watch`,
+      `select '${treasury}', '${operator}', opening_amount, 'opening', token_account, looked_at
+        from treasury_watch`,
     ),
     transfer(
       `select '${adjustments}', id, ${FUNDS}, 'adjustment', sha256(uuid_send(id)), created_at
-       from account where id in (select ${id(1, holder("n", shares))} from generate_series(0, ${shares.holders - 1}) n)`,
+       from account where id in (select ${id(1, holder("n", shares))}
+         from generate_series(0, ${shares.holders - 1}) n)`,
     ),
     transfer(`select '${treasury}', account_id, amount, 'deposit', tx_signature, block_time from payment`),
     transfer(
-      `select '${suspense}', assigned_to, amount, 'assignment', tx_signature, now() from payment where assigned_to is not null`,
+      `select '${suspense}', assigned_to, amount, 'assignment', tx_signature, now() from payment
+        where assigned_to is not null`,
     ),
     transfer(
       `select account_id, '${treasury}', amount, 'reversal', tx_signature, now() from payment where reversed`,
     ),
     transfer(
-      `select '${operator}', '${treasury}', -change, 'withdrawal', token_account || tx_signature, now() from treasury_movement where change < 0`,
+      `select '${operator}', '${treasury}', -change, 'withdrawal', token_account || tx_signature,
+        now() from treasury_movement where change < 0`,
     ),
     transfer(`select account_id, '${revenue}', price, 'charge', uuid_send(id), created_at ${charged}`),
     transfer(
-      `select '${revenue}', account_id, price, 'refund', uuid_send(id), now() ${charged} order by id limit ${refunds}`,
+      `select '${revenue}', account_id, price, 'refund', uuid_send(id), now() ${charged} order by id
+        limit ${refunds}`,
     ),
-    `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted, debited, paid_by, created_at)
-     select run.id, run.id, transfer.id, run.account_id, tool, quote_id, step_id, tx_signature, price, price, paid_by, run.created_at
+    `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature,
+        quoted, debited, paid_by, created_at)
+     select run.id, run.id, transfer.id, run.account_id, tool, quote_id, step_id, tx_signature, price,
+       price, paid_by, run.created_at
      from transfer join run on run.id = encode(ref, 'hex')::uuid where kind = 'charge'`,
     `update account set available = side.amount from (
        select account_id, sum(amount) as amount from (

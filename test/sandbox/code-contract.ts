@@ -10,7 +10,8 @@ const WORKS: Both = {
 console.log("said");
 console.error("complained");
 const read = (await new Response(Deno.stdin.readable).text()).split("\\n");
-export default await Promise.resolve({ read: [read[0], read[1].length], list: [1, 2.5, null], "\\ud800": "a\\udc00b", yes: true });`,
+const list = [1, 2.5, null];
+export default await Promise.resolve({ read: [read[0], read[1].length], list, "\\ud800": "a\\udc00b", yes: true });`,
   python: `#${"x".repeat(200_000)}
 import sys
 print("said")
@@ -28,7 +29,9 @@ const CANNOT_BE_READ: Both = { javascript: `export default (;`, python: `def (` 
 /** Plants state that the next execution must not see. */
 const EXITS: Both = {
   javascript: `console.log("leaving");\nglobalThis.planted = Array.prototype.planted = 1;\nDeno.exit(3);`,
-  python: `import builtins, sys\nbuiltins.planted = 1\nopen("/tmp/planted", "w").write("1")\nprint("leaving")\nsys.exit(3)`,
+  python:
+    `import builtins, sys\nbuiltins.planted = 1\nopen("/tmp/planted", ` +
+    `"w").write("1")\nprint("leaving")\nsys.exit(3)`,
 };
 const SPEAKS_AND_HANGS: Both = {
   javascript: `console.log("before"); for (;;);`,

@@ -45,7 +45,9 @@ export function framesIn(bytes: Buffer): { type: number; flags: number; payload:
   return frames;
 }
 
-/** Headers as HPACK literals that are not indexed (RFC 7541 section 6.2.2), each shorter than 127 characters. */
+/**
+ * Headers as HPACK literals that are not indexed (RFC 7541 section 6.2.2), each shorter than 127 characters.
+ */
 export function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
   const text = (value: string) => [Buffer.from([value.length]), Buffer.from(value, "latin1")];
   return Buffer.concat(

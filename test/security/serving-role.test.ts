@@ -39,7 +39,8 @@ async function refusal(statement: string): Promise<string | undefined> {
 async function tables(): Promise<{ name: string; column: string }[]> {
   const { rows } = await query(
     database.url,
-    `select relname as name, (select quote_ident(attname) from pg_attribute where attrelid = pg_class.oid and attnum = 1) as column
+    `select relname as name, (select quote_ident(attname) from pg_attribute where attrelid = pg_class.oid
+        and attnum = 1) as column
      from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by relname`,
   );
   return rows as { name: string; column: string }[];
@@ -93,7 +94,8 @@ describe("the role that gateways serve with", () => {
     );
     expect(inserts.rows.map(({ name }: { name: string }) => name)).toEqual(MAY_INSERT);
     const account = (columns: string, values: string) =>
-      `insert into account (id, wallet, rate_per_minute, burst${columns}) values (gen_random_uuid(), 'w', 1, 1${values})`;
+      `insert into account (id, wallet, rate_per_minute, burst${columns})
+        values (gen_random_uuid(), 'w', 1, 1${values})`;
     expect(await refusal(account("", ""))).toBeUndefined();
     expect(await refusal(account(", available", ", 1000000"))).toMatch(DENIED);
   });
@@ -104,7 +106,8 @@ describe("the role that gateways serve with", () => {
     ["append-only tables and balances", `update transfer set amount = 1`],
     [
       "append-only tables and balances",
-      `insert into transfer (debit, credit, amount, kind, ref) values ('${UNKNOWN}', '${UNKNOWN}', 1, 'deposit', ${BYTES(64)})`,
+      `insert into transfer (debit, credit, amount, kind, ref)
+        values ('${UNKNOWN}', '${UNKNOWN}', 1, 'deposit', ${BYTES(64)})`,
     ],
     ["append-only tables and balances", `update payment set amount = 1, account_id = '${UNKNOWN}'`],
     ["append-only tables and balances", `update hold set state = 'released'`],
@@ -126,7 +129,8 @@ describe("the role that gateways serve with", () => {
     ["the schema", `create function mine() returns int language sql as 'select 1'`],
     [
       "the schema",
-      `create or replace function refuse_change() returns trigger language plpgsql as 'begin return new; end'`,
+      `create or replace function refuse_change() returns trigger language plpgsql as
+        'begin return new; end'`,
     ],
     ["the schema", `alter function refuse_change() rename to mine`],
     ["the schema", `drop function refuse_change() cascade`],
@@ -171,7 +175,8 @@ describe("the role that gateways serve with", () => {
   it("reads only the tables that serving needs", async () => {
     const { rows } = await query(
       database.url,
-      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace
+          and relkind in ('r', 'v')
        and not has_table_privilege('${SERVING.role}', oid, 'select') order by 1`,
     );
     expect(rows.map(({ name }: { name: string }) => name)).toEqual(["rate_bucket"]);
@@ -211,7 +216,8 @@ describe("migrate --grant-to", () => {
         (
           await query(
             database.url,
-            `select table_name, column_name, privilege_type from information_schema.column_privileges where grantee = '${role}' order by 1, 2, 3`,
+            `select table_name, column_name, privilege_type from information_schema.column_privileges
+              where grantee = '${role}' order by 1, 2, 3`,
           )
         ).rows;
       expect(await grantTo(role)).toEqual({ exitCode: 0, output: `{"applied":[],"granted_to":"${role}"}\n` });
@@ -285,7 +291,8 @@ describe("migrate --grant-to", () => {
   it("rejects roles with write access to other columns through PUBLIC or membership", async () => {
     await query(
       database.url,
-      "grant insert (id, wallet), update (burst) on account to public; grant select (amount) on transfer to public",
+      `grant insert (id, wallet), update (burst) on account to public; grant select (amount)
+        on transfer to public`,
     );
     expect((await grantTo(SERVING.role)).exitCode).toBe(0);
     await withRole("nologin", async (group) => {

@@ -9,7 +9,7 @@ const USAGE = `npm run soak [-- options]
   --write       keeps the figures in docs/explanation/performance.json
   --help
 
-Exit code 0: nothing grew, nothing was left open, nothing was answered that was not expected, and the books are right.`;
+Exit code 0: no growth, nothing left open, no unexpected answer, and a correct ledger.`;
 
 const OPTIONS = {
   options: {

@@ -59,7 +59,8 @@ export function report(result: SoakResult): string {
   const { fullLoad, load, minutes, moments, bytesPerAct, played, unexpected, checks } = result;
   const every = Math.ceil(moments.length / ROWS);
   return [
-    `${minutes.toFixed(1)} min at ${load.toFixed(0)} calls/s; at full load it was ${fullLoad.toFixed(0)} calls/s`,
+    `${minutes.toFixed(1)} min at ${load.toFixed(0)} calls/s; at full load it was ` +
+      `${fullLoad.toFixed(0)} calls/s`,
     "",
     head(),
     ...moments.filter((_, index) => (moments.length - 1 - index) % every === 0).map(row),
@@ -79,7 +80,9 @@ export function report(result: SoakResult): string {
 /** Lines in the format of the benchmark results. */
 export function soakLines({ checks, fullLoad, load, minutes, moments }: SoakResult): Line[] {
   const slowest = Math.max(...moments.map(({ answers }) => answers.p99Ms ?? 0));
-  const about = `${minutes.toFixed(0)} min at ${load.toFixed(0)} calls/s of ${fullLoad.toFixed(0)}, p99 at most ${slowest.toFixed(0)} ms`;
+  const about =
+    `${minutes.toFixed(0)} min at ${load.toFixed(0)} calls/s of ${fullLoad.toFixed(0)}, p99 at most ` +
+    `${slowest.toFixed(0)} ms`;
   return checks.map((check) => ({
     measure: `soak, ${check.name}`,
     gateway: figure(check.value, check.unit),

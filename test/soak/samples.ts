@@ -114,7 +114,8 @@ async function databaseOf(url: string): Promise<{ databaseConnections: number; d
   const { rows } = await query(
     url,
     `select pg_database_size(current_database())::float8 / 1e6 as megabytes,
-            (select count(*)::int from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()) as connections`,
+            (select count(*)::int from pg_stat_activity where datname = current_database()
+              and pid <> pg_backend_pid()) as connections`,
   );
   const [row] = rows;
   return { databaseConnections: Number(row?.connections), databaseMb: Number(row?.megabytes) };

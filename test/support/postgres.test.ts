@@ -34,7 +34,8 @@ describe("a test database", () => {
       .poll(() =>
         query(
           database.url,
-          "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND datname <> current_database()",
+          `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND datname <>
+            current_database()`,
         ).then((r) => r.rowCount),
       )
       .toBe(1);

@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 /** The checkout: the folder that holds package.json. */
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 
-/** The environment of every tool: the project's own programs first on the PATH, and colour only on a terminal. */
+/**
+ * The environment of every tool: the project's own programs first on the PATH, and colour only on a terminal.
+ */
 export function toolEnvironment(colour: boolean): NodeJS.ProcessEnv {
   const bin = path.join(ROOT, "node_modules", ".bin");
   const environment = { ...process.env, PATH: `${bin}${path.delimiter}${process.env["PATH"] ?? ""}` };
@@ -28,7 +30,10 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs one of the project's tools to its end. A tool that cannot be started or dies of a signal has failed: code 1. */
+/**
+ * Runs one of the project's tools to its end. A tool that cannot be started or dies of a signal has failed:
+ * code 1.
+ */
 export function command(
   name: string,
   args: readonly string[],

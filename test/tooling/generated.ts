@@ -8,8 +8,8 @@ import { command, ROOT, type Finished } from "./command.ts";
 const GENERATED = ["gen", "docs/reference/api"];
 
 /**
- * Are gen/ and docs/reference/api what the proto files generate? Generates into another folder and compares byte by byte:
- * a diff against the last commit would call every uncommitted change of a message stale.
+ * Are gen/ and docs/reference/api what the proto files generate? Generates into another folder and compares
+ * byte by byte: a diff against the last commit would call every uncommitted change of a message stale.
  */
 export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Finished> {
   const fresh = await mkdtemp(path.join(os.tmpdir(), "toolgate-gen-"));
@@ -29,7 +29,10 @@ export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Fini
   }
 }
 
-/** Every file in which the committed folder is not the fresh one, as lines to read that call the folder by its name. */
+/**
+ * Every file in which the committed folder is not the fresh one, as lines to read that call the folder by its
+ * name.
+ */
 export async function compareTrees(committed: string, fresh: string, name: string): Promise<string[]> {
   const [old, now] = await Promise.all([filesBelow(committed), filesBelow(fresh)]);
   const differences: string[] = [];

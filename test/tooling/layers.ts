@@ -110,7 +110,8 @@ function refusal(file: string, target: string, { kind }: Import): string | undef
   const isOwn = rest === name || rest.startsWith(`${name}/`);
   return isOwn || layers.some((one) => rest === one || rest.startsWith(`${one}/`))
     ? undefined
-    : `${name} may import ${[...layers].join(", ") || "no other layer"}; change the design or test/tooling/layers.ts`;
+    : `${name} may import ${[...layers].join(", ") || "no other layer"}; change the design or ` +
+        "test/tooling/layers.ts";
 }
 
 function layerOf(file: string): string {

@@ -20,7 +20,10 @@ const entry = z.union([
 /** So much of each form is looked up; a secret that is shorter is looked for as a whole. */
 const KEY = 12;
 
-/** Looks for every secret in every form: as it is, in an address, in base64 (of both alphabets, wherever it begins), hex, base58 and lists of numbers. */
+/**
+ * Looks for every secret in every form: as it is, in an address, in base64 (of both alphabets, wherever it
+ * begins), hex, base58 and lists of numbers.
+ */
 export async function findLeaks(folder: string): Promise<Leaks> {
   const names = await readdir(folder);
   const read = (name: string) => readFile(path.join(folder, name), "utf8");

@@ -55,7 +55,8 @@ const SOURCES: Record<string, { file: string; source: string; rule: string }> = 
   "wire data that becomes typed by an annotation": {
     file: "src/app/annotation.ts",
     source:
-      "export const read = (text: string): void => {\n  const body: { a: string } = JSON.parse(text);\n  void body;\n};\n",
+      "export const read = (text: string): void => {\n  const body: { a: string } = " +
+      "JSON.parse(text);\n  void body;\n};\n",
     rule: "no-unsafe-assignment",
   },
   "a non-null assertion": {
@@ -81,7 +82,8 @@ let refused: Map<string, string[]>;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-linter-"));
   await copyFile(path.join(ROOT, ".oxlintrc.json"), path.join(folder, ".oxlintrc.json"));
-  // The project's own compiler options, without the packages: what an import names is not needed to refuse it.
+  // The project's own compiler options, without the packages: what an import names is not needed to refuse
+  // it.
   const options = {
     extends: path.join(ROOT, "tsconfig.json"),
     compilerOptions: { types: [] },

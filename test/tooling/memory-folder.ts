@@ -11,8 +11,8 @@ const FREE_BYTES = 8 * GIB;
 const NAME = /^toolgate-tests-(\d+)-/;
 
 /**
- * A folder in memory for the databases of a run, where there is enough of it: on a disk, every commit and every
- * DROP DATABASE waits until all that was written is flushed.
+ * A folder in memory for the databases of a run, where there is enough of it: on a disk, every commit and
+ * every DROP DATABASE waits until all that was written is flushed.
  *
  * @returns undefined where there is too little
  */

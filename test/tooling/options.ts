@@ -10,8 +10,8 @@ export class UsageError extends Error {
 const HELP = { help: { type: "boolean", short: "h", default: false } } as const;
 
 /**
- * Reads the options that a program was started with. `--help` prints its usage and ends it; options that mean nothing end it with one
- * line that says why, and exit code 2.
+ * Reads the options that a program was started with. `--help` prints its usage and ends it; options that mean
+ * nothing end it with one line that says why, and exit code 2.
  * @param read makes of them what the program works with. @throws UsageError
  */
 export function readOptions<const Config extends ParseArgsConfig, Options>(

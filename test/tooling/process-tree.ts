@@ -21,8 +21,8 @@ interface Entry {
 const COMMAND_LENGTH = 120;
 
 /**
- * Remembers every descendant of a process, also after its parents have ended and it belongs to init. Needs /proc: finds
- * nothing on other systems.
+ * Remembers every descendant of a process, also after its parents have ended and it belongs to init. Needs
+ * /proc: finds nothing on other systems.
  */
 export class ProcessTree {
   readonly #known = new Map<number, KnownProcess>();
@@ -98,7 +98,8 @@ function readTable(): Map<number, Entry> {
   for (const name of folders()) {
     const stat = read(`/proc/${name}/stat`);
     if (stat === undefined) continue;
-    // The command's name stands in brackets and may hold anything; proc(5) counts the state as the third field.
+    // The command's name stands in brackets and may hold anything; proc(5) counts the state as the third
+    // field.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [state = "", parent = ""] = fields;
     table.set(Number(name), { state, parent: Number(parent), started: fields[19] ?? "" });

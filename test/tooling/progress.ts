@@ -64,8 +64,8 @@ export class Progress {
   }
 
   /**
-   * The counts so far. Counts as a failure: a file that failed without a failed test, a file that has not ended,
-   * an error outside of every test, no passed test at all.
+   * The counts so far. Counts as a failure: a file that failed without a failed test, a file that has not
+   * ended, an error outside of every test, no passed test at all.
    */
   counts(exitCode: number): Counts {
     const files = [...this.#files.values()];

@@ -28,8 +28,9 @@ const AT_ONCE = 2;
 const LIMIT_MS = 600_000;
 
 /**
- * Runs the parts, two at a time, and writes one line for each as it ends: its name and its time, and for a failure what it said.
- * A part that throws or takes longer than `limitMs` has failed; the signal that it then gets is not waited for.
+ * Runs the parts, two at a time, and writes one line for each as it ends: its name and its time, and for a
+ * failure what it said. A part that throws or takes longer than `limitMs` has failed; the signal that it then
+ * gets is not waited for.
  */
 export async function runParts(
   parts: readonly Part[],

@@ -4,7 +4,10 @@ import { describe, expect, it } from "vitest";
 import { ROOT } from "./command.ts";
 import { interpolations, isAboutTheDatabase } from "./sql-texts.ts";
 
-/** Values that a text of SQL may take in besides constants, and where they come from. Nothing of a request is among them. */
+/**
+ * Values that a text of SQL may take in besides constants, and where they come from. Nothing of a request is
+ * among them.
+ */
 const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/database/grants.ts: name": "quoted as a name",
   "src/postgres/database/grants.ts: database": "quoted as a name",
@@ -82,7 +85,8 @@ describe("the search for SQL texts", () => {
 
   it.each([
     "const SELECT = `select * from run`;\nconst f = () => `${SELECT} where id = $1`;",
-    "import { SYSTEM_ACCOUNTS } from \"./system-accounts.ts\";\nconst a = `select '${SYSTEM_ACCOUNTS.suspense}'`;",
+    'import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";\nconst a = `select ' +
+      "'${SYSTEM_ACCOUNTS.suspense}'`;",
     "const { treasury } = SYSTEM_ACCOUNTS;\nconst a = `where debit = '${treasury}'`;",
     'const READ = ["a", "b"];\nconst a = `grant select on ${READ.join(", ")}`;',
     "const f = (name) => `create database ${pg.escapeIdentifier(name)}`;",

@@ -36,7 +36,10 @@ export function interpolations(source: string): Interpolation[] {
   return found;
 }
 
-/** A constant of this module or an imported one, one of its members, a list of constants joined, or a quoted name. */
+/**
+ * A constant of this module or an imported one, one of its members, a list of constants joined, or a quoted
+ * name.
+ */
 function isFixed(expression: string, source: string): boolean {
   if (/^(?:pg\.)?escapeIdentifier\(/.test(expression)) return true;
   const name = /^([A-Za-z_]\w*)(?:\.\w+)?(?:\.join\("[^"]*"\))?$/.exec(expression)?.[1];

@@ -10,8 +10,9 @@ const STATEMENT =
   /(?:^|\n)\s*(?:import|export)\s(?!\s*type\s)([^;'"]*?\sfrom\s*)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/g;
 
 /**
- * The unit tests: the test files whose imports, followed to the end, reach no module that could open a socket, start a
- * process or reach a database. Everything else is a system test. unit-guard.ts holds them to it while they run.
+ * The unit tests: the test files whose imports, followed to the end, reach no module that could open a
+ * socket, start a process or reach a database. Everything else is a system test. unit-guard.ts holds them to
+ * it while they run.
  */
 export function unitTests(root: string): string[] {
   const files = readdirSync(path.join(root, "test"), { recursive: true, encoding: "utf8" });

@@ -10,7 +10,10 @@ import { Progress, type Counts } from "./progress.ts";
 
 /** How long a run of vitest may take, ms. */
 export interface RunLimits {
-  /** Without an event from a file that runs, or from vitest while none runs: longer than the longest limit of a test. */
+  /**
+   * Without an event from a file that runs, or from vitest while none runs: longer than the longest limit of
+   * a test.
+   */
   readonly quietMs: number;
   /** From the end of the last file to the end of vitest. */
   readonly exitMs: number;
@@ -39,7 +42,10 @@ const SAMPLE_MS = 500;
 /** From the polite signal to the kill, ms. */
 const GRACE_MS = 5_000;
 
-/** Runs vitest to its end, and ends it when it hangs: what hung or was left behind is named and counts as failed. */
+/**
+ * Runs vitest to its end, and ends it when it hangs: what hung or was left behind is named and counts as
+ * failed.
+ */
 export async function watchedRun(run: WatchedRun): Promise<Counts> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-test-"));
   const file = path.join(folder, "progress");

@@ -41,7 +41,8 @@ describe("echo", () => {
     ],
     [
       '{"__proto__":{"message":"y"}}',
-      "INVALID_REQUEST params.message: is required, a string; params.__proto__: is unknown, leave it out, there are message",
+      "INVALID_REQUEST params.message: is required, a string; params.__proto__: is unknown, leave it " +
+        "out, there are message",
     ],
     ['{"message":"x","a b":1}', 'INVALID_REQUEST params["a b"]: is unknown, leave it out, there are message'],
   ])("echo rejects %s", (params, refusal) => {

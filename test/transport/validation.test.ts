@@ -41,7 +41,8 @@ const COMPLAINTS: Complaint[] = [
   ],
   [
     { tool: "", paymentProof: { txRef: "x" } },
-    "tool: is required, a string; params: is required; send {} for tools without parameters; payment_proof.network: is required, a string",
+    "tool: is required, a string; params: is required; send {} for tools without parameters; " +
+      "payment_proof.network: is required, a string",
   ],
 ];
 

@@ -6,7 +6,10 @@ import { watchTreasury } from "../../../src/app/jobs/watch-treasury.ts";
 import { Crash } from "./memory-treasury.ts";
 import { setScene, type Scene } from "./fixture.ts";
 
-/** A process that dies before or after anything it does, at each place in turn; then another one does the work. */
+/**
+ * A process that dies before or after anything it does, at each place in turn; then another one does the
+ * work.
+ */
 let scene: Scene;
 beforeEach(() => {
   scene = setScene();

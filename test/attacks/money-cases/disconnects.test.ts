@@ -116,7 +116,8 @@ async function withAccountLocked(work: (waiting: () => Promise<number>) => Promi
     await work(async () => {
       const { rows } = await query(
         world.database.url,
-        "select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        `select count(*)::int as waiting from pg_stat_activity where datname = current_database()
+          and wait_event_type = 'Lock'`,
       );
       return rows[0].waiting;
     });

@@ -11,7 +11,10 @@ import {
   startScene,
 } from "../scene.ts";
 
-/** Payments that are large enough to be finalized first, and the end of their quotes. Here that is everything from `PRICE` on. */
+/**
+ * Payments that are large enough to be finalized first, and the end of their quotes. Here that is everything
+ * from `PRICE` on.
+ */
 let world: World;
 let agent: Agent;
 beforeAll(async () => {
@@ -26,7 +29,9 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-/** Pays a quote of 300 s that was issued `issuedAgo` seconds ago, in a block that is `paidAgo` seconds old. */
+/**
+ * Pays a quote of 300 s that was issued `issuedAgo` seconds ago, in a block that is `paidAgo` seconds old.
+ */
 async function paidLongAgo(issuedAgo: number, paidAgo: number, amount = PRICE) {
   const offer = pastOffer(world.postgres.sealingKeys, agent, issuedAgo);
   world.chain.chain.setTimeOffset(-paidAgo);

@@ -164,7 +164,8 @@ describe("a call on an account with a balance", () => {
     expect(offered.body).toMatchObject({
       code: "PAYMENT_REQUIRED",
       message:
-        "This call costs $0.001 and the balance is $0.000999: pay the quote and repeat the call with the proof, or deposit USDC",
+        "This call costs $0.001 and the balance is $0.000999: pay the quote and repeat the call with " +
+        "the proof, or deposit USDC",
     });
     await expectAccount(world, agent, { balance: PRICE - 1n, receipts: 1 });
     const tx = await world.pay(agent, 1n, `svc:${offered.body.quote.quote_id}`);

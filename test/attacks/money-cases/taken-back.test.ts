@@ -15,7 +15,10 @@ import {
 } from "../scene.ts";
 import { chat, payChat, statusesOfRuns } from "./chat.ts";
 
-/** Payments that were accepted, vanished from the chain and were taken back: before they bought anything, while they did, and after. */
+/**
+ * Payments that were accepted, vanished from the chain and were taken back: before they bought anything,
+ * while they did, and after.
+ */
 let world: World;
 let model: ModelServer;
 let agent: Agent;
@@ -72,7 +75,9 @@ async function indebted(calls: bigint): Promise<{ tx: string; quoteId: string; b
 
 const TAKEN_BACK = (balance: string) =>
   new RegExp(
-    `the transaction vanished from the chain and its credit was reversed; nothing was charged for this call, and your balance is ${balance.replaceAll(/[$.]/g, String.raw`\$&`)}\\. Repeat the call without a proof`,
+    "the transaction vanished from the chain and its credit was reversed; nothing was charged for " +
+      `this call, and your balance is ${balance.replaceAll(/[$.]/g, String.raw`\$&`)}\\. Repeat the ` +
+      "call without a proof",
   );
 
 describe("a payment reversed before it bought a call", () => {

@@ -7,7 +7,10 @@ import { request, type Agent, type World } from "../../support/world.ts";
 import { expectAccount, expectRefused, PARAMS, startScene, TOOL } from "../scene.ts";
 import { CHAT, chat, expectChatBought, payChat, statusesOfRuns, type PaidChat } from "./chat.ts";
 
-/** A tool that fails, or waits, after its call was paid: nothing is charged, and the retry needs no second payment. */
+/**
+ * A tool that fails, or waits, after its call was paid: nothing is charged, and the retry needs no second
+ * payment.
+ */
 let world: World;
 let model: ModelServer;
 let agent: Agent;

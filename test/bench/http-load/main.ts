@@ -3,8 +3,8 @@ import { connect, type Socket } from "node:net";
 import type { LoadJob } from "../load-messages.ts";
 import { serveLoad, type Load, type Tally } from "../load-program.ts";
 
-// Load over plain HTTP/1.1 with keep-alive, straight on sockets and without pipelining: the client shares the machine with the
-// server and must cost little.
+// Load over plain HTTP/1.1 with keep-alive, straight on sockets and without pipelining: the client shares the
+// machine with the server and must cost little.
 
 serveLoad(async (job, tally) => {
   const source = new RequestSource(job.requests, job.once ?? false);

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import process from "node:process";
 
-// The least that any JSON service on Node does: node:http, JSON.parse of the request, JSON.stringify of the answer.
-// node test/bench/http-peer/main.ts <status> <answer as JSON>
+// The least that any JSON service on Node does: node:http, JSON.parse of the request, JSON.stringify of the
+// answer. node test/bench/http-peer/main.ts <status> <answer as JSON>
 
 const status = Number(process.argv[2]);
 const answer: unknown = JSON.parse(process.argv[3] ?? "{}");

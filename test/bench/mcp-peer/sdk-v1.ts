@@ -5,7 +5,10 @@ import { z } from "zod";
 
 const inputSchema = { message: z.string() };
 
-/** The official library, first line: without sessions, it takes a server and a transport for each request. Answers in JSON. */
+/**
+ * The official library, first line: without sessions, it takes a server and a transport for each request.
+ * Answers in JSON.
+ */
 export async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const mcp = new McpServer({ name: "peer", version: "1.0.0" });
   mcp.registerTool("echo", { inputSchema }, ({ message }) => ({

@@ -4,7 +4,10 @@ export interface Frame {
   readonly url: string;
 }
 
-/** Which code belongs to what, as a reader of the profile knows it; the first that fits: packages have folders named `src`, too. */
+/**
+ * Which code belongs to what, as a reader of the profile knows it; the first that fits: packages have folders
+ * named `src`, too.
+ */
 const GROUPS: readonly (readonly [group: string, urls: RegExp])[] = [
   ["PostgreSQL client", /\/node_modules\/pg[^/]*\/|\/node_modules\/postgres-/],
   ["log and metrics libraries", /\/node_modules\/(?:pino|sonic-boom|prom-client|thread-stream)/],

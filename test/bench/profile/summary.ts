@@ -35,7 +35,10 @@ export interface ProfileSummary {
 
 const IDLE = new Set(["(idle)", "(root)"]);
 
-/** Reads a `.cpuprofile`. @param afterMs what is left out at the beginning of the recording: the start of the server */
+/**
+ * Reads a `.cpuprofile`. @param afterMs what is left out at the beginning of the recording: the start of the
+ * server
+ */
 export function summarize(text: string, afterMs: number): ProfileSummary {
   const { nodes, samples, timeDeltas } = profile.parse(JSON.parse(text));
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));

@@ -16,5 +16,8 @@ export function profileText({ busyMs, groups, owners, functions }: ProfileSummar
       .slice(0, lines)
       .map(({ place, share }) => `${(share * 100).toFixed(1).padStart(5)} %  ${place}\n`)
       .join("");
-  return `busy ${busyMs.toFixed(0)} ms\n\nby group\n${reported(groups)}\nby owner\n${reported(owners)}\nby function, self\n${reported(functions)}`;
+  return (
+    `busy ${busyMs.toFixed(0)} ms\n\nby group\n${reported(groups)}\nby owner\n${reported(owners)}\nby ` +
+    `function, self\n${reported(functions)}`
+  );
 }

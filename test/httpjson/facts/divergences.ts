@@ -1,4 +1,5 @@
-// Where this transcoder does not do what the test table of another one says, and why. An entry that no longer differs fails the test.
+// Where this transcoder does not do what the test table of another one says, and why. An entry that no longer
+// differs fails the test.
 
 export const divergences: ReadonlyMap<string, string> = new Map([
   ...[
@@ -41,7 +42,8 @@ export const divergences: ReadonlyMap<string, string> = new Map([
   ["/v1/{name}:", "http.proto: a verb is not empty; Gateway ignores the colon, Envoy refuses it too"],
   [
     "GET /a/%21%23%24%26/%2F",
-    "http.proto: a variable of several segments keeps only %2F; Envoy keeps all reserved characters by default",
+    "http.proto: a variable of several segments keeps only %2F; Envoy keeps all reserved characters " +
+      "by default",
   ],
   ["GET /foo/bar/baz/123", "http.proto: ** matches zero segments, as Gateway has it; Vanguard wants one"],
   ["GET /trailing:slash", "http.proto: ** matches zero segments, as Gateway has it; Vanguard wants one"],
@@ -63,6 +65,7 @@ export const divergences: ReadonlyMap<string, string> = new Map([
   ["?colours=9", "enums of proto3 are open: an unknown number is kept; Gateway refuses it"],
   [
     "?text=Hello+world",
-    "query strings are application/x-www-form-urlencoded (WHATWG URL): + is a space; Envoy has an option for it",
+    "query strings are application/x-www-form-urlencoded (WHATWG URL): + is a space; Envoy has an " +
+      "option for it",
   ],
 ]);

@@ -1,6 +1,9 @@
-// Facts about which route serves a path, re-typed from the public test tables of other transcoders (see templates.ts).
+// Facts about which route serves a path, re-typed from the public test tables of other transcoders (see
+// templates.ts).
 
-/** A set of templates, and for each path the template that serves it with its variables; `undefined` for none. */
+/**
+ * A set of templates, and for each path the template that serves it with its variables; `undefined` for none.
+ */
 export interface PathFacts {
   readonly source: string;
   readonly templates: readonly string[];

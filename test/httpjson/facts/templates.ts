@@ -1,7 +1,11 @@
-// Facts about path templates, re-typed from the public test tables of other transcoders; `source` names file and test there.
-// Envoy: grpc-ecosystem/grpc-httpjson-transcoding. Vanguard: connectrpc/vanguard-go. Gateway: grpc-ecosystem/grpc-gateway.
+// Facts about path templates, re-typed from the public test tables of other transcoders; `source` names file
+// and test there. Envoy: grpc-ecosystem/grpc-httpjson-transcoding. Vanguard: connectrpc/vanguard-go. Gateway:
+// grpc-ecosystem/grpc-gateway.
 
-/** `accepts`: segments, verb and variables as `name:start-end`, `end` left out where it reaches to the end. `undefined`: refused. */
+/**
+ * `accepts`: segments, verb and variables as `name:start-end`, `end` left out where it reaches to the end.
+ * `undefined`: refused.
+ */
 export interface TemplateFact {
   readonly source: string;
   readonly template: string;

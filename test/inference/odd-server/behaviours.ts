@@ -113,7 +113,8 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   bom: streamed(`\uFEFF${wire(GOOD)}`),
   "bom-in-data": streamed(wire(GOOD.map((data) => `\uFEFF${data}`))),
   comments: streamed(
-    `: OPENROUTER PROCESSING\n\n${wire(GOOD).replaceAll("\n\n", "\n\n: keep-alive\n\nevent: x\nid: 1\nretry: 5\n\n")}`,
+    ": OPENROUTER " +
+      `PROCESSING\n\n${wire(GOOD).replaceAll("\n\n", "\n\n: keep-alive\n\nevent: x\nid: 1\nretry: 5\n\n")}`,
   ),
   "data-in-lines": streamed(wire(GOOD).replaceAll(',"choices"', ',\ndata: "choices"')),
   "no-space": streamed(wire(GOOD).replaceAll("data: ", "data:")),

@@ -100,7 +100,8 @@ describe("API keys", () => {
     const sha = `sha256('${secret}'::bytea)`;
     await query(
       database.url,
-      `insert into api_key (id, account_id, sha256, prefix, name, scopes) values ('${key.keyId.slice(4)}', '${accountId.slice(5)}', ${sha}, '', '', '{}')`,
+      `insert into api_key (id, account_id, sha256, prefix, name, scopes)
+        values ('${key.keyId.slice(4)}', '${accountId.slice(5)}', ${sha}, '', '', '{}')`,
     );
     expect(await settles(two.authenticator, secret, (caller) => caller !== undefined)).toBeLessThan(1_000);
   });
@@ -120,7 +121,8 @@ describe("API keys", () => {
     await two.authenticator.authenticate(secret);
     await query(
       database.url,
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'toolgate notifications'",
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'toolgate notifications'`,
     );
     await one.apiKeys.revoke(key.keyId);
     expect(await settles(two.authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
@@ -161,8 +163,9 @@ describe("API keys", () => {
   it("caches keys, so that most calls need no query", async () => {
     const { secret } = await create();
     await settles(two.authenticator, secret, (caller) => caller !== undefined);
-    const scans =
-      "select coalesce(sum(calls), 0) as n from (select pg_stat_force_next_flush()) f, lateral (select idx_scan + seq_scan as calls from pg_stat_user_tables where relname = 'api_key') s";
+    const scans = `select coalesce(sum(calls), 0) as n
+        from (select pg_stat_force_next_flush()) f, lateral (select idx_scan + seq_scan as calls
+        from pg_stat_user_tables where relname = 'api_key') s`;
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const before = Number((await query(database.url, scans)).rows[0]?.n);
     await Promise.all(Array.from({ length: 2_000 }, async () => two.authenticator.authenticate(secret)));

@@ -92,7 +92,8 @@ describe("daily limits of API keys", () => {
     try {
       await other.query("begin");
       await other.query(
-        "select * from ledger_authorize(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, interval '1 minute')",
+        `select * from ledger_authorize(array(select call
+          from json_populate_recordset(null::ledger_call, $1) call), $2, interval '1 minute')`,
         [JSON.stringify([callRecord(callOf(account, key), 0)]), two.instanceId],
       );
       const waiting = one.ledger.authorize(callOf(account, key));

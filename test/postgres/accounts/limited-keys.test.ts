@@ -131,8 +131,10 @@ describe("accounts and their keys", () => {
     await query(
       database.url,
       `insert into api_key (id, account_id, sha256, prefix, name, scopes, revoked_at, expires_at)
-       select gen_random_uuid(), '${uuidOf("acct", accountId)}', sha256(uuid_send(gen_random_uuid())), '', '', '{}',
-              case when n = 1 then now() end, case when n = 2 then now() end from generate_series(1, ${MAX_ACTIVE_KEYS - 2}) n`,
+       select gen_random_uuid(), '${uuidOf("acct", accountId)}', sha256(uuid_send(gen_random_uuid())), '',
+         '', '{}',
+              case when n = 1 then now() end, case when n = 2 then now() end
+                from generate_series(1, ${MAX_ACTIVE_KEYS - 2}) n`,
     );
     const made = await Promise.allSettled(
       Array.from({ length: 10 }, (_, n) =>
@@ -161,7 +163,8 @@ describe("an account that creates and revokes keys in a loop", () => {
       query(
         database.url,
         `insert into api_key (id, account_id, sha256, prefix, name, scopes, created_at, revoked_at)
-         select lpad(to_hex(n), 32, '0')::uuid, '${uuidOf("acct", accountId)}', sha256(int4send(n)), '', n, '{}', ${when},
+         select lpad(to_hex(n), 32, '0')::uuid, '${uuidOf("acct", accountId)}', sha256(int4send(n)), '', n,
+           '{}', ${when},
                 case when n > ${from} then now() end from generate_series(${from}, ${to}) n`,
       );
     await made(1, 2_000, "now() - interval '2 days'");

@@ -55,7 +55,8 @@ async function account(rows = ROWS): Promise<string> {
 async function adjust(on: Pick<Pool, "query">, accountId: string, rows: number, ago = "0"): Promise<void> {
   await on.query(
     `insert into transfer (debit, credit, amount, kind, ref, note, created_at)
-     select gen_random_uuid(), $1, 1 + n, 'adjustment', uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), repeat('n', 1000),
+     select gen_random_uuid(), $1, 1 + n, 'adjustment', uuid_send(gen_random_uuid()) ||
+       uuid_send(gen_random_uuid()), repeat('n', 1000),
             now() - $3::interval
      from generate_series(1, $2) n`,
     [uuidOf("acct", accountId), rows, ago],
@@ -143,7 +144,8 @@ describe("an export during new entries", () => {
     for await (const page of rows) {
       read += page.length;
       await pool.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'reading' and datname = current_database()",
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'reading'
+          and datname = current_database()`,
       );
     }
     expect(read).toBe(1_200);

@@ -79,7 +79,8 @@ async function makeKeys(pool: Pool, accountId: string): Promise<string[]> {
   const keyIds = KEY_NAMES.map(() => newId("key", systemClock, systemRandom));
   for (const [n, keyId] of keyIds.entries()) {
     await pool.query(
-      "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, $3, 'sk', $4, '{}')",
+      `insert into api_key (id, account_id, sha256, prefix, name, scopes)
+        values ($1, $2, $3, 'sk', $4, '{}')`,
       [uuidOf("key", keyId), uuidOf("acct", accountId), randomBytes(32), KEY_NAMES[n]],
     );
   }
@@ -142,9 +143,11 @@ async function date(pool: Pool): Promise<void> {
     alter table transfer disable trigger append_only;
     alter table receipt disable trigger append_only;
     update transfer set created_at = dated.at from (
-      select id, now() - interval '40 days' + interval '40 days' * (row_number() over (order by id)) / (count(*) over ()) as at from transfer
+      select id, now() - interval '40 days' + interval '40 days' * (row_number() over (order by id)) /
+        (count(*) over ()) as at from transfer
     ) dated where dated.id = transfer.id;
-    update transfer set created_at = edge.midnight - case edge.n when 1 then interval '1 microsecond' else interval '0' end
+    update transfer set created_at = edge.midnight - case edge.n when 1 then interval '1 microsecond'
+      else interval '0' end
     from (
       select * from (
         select id, date_trunc('day', created_at, 'UTC') as midnight,
@@ -153,9 +156,11 @@ async function date(pool: Pool): Promise<void> {
       ) numbered where n <= 2
     ) edge where edge.id = transfer.id;
     update receipt set created_at = transfer.created_at,
-      id = overlay(encode(uuid_send(receipt.id), 'hex') placing lpad(to_hex((extract(epoch from transfer.created_at) * 1000)::bigint), 12, '0') from 1 for 12)::uuid
+      id = overlay(encode(uuid_send(receipt.id), 'hex') placing lpad(to_hex((extract(epoch
+        from transfer.created_at) * 1000)::bigint), 12, '0') from 1 for 12)::uuid
     from transfer where transfer.id = receipt.transfer_id;
-    update run set created_at = to_timestamp(('x' || lpad(left(replace(id::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0);
+    update run set created_at = to_timestamp(('x' || lpad(left(replace(id::text, '-', ''), 12), 16,
+      '0'))::bit(64)::bigint / 1000.0);
     alter table transfer enable trigger append_only;
     alter table receipt enable trigger append_only`);
 }
@@ -173,7 +178,8 @@ const TIME = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
 export async function transfersOf(pool: Pool, accountId: string): Promise<BookedTransfer[]> {
   const { rows } = await pool.query<BookedTransfer>(
-    `select id, kind, case when credit = $1 then amount else -amount end as amount, encode(ref, 'hex') as ref, note,
+    `select id, kind, case when credit = $1 then amount
+        else -amount end as amount, encode(ref, 'hex') as ref, note,
             to_char(created_at at time zone 'UTC', ${TIME}) as time
      from transfer where $1 in (debit, credit) order by id`,
     [uuidOf("acct", accountId)],
@@ -183,7 +189,8 @@ export async function transfersOf(pool: Pool, accountId: string): Promise<Booked
 
 async function runsOf(pool: Pool, accountId: string): Promise<Map<string, RecordedRun>> {
   const { rows } = await pool.query<RecordedRun & { id: string }>(
-    `select encode(uuid_send(id), 'hex') as id, tool, 'key_' || encode(uuid_send(key_id), 'hex') as "keyId", status,
+    `select encode(uuid_send(id), 'hex') as id, tool, 'key_' || encode(uuid_send(key_id), 'hex') as "keyId",
+        status,
             error_code as "errorCode", to_char(created_at at time zone 'UTC', ${TIME}) as time
      from run where account_id = $1`,
     [uuidOf("acct", accountId)],
@@ -193,7 +200,8 @@ async function runsOf(pool: Pool, accountId: string): Promise<Map<string, Record
 
 async function receiptsOf(pool: Pool, accountId: string): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ id: string; run: string }>(
-    "select 'rcpt_' || encode(uuid_send(id), 'hex') as id, encode(uuid_send(run_id), 'hex') as run from receipt where account_id = $1",
+    `select 'rcpt_' || encode(uuid_send(id), 'hex') as id, encode(uuid_send(run_id), 'hex') as run
+      from receipt where account_id = $1`,
     [uuidOf("acct", accountId)],
   );
   return new Map(rows.map(({ id, run }) => [run, id]));

@@ -48,7 +48,8 @@ beforeAll(async () => {
   );
   const { rows } = await outside.query<{ name: string; columns: string[] }>(
     `select indexrelid::regclass::text as name,
-            array(select attname::text from pg_attribute where attrelid = indexrelid order by attnum) as columns
+            array(select attname::text from pg_attribute where attrelid = indexrelid
+              order by attnum) as columns
      from pg_index join pg_class on pg_class.oid = indrelid
      where relnamespace = 'public'::regnamespace and indisunique`,
   );
@@ -111,7 +112,8 @@ function isByKey(index: string, condition: string): boolean {
 
 /** Growing tables. */
 const GROWING =
-  "account, api_key, hold, idempotency, key_budget, payment, rate_bucket, receipt, relay, relay_budget, run, transfer";
+  "account, api_key, hold, idempotency, key_budget, payment, rate_bucket, receipt, relay, " +
+  "relay_budget, run, transfer";
 
 /** Truncates all tables, including the append-only ones. */
 async function empty(): Promise<void> {

@@ -11,7 +11,8 @@ export const CATALOG: readonly (readonly [string, string])[] = [
     "columns",
     `select relname || '.' || attname || ' ' || format_type(atttypid, atttypmod) || attnotnull as it
      from pg_attribute join pg_class on pg_class.oid = attrelid
-     where relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped and relkind in ('r', 'c', 'v')`,
+     where relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped
+       and relkind in ('r', 'c', 'v')`,
   ],
   ["views", "select viewname || definition as it from pg_views where schemaname = 'public'"],
   ["indexes", "select indexdef as it from pg_indexes where schemaname = 'public'"],

@@ -49,13 +49,15 @@ async function copy(
   changes: Record<string, string> = {},
 ): Promise<void> {
   const { rows } = await instance.pool.query<{ name: string }>(
-    "select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped",
+    `select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0
+      and not attisdropped`,
     [table],
   );
   const names = rows.map(({ name }) => name);
   const values = names.map((name) => changes[name] ?? name);
   await instance.pool.query(
-    `insert into ${table} (${names.join(", ")}) select ${values.join(", ")} from ${table} where ${where} = $1`,
+    `insert into ${table} (${names.join(", ")}) select ${values.join(", ")} from ${table}
+      where ${where} = $1`,
     [value],
   );
 }
@@ -138,7 +140,8 @@ describe("table constraints", () => {
     const [token, movement] = [randomBytes(32), randomBytes(64)];
     const write = () =>
       instance.pool.query(
-        "insert into treasury_movement (token_account, tx_signature, slot, block_time, change) values ($1, $2, 1, now(), 5)",
+        `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
+          values ($1, $2, 1, now(), 5)`,
         [token, movement],
       );
     await write();
@@ -172,7 +175,8 @@ describe("a role without grants", () => {
     try {
       await client.query("begin; create role stranger; set local role stranger");
       const { rows } = await client.query(
-        `select proname from pg_proc where pronamespace = 'public'::regnamespace and proname ~ '^(ledger|treasury|rate)_'
+        `select proname from pg_proc where pronamespace = 'public'::regnamespace
+            and proname ~ '^(ledger|treasury|rate)_'
          and has_function_privilege('stranger', oid, 'execute')`,
       );
       expect(rows).toEqual([]);

@@ -86,7 +86,8 @@ describe("a database with a hundred thousand rows", () => {
         await client.query(
           `insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
            select $1, 'key:' || n, decode(repeat('00', 32), 'hex'), 'retryable', gen_random_uuid(),
-                  case when n <= $2 then now() - interval '1 day' + n * interval '1 millisecond' else 'infinity' end
+                  case when n <= $2 then now() - interval '1 day' + n * interval '1 millisecond'
+                    else 'infinity' end
            from generate_series(1, ${ROWS}) n`,
           [accountId.slice(5), expiring],
         );
@@ -123,27 +124,35 @@ describe("a database with a hundred thousand rows", () => {
     try {
       await client.query(
         `insert into run (id, account_id, tool, status, lease_until, price, paid_by)
-         select lpad(to_hex(n), 32, '0')::uuid, $1, case when n % 50 = 0 then 'rare' else 't' end, case when n % 10000 = 0 then 'failed' else 'completed' end, now(), 5, 'balance'
+         select lpad(to_hex(n), 32, '0')::uuid, $1, case when n % 50 = 0 then 'rare' else 't' end, case
+           when n % 10000 = 0 then 'failed' else 'completed' end, now(), 5, 'balance'
          from generate_series(1, ${ROWS}) n`,
         [account],
       );
       await client.query(
-        `insert into receipt (id, run_id, transfer_id, account_id, tool, tx_signature, quoted, debited, paid_by)
-         select id, id, row_number() over (), account_id, tool, decode(repeat(md5(id::text), 4), 'hex'), price, price, 'transfer' from run`,
+        `insert into receipt (id, run_id, transfer_id, account_id, tool, tx_signature, quoted, debited,
+            paid_by)
+         select id, id, row_number() over (), account_id, tool, decode(repeat(md5(id::text), 4), 'hex'),
+           price, price, 'transfer' from run`,
       );
       await client.query(
-        `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, slot, block_time, finalized, reversed, paid_by)
-         select tx_signature, account_id, 'qt_' || transfer_id, 5, true, decode(repeat('00', 32), 'hex'), 'key', 1, now(), transfer_id % 20000 <> 1,
+        `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key,
+            slot, block_time, finalized, reversed, paid_by)
+         select tx_signature, account_id, 'qt_' || transfer_id, 5, true, decode(repeat('00', 32), 'hex'),
+           'key', 1, now(), transfer_id % 20000 <> 1,
                 transfer_id % 20000 = 1, 'transfer'
          from receipt`,
       );
       await client.query(
         `insert into transfer (debit, credit, amount, kind, ref, created_at)
-         select account_id, gen_random_uuid(), 5, 'charge', uuid_send(run_id), now() - interval '30 days' + transfer_id * interval '20 seconds' from receipt
+         select account_id, gen_random_uuid(), 5, 'charge', uuid_send(run_id),
+           now() - interval '30 days' + transfer_id * interval '20 seconds' from receipt
          union all
-         select gen_random_uuid(), account_id, 5, 'refund', uuid_send(run_id), now() from receipt where transfer_id % 20000 = 0
+         select gen_random_uuid(), account_id, 5, 'refund', uuid_send(run_id), now() from receipt
+           where transfer_id % 20000 = 0
          union all
-         select account_id, gen_random_uuid(), 5, 'reversal', tx_signature, now() from receipt where transfer_id % 20000 = 1`,
+         select account_id, gen_random_uuid(), 5, 'reversal', tx_signature, now() from receipt
+           where transfer_id % 20000 = 1`,
       );
       await client.query("analyze run, receipt, transfer, payment");
       const lists = [
@@ -172,16 +181,19 @@ describe("a database with a hundred thousand rows", () => {
       await client.query("begin");
       await client.query(
         `insert into run (id, account_id, tool, status, lease_until, price, paid_by, key_id)
-         select lpad(to_hex(${ROWS} + n), 32, '0')::uuid, gen_random_uuid(), 'rare', case when n % 1000 = 0 then 'failed' else 'completed' end, now(), 5, 'balance', null
+         select lpad(to_hex(${ROWS} + n), 32, '0')::uuid, gen_random_uuid(), 'rare', case when n % 1000 = 0
+           then 'failed' else 'completed' end, now(), 5, 'balance', null
          from generate_series(1, ${ROWS}) n`,
       );
       await client.query(
         `insert into receipt (id, run_id, transfer_id, account_id, tool, quoted, debited, paid_by)
-         select id, id, ${ROWS} + row_number() over (), account_id, tool, price, price, 'balance' from run where id > lpad(to_hex(${ROWS}), 32, '0')::uuid`,
+         select id, id, ${ROWS} + row_number() over (), account_id, tool, price, price, 'balance' from run
+           where id > lpad(to_hex(${ROWS}), 32, '0')::uuid`,
       );
       await client.query(
         `insert into transfer (debit, credit, amount, kind, ref, created_at)
-         select account_id, '${SYSTEM_ACCOUNTS.revenue}', 5, 'charge', uuid_send(run_id), now() - interval '1 day'
+         select account_id, '${SYSTEM_ACCOUNTS.revenue}', 5, 'charge', uuid_send(run_id),
+           now() - interval '1 day'
          from receipt where id > lpad(to_hex(${ROWS}), 32, '0')::uuid`,
       );
       await client.query("analyze run, receipt, transfer");
@@ -261,7 +273,8 @@ describe("a database with a hundred thousand rows", () => {
     };
     try {
       const { rows } = await client.query<{ day: Date }>(
-        "select date_trunc('day', min(created_at), 'UTC') + interval '10 days' as day from transfer where kind = 'charge'",
+        `select date_trunc('day', min(created_at), 'UTC') + interval '10 days' as day from transfer
+          where kind = 'charge'`,
       );
       const [day = new Date()] = rows.map((row) => row.day);
       const one = await usage(day, new Date(day.getTime() + 86_400_000));
@@ -311,9 +324,12 @@ describe("a database with a hundred thousand rows", () => {
       // except the last thousand.
       await client.query("truncate payment");
       await client.query(
-        `insert into payment (tx_signature, account_id, quote_id, amount, settled, slot, block_time, finalized, paid_by, assigned_to, created_at)
-         select sha512(int8send(n)), case when n % 100 = 0 then '${SYSTEM_ACCOUNTS.suspense}'::uuid else $1 end, case when n % 100 <> 0 then 'qt' end, 5,
-                false, n, now(), n % 100 = 0 or n % 3333 <> 1, 'transfer', case when n % 100 = 0 and n % 10000 <> 0 then $1 end, now() - interval '1 day' + n * interval '1 millisecond'
+        `insert into payment (tx_signature, account_id, quote_id, amount, settled, slot, block_time,
+            finalized, paid_by, assigned_to, created_at)
+         select sha512(int8send(n)), case when n % 100 = 0 then '${SYSTEM_ACCOUNTS.suspense}'::uuid
+           else $1 end, case when n % 100 <> 0 then 'qt' end, 5,
+                false, n, now(), n % 100 = 0 or n % 3333 <> 1, 'transfer', case when n % 100 = 0
+                  and n % 10000 <> 0 then $1 end, now() - interval '1 day' + n * interval '1 millisecond'
          from generate_series(1, ${ROWS}) n`,
         [accountId.slice(5)],
       );
@@ -322,7 +338,8 @@ describe("a database with a hundred thousand rows", () => {
          select ${TOKEN}, tx_signature, slot, block_time, amount from payment where slot <= ${ROWS} - 1000`,
       );
       await client.query("vacuum analyze payment, treasury_movement");
-      const asked = `array[${Array.from({ length: 50 }, (_, n) => `sha512(int8send(${ROWS - 1_024 + n}))`).join(", ")}]`;
+      const hashes = Array.from({ length: 50 }, (_, n) => `sha512(int8send(${ROWS - 1_024 + n}))`);
+      const asked = `array[${hashes.join(", ")}]`;
       const newest = `decode(repeat('ff', 64), 'hex')`;
       const statements = [
         [UNFINALIZED, ["60000", "20"], 20],
@@ -354,7 +371,8 @@ describe("a database with a hundred thousand rows", () => {
     try {
       await client.query(
         `insert into deposit (id, account_id, amount, reference, created_at)
-         select lpad(to_hex(n), 32, '0')::uuid, ${account}, 5, sha256(int8send(n)), now() - interval '1 month' + n * interval '1 minute'
+         select lpad(to_hex(n), 32, '0')::uuid, ${account}, 5, sha256(int8send(n)),
+           now() - interval '1 month' + n * interval '1 minute'
          from generate_series(1, ${ROWS / 5}) n`,
       );
       await client.query(

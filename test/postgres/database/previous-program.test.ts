@@ -9,8 +9,8 @@ import { makeUpSchema, type MadeUpSchema } from "./made-up-schema.ts";
 const MONEY = ["test/postgres/ledger/ledger.test.ts"];
 
 /**
- * Runs this program's tests of money on another schema. After a release the same command in a checkout of that
- * release, with TEST_SCHEMA set to this checkout's SQL files, tests the version before.
+ * Runs this program's tests of money on another schema. After a release the same command in a checkout of
+ * that release, with TEST_SCHEMA set to this checkout's SQL files, tests the version before.
  */
 async function passesOn(schema: MadeUpSchema): Promise<boolean> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-previous-"));

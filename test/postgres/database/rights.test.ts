@@ -27,7 +27,8 @@ const EXECUTED = (
 const FUNCTIONS = `
   select proname as name, prosecdef as definer, coalesce(array_to_string(proconfig, ';'), '') as config,
          has_function_privilege('public', oid, 'execute') as public
-  from pg_proc where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype order by proname`;
+  from pg_proc where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype
+    order by proname`;
 
 let database: TestDatabase;
 let owner: Treasurer;
@@ -107,7 +108,8 @@ describe("a role that may only read and execute", () => {
 
   it("cannot change any table directly", async () => {
     const { rows } = await owner.pool.query<{ name: string }>(
-      "select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and relname <> 'migration'",
+      `select relname as name from pg_class where relkind = 'r'
+        and relnamespace = 'public'::regnamespace and relname <> 'migration'`,
     );
     expect(rows.length).toBeGreaterThan(10);
     for (const { name } of rows) {

@@ -303,7 +303,8 @@ describe("killed connections", () => {
 describe("expired claims", () => {
   const expire = (account: string) =>
     one.pool.query(
-      "update idempotency set expires_at = now() - interval '1 hour' where account_id = $1 and expires_at < 'infinity'",
+      `update idempotency set expires_at = now() - interval '1 hour' where account_id = $1
+        and expires_at < 'infinity'`,
       [account.slice(5)],
     );
   const end = async (call: CallAuthorization, ending: typeof completed | typeof failed) => {
@@ -356,7 +357,8 @@ describe("expired claims", () => {
     const account = await makeAccount(one.pool, 0n);
     await one.pool.query(
       `insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
-       select $1, 'key:' || n, decode(repeat('00', 32), 'hex'), 'retryable', gen_random_uuid(), now() from generate_series(1, 1050) n`,
+       select $1, 'key:' || n, decode(repeat('00', 32), 'hex'), 'retryable', gen_random_uuid(), now()
+         from generate_series(1, 1050) n`,
       [account.slice(5)],
     );
     const forgotten = await Promise.all([

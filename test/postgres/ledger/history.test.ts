@@ -42,7 +42,8 @@ describe("run details", () => {
   it("returns the result, the API key and the idempotency key of a run to its account only", async () => {
     const keyId = newId("key", systemClock, systemRandom);
     await instance.pool.query(
-      "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, sha256('x'), 'sk', 'mine', '{}')",
+      `insert into api_key (id, account_id, sha256, prefix, name, scopes)
+        values ($1, $2, sha256('x'), 'sk', 'mine', '{}')`,
       [uuidOf("key", keyId), uuidOf("acct", accountId)],
     );
     const call = callOf(accountId, { idempotencyKey: "once" });

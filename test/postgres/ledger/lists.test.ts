@@ -195,7 +195,8 @@ describe("lists", () => {
     const account = await makeAccount(instance.pool, 0n);
     await instance.pool.query(
       `insert into run (id, account_id, tool, status, lease_until, price, paid_by)
-       select overlay(encode(uuid_send($2::uuid), 'hex') placing lpad(to_hex(n), 4, '0') from 29 for 4)::uuid, $1,
+       select overlay(encode(uuid_send($2::uuid), 'hex') placing lpad(to_hex(n), 4, '0')
+         from 29 for 4)::uuid, $1,
               case n when 5 then 'rare' else 'many' end, 'completed', now(), 0, 'balance'
        from generate_series(1, 4100) n`,
       [uuidOf("acct", account), uuidOf("run", newRunId())],
@@ -216,7 +217,8 @@ describe("lists", () => {
     const receiptId = await chargeOf(instance.ledger, completed(call));
     await instance.pool.query(
       `insert into transfer (debit, credit, amount, kind, ref)
-       select credit, debit, amount, 'refund', ref from transfer where kind = 'charge' and ref = decode($1, 'hex')`,
+       select credit, debit, amount, 'refund', ref from transfer where kind = 'charge'
+         and ref = decode($1, 'hex')`,
       [call.runId.slice(4)],
     );
     expect(await receipts.find(accountId, receiptId)).toMatchObject({

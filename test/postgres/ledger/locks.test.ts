@@ -61,7 +61,8 @@ const beginDuring = (call: CallAuthorization, statement: string, values: unknown
 describe("a token bucket", () => {
   it("grants what concurrent takers left in it", async () => {
     const account = randomUUID();
-    const take = `select granted from rate_take($1, '{${account}}', $2, '{1000000}', '{10}', '{1000000}', '{100}')`;
+    const take = `select granted
+      from rate_take($1, '{${account}}', $2, '{1000000}', '{10}', '{1000000}', '{100}')`;
     const granted = async (key: string, wanted: number) => {
       const { rows } = await one.pool.query<{ granted: number }>(take, [[key], [wanted]]);
       return rows.map((row) => row.granted);
@@ -96,8 +97,8 @@ describe("call authorization", () => {
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
-  const claim =
-    "insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at) values ($1, $2, $3, 'running', $4, now() + '1 hour')";
+  const claim = `insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
+      values ($1, $2, $3, 'running', $4, now() + '1 hour')`;
   const claimOf = ({ accountId, fingerprint, runId }: CallAuthorization, key: string) => [
     ...[uuidFromId("acct", accountId), `key:${key}`, fingerprint, uuidFromId("run", runId)],
   ];
@@ -120,7 +121,8 @@ describe("call authorization", () => {
     expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
   });
 
-  const send = `select from ledger_authorize(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, '1 minute')`;
+  const send = `select from ledger_authorize(array(select call
+    from json_populate_recordset(null::ledger_call, $1) call), $2, '1 minute')`;
   const records = (...calls: CallAuthorization[]) => JSON.stringify(calls.map(callRecord));
   /** Sends the calls, and again from the same instance before the first commits, as after a lost response. */
   const sendTwice = (...calls: CallAuthorization[]) =>

@@ -207,7 +207,8 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
         await expectCleanAudit(instances[0]!.pool);
         const { rows } = await instances[0]!.pool.query<{ charges: bigint }>(
           `select count(*) as charges from receipt join run on run.id = receipt.run_id
-           where run.account_id = any ($1::uuid[]) and run.claim_key is not null group by run.account_id, run.claim_key order by 1 desc`,
+           where run.account_id = any ($1::uuid[]) and run.claim_key is not null
+             group by run.account_id, run.claim_key order by 1 desc`,
           [accounts.map((account) => account.slice(5))],
         );
         for (const { charges } of rows) expect(charges).toBe(1n);

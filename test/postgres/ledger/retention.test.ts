@@ -28,7 +28,8 @@ async function expired(count: number, daysAgo = 0): Promise<void> {
   const account = await makeAccount(instance.pool, 0n);
   await instance.pool.query(
     `insert into idempotency (account_id, key, fingerprint, state, run_id, result, expires_at)
-     select $1, 'key:' || n, sha256(''), 'done', gen_random_uuid(), '{}', now() - n * interval '1 second' - $3 * interval '1 day'
+     select $1, 'key:' || n, sha256(''), 'done', gen_random_uuid(), '{}',
+       now() - n * interval '1 second' - $3 * interval '1 day'
      from generate_series(1, $2::integer) n`,
     [account.slice(5), count, daysAgo],
   );
@@ -67,7 +68,8 @@ describe("expired rows", () => {
     await expired(320);
     const account = await makeAccount(instance.pool, 0n);
     await instance.pool.query(
-      `insert into console_session (id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at)
+      `insert into console_session (id, account_id, sha256, address, user_agent, created_at, last_used_at,
+          expires_at)
        values ($1, $2, $3, '', '', now(), now(), now() - interval '1 second')`,
       [randomUUID(), account.slice(5), randomBytes(32)],
     );

@@ -15,24 +15,29 @@ import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../tr
 /** For each check, a violation that only a superuser can create. */
 const PLANTS: Record<string, string> = {
   balances: "update account set available = available + 1 where id = (select id from account limit 1)",
-  transfer_amounts:
-    "insert into transfer (debit, credit, amount, kind, ref) select id, id, 5, 'refund', '\\x01' from account limit 1",
-  transfer_sides: `insert into transfer (debit, credit, amount, kind, ref) select id, '${randomUUID()}', 5, 'refund', '\\x02' from account limit 1`,
-  transfers_once:
-    "insert into transfer (debit, credit, amount, kind, ref) select debit, credit, amount, kind, ref from transfer where kind = 'charge' limit 1",
+  transfer_amounts: `insert into transfer (debit, credit, amount, kind, ref)
+    select id, id, 5, 'refund', '\\x01' from account limit 1`,
+  transfer_sides: `insert into transfer (debit, credit, amount, kind, ref)
+    select id, '${randomUUID()}', 5, 'refund', '\\x02' from account limit 1`,
+  transfers_once: `insert into transfer (debit, credit, amount, kind, ref)
+    select debit, credit, amount, kind, ref from transfer where kind = 'charge' limit 1`,
   payments_credited:
     "delete from transfer where kind = 'deposit' and ref = (select tx_signature from payment limit 1)",
   deposits_paid: "delete from payment where tx_signature = (select tx_signature from payment limit 1)",
   signatures_once: "insert into payment select * from payment limit 1",
-  quotes_once: `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, payer,
+  quotes_once: `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint,
+      claim_key, payer,
       slot, block_time, finalized, paid_by)
-    select '\\x${randomBytes(64).toString("hex")}'::bytea, account_id, quote_id, amount, settled, fingerprint, claim_key,
+    select '\\x${randomBytes(64).toString("hex")}'::bytea, account_id, quote_id, amount, settled,
+      fingerprint, claim_key,
       payer, slot, block_time, finalized, paid_by from payment where settled limit 1`,
   payments_claimed:
     "delete from idempotency where key = (select claim_key from payment where settled limit 1)",
-  payments_charged_once: `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted,
+  payments_charged_once: `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id,
+      tx_signature, quoted,
       debited, paid_by)
-    select '${randomUUID()}', '${randomUUID()}', transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted,
+    select '${randomUUID()}', '${randomUUID()}', transfer_id, account_id, tool, quote_id, step_id,
+      tx_signature, quoted,
     debited, paid_by from receipt where tx_signature is not null limit 1`,
   open_holds: `insert into hold select '${randomUUID()}', id, 5, 'open' from account limit 1`,
   active_runs: "delete from hold where state = 'open'",
@@ -48,9 +53,11 @@ const PLANTS: Record<string, string> = {
   treasury: "update transfer set amount = amount + 1 where kind = 'deposit'",
   watches: "update treasury_watch set expected = expected + 1",
   openings: "update treasury_watch set opening_amount = opening_amount + 1, expected = expected + 1",
-  movements_credited: `insert into treasury_movement select token_account, '\\x${randomBytes(64).toString("hex")}', slot, block_time, 5 from treasury_movement limit 1`,
-  payments_moved:
-    "delete from treasury_movement where tx_signature = (select tx_signature from payment where finalized and slot < 2 limit 1)",
+  movements_credited: `insert into treasury_movement
+      select token_account, '\\x${randomBytes(64).toString("hex")}', slot,
+    block_time, 5 from treasury_movement limit 1`,
+  payments_moved: `delete from treasury_movement where tx_signature = (select tx_signature from payment
+      where finalized and slot < 2 limit 1)`,
   deposits_owned: "delete from deposit",
   movements_withdrawn: "delete from treasury_movement where change < 0",
   suspense: "update payment set amount = amount + 1 where quote_id is null and assigned_to is null",
@@ -58,7 +65,8 @@ const PLANTS: Record<string, string> = {
   reversals: "update payment set reversed = false where reversed",
   reversed_open: "update payment set finalized = true where reversed",
   refunds: "update transfer set amount = amount + 1 where kind = 'refund'",
-  relays_once: `insert into relay select sha256('\\x01'), quote_id, account_id, key_id, sha512('\\x01'), signed_transaction, 0,
+  relays_once: `insert into relay select sha256('\\x01'), quote_id, account_id, key_id, sha512('\\x01'),
+      signed_transaction, 0,
     last_valid_block_height, state, reason, claimed_at, moved_at from relay`,
   relays_paid: "update payment set paid_by = 'transfer' where paid_by = 'gasless'",
   relay_budget: "update relay_budget set lamports = lamports - 1",
@@ -183,7 +191,8 @@ describe("append-only tables", () => {
       "alter table receipt disable trigger append_only",
       "drop trigger append_only on treasury_movement",
       "drop trigger append_only on operator_action",
-      "drop trigger append_only on transfer; create trigger append_only before delete on transfer for each statement execute function refuse_change()",
+      `drop trigger append_only on transfer; create trigger append_only before delete
+        on transfer for each statement execute function refuse_change()`,
     ]) {
       const client = await instance.pool.connect();
       try {

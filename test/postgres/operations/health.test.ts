@@ -30,7 +30,8 @@ const outdated = () => new Promise((resolve) => setTimeout(resolve, 600));
 
 async function connections(): Promise<number> {
   const { rows } = await watcher.pool.query<{ count: bigint }>(
-    "select count(*) from pg_stat_activity where application_name = 'toolgate health' and datname = current_database()",
+    `select count(*) from pg_stat_activity where application_name = 'toolgate health'
+      and datname = current_database()`,
   );
   return Number(rows[0]?.count);
 }

@@ -98,7 +98,8 @@ describe("calls per minute", () => {
     const { pool } = instance;
     await pool.query("truncate run");
     await pool.query(
-      "alter table receipt disable trigger append_only; truncate receipt; alter table receipt enable trigger append_only",
+      `alter table receipt disable trigger append_only; truncate receipt; alter table receipt enable
+        trigger append_only`,
     );
     const now = Math.floor(systemClock.now() / MINUTE_MS) * MINUTE_MS;
     const add = async (ageMs: number, status: string, debited: bigint) => {
@@ -161,7 +162,8 @@ describe("failed payments", () => {
     const second = await credit({ quoteId: good.payment?.quoteId });
     const relayed = randomBytes(64);
     await pool.query(
-      `insert into relay select $1, 'qt_relayed', $2, $2, $3, '', 0, 1, state, reason, now(), now() + n * interval '1 second'
+      `insert into relay select $1, 'qt_relayed', $2, $2, $3, '', 0, 1, state, reason, now(),
+          now() + n * interval '1 second'
        from (values (1, 'failed', 'InsufficientFunds')) v (n, state, reason)`,
       [randomBytes(32), accountId.slice(5), relayed],
     );
@@ -217,7 +219,8 @@ describe("failed payments", () => {
     const { pool } = instance;
     const tx = randomBytes(64);
     await pool.query(
-      `insert into payment (tx_signature, account_id, amount, settled, slot, block_time, finalized, reversed, paid_by)
+      `insert into payment (tx_signature, account_id, amount, settled, slot, block_time, finalized,
+          reversed, paid_by)
        values ($1, '00000000-0000-0000-0000-000000000003', 9, false, 1, now(), false, true, 'transfer')`,
       [tx],
     );
@@ -239,29 +242,35 @@ describe("a database with a hundred thousand accounts", () => {
     const { pool } = instance;
     await pool.query(
       `insert into account (id, wallet, rate_per_minute, burst)
-       select lpad(to_hex(n), 32, '0')::uuid, substr(translate(md5(n::text) || md5((-n)::text), '0', 'z'), 1, 44), 60, 10
+       select lpad(to_hex(n), 32, '0')::uuid, substr(translate(md5(n::text) || md5((-n)::text), '0', 'z'),
+         1, 44), 60, 10
        from generate_series(10, ${ACCOUNTS}) n`,
     );
     // Disabled triggers: each row would notify every instance.
     await pool.query("alter table api_key disable trigger key_change");
     await pool.query(
       `insert into api_key (id, account_id, sha256, prefix, name, scopes)
-       select lpad(to_hex(n * 7), 32, '0')::uuid, lpad(to_hex(n), 32, '0')::uuid, decode(lpad(to_hex(n), 64, '0'), 'hex'),
+       select lpad(to_hex(n * 7), 32, '0')::uuid, lpad(to_hex(n), 32, '0')::uuid, decode(lpad(to_hex(n), 64,
+         '0'), 'hex'),
               'sk-agent-' || substr(translate(md5(n::text), '0', 'z'), 1, 4), '', '{}'
        from generate_series(10, ${ACCOUNTS}, 5) n`,
     );
     await pool.query(
       `insert into run (id, account_id, tool, status, lease_until, price, paid_by, created_at)
-       select lpad(to_hex(n), 32, '0')::uuid, gen_random_uuid(), 't', 'completed', now(), 5, 'balance', now() - interval '1 day' from generate_series(1, ${ROWS}) n`,
+       select lpad(to_hex(n), 32, '0')::uuid, gen_random_uuid(), 't', 'completed', now(), 5, 'balance',
+         now() - interval '1 day' from generate_series(1, ${ROWS}) n`,
     );
     await pool.query(
-      `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, slot, block_time, finalized, paid_by)
-       select decode(lpad(to_hex(n), 128, '0'), 'hex'), gen_random_uuid(), 'qt_' || n, 5, true, decode(repeat('00', 32), 'hex'), 'k', 1, now(), true, 'transfer'
+      `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key,
+          slot, block_time, finalized, paid_by)
+       select decode(lpad(to_hex(n), 128, '0'), 'hex'), gen_random_uuid(), 'qt_' || n, 5, true,
+         decode(repeat('00', 32), 'hex'), 'k', 1, now(), true, 'transfer'
        from generate_series(1, ${ROWS}) n`,
     );
     await pool.query(
       `insert into operator_action (id, actor, action, target, details)
-       select lpad(to_hex(n), 32, '0')::uuid, 'cli:x', 'account.tier', 'acct_' || n, '{}' from generate_series(1, ${ROWS}) n`,
+       select lpad(to_hex(n), 32, '0')::uuid, 'cli:x', 'account.tier', 'acct_' || n, '{}'
+         from generate_series(1, ${ROWS}) n`,
     );
     await pool.query("vacuum analyze account, api_key, run, receipt, payment, relay, operator_action");
 
@@ -273,7 +282,8 @@ describe("a database with a hundred thousand accounts", () => {
       return { plan, pages: sum(/shared hit=(\d+)/) + sum(/read=(\d+)/) };
     };
     const { rows: some } = await pool.query<{ wallet: string; id: string; key: string; prefix: string }>(
-      `select wallet, account.id, api_key.id as key, prefix from account join api_key on account_id = account.id
+      `select wallet, account.id, api_key.id as key, prefix from account join api_key
+          on account_id = account.id
        where account.id = lpad(to_hex(50000), 32, '0')::uuid`,
     );
     const [one] = some;
@@ -350,7 +360,8 @@ describe("a database with a hundred thousand accounts", () => {
     const { items } = await actions.list({ limit: 3, cursor: undefined });
     expect(items.map(({ repeatOf }) => repeatOf)).toEqual([first, undefined, undefined]);
     const { rows } = await pool.query<{ "QUERY PLAN": string }>(
-      `explain select id from operator_action where action = 'a' and target = 't' and once = 'o' and id < $1 order by id limit 1`,
+      `explain select id from operator_action where action = 'a' and target = 't' and once = 'o'
+        and id < $1 order by id limit 1`,
       ["f".repeat(32)],
     );
     expect(rows.map((row) => row["QUERY PLAN"]).join("\n")).toContain("operator_action_once_index");

@@ -94,8 +94,8 @@ async function claimedIn(state: RelayState): Promise<NewRelayClaim> {
 
 /** Backdates the claim and the start of its key's hour. */
 async function age({ messageHash }: NewRelayClaim, interval: string): Promise<void> {
-  const text =
-    "update relay set claimed_at = claimed_at - $2::interval, moved_at = moved_at - $2::interval where message_hash = $1";
+  const text = `update relay set claimed_at = claimed_at - $2::interval, moved_at = moved_at - $2::interval
+      where message_hash = $1`;
   await owner.pool.query(text, [messageHash, interval]);
 }
 
@@ -103,8 +103,10 @@ async function age({ messageHash }: NewRelayClaim, interval: string): Promise<vo
 async function settled(accountId: string, count: number): Promise<void> {
   const random = (bytes: number) => Array.from({ length: count }, () => randomBytes(bytes));
   await owner.pool.query(
-    `insert into relay select hash, 'qt_' || encode(hash, 'hex'), $1::uuid, $1::uuid, signature, bytes, 0, 1, 'confirmed', null, at, at
-     from unnest($2::bytea[], $3::bytea[], $4::bytea[]) relayed (hash, signature, bytes), lateral (select now() - interval '3 days' as at) past`,
+    `insert into relay select hash, 'qt_' || encode(hash, 'hex'), $1::uuid, $1::uuid, signature, bytes, 0,
+        1, 'confirmed', null, at, at
+     from unnest($2::bytea[], $3::bytea[], $4::bytea[]) relayed (hash, signature, bytes),
+       lateral (select now() - interval '3 days' as at) past`,
     [uuidFromId("acct", accountId), random(32), random(64), random(32).map((payer) => bytesOf(payer))],
   );
 }
@@ -386,7 +388,8 @@ describe("the state of a relay claim", () => {
     await client.query("begin");
     const claim = claimOf();
     await client.query(
-      `select relay_claim(row($1, $2, $3, $3, $4, $5, 10000, 1, 'claimed', null, now(), now())::relay, 1000000000000, 100, 100)`,
+      `select relay_claim(row($1, $2, $3, $3, $4, $5, 10000, 1, 'claimed', null, now(),
+        now())::relay, 1000000000000, 100, 100)`,
       [claim.messageHash, claim.quoteId, randomUUID(), randomBytes(64), randomBytes(10)],
     );
     const dead = client.query("select pg_sleep(60)").catch((error: unknown) => error);
@@ -434,7 +437,8 @@ describe("unfinished relay claims", () => {
     await owner.pool.query("delete from relay where claimed_at < now() - interval '1 day'");
     await owner.pool.query("delete from relay_budget");
     await owner.pool.query(
-      "insert into relay_budget select (claimed_at at time zone 'utc')::date, sum(fee_lamports) from relay group by 1",
+      `insert into relay_budget select (claimed_at at time zone 'utc')::date, sum(fee_lamports)
+        from relay group by 1`,
     );
   });
 });

@@ -111,7 +111,8 @@ describe("a treasury watch", () => {
   it("starts at installation: no sealing key is older", async () => {
     expect((await one.books.installedAt()).getTime()).toBeGreaterThan(0);
     await one.pool.query(
-      "insert into sealing_key (version, secret, active_from, created_at) values (1, $1, now(), '2026-02-03T04:05:06Z'), (2, $1, now(), now())",
+      `insert into sealing_key (version, secret, active_from, created_at)
+        values (1, $1, now(), '2026-02-03T04:05:06Z'), (2, $1, now(), now())`,
       [randomBytes(32)],
     );
     expect(await one.books.installedAt()).toEqual(new Date("2026-02-03T04:05:06Z"));

@@ -17,7 +17,9 @@ export function refusalOf(
 ): { status: number; reason: string; message: string } | undefined {
   const unknown = strangers(object, MODELS[resource] ?? "");
   if (unknown.length > 0) {
-    const message = `${object.kind} in version "${object.apiVersion}" cannot be handled as a ${object.kind}: strict decoding error: ${unknown.join(", ")}`;
+    const message =
+      `${object.kind} in version "${object.apiVersion}" cannot be handled as a ${object.kind}: strict ` +
+      `decoding error: ${unknown.join(", ")}`;
     return { status: 400, reason: "BadRequest", message };
   }
   const wrong = [

@@ -42,7 +42,9 @@ describe("launch line of a worker", () => {
     expect(line.slice(0, 3)).toEqual([
       "/bin/sh",
       "-c",
-      '{ echo 1000 > /proc/self/oom_score_adj; } 2> /dev/null; exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t 70 && ulimit -d 1000000 && exec "$@"',
+      "{ echo 1000 > /proc/self/oom_score_adj; } 2> /dev/null; exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- " +
+        "9>&-; ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t 70 && ulimit -d 1000000 && exec " +
+        '"$@"',
     ]);
   });
 

@@ -178,7 +178,8 @@ describe("a payment that was forked away", () => {
 
   it.each(DOUBTFUL)("is pending while one endpoint answers %j", async (fault) => {
     net.local.chain.advance(SAFE + 32);
-    // Not to know the payment is the truth here; and an endpoint that lags in one answer is out by that answer.
+    // Not to know the payment is the truth here; and an endpoint that lags in one answer is out by that
+    // answer.
     const honest = { null: ["*", "getSignatureStatuses", "getTransaction"], stale: ["getTransaction"] };
     const methods = ["*", "getSlot", "getSignatureStatuses", "getTransaction"];
     const knowing = fault.kind === "null" || fault.kind === "stale" ? honest[fault.kind] : [];

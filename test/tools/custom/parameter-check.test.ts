@@ -70,11 +70,14 @@ describe("validation errors", () => {
     [{ city: "Rom", odd: { "a b": "x" } }, 'params.odd["a b"]: must be a number, not a string'],
     [
       { city: "Rom", place: { lon: 1 } },
-      "params.place: fits none of its alternatives: must be a string, not an object, or params.place.lat: is required, a number, or params.place.lon: is unknown, leave it out, there are lat",
+      "params.place: fits none of its alternatives: must be a string, not an object, or " +
+        "params.place.lat: is required, a number, or params.place.lon: is unknown, leave it out, there " +
+        "are lat",
     ],
     [
       { city: "Rom", constructor: 1 },
-      "params.constructor: is unknown, leave it out, there are city, days, unit, mode, tags, on, code, note, place, step, odd",
+      "params.constructor: is unknown, leave it out, there are city, days, unit, mode, tags, on, " +
+        "code, note, place, step, odd",
     ],
   ])("explains %j: %s", (params, sentence) => {
     expect(problemOf(CITY, params)).toBe(sentence);

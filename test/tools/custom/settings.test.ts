@@ -77,12 +77,14 @@ describe("custom tools in the configuration file", () => {
     [
       "a header of two lines",
       { headers_env: { "X-Key": "LINES" } },
-      "tools[0].headers_env.X-Key: the value of LINES must be visible characters of ASCII, without line breaks",
+      "tools[0].headers_env.X-Key: the value of LINES must be visible characters of ASCII, without " +
+        "line breaks",
     ],
     [
       "an address of this machine",
       { http: { ...http, server_url: "http://127.1" } },
-      "tools[0].http.server_url: 127.0.0.1 is a private address; add it to allow_hosts if the server is your own",
+      "tools[0].http.server_url: 127.0.0.1 is a private address; add it to allow_hosts if the server " +
+        "is your own",
     ],
     [
       "an address of this link",

@@ -120,8 +120,10 @@ describe("models for sale", () => {
     const { description, ...model } = modelIn(tool);
     expect(model.enum).toEqual(["small", "large"]);
     expect(description.split("\n").slice(1)).toEqual([
-      "small: context 2000 tokens, answer at most 500; USD 0.2 per million tokens of the prompt, 0.6 of the answer",
-      "large: context 200000 tokens, answer at most 8000; USD 3 per million tokens of the prompt, 15 of the answer",
+      "small: context 2000 tokens, answer at most 500; USD 0.2 per million tokens of the prompt, 0.6 " +
+        "of the answer",
+      "large: context 200000 tokens, answer at most 8000; USD 3 per million tokens of the prompt, 15 " +
+        "of the answer",
     ]);
   });
 
@@ -246,7 +248,8 @@ describe("invalid conversations", () => {
         messages: [{ role: "user", content: "x".repeat(length) }],
       });
     expect(refusalOf(tool, long(20_000, 10))).toBe(
-      "INVALID_REQUEST params.messages: the prompt (at least 2501 tokens) and the answer (10 tokens) exceed the 2000 tokens of small; shorten the messages or lower max_tokens",
+      "INVALID_REQUEST params.messages: the prompt (at least 2501 tokens) and the answer (10 tokens) " +
+        "exceed the 2000 tokens of small; shorten the messages or lower max_tokens",
     );
     expect(tool.prepare(JSON.parse(long(11_992, 500))).price).toBeGreaterThan(0n);
     expect(refusalOf(tool, long(11_993, 500))).toContain("exceed the 2000 tokens of small");

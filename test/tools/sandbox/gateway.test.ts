@@ -191,7 +191,8 @@ describe("sandbox_execute", () => {
   it("fits its longest output into a JSON message", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const most = "new Uint8Array(1_100_000)";
-    const code = `for (const stream of [Deno.stderr, Deno.stdout]) for (let at = 0; at < 170_000;) at += stream.writeSync(${most}.subarray(at, 170_000));
+    const code = `for (const stream of [Deno.stderr, Deno.stdout])
+        for (let at = 0; at < 170_000;) at += stream.writeSync(${most}.subarray(at, 170_000));
       export default Array(130_000).fill(0);`;
     const params = { language: "javascript", code };
     const { status, body } = await world.post(agent, "/toolgate.v1.ToolService/CallTool", {

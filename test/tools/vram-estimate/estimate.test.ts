@@ -172,7 +172,8 @@ describe("invalid parameters", () => {
     ['{"model":"llama-2-7b","num_layers":32}', "params.num_layers: cannot go together with model"],
     [
       '{"model":"meta-llama/Llama-2-7b-x"}',
-      `params.model: is not in the table; give parameters_b or the architecture instead; the closest of ${KNOWN_MODELS.length} are meta-llama/Llama-2-7b-hf, `,
+      "params.model: is not in the table; give parameters_b or the architecture instead; the closest " +
+        `of ${KNOWN_MODELS.length} are meta-llama/Llama-2-7b-hf, `,
     ],
     ['{"model":"__proto__"}', "params.model: is not in the table"],
     ['{"model":7}', "params.model: must be a string, not a number"],

@@ -285,7 +285,8 @@ describe("a payment to be relayed", () => {
     deps = { ...deps, relay: undefined };
     const { quoteId } = quoteFor();
     expect(await outcomeOf(own(`svc:${quoteId}`, quoteId))).toBe(
-      "INVALID_PAYMENT 400: X-Payment: the gasless relay is off: send the transaction yourself and prove it with {tx, quote_id}",
+      "INVALID_PAYMENT 400: X-Payment: the gasless relay is off: send the transaction yourself and " +
+        "prove it with {tx, quote_id}",
     );
   });
 

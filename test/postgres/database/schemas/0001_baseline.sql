@@ -19,8 +19,8 @@ insert into hold (run_id, account_id, amount, state)
 select id, account_id, price, 'open' from run;
 
 -- Paid by a transfer, charged, and refunded.
-insert into payment (tx_signature, account_id, quote_id, amount, paid_by, slot, block_time, settled, fingerprint,
-  claim_key, finalized)
+insert into payment (tx_signature, account_id, quote_id, amount, paid_by, slot, block_time, settled,
+  fingerprint, claim_key, finalized)
 values (decode(repeat('aa', 64), 'hex'), '01900000-0000-7000-8000-000000000001', 'qt_1', 10000, 'transfer', 1,
   now(), true, sha256('call'), 'key:paid', true);
 insert into run (id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, tx_signature,
@@ -41,7 +41,8 @@ values
     uuid_send('01900000-0000-7000-8000-000000000013')),
   ('00000000-0000-0000-0000-000000000002', '01900000-0000-7000-8000-000000000001', 10000, 'refund',
     uuid_send('01900000-0000-7000-8000-000000000013'));
-insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, tx_signature, quoted, debited, paid_by)
+insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, tx_signature, quoted, debited,
+  paid_by)
 select '01900000-0000-7000-8000-000000000021', run.id, transfer.id, account_id, tool, quote_id, tx_signature,
   price, price, 'transfer'
 from run join transfer on kind = 'charge' and ref = uuid_send(run.id);

@@ -33,7 +33,8 @@ async function runAudit(options: GrpcCallOptions = {}, agent = operator) {
 /** Returns the audits that the database is running. */
 async function underWay() {
   const { rows } = await owner.query(
-    "select wait_event_type as waits from pg_stat_activity where application_name = 'toolgate audit' and state = 'active'",
+    `select wait_event_type as waits from pg_stat_activity where application_name = 'toolgate audit'
+      and state = 'active'`,
   );
   return rows.map(({ waits }) => String(waits));
 }

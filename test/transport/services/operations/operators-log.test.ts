@@ -268,7 +268,8 @@ describe("an action", () => {
   it("makes no change when the log cannot be written", async () => {
     const { accountId } = customer;
     const before = await world.postgres.accounts.get(accountId);
-    const refuse = `alter table operator_action add constraint closed check (action <> 'account.tier') not valid`;
+    const refuse = `alter table operator_action
+      add constraint closed check (action <> 'account.tier') not valid`;
     await query(world.database.url, refuse);
     try {
       const answer = call(AccountService.method.setTier, { accountId, ratePerMinute: 7, burst: 7 });
