@@ -14,7 +14,7 @@ import { hostInUrls, listenOnPort, type Listener, type PortSetting } from "./gat
 import { paymentMethods } from "./gateway/payment-methods.ts";
 import { openRelay } from "./gateway/relay.ts";
 import { openToolParts } from "./gateway/tool-parts.ts";
-import type { Logger } from "./log.ts";
+import type { Log } from "./domain/core/log.ts";
 import { openPostgres, type Postgres } from "./postgres/index.ts";
 import { openChain, SolanaTreasury, type SolanaChain } from "./solana/index.ts";
 import { systemClock, systemRandom } from "./system.ts";
@@ -55,7 +55,7 @@ export interface StartOptions {
  */
 export async function startGateway(
   config: ServeConfig,
-  log: Logger,
+  log: Log,
   { movable = [], around = (ports) => ports, devConsole }: StartOptions = {},
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
@@ -119,7 +119,7 @@ export async function startGateway(
   }
 }
 
-function openDatabase(config: ServeConfig, metrics: Metrics, log: Logger): Promise<Postgres> {
+function openDatabase(config: ServeConfig, metrics: Metrics, log: Log): Promise<Postgres> {
   return openPostgres({
     url: config.DATABASE_URL,
     instanceId: randomUUID(),
@@ -132,7 +132,7 @@ function openDatabase(config: ServeConfig, metrics: Metrics, log: Logger): Promi
   });
 }
 
-function openConfiguredChain(config: ServeConfig, log: Logger): SolanaChain {
+function openConfiguredChain(config: ServeConfig, log: Log): SolanaChain {
   return openChain({
     urls: config.SOLANA_RPC_URLS,
     treasuryOwner: config.TREASURY_OWNER,
@@ -144,7 +144,7 @@ function openConfiguredChain(config: ServeConfig, log: Logger): SolanaChain {
   });
 }
 
-function openTreasury(config: ServeConfig, { rpc, treasury }: SolanaChain, log: Logger): SolanaTreasury {
+function openTreasury(config: ServeConfig, { rpc, treasury }: SolanaChain, log: Log): SolanaTreasury {
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
   return new SolanaTreasury({ rpc, treasury, memoPrefix: config.MEMO_PREFIX, finalizedAbove, log });
 }

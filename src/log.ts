@@ -1,8 +1,7 @@
 import { fstatSync } from "node:fs";
 import process from "node:process";
-import { pino, type DestinationStream, type Logger } from "pino";
-
-export type { Logger };
+import { pino, type DestinationStream } from "pino";
+import type { Log } from "./domain/core/log.ts";
 
 /** Members redacted at any depth of a log object. */
 const SECRETS = [
@@ -38,7 +37,7 @@ export interface LogOptions {
  * Creates the log: JSON lines on stderr, readable text when stderr is a terminal and pino-pretty is
  * installed.
  */
-export function createLogger(level: string, { secrets, file, besideText = false }: LogOptions): Logger {
+export function createLogger(level: string, { secrets, file, besideText = false }: LogOptions): Log {
   const redact = {
     paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
     censor: "***",

@@ -2,7 +2,7 @@ import type { ServeConfig } from "./config/config.ts";
 import { checkFeePayer } from "./gateway/fee-payer.ts";
 import { customToolProblems } from "./gateway/custom-tools.ts";
 import { checkSandbox } from "./gateway/sandbox-check.ts";
-import type { Logger } from "./log.ts";
+import type { Log } from "./domain/core/log.ts";
 import { checkDatabase, type Findings } from "./postgres/database/start-checks.ts";
 import { adviseOnEndpoints, checkChain, openChain } from "./solana/index.ts";
 import { systemClock } from "./system.ts";
@@ -15,7 +15,7 @@ const LIMIT_MS = 15_000;
  * treasury account present; fee payer funded; custom tools readable; sandbox isolated.
  * @returns problems, each with what to do, and warnings; without problems `serve` may start
  */
-export async function checkPreconditions(config: ServeConfig, log: Logger): Promise<Findings> {
+export async function checkPreconditions(config: ServeConfig, log: Log): Promise<Findings> {
   const chain = openChain({
     urls: config.SOLANA_RPC_URLS,
     treasuryOwner: config.TREASURY_OWNER,

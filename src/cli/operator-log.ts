@@ -3,7 +3,7 @@ import process from "node:process";
 import { recordedAction, type ActionName, type NewAction } from "../app/operations/operator-actions.ts";
 import type { TierChange } from "../app/accounts/accounts.ts";
 import type { JsonObject, JsonValue } from "../domain/core/json.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 
 type Accounts = Postgres["accounts"];
@@ -18,7 +18,7 @@ type Act = <Result>(
 ) => Promise<Result>;
 
 /** Wraps the ports so that each change is written to the operator log before it is made. */
-export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
+export function withOperatorLog(postgres: Postgres, log: Log): Postgres {
   const { suspense, refunds, operatorActions: actions } = postgres;
   const actor = { accountId: undefined, name: `cli:${userName()}` };
   const act: Act = (name, target, { details, idempotencyKey }, work) => {

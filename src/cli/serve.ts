@@ -9,7 +9,8 @@ import {
 } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
 import type { Gateway } from "../gateway.ts";
-import { createLogger, type Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
+import { createLogger } from "../log.ts";
 import { outputFor } from "./output.ts";
 import { ignoreHangUp, onStop } from "./signals.ts";
 
@@ -35,7 +36,7 @@ export function addServeCommand(program: Command): void {
       ]);
       const { problems, warnings } = await checkPreconditions(config, log);
       if (problems.length > 0) throw new ConfigError(problems);
-      for (const warning of warnings) log.warn(warning);
+      for (const warning of warnings) log.warn({}, warning);
       const gateway = await startGateway(config, log);
       const { baseUrl, grpcAddress, metricsAddress, payTo } = gateway;
       log.info({ baseUrl, grpcAddress, metricsAddress, payTo }, "ready");
@@ -58,7 +59,7 @@ export function addServeCommand(program: Command): void {
 const DUPLICATE_SIGNAL_MS = 1_000;
 
 /** Serves until SIGTERM or SIGINT, then closes gracefully; a second signal exits at once. */
-export async function runUntilStopped(gateway: Pick<Gateway, "close">, log: Logger): Promise<void> {
+export async function runUntilStopped(gateway: Pick<Gateway, "close">, log: Log): Promise<void> {
   const signal = await new Promise(onStop);
   const since = performance.now();
   onStop(() => {
@@ -66,6 +67,6 @@ export async function runUntilStopped(gateway: Pick<Gateway, "close">, log: Logg
   });
   log.info({ signal }, "stopping: finishing running calls");
   await gateway.close();
-  log.info("stopped");
+  log.info({}, "stopped");
   process.exit(0);
 }

@@ -1,6 +1,6 @@
 import os from "node:os";
 import process from "node:process";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 
 const STOPS = ["SIGTERM", "SIGINT"] as const;
 
@@ -13,7 +13,7 @@ export function onStop(act: (signal: (typeof STOPS)[number]) => void): () => voi
 }
 
 /** Ignores SIGHUP, so that closing a terminal does not abort calls. */
-export function ignoreHangUp(log: Logger): void {
+export function ignoreHangUp(log: Log): void {
   process.on("SIGHUP", () =>
     log.info({ signal: "SIGHUP" }, "signal ignored: settings are read at start only"),
   );

@@ -5,7 +5,7 @@ import { treasuryJobs } from "../app/jobs/treasury-jobs.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { SolanaRelayChain, type SolanaChain, type SolanaTreasury } from "../solana/index.ts";
 import { systemClock } from "../system.ts";
@@ -21,7 +21,7 @@ export interface WorkerParts {
   /** Undefined when gasless is off. */
   readonly relay: OpenRelay | undefined;
   readonly metrics: Metrics;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /** Creates the worker that runs treasury and relay jobs; not started yet. */
@@ -77,6 +77,6 @@ export function createWorker({
     leaderJobs: [...jobs, ...relaying.jobs],
     instanceJobs: [...measured, ...relaying.everywhere],
     metrics,
-    log: { info: (details, message) => log.info(details, message), ...postgres.withoutOutageErrors(log) },
+    log: postgres.withoutOutageErrors(log),
   });
 }

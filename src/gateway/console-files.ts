@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { ServeConfig } from "../config/config.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import { readBuiltFiles } from "../transport/console-server/built-files.ts";
 import { isLoopback } from "../transport/console-server/cookie.ts";
 import { ConsoleFiles, type ConsoleFilesOptions } from "../transport/console-server/console-files.ts";
@@ -30,7 +30,7 @@ export interface ConsoleFilesSettings {
   readonly origin: ConsoleOrigin;
   /** Undefined in production. */
   readonly devConsole: DevConsole | undefined;
-  readonly log: Logger;
+  readonly log: Log;
   /** Folder of the built console. */
   readonly folder?: string;
 }
@@ -39,7 +39,7 @@ export interface ConsoleFilesSettings {
 export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
   const { config, origin, devConsole, log, folder = BUILT } = settings;
   const files = readBuiltFiles(folder);
-  if (!files && !devConsole?.files) log.warn("console not built: run npm run build:console and restart");
+  if (!files && !devConsole?.files) log.warn({}, "console not built: run npm run build:console and restart");
   return new ConsoleFiles({
     files,
     https: () => origin.url.protocol === "https:",

@@ -2,7 +2,7 @@ import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import { SignIn } from "../app/accounts/sign-in.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { lazySignInForms, type SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
@@ -37,7 +37,7 @@ export interface ConsoleOptions {
   readonly gasless: boolean;
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
-  readonly log: Logger;
+  readonly log: Log;
   /** Available after the servers listen. */
   readonly addresses: () => Addresses;
   /** The operator's services, which operators' sessions may call too. */

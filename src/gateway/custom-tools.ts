@@ -1,6 +1,6 @@
 import { ConfigError, type ServeConfig } from "../config/config.ts";
 import type { Tool } from "../domain/tools/tool.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import type { Backend } from "../tools/custom/backend.ts";
 import type { OpenTools } from "../tools/custom/open-tools.ts";
 import type { CustomToolSettings } from "../tools/custom/settings.ts";
@@ -17,7 +17,7 @@ export interface OpenCustomTools {
  */
 export async function openCustomTools(
   { tools }: Pick<ServeConfig, "tools">,
-  log: Logger,
+  log: Log,
 ): Promise<OpenCustomTools> {
   if (tools.length === 0) return { tools: [], close: async () => {} };
   const opened = await open(tools, log);
@@ -32,7 +32,7 @@ export async function openCustomTools(
 /** Returns the problems that prevent the configured tools from opening; calls no server. */
 export async function customToolProblems(
   { tools }: Pick<ServeConfig, "tools">,
-  log: Logger,
+  log: Log,
 ): Promise<readonly string[]> {
   if (tools.length === 0) return [];
   const opened = await open(tools, log);
@@ -40,7 +40,7 @@ export async function customToolProblems(
   return opened.problems;
 }
 
-async function open(tools: readonly CustomToolSettings[], log: Logger): Promise<OpenTools> {
+async function open(tools: readonly CustomToolSettings[], log: Log): Promise<OpenTools> {
   const { openTools } = await import("../tools/custom/open-tools.ts");
   return openTools(tools, makeBackend, log);
 }

@@ -6,7 +6,7 @@ import { newSettledTransactions, recordTransaction } from "../app/jobs/record-hi
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Quotes } from "../domain/payments/quote.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import { signedPaymentReader } from "../payments/wallet/signed-payment.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { lazyWalletPayments, SolanaDeposits, SolanaTreasury, type SolanaChain } from "../solana/index.ts";
@@ -21,7 +21,7 @@ export interface DepositParts {
   readonly chain: Pick<SolanaChain, "rpc" | "treasury">;
   readonly quotes: Quotes;
   readonly metrics: Metrics;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 export function createDepositService(parts: DepositParts): ServiceBinding<typeof DepositService> {

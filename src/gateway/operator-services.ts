@@ -1,6 +1,6 @@
 import type { Operations } from "../app/operations/operations.ts";
 import type { KeyRules } from "../domain/accounts/new-key.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { accountService } from "../transport/services/accounts/account-service.ts";
 import { auditService } from "../transport/services/operations/audit-service.ts";
@@ -17,7 +17,7 @@ export interface OperatorParts {
   readonly operations: Operations;
   /** The treasury's token account, base58. */
   readonly tokenAccount: string;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /** Returns the operator's services for every transport; each change is written to the operator log first. */

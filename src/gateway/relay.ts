@@ -4,7 +4,7 @@ import type { ChainLookupLimit } from "../app/payments/chain-lookup-limit.ts";
 import { GaslessRelay } from "../app/payments/gasless/relay.ts";
 import type { Sponsor } from "../app/payments/gasless/sponsor.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { SolanaRelayChain, type SolanaChain } from "../solana/index.ts";
 import { systemClock } from "../system.ts";
@@ -18,7 +18,7 @@ export interface RelayParts {
   readonly chain: SolanaChain;
   readonly proofs: ChainLookupLimit;
   readonly metrics: Metrics;
-  readonly log: Logger;
+  readonly log: Log;
   /** Aborts when a shutdown's grace period ends. */
   readonly stopping: AbortSignal;
 }

@@ -1,6 +1,6 @@
 import type { ServeConfig } from "../config/config.ts";
 import type { SandboxEngine } from "../domain/tools/sandbox.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import type { Findings } from "../postgres/database/start-checks.ts";
 import { openEngine } from "./sandbox-engine.ts";
 
@@ -11,7 +11,7 @@ const PROOF_MS = 120_000;
  * Checks the sandbox. With `required` it runs the full self-test, and failures are problems. Without a
  * setting it only checks that isolation is possible, and failures are warnings.
  */
-export async function checkSandbox(config: ServeConfig, log: Logger): Promise<Findings> {
+export async function checkSandbox(config: ServeConfig, log: Log): Promise<Findings> {
   const { SANDBOX_ISOLATION: isolation, sandbox } = config;
   const elsewhere = sandbox.kubernetes !== undefined;
   if (isolation !== "required" && (isolation !== undefined || elsewhere))

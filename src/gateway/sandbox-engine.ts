@@ -1,12 +1,12 @@
 import type { ServeConfig } from "../config/config.ts";
 import type { SandboxEngine } from "../domain/tools/sandbox.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 
 /**
  * Opens the configured engine; loads only the code it needs.
  * @throws Error that says what this machine lacks and what to do
  */
-export async function openEngine(config: ServeConfig, log: Logger): Promise<SandboxEngine> {
+export async function openEngine(config: ServeConfig, log: Log): Promise<SandboxEngine> {
   const { SANDBOX_ISOLATION: isolation, sandbox } = config;
   if (isolation === "off") throw new Error("the sandbox is off");
   if (sandbox.kubernetes !== undefined) {

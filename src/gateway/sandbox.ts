@@ -1,7 +1,7 @@
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { SandboxEngine } from "../domain/tools/sandbox.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";
 import { openEngine } from "./sandbox-engine.ts";
@@ -21,7 +21,7 @@ export async function openSandbox(
   config: ServeConfig,
   postgres: Postgres,
   metrics: Metrics,
-  log: Logger,
+  log: Log,
 ): Promise<OpenSandbox | undefined> {
   if (config.SANDBOX_ISOLATION === "off") return undefined;
   let engine: SandboxEngine;

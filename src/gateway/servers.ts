@@ -4,7 +4,7 @@ import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SolanaChain } from "../solana/index.ts";
 import { systemRandom } from "../system.ts";
@@ -43,7 +43,7 @@ export interface ServersOptions {
   readonly relay: Relay | undefined;
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
-  readonly log: Logger;
+  readonly log: Log;
   /** Available after the servers listen. */
   readonly addresses: () => Addresses;
   /** Undefined in production. */

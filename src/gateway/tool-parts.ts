@@ -3,7 +3,7 @@ import { UnpaidWork } from "../app/calls/unpaid-work.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { ChatModels } from "../domain/tools/chat.ts";
 import type { Tool } from "../domain/tools/tool.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import { systemClock } from "../system.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";
@@ -34,7 +34,7 @@ export async function openToolParts(
   config: ServeConfig,
   postgres: Postgres,
   metrics: Metrics,
-  log: Logger,
+  log: Log,
 ): Promise<ToolParts> {
   const [inference, customTools] = await Promise.all([
     config.upstreams.length === 0 ? undefined : openModels(config.upstreams, log),
@@ -54,7 +54,7 @@ export async function openToolParts(
 }
 
 /** The inference client is the slowest import of a start, so it loads only when configured. */
-async function openModels(upstreams: ServeConfig["upstreams"], log: Logger): Promise<OpenModels> {
+async function openModels(upstreams: ServeConfig["upstreams"], log: Log): Promise<OpenModels> {
   const { UpstreamModels } = await import("../inference/upstream-models.ts");
   return UpstreamModels.open(upstreams, { clock: systemClock, log });
 }

@@ -1,7 +1,7 @@
 import { AccountBreaker } from "../domain/core/account-breaker.ts";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
 import type { Clock } from "../domain/core/clock.ts";
-import type { Logger } from "../log.ts";
+import { withFields, type Log } from "../domain/core/log.ts";
 import { ModelBackoff } from "./model-backoff.ts";
 import { offersOf } from "./model-routes.ts";
 import { busy, ModelServerError } from "./upstream-failure.ts";
@@ -15,15 +15,15 @@ export class ModelServer {
   readonly #breaker: AccountBreaker;
   /** Keyed by the server's model name: one address may stand for many machines with separate limits. */
   readonly #pauses: ModelBackoff;
-  readonly #log: Logger;
+  readonly #log: Log;
   #models: readonly TableModel[] | undefined;
 
-  constructor(settings: UpstreamSettings, clock: Clock, log: Logger) {
+  constructor(settings: UpstreamSettings, clock: Clock, log: Log) {
     this.settings = settings;
     this.#upstream = new Upstream(settings);
     this.#breaker = new AccountBreaker(clock);
     this.#pauses = new ModelBackoff(clock);
-    this.#log = log.child({ upstream: settings.name });
+    this.#log = withFields(log, { upstream: settings.name });
     this.#models = settings.models;
   }
 
@@ -85,7 +85,7 @@ export class ModelServer {
   }
 
   #answered(accountId: string): void {
-    if (this.#breaker.succeeded(accountId)) this.#log.info("inference upstream recovered");
+    if (this.#breaker.succeeded(accountId)) this.#log.info({}, "inference upstream recovered");
   }
 
   #failed(error: unknown, model: string, accountId: string): void {

@@ -6,7 +6,7 @@ import type {
   ChatRequest,
 } from "../domain/tools/chat.ts";
 import type { Clock } from "../domain/core/clock.ts";
-import type { Logger } from "../log.ts";
+import type { Log } from "../domain/core/log.ts";
 import { ModelServer } from "./model-server.ts";
 import { routesOf, type ModelRoute } from "./model-routes.ts";
 import { WeightedRoundRobin } from "./weighted-round-robin.ts";
@@ -22,7 +22,7 @@ const NOT_ASKED = { verdict: "unknown", worked: false } as const;
 
 export interface UpstreamModelsDeps {
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /**
@@ -31,14 +31,14 @@ export interface UpstreamModelsDeps {
  */
 export class UpstreamModels implements ChatModels {
   readonly #servers: readonly ModelServer[];
-  readonly #log: Logger;
+  readonly #log: Log;
   readonly #closing = new AbortController();
   readonly #timers = new Map<ModelServer, NodeJS.Timeout>();
   readonly #schedulers = new Map<string, WeightedRoundRobin<UpstreamSettings>>();
   #routes: ReadonlyMap<string, ModelRoute<ModelServer>> = new Map();
   #models: readonly ChatModel[] = [];
 
-  private constructor(servers: readonly ModelServer[], log: Logger) {
+  private constructor(servers: readonly ModelServer[], log: Log) {
     this.#servers = servers;
     this.#log = log;
   }

@@ -28,7 +28,7 @@ import { PostgresHealth } from "./operations/health.ts";
 import { KeyUses } from "./accounts/key-uses.ts";
 import { Leases } from "./ledger/leases.ts";
 import { PostgresLedger } from "./ledger/ledger.ts";
-import type { Log } from "./database/log.ts";
+import type { Log } from "../domain/core/log.ts";
 import { Notifications } from "./database/notifications.ts";
 import { PostgresOperations } from "./operations/operations.ts";
 import { PostgresOperatorActions } from "./operations/operator-actions.ts";

@@ -1,7 +1,6 @@
 export { openChain, type ChainOptions, type SolanaChain } from "./payments/chain.ts";
 export { SolanaDeposits } from "./deposits/deposit-chain.ts";
 export { SolanaStatus } from "./operations/chain-status.ts";
-export type { Log } from "./core/log.ts";
 export { SolanaRelayChain } from "./payments/relay-chain.ts";
 export { lazySignInForms } from "./accounts/lazy-sign-in-forms.ts";
 export { SolanaTreasury, type SolanaTreasuryOptions } from "./treasury/treasury-chain.ts";

@@ -1,3 +1,4 @@
+import type { Log } from "../domain/core/log.ts";
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { type ErrorBody, ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { type HealthUnavailable, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
@@ -31,11 +32,6 @@ export interface Failure {
   readonly offer: X402Offer | undefined;
 }
 
-/** Logs errors with their causes; a pino logger implements it. */
-export interface ErrorLog {
-  error(fields: { requestId: string; err: unknown }, message: string): void;
-}
-
 /** An error with its own message type instead of ErrorBody. */
 export class DetailedError extends ToolgateError {
   readonly detail: ErrorDetail;
@@ -67,7 +63,7 @@ export class DetailedError extends ToolgateError {
  * Maps a thrown value to a client error. Unexpected errors expose only the request id; they are logged, and
  * so are hidden causes. Aborts become CANCELLED, with gRPC status DEADLINE_EXCEEDED when a deadline passed.
  */
-export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Failure {
+export function failureOf(thrown: unknown, requestId: string, log: Pick<Log, "error">): Failure {
   const expected = expectedError(thrown);
   const error = expected ?? internalError(thrown);
   if (!expected || (error.status >= 500 && hiddenCause(error) !== undefined))

@@ -1,3 +1,4 @@
+import type { Log } from "../domain/core/log.ts";
 import {
   create,
   type DescMessage,
@@ -7,7 +8,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/core/errors.ts";
-import { failureOf, type ErrorLog, type Failure } from "./error-details.ts";
+import { failureOf, type Failure } from "./error-details.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
 import { blockedMessage } from "./key-authenticator.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
@@ -28,10 +29,10 @@ export interface Operation<I extends DescMessage = DescMessage, O extends DescMe
 export class Pipeline {
   readonly #authenticator: RequestAuthenticator;
   readonly #operations = new Map<DescMethod, Operation>();
-  readonly #log: ErrorLog;
+  readonly #log: Pick<Log, "error">;
   readonly #working = new Set<Promise<unknown>>();
 
-  constructor(authenticator: RequestAuthenticator, services: readonly ServiceBinding[], log: ErrorLog) {
+  constructor(authenticator: RequestAuthenticator, services: readonly ServiceBinding[], log: Pick<Log, "error">) {
     this.#authenticator = authenticator;
     this.#log = log;
     for (const { service, endpoints } of services) {

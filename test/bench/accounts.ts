@@ -26,7 +26,7 @@ export async function makeAccounts(url: string, count: number, usdc: string | un
       leaseMs: 60_000,
       poolSize: AT_ONCE,
     },
-    log: { warn: () => {}, error: () => {} },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
   });
   try {
     const keys: string[] = [];

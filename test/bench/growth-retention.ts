@@ -86,6 +86,7 @@ function removing(
     const before = await expiredIn(url);
     const problems: object[] = [];
     const log = {
+      info: () => {},
       warn: (problem: object) => problems.push(problem),
       error: (problem: object) => problems.push(problem),
     };

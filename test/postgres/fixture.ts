@@ -24,7 +24,7 @@ export interface Instance {
   close(): Promise<void>;
 }
 
-const silent = { warn: () => {}, error: () => {} };
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
 export function openInstance(url: string, leaseMs = 15_000): Instance {
   const instanceId = randomUUID();

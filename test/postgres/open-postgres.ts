@@ -13,7 +13,7 @@ export async function openStarted(url: string, leaseMs = 15_000): Promise<Postgr
     clock: systemClock,
     random: systemRandom,
     leaseMs,
-    log: { warn: () => {}, error: () => {} },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
     poolSize: 4,
   });
   postgres.start();
@@ -22,6 +22,6 @@ export async function openStarted(url: string, leaseMs = 15_000): Promise<Postgr
 
 /** The secrets that sign API keys of this database. */
 export function openKeySecrets(pool: Pool, clock: Clock = systemClock): Promise<PostgresSealingKeys> {
-  const log = { warn: () => {}, error: () => {} };
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
   return PostgresSealingKeys.open({ pool, clock, random: systemRandom, log, table: "api_key_secret" });
 }

@@ -15,7 +15,7 @@ import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts"
 import type { Json } from "../../src/localchain/json.ts";
 import { createHttpServer } from "../../src/localchain/server.ts";
 import { openChain, type ChainOptions, type SolanaChain } from "../../src/solana/payments/chain.ts";
-import type { Log } from "../../src/solana/core/log.ts";
+import type { Log } from "../../src/domain/core/log.ts";
 import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import { SolanaTreasury } from "../../src/solana/treasury/treasury-chain.ts";
 

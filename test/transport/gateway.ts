@@ -61,7 +61,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
     },
   };
   const chain = { verdict: { kind: "not_found" } as PaymentVerdict, verify: async () => chain.verdict };
-  const logged: { requestId: string; err: unknown }[] = [];
+  const logged: { requestId?: string; err?: unknown }[] = [];
   const secret = randomBytes(32);
   const quotes = new Quotes(
     { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) },

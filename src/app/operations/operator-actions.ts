@@ -1,10 +1,11 @@
+import type { Log } from "../../domain/core/log.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Page } from "../../domain/core/page.ts";
 
 export interface RecordedActionDeps {
   readonly actions: Pick<OperatorActionLog, "record" | "recordFailure">;
-  readonly log: { error(details: object, message: string): void };
+  readonly log: Pick<Log, "error">;
 }
 
 /**

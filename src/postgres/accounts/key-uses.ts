@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import type { Clock } from "../../domain/core/clock.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
-import type { Log } from "../database/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { Interval } from "../database/interval.ts";
 
 export interface KeyUsesOptions {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/core/clock.ts";
 import { DatabaseUnavailableError, refusesWrites, isConnectionLost } from "./database-errors.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "../../domain/core/log.ts";
 
 /** Interval of reports during an outage, ms. */
 const REPORT_MS = 60_000;
@@ -67,7 +67,11 @@ export class Outage {
       if (outageError === undefined) log[level](details, message);
       else this.#recordFailure(outageError);
     };
-    return { warn: unlessOutage("warn"), error: unlessOutage("error") };
+    return {
+      info: (details, message) => log.info(details, message),
+      warn: unlessOutage("warn"),
+      error: unlessOutage("error"),
+    };
   }
 
   #recordFailure(error: unknown): void {

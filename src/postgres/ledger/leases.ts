@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import type { Log } from "../database/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { Interval } from "../database/interval.ts";
 
 export interface LeasesOptions {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool } from "pg";
-import type { Log } from "../database/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { DELETE_EXPIRED, type ExpiredRows, type DeletedRow } from "./expired-rows.ts";
 
 export interface RetentionOptions {

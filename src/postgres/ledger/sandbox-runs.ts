@@ -3,7 +3,7 @@ import type { SandboxRuns, SandboxRunStart, SandboxRunState } from "../../app/ca
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { SandboxStatus } from "../../domain/tools/sandbox.ts";
-import type { Log } from "../database/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { Interval } from "../database/interval.ts";
 import { queryWithRetry } from "../database/retry.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
-import type { Log } from "../database/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 
 export interface SessionLockOptions {
   readonly url: string;

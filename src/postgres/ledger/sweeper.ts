@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 import type { Leases } from "./leases.ts";
-import type { Log } from "../database/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { Interval } from "../database/interval.ts";
 import { Retention } from "./retention.ts";
 

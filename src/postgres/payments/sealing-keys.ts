@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import type { SealingKey, SealingKeys } from "../../domain/payments/quote.ts";
-import type { Log } from "../database/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { queryWithRetry } from "../database/retry.ts";
 
 export interface SealingKeysOptions {

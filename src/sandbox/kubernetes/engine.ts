@@ -9,7 +9,7 @@ import {
 import { ClusterApi } from "./cluster-api.ts";
 import { type ClusterAccess, openClusterAccess } from "./cluster-access.ts";
 import type { KubernetesSection } from "./config.ts";
-import type { EngineLog } from "./engine-log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { Execution, type ExecutionParts } from "./execution.ts";
 import { Slots } from "../process/slots.ts";
 import { JobExistsError, ExecutionsApi } from "./executions-api.ts";
@@ -31,7 +31,7 @@ interface Entry {
  */
 export async function openKubernetesEngine(
   section: KubernetesSection,
-  log: EngineLog,
+  log: Log,
 ): Promise<SandboxEngine> {
   return new KubernetesEngine(section, await openClusterAccess(section), log);
 }
@@ -47,7 +47,7 @@ class KubernetesEngine implements SandboxEngine {
   #capabilities: SandboxCapabilities | undefined;
   #closed = false;
 
-  constructor(section: KubernetesSection, access: ClusterAccess, log: EngineLog) {
+  constructor(section: KubernetesSection, access: ClusterAccess, log: Log) {
     const instance = randomBytes(8).toString("hex");
     this.#cluster = new ClusterApi(access);
     this.#slots = new Slots(section.concurrency, section.queue);

@@ -4,7 +4,7 @@ import type { ToolgateError } from "../../domain/core/errors.ts";
 import { cancelledBeforeStart, type SandboxJob, type SandboxOutcome } from "../../domain/tools/sandbox.ts";
 import type { KubernetesSection } from "./config.ts";
 import { exitCauseOf } from "./exit-cause.ts";
-import type { EngineLog } from "./engine-log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import type { ExecutionsApi } from "./executions-api.ts";
 import { toToolgateError } from "./failures.ts";
 import { readLog, type LogFinding } from "./log-reader.ts";
@@ -28,7 +28,7 @@ export interface ExecutionParts {
   readonly watch: PodWatch;
   readonly section: KubernetesSection;
   readonly instance: string;
-  readonly log: EngineLog;
+  readonly log: Log;
   /** Command of the image; "run" by default. */
   readonly command?: "run" | "probe";
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiFailure, failureOfEvent } from "./api-failure.ts";
-import type { EngineLog } from "./engine-log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import type { ExecutionsApi } from "./executions-api.ts";
 import { INSTANCE_LABEL, RUN_LABEL } from "./manifest.ts";
 import { type Pod, podSchema, watchEventSchema } from "./objects.ts";
@@ -20,14 +20,14 @@ export type PodListener = (pod: Pod | undefined) => void;
 export class PodWatch {
   readonly #api: ExecutionsApi;
   readonly #selector: string;
-  readonly #log: EngineLog;
+  readonly #log: Log;
   readonly #closed = new AbortController();
   readonly #listeners = new Map<string, PodListener>();
   /** Execution name by pod name. */
   readonly #seen = new Map<string, string>();
   #running: Promise<void> | undefined;
 
-  constructor(api: ExecutionsApi, instance: string, log: EngineLog) {
+  constructor(api: ExecutionsApi, instance: string, log: Log) {
     this.#api = api;
     this.#selector = `${INSTANCE_LABEL}=${instance}`;
     this.#log = log;

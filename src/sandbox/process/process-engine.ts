@@ -1,6 +1,6 @@
 import os from "node:os";
 import process from "node:process";
-import type { Logger } from "../../log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import {
   SANDBOX_LANGUAGES,
@@ -25,7 +25,7 @@ import { WorkerPool } from "./worker-pool.ts";
 
 /** Options; all but the log have defaults. */
 export interface ProcessEngineOptions {
-  readonly log: Logger;
+  readonly log: Log;
   /** Default "auto". */
   readonly isolation?: Isolation;
   /** Idle workers per language. Default 2 and 1. */

@@ -1,4 +1,4 @@
-import type { Logger } from "../../log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { frameLength, frameOf, Worker, type WorkerStart } from "./worker.ts";
 
 type Start = Omit<WorkerStart, "input">;
@@ -17,11 +17,11 @@ const MAX_FAILURES = 3;
  * process, where nothing can replace it.
  */
 export class PythonStarter {
-  readonly #log: Logger;
+  readonly #log: Log;
   #image: Promise<Buffer | undefined> | undefined;
   #failures = 0;
 
-  constructor(log: Logger) {
+  constructor(log: Log) {
     this.#log = log;
   }
 

@@ -4,7 +4,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { RefusalCache } from "./refusal-cache.ts";
 import { SolanaRpc } from "../rpc/rpc.ts";
 import { StatusPoller, type Wait } from "./status-poller.ts";

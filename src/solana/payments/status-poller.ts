@@ -1,6 +1,6 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import type { SolanaRpc } from "../rpc/rpc.ts";
 import {
   hasReached,

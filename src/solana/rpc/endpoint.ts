@@ -4,7 +4,7 @@ import { CircuitBreaker } from "../../domain/core/circuit-breaker.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
 import { HttpPost, type HttpAnswer } from "./http-post.ts";
 import { openResponse } from "./json-rpc.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { malformation, RpcError, RpcFailure } from "./rpc-failure.ts";
 
 /** One JSON-RPC request and how to read its result. */

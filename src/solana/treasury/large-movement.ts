@@ -1,7 +1,7 @@
 import type { Movement } from "../../app/treasury/treasury-chain.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Endpoint, RpcRequest } from "../rpc/endpoint.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { RpcError, RpcFailure } from "../rpc/rpc-failure.ts";
 import { unavailable } from "../rpc/rpc.ts";
 

@@ -8,7 +8,7 @@ import type {
 } from "../../app/treasury/treasury-chain.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { confirmMovement } from "./large-movement.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { FinalityStatuses } from "./finality-statuses.ts";
 import type { SolanaRpc } from "../rpc/rpc.ts";
 import { readHistory } from "./signature-history.ts";

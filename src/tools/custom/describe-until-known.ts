@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import type { Log } from "../../domain/core/log.ts";
 import type { CustomTool } from "./custom-tool.ts";
 
 /** Doubles up to the maximum. */
@@ -7,18 +8,13 @@ const MAX_BACKOFF_MS = 60_000;
 
 const DESCRIBE_MS = 30_000;
 
-export interface DescribeLog {
-  info(bindings: object, message: string): void;
-  warn(bindings: object, message: string): void;
-}
-
 /**
  * Describes a tool, with backoff, until the server answers or `signal` aborts. The tool is unavailable
  * meanwhile.
  */
 export async function describeUntilKnown(
   tool: CustomTool,
-  log: DescribeLog,
+  log: Log,
   signal: AbortSignal,
   initialBackoffMs = INITIAL_BACKOFF_MS,
 ): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Backend } from "./backend.ts";
-import { describeUntilKnown, type DescribeLog } from "./describe-until-known.ts";
+import type { Log } from "../../domain/core/log.ts";
+import { describeUntilKnown } from "./describe-until-known.ts";
 import { FREE, priceFrom, type Price } from "./price.ts";
 import { CustomTool } from "./custom-tool.ts";
 import { isUrl, type CustomToolSettings, type Target } from "./settings.ts";
@@ -24,7 +25,7 @@ export interface OpenTools {
 export async function openTools(
   settingsList: readonly CustomToolSettings[],
   makeBackend: MakeBackend,
-  log: DescribeLog,
+  log: Log,
 ): Promise<OpenTools> {
   const closing = new AbortController();
   const problems: string[] = [];

@@ -29,7 +29,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   operator = await openStarted(database.url);
   pool = openPool(database.url, { max: 2, applicationName: "test" }).on("acquire", () => asked++);
-  const log = { warn: () => {}, error: () => {} };
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
   notifications = new Notifications({ url: database.url, log });
   secrets = await openKeySecrets(pool, clock);
   authenticator = new PostgresAuthenticator({

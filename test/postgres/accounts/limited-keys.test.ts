@@ -16,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts
 import { callOf, completed, PRICE } from "../fixture.ts";
 import { openKeySecrets, openStarted } from "../open-postgres.ts";
 
-const silent = { warn: () => {}, error: () => {} };
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const DAY_MS = 86_400_000;
 
 let database: TestDatabase;

@@ -74,7 +74,7 @@ async function open(): Promise<void> {
     pool,
     instanceId: INSTANCE,
     leaseMs: 60_000,
-    log: { warn: () => {}, error: () => {} },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
   });
   ledger = new PostgresLedger({ pool, instanceId: INSTANCE, leaseMs: 60_000, leases });
 }

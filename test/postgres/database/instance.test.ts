@@ -44,7 +44,7 @@ describe("sealing keys", () => {
       pool,
       random: systemRandom,
       clock: systemClock,
-      log: { warn: () => {}, error: () => {} },
+      log: { info: () => {}, warn: () => {}, error: () => {} },
     });
     expect(later.current().version).toBe(1);
     await pool.query("update sealing_key set active_from = now() where version = 2");

@@ -38,7 +38,7 @@ const PARTS = [
 
 it.each(PARTS)("the $name skips the runs it missed while the database hung", async ({ Part }) => {
   let failures = 0;
-  const log = { warn: () => failures++, error: () => {} };
+  const log = { info: () => {}, warn: () => failures++, error: () => {} };
   const part = new Part({ pool, instanceId: randomUUID(), leases: { runIds: [] }, leaseMs: LEASE_MS, log });
   if (part instanceof Leases) part.add(randomUUID());
   part.start();

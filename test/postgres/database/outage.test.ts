@@ -6,6 +6,7 @@ import { Outage } from "../../../src/postgres/database/outage.ts";
 function scene() {
   const lines: (readonly [string, Record<string, unknown>])[] = [];
   const log = {
+    info: () => {},
     warn: (details: object, message: string) => void lines.push([message, { ...details }]),
     error: (details: object, message: string) => void lines.push([message, { ...details }]),
   };

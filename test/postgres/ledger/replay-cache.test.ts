@@ -22,7 +22,7 @@ import {
   PRICE,
 } from "../fixture.ts";
 
-const silent = { warn: () => {}, error: () => {} };
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
 let database: TestDatabase;
 let pool: Pool;

@@ -6,7 +6,7 @@ import { Retention, pauseAfter } from "../../../src/postgres/ledger/retention.ts
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { makeAccount, openInstance, type Instance } from "../fixture.ts";
 
-const silent = { warn: () => {}, error: () => {} };
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
 let database: TestDatabase;
 let instance: Instance;

@@ -19,7 +19,7 @@ import {
 } from "../fixture.ts";
 
 /** Sandbox executions on two instances, with production grants. */
-const silent = { warn: () => {}, error: () => {} };
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
 let database: TestDatabase;
 let owner: Instance;
 let one: Hearing;

@@ -16,7 +16,7 @@ import {
 } from "../fixture.ts";
 
 const LEASE_MS = 15_000;
-const silent = { warn: () => {}, error: () => {} };
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
 let database: TestDatabase;
 let stalled: Instance;

@@ -7,7 +7,7 @@ import { systemClock, systemRandom } from "../../../src/system.ts";
 import { createTestDatabase, servingUrl, type TestDatabase } from "../../support/postgres.ts";
 import { openInstance, type Instance } from "../fixture.ts";
 
-const silent = { warn: () => {}, error: () => {} };
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const MINUTE = 60_000;
 let database: TestDatabase;
 let owner: Instance;

@@ -83,7 +83,7 @@ export class Cluster {
   /** Another gateway instance's engine, closed with the cluster. */
   async engine(more: Partial<KubernetesSection> = {}): Promise<SandboxEngine> {
     const log = (_: object, message: string) => void this.said.push(message);
-    const engine = await openKubernetesEngine(this.section(more), { info: log, warn: log });
+    const engine = await openKubernetesEngine(this.section(more), { info: log, warn: log, error: log });
     this.#engines.push(engine);
     return engine;
   }

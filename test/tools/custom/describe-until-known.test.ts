@@ -41,6 +41,7 @@ function logLines() {
   return {
     lines,
     info: () => lines.push(["info", undefined]),
+    error: () => {},
     warn: (bindings: object) =>
       lines.push(["warn", "retryInMs" in bindings ? bindings.retryInMs : undefined]),
   };
