@@ -32,7 +32,11 @@ export class Pipeline {
   readonly #log: Pick<Log, "error">;
   readonly #working = new Set<Promise<unknown>>();
 
-  constructor(authenticator: RequestAuthenticator, services: readonly ServiceBinding[], log: Pick<Log, "error">) {
+  constructor(
+    authenticator: RequestAuthenticator,
+    services: readonly ServiceBinding[],
+    log: Pick<Log, "error">,
+  ) {
     this.#authenticator = authenticator;
     this.#log = log;
     for (const { service, endpoints } of services) {

@@ -5,7 +5,7 @@ import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { PaidBy, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { ERRORS } from "../../src/domain/core/errors.ts";
-import { durationLabel } from "../../src/console/pages/run/duration.ts";
+import { durationLabel } from "../../src/console/pages/duration.ts";
 import { errorMeaning } from "../../src/console/pages/run/error-meaning.ts";
 import {
   entryKindLabel,

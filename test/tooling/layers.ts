@@ -58,6 +58,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "main.ts": { layers: ["cli"] },
   "main.mjs": { layers: ["cli"] },
   "system.ts": { layers: ["domain"] },
+  "log.ts": { layers: ["domain"] },
 };
 
 /** Only these commands reach development code, by import() alone. */

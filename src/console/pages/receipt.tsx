@@ -20,10 +20,10 @@ import {
 } from "../ui/index.ts";
 import { KeyName } from "./key-name.tsx";
 import { listHref, Outcome, recordHref } from "./activity/call.tsx";
-import { RefundDialog } from "./operator/refund-dialog.tsx";
+import { RefundDialog } from "./refund-dialog.tsx";
 import { QueryResult } from "./query-result.tsx";
 import { PaymentCard } from "./receipt/payment-card.tsx";
-import { durationLabel } from "./run/duration.ts";
+import { durationLabel } from "./duration.ts";
 import { paymentMethodLabel, receiptStatusLabel } from "./status-labels.ts";
 
 /** A charged call with its run, key and payment. */

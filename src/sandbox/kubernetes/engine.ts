@@ -29,10 +29,7 @@ interface Entry {
  * Opens the engine without contacting the cluster.
  * @throws Error if the credentials cannot be read
  */
-export async function openKubernetesEngine(
-  section: KubernetesSection,
-  log: Log,
-): Promise<SandboxEngine> {
+export async function openKubernetesEngine(section: KubernetesSection, log: Log): Promise<SandboxEngine> {
   return new KubernetesEngine(section, await openClusterAccess(section), log);
 }
 

@@ -132,7 +132,10 @@ describe("API keys", () => {
     const { key, secret } = await create();
     const proxy = await openCuttingProxy(database.url);
     const pool = openPool(database.url, { max: 2, applicationName: "test" });
-    const notifications = new Notifications({ url: proxy.url, log: { info: () => {}, warn: () => {}, error: () => {} } });
+    const notifications = new Notifications({
+      url: proxy.url,
+      log: { info: () => {}, warn: () => {}, error: () => {} },
+    });
     const authenticator = new PostgresAuthenticator({
       pool,
       clock: systemClock,

@@ -6,7 +6,7 @@ import { CallOutcome, HistoryService } from "#gen/toolgate/console/v1/history_se
 import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { pluralize } from "../../format.ts";
 import { Button, Money, Status, Time, type Column } from "../../ui/index.ts";
-import { RefundDialog } from "../operator/refund-dialog.tsx";
+import { RefundDialog } from "../refund-dialog.tsx";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { paymentMethodLabel, receiptStatusLabel } from "../status-labels.ts";
 import { CallKey, Outcome, recordHref, withCalls, type ListedCall } from "./call.tsx";

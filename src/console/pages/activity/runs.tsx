@@ -6,7 +6,7 @@ import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { pluralize } from "../../format.ts";
 import { Money, Time, type Column } from "../../ui/index.ts";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
-import { durationLabel } from "../run/duration.ts";
+import { durationLabel } from "../duration.ts";
 import { CallKey, Outcome, recordHref, withCalls, type ListedCall } from "./call.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import {

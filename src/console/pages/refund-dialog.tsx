@@ -3,11 +3,11 @@ import { useState } from "react";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
-import { formatUsd } from "../../format.ts";
-import { queryClient } from "../../rpc.ts";
-import { Button, Dialog, ErrorNote, showToast } from "../../ui/index.ts";
-import { ReasonField } from "./reason-field.tsx";
-import { refreshAccounts } from "./refresh-account.ts";
+import { formatUsd } from "../format.ts";
+import { queryClient } from "../rpc.ts";
+import { Button, Dialog, ErrorNote, showToast } from "../ui/index.ts";
+import { ReasonField } from "./operator/reason-field.tsx";
+import { refreshAccounts } from "./operator/refresh-account.ts";
 
 /** Refunds a receipt to its account. A receipt is refunded once, so a retry is safe. */
 export function RefundDialog({ receipt, onClose }: { receipt: Receipt; onClose: () => void }) {
