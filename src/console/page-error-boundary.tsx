@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from "react";
-import { forgetFailedPages } from "./lazy-page.ts";
+import { forgetFailures } from "./lazy-component.ts";
 import { Button, Note, Page } from "./ui/index.ts";
 
 interface Props {
@@ -34,7 +34,7 @@ export class PageErrorBoundary extends Component<Props, State> {
 
   // Only after the error is shown: a page that is rendered would load again at once, and forever.
   override componentDidCatch(): void {
-    forgetFailedPages();
+    forgetFailures();
   }
 
   override componentWillUnmount(): void {

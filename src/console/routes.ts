@@ -1,5 +1,5 @@
 import type { ComponentType } from "react";
-import { lazyPage } from "./lazy-page.ts";
+import { lazyComponent } from "./lazy-component.ts";
 import type { IconName } from "./ui/icon.tsx";
 
 /** A page: its path below /console, its component and, if it has one, its navigation entry. */
@@ -29,58 +29,58 @@ export interface NavItem extends NavEntry {
 export const ROUTES: readonly PageRoute[] = [
   {
     path: "/",
-    page: lazyPage(() => import("./pages/overview.tsx"), "OverviewPage"),
+    page: lazyComponent(() => import("./pages/overview.tsx"), "OverviewPage"),
     nav: { label: "Overview", icon: "home" },
   },
   {
     path: "/activity",
-    page: lazyPage(() => import("./pages/activity.tsx"), "ActivityPage"),
+    page: lazyComponent(() => import("./pages/activity.tsx"), "ActivityPage"),
     nav: { label: "Activity", icon: "list" },
   },
-  { path: "/receipts/:id", page: lazyPage(() => import("./pages/receipt.tsx"), "ReceiptPage") },
-  { path: "/runs/:id", page: lazyPage(() => import("./pages/run.tsx"), "RunPage") },
+  { path: "/receipts/:id", page: lazyComponent(() => import("./pages/receipt.tsx"), "ReceiptPage") },
+  { path: "/runs/:id", page: lazyComponent(() => import("./pages/run.tsx"), "RunPage") },
   {
     path: "/keys",
-    page: lazyPage(() => import("./pages/keys.tsx"), "KeysPage"),
+    page: lazyComponent(() => import("./pages/keys.tsx"), "KeysPage"),
     nav: { label: "Keys", icon: "key" },
   },
   {
     path: "/deposit/:id?",
-    page: lazyPage(() => import("./pages/deposit.tsx"), "DepositPage"),
+    page: lazyComponent(() => import("./pages/deposit.tsx"), "DepositPage"),
     nav: { label: "Deposit", icon: "deposit" },
   },
   {
     path: "/playground",
-    page: lazyPage(() => import("./pages/playground.tsx"), "PlaygroundPage"),
+    page: lazyComponent(() => import("./pages/playground.tsx"), "PlaygroundPage"),
     nav: { label: "Playground", icon: "play" },
   },
   {
     path: "/settings",
-    page: lazyPage(() => import("./pages/settings.tsx"), "SettingsPage"),
+    page: lazyComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
     nav: { label: "Settings", icon: "settings" },
   },
   {
     path: "/operator",
-    page: lazyPage(() => import("./pages/operator/operations.tsx"), "OperationsPage"),
+    page: lazyComponent(() => import("./pages/operator/operations.tsx"), "OperationsPage"),
     nav: { label: "Operations", icon: "gauge", operator: true },
   },
   {
     path: "/operator/accounts",
-    page: lazyPage(() => import("./pages/operator/accounts.tsx"), "AccountsPage"),
+    page: lazyComponent(() => import("./pages/operator/accounts.tsx"), "AccountsPage"),
     nav: { label: "Accounts", icon: "people", operator: true },
   },
   {
     path: "/operator/accounts/:id",
-    page: lazyPage(() => import("./pages/operator/account.tsx"), "AccountPage"),
+    page: lazyComponent(() => import("./pages/operator/account.tsx"), "AccountPage"),
   },
   {
     path: "/operator/payments",
-    page: lazyPage(() => import("./pages/operator/payments.tsx"), "PaymentsPage"),
+    page: lazyComponent(() => import("./pages/operator/payments.tsx"), "PaymentsPage"),
     nav: { label: "Payments", icon: "inbox", operator: true },
   },
   {
     path: "/operator/actions",
-    page: lazyPage(() => import("./pages/operator/actions.tsx"), "ActionsPage"),
+    page: lazyComponent(() => import("./pages/operator/actions.tsx"), "ActionsPage"),
     nav: { label: "Audit log", icon: "log", operator: true },
   },
 ];

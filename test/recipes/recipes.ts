@@ -175,7 +175,7 @@ export function ToolsPage() {
         '  {\n    path: "/settings",',
         `  {
     path: "/tools",
-    page: lazyPage(() => import("./pages/tools.tsx"), "ToolsPage"),
+    page: lazyComponent(() => import("./pages/tools.tsx"), "ToolsPage"),
     nav: { label: "Tools", icon: "list" },
   },
 `,

@@ -1,7 +1,8 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import type { ChartProps } from "../chart.tsx";
+import { lazyComponent } from "../lazy-component.ts";
 
-const Chart = lazy(async () => ({ default: (await import("../chart.tsx")).Chart }));
+const Chart = lazyComponent<"Chart", ChartProps>(() => import("../chart.tsx"), "Chart");
 
 /** Loads the chart code on first use; reserves its height. */
 export function LazyChart(props: ChartProps) {

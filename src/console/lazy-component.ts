@@ -6,11 +6,11 @@ const failures = new Set<() => void>();
  * Returns the component of that name, loaded on first use. Unlike React.lazy, it can load again after a
  * failure.
  */
-export function lazyPage<Name extends string>(
-  load: () => Promise<Record<Name, ComponentType>>,
+export function lazyComponent<Name extends string, Props extends object = object>(
+  load: () => Promise<Record<Name, ComponentType<NoInfer<Props>>>>,
   name: Name,
-): ComponentType {
-  let loading: Promise<ComponentType> | undefined;
+): ComponentType<Props> {
+  let loading: Promise<ComponentType<Props>> | undefined;
   let failed: string | undefined;
   let retries = 0;
   // Browsers keep a failed import by its URL, so a retry needs another URL.
@@ -25,14 +25,14 @@ export function lazyPage<Name extends string>(
       throw error;
     }
   };
-  return function LazyPage() {
+  return function LazyComponent(props: Props) {
     loading ??= start();
-    return createElement(use(loading));
+    return createElement(use(loading), props);
   };
 }
 
-/** Lets failed pages load again. */
-export function forgetFailedPages(): void {
+/** Lets failed components load again. */
+export function forgetFailures(): void {
   for (const forget of failures) forget();
   failures.clear();
 }
