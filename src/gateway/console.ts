@@ -78,8 +78,8 @@ export function createConsole(options: ConsoleOptions): Console {
     pathPrefix: RPC_PATH,
   });
   const files = openConsoleFiles({ config, origin, devConsole, log });
-  const { statements, receipts, runs } = postgres.accountQueries;
-  const exported = [statementFile(statements), receiptsFile(receipts), runsFile(runs)];
+  const { statements, receipts, runs, history } = postgres.accountQueries;
+  const exported = [statementFile(statements), receiptsFile(receipts, history), runsFile(runs, history)];
   const exports = new ExportHandler({ authenticator, files: exported, random: systemRandom, failed });
   return {
     handler: new ConsoleHandler({ rpc, exports, files, origin, random: systemRandom, failed }),

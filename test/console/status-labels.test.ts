@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { PaidBy, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
-import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { ERRORS } from "../../src/domain/core/errors.ts";
 import { durationLabel } from "../../src/console/pages/duration.ts";
 import { errorMeaning } from "../../src/console/pages/run/error-meaning.ts";
@@ -12,7 +11,6 @@ import {
   outcomeLabel,
   paymentMethodLabel,
   receiptStatusLabel,
-  runStatusLabel,
 } from "../../src/console/pages/status-labels.ts";
 
 /** Returns the enum values except UNSPECIFIED. */
@@ -23,7 +21,6 @@ describe("status labels", () => {
   it("has a distinct label for every status", () => {
     for (const words of [
       sent<ReceiptStatus>(ReceiptStatus).map((status) => receiptStatusLabel(status).text),
-      sent<RunStatus>(RunStatus).map((status) => runStatusLabel(status).text),
       sent<CallOutcome>(CallOutcome).map((outcome) => outcomeLabel(outcome).text),
       sent<PaidBy>(PaidBy).map(paymentMethodLabel),
       sent<EntryKind>(EntryKind).map(entryKindLabel),
@@ -37,15 +34,12 @@ describe("status labels", () => {
   it("marks only successful statuses as ok", () => {
     expect(receiptStatusLabel(ReceiptStatus.REVERSED).kind).toBe("bad");
     expect(receiptStatusLabel(ReceiptStatus.REFUNDED).kind).toBe("off");
-    expect(runStatusLabel(RunStatus.FAILED).kind).toBe("bad");
-    expect(runStatusLabel(RunStatus.ACTIVE).kind).toBe("wait");
     for (const outcome of [CallOutcome.FAILED, CallOutcome.TIMEOUT, CallOutcome.LIMIT])
       expect(outcomeLabel(outcome).kind).toBe("bad");
     expect(outcomeLabel(CallOutcome.SUCCEEDED).kind).toBe("ok");
     expect(outcomeLabel(CallOutcome.UNSPECIFIED)).toEqual({ text: "Running", kind: "wait" });
     expect(outcomeLabel(undefined).kind).toBe("off");
     expect(receiptStatusLabel(99 as never).kind).toBe("off");
-    expect(runStatusLabel(99 as never).kind).toBe("off");
   });
 });
 

@@ -3,6 +3,7 @@ import { useSearchParams } from "wouter";
 import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { useCatalogue } from "../catalogue.ts";
 import { formatUsd } from "../format.ts";
+import { useBlockedHint } from "../session.tsx";
 import { Button, Card, EmptyState, Field, Page, Select } from "../ui/index.ts";
 import { QueryResult } from "./query-result.tsx";
 import { CopyAs } from "./playground/copy-as.tsx";
@@ -112,6 +113,7 @@ function CallCard({
   const fields = fieldsFromSchema(tool.inputSchema);
   const [texts, setTexts] = useFormTexts(tool);
   const [submitted, setSubmitted] = useState(false);
+  const blockedHint = useBlockedHint();
   const { params, fieldErrors } = paramsFromTexts(fields, texts);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -138,9 +140,16 @@ function CallCard({
           onChange={setTexts}
         />
         <div className="row">
-          <Button type="submit" tone="primary" icon="play" busy={busy} disabled={secret === undefined}>
+          <Button
+            type="submit"
+            tone="primary"
+            icon="play"
+            busy={busy}
+            disabled={secret === undefined || blockedHint !== undefined}
+          >
             Run
           </Button>
+          {secret !== undefined && blockedHint !== undefined && <span className="hint">{blockedHint}</span>}
           <PriceHint
             tool={tool}
             secret={secret}

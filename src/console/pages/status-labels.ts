@@ -1,7 +1,6 @@
 import { EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { PaidBy, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
-import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 
 /** A status as text, with the kind that sets its icon and colour. */
 export interface StatusLabel {
@@ -18,22 +17,6 @@ export function receiptStatusLabel(status: ReceiptStatus): StatusLabel {
       return { text: "Refunded", kind: "off" };
     case ReceiptStatus.REVERSED:
       return { text: "Reversed", kind: "bad" };
-    default:
-      return { text: "Unknown", kind: "off" };
-  }
-}
-
-/** Label of a run's status. */
-export function runStatusLabel(status: RunStatus): StatusLabel {
-  switch (status) {
-    case RunStatus.ACTIVE:
-      return { text: "Running", kind: "wait" };
-    case RunStatus.COMPLETED:
-      return { text: "Completed", kind: "ok" };
-    case RunStatus.FAILED:
-      return { text: "Failed", kind: "bad" };
-    case RunStatus.CANCELLED:
-      return { text: "Cancelled", kind: "off" };
     default:
       return { text: "Unknown", kind: "off" };
   }

@@ -1,4 +1,4 @@
-import type { HistoryFilter, PageQuery, Receipts, Runs } from "../../app/calls/history.ts";
+import type { CallInfo, History, HistoryFilter, PageQuery, Receipts, Runs } from "../../app/calls/history.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import { RECEIPT_MEMBERS, type Receipt, type ReceiptStatus } from "../../domain/calls/receipt.ts";
@@ -12,7 +12,14 @@ import { dateOf, spanOf, spanWords, type ExportFile, type ExportParameters } fro
 const BATCH = 500;
 
 /** Columns of a CSV file: name to cell. */
-type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
+type Columns<Item> = Readonly<Record<string, (item: Item, call: CallInfo | undefined) => Cell>>;
+
+/** The last columns of both files. */
+const CALL_COLUMNS: Columns<unknown> = {
+  key_id: (_item, call) => call?.key?.keyId,
+  key: (_item, call) => call?.key?.name,
+  outcome: (_item, call) => call?.outcome,
+};
 
 const RECEIPT_COLUMNS: Columns<Receipt> = Object.fromEntries(
   Object.entries(RECEIPT_MEMBERS).flatMap(([member, column]) =>
@@ -31,6 +38,7 @@ const RUN_COLUMNS: Columns<Run> = {
   ended_utc: ({ endedAt }) => endedAt?.toISOString(),
   error_code: ({ error }) => error?.code,
   error_message: ({ error }) => error?.message,
+  ...CALL_COLUMNS,
 };
 
 const RECEIPT_STATUSES: readonly ReceiptStatus[] = ["final", "refunded", "reversed"];
@@ -38,13 +46,13 @@ const RUN_STATUSES: readonly RunStatus[] = ["active", "completed", "failed", "ca
 const OUTCOMES: readonly CallOutcome[] = ["succeeded", "failed", "timeout", "limit", "cancelled"];
 
 /** The account's receipts, newest first, with the list's filters. */
-export function receiptsFile(receipts: Receipts): ExportFile {
-  return listFile("receipts", RECEIPT_COLUMNS, RECEIPT_STATUSES, (query) => receipts.list(query));
+export function receiptsFile(receipts: Receipts, history: Calls): ExportFile {
+  return listFile("receipts", RECEIPT_COLUMNS, RECEIPT_STATUSES, (query) => receipts.list(query), history);
 }
 
 /** The account's runs, newest first, with the list's filters. */
-export function runsFile(runs: Runs): ExportFile {
-  return listFile("runs", RUN_COLUMNS, RUN_STATUSES, (query) => runs.list(query));
+export function runsFile(runs: Runs, history: Calls): ExportFile {
+  return listFile("runs", RUN_COLUMNS, RUN_STATUSES, (query) => runs.list(query), history);
 }
 
 function cellOf(receipt: Receipt, member: string): Cell {
@@ -53,13 +61,15 @@ function cellOf(receipt: Receipt, member: string): Cell {
   return typeof value === "bigint" || typeof value === "string" ? value : undefined;
 }
 
+type Calls = Pick<History, "callsOf">;
 type List<Item, Status> = (query: PageQuery<Status>) => Promise<Page<Item>>;
 
-function listFile<Item, Status extends string>(
+function listFile<Item extends { runId: string }, Status extends string>(
   name: string,
   columns: Columns<Item>,
   statuses: readonly Status[],
   list: List<Item, Status>,
+  history: Calls,
 ): ExportFile {
   return {
     path: `/console/export/${name}.csv`,
@@ -68,23 +78,28 @@ function listFile<Item, Status extends string>(
       const status = statusOf("status", parameters, statuses);
       const filter = filterOf(parameters);
       const first = { accountId, limit: BATCH, cursor: undefined, status, filter };
-      const parts = linesOf(first, columns, list);
+      const parts = linesOf(first, columns, list, history);
       return { name: `toolgate-${name}${spanWords({ from: filter.from, to: filter.to })}.csv`, parts };
     },
   };
 }
 
-async function* linesOf<Item, Status>(
+async function* linesOf<Item extends { runId: string }, Status>(
   first: PageQuery<Status>,
   columns: Columns<Item>,
   list: List<Item, Status>,
+  history: Calls,
 ): AsyncGenerator<string> {
   let head = csvLine(Object.keys(columns));
   for (let query: PageQuery<Status> | undefined = first; query;) {
     const page: Page<Item> = await list(query);
-    yield (
-      head + page.items.map((item) => csvLine(Object.values(columns).map((cellOf) => cellOf(item)))).join("")
+    const calls = await history.callsOf(
+      query.accountId,
+      page.items.map(({ runId }) => runId),
     );
+    const lineOf = (item: Item) =>
+      csvLine(Object.values(columns).map((cellOf) => cellOf(item, calls.get(item.runId))));
+    yield head + page.items.map(lineOf).join("");
     head = "";
     query = page.nextCursor === undefined ? undefined : { ...query, cursor: page.nextCursor };
   }

@@ -1,5 +1,6 @@
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PostgresHistory } from "../../../src/postgres/ledger/history.ts";
 import { PostgresReceipts } from "../../../src/postgres/ledger/receipts.ts";
 import { PostgresRuns } from "../../../src/postgres/ledger/runs.ts";
 import type { PostgresStatements } from "../../../src/postgres/accounts/statement.ts";
@@ -18,11 +19,9 @@ export function describeFiles(
   beforeAll(async () => {
     const { world, statements } = get();
     const { pool } = world.treasurer;
-    const files = [
-      statementFile(statements),
-      receiptsFile(new PostgresReceipts(pool)),
-      runsFile(new PostgresRuns(pool)),
-    ];
+    const [receipts, runs] = [new PostgresReceipts(pool), new PostgresRuns(pool)];
+    const history = new PostgresHistory({ pool, receipts, runs });
+    const files = [statementFile(statements), receiptsFile(receipts, history), runsFile(runs, history)];
     server = await serveExports(world.accountId, files);
   });
   afterAll(() => server?.close());
@@ -104,11 +103,22 @@ export function describeFiles(
       expect(failed).toHaveLength(
         [...world.runs.values()].filter(({ status }) => status === "failed").length,
       );
-      expect(failed[0]).toMatchObject({ error_code: "TOOL_FAILED", spent_usdc: "0.000000", receipt_id: "" });
+      expect(failed[0]).toMatchObject({
+        error_code: "TOOL_FAILED",
+        spent_usdc: "0.000000",
+        receipt_id: "",
+        outcome: "failed",
+        key_id: world.runs.get(failed[0]?.["run_id"]?.slice(4) ?? "")?.keyId,
+      });
+      expect(await saved("runs.csv?outcome=failed")).toEqual(failed);
     });
 
     it.each([
       ["runs.csv?status=done", /^status: must be one of active, completed, failed, cancelled/],
+      [
+        "receipts.csv?outcome=active",
+        /^outcome: must be one of succeeded, failed, timeout, limit, cancelled/,
+      ],
       ["receipts.csv?key_id=mine", /^key_id: must be a key's identifier/],
       ["receipts.csv?from=2026-01-02&to=2026-01-01", /^to: must be after from/],
     ])("reject %s and name the parameter", async (path, message) => {

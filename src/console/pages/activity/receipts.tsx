@@ -37,11 +37,13 @@ function columnsOf(
     },
     { head: "Tool", cell: ({ item }) => item.tool },
     { head: "Key", cell: ({ call }) => <CallKey call={call} /> },
-    { head: "Outcome", cell: ({ call }) => <Outcome call={call} /> },
     {
-      head: "Status",
-      cell: ({ item: { status } }) => (
-        <Status kind={receiptStatusLabel(status).kind}>{receiptStatusLabel(status).text}</Status>
+      head: "Outcome",
+      cell: ({ item, call }) => (
+        <span className="row">
+          <Outcome call={call} />
+          <ReceiptStatusBadge status={item.status} />
+        </span>
       ),
     },
     { head: "Payment method", cell: ({ item }) => paymentMethodLabel(item.paidBy) },
@@ -63,6 +65,13 @@ function columnsOf(
     },
     ...(accountId === undefined ? [] : [refundColumn(onRefund)]),
   ];
+}
+
+/** Shows the status of a charge that does not stand. */
+function ReceiptStatusBadge({ status }: { status: ReceiptStatus }) {
+  if (status === ReceiptStatus.FINAL) return null;
+  const { text, kind } = receiptStatusLabel(status);
+  return <Status kind={kind}>{text}</Status>;
 }
 
 function refundColumn(onRefund: (receipt: Receipt) => void): Column<ListedCall<Receipt>> {

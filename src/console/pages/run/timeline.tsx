@@ -2,7 +2,6 @@ import { timestampMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { formatDuration } from "../../format.ts";
 import { Time } from "../../ui/index.ts";
-import { runStatusLabel } from "../status-labels.ts";
 
 /** When the run was accepted, started and ended. */
 export function Timeline({ run }: { run: Run }) {
@@ -22,7 +21,7 @@ export function Timeline({ run }: { run: Run }) {
           <span className="faint">ends when the tool returns</span>
         </li>
       ) : (
-        <TimelineEntry name={endName(status)} at={endedAt} after={elapsed(startedAt ?? createdAt, endedAt)} />
+        <TimelineEntry name="Ended" at={endedAt} after={elapsed(startedAt ?? createdAt, endedAt)} />
       )}
     </ol>
   );
@@ -51,8 +50,4 @@ function TimelineEntry({
 function elapsed(from: Timestamp | undefined, to: Timestamp | undefined): string | undefined {
   if (from === undefined || to === undefined) return undefined;
   return formatDuration(Math.max(0, timestampMs(to) - timestampMs(from)));
-}
-
-function endName(status: RunStatus): string {
-  return runStatusLabel(status).text;
 }
