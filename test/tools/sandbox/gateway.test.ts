@@ -213,10 +213,10 @@ describe("sandbox_execute", () => {
   });
 
   it.each([
-    ["fails", 'throw new TypeError("no");', "failed", 5_000],
-    ["takes too long", WAITS.code, "timeout", 500],
-    ["says too much", 'for (;;) console.log("x".repeat(100_000));', "output_limit", 5_000],
-  ])("returns a charged result for code that %s", async (_, code, status, timeoutMs) => {
+    ["fails", 'throw new TypeError("no");', "failed", "failed", 5_000],
+    ["takes too long", WAITS.code, "timeout", "timeout", 500],
+    ["says too much", 'for (;;) console.log("x".repeat(100_000));', "output_limit", "limit", 5_000],
+  ] as const)("returns a charged result for code that %s", async (_, code, status, outcome, timeoutMs) => {
     const agent = await world.agent({ balance: 1_000n });
     const answer = await execute(agent, { language: "javascript", code, timeout_ms: timeoutMs });
     expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(200);
@@ -225,6 +225,10 @@ describe("sandbox_execute", () => {
       receipt: { debited_usdc_microusd: Number(PRICE) },
     });
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.000000", receipts: 1 });
+    const { receipts } = world.postgres.accountQueries;
+    const query = { accountId: agent.accountId, limit: 2, cursor: undefined, status: undefined };
+    expect((await receipts.list({ ...query, filter: { outcome } })).items).toHaveLength(1);
+    expect((await receipts.list({ ...query, filter: { outcome: "succeeded" } })).items).toEqual([]);
   });
 
   it("needs the scope compute:run", async () => {
