@@ -197,7 +197,8 @@ function consoleLines(
   return [
     `Console  ${consoleUrl.replace(/\/?$/, "/")}`,
     `  One click on "Development wallet" signs in with ${wallet}.`,
-    `  With the operator's pages, after: ${where}npm run -s toolgate -- accounts operator --account ${account_id}`,
+    "  With the operator's pages, after: " +
+      `${where}npm run -s toolgate -- accounts operator --account ${account_id}`,
     "",
   ];
 }

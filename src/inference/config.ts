@@ -8,9 +8,10 @@ const DEFAULT_PIECE_TIMEOUT_MS = 300_000;
 export const KINDS = ["openai", "vllm", "ollama", "openrouter"] as const;
 
 const OWN_HEADERS = new Set(
-  "accept accept-encoding connection content-encoding content-length content-type expect host idempotency-key keep-alive te trailer transfer-encoding upgrade".split(
-    " ",
-  ),
+  (
+    "accept accept-encoding connection content-encoding content-length content-type expect host " +
+    "idempotency-key keep-alive te trailer transfer-encoding upgrade"
+  ).split(" "),
 );
 
 /** RFC 9110, 5.1. */

@@ -2,6 +2,7 @@ import { command, type Finished } from "./command.ts";
 import { generatedCodeIsCurrent } from "./generated.ts";
 import { layersAreKept } from "./layers.ts";
 import { sqlIsCurrent } from "./sql-checksums.ts";
+import { linesFit } from "./width.ts";
 import { wordsAreFit } from "./words.ts";
 
 /** One part of `npm run check`. */
@@ -48,5 +49,6 @@ export const PARTS: readonly Part[] = [
   tool("oxfmt", "oxfmt", "--check"),
   { name: "layers", run: layersAreKept },
   { name: "words", run: wordsAreFit },
+  { name: "width", run: linesFit },
   { name: "sql", run: sqlIsCurrent },
 ];

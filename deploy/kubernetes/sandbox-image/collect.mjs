@@ -1,9 +1,10 @@
-// node collect.mjs FROM TO: puts into TO what the sandbox's program needs of the project at FROM, and nothing else of its packages.
+// node collect.mjs FROM TO: copies from the project FROM to TO only the files and packages that the sandbox's
+// program needs.
 import { cp, mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";
 
-/** What the program imports or starts; whatever these depend on comes along. */
+/** Packages that the program imports or starts; their dependencies are added. */
 const ROOTS = ["deno", "pino", "pyodide", "zod"];
 
 /** The sources that it is made of. */

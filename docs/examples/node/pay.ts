@@ -1,6 +1,6 @@
 // Pays an offer, for programs without a fetch, and prints the value of X-Payment.
 //   WALLET=wallet.json node pay.ts < offer.json
-// Pays gasless with TOOLGATE_URL and TOOLGATE_KEY; or with SOLANA_RPC_URL by a transfer, which needs some SOL.
+// Pays gasless with TOOLGATE_URL and TOOLGATE_KEY, or with SOLANA_RPC_URL by a transfer that needs some SOL.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";

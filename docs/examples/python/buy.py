@@ -69,7 +69,8 @@ def pay(offer):
     status, built = post("/v1/payments/transaction", {"quote_id": quote_id, "payer": payer})
     if status != 200:
         sys.exit(f"no transaction: {built['message']}")
-    message, transaction = base64.b64decode(built["message"]), bytearray(base64.b64decode(built["transaction"]))
+    message = base64.b64decode(built["message"])
+    transaction = bytearray(base64.b64decode(built["transaction"]))
     if price > MAX_PRICE or not moves_only(message, payer, offer["payment_instructions"]["pay_to"], price):
         sys.exit(f"not signed: it is not a payment of at most {MAX_PRICE} micro-USD")
     transaction[65:129] = Ed25519PrivateKey.from_private_bytes(wallet[:32]).sign(message)

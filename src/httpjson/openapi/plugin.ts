@@ -39,10 +39,8 @@ function* generate({ files, allFiles, options }: Input): Iterable<Output> {
   const schemas = new Schemas(annotations, options, read);
   const context: OperationContext = { bindings, catalogue, schemas, annotations, options };
   const paths = pathsOf(bindings, context);
-  yield {
-    name: "openapi.json",
-    content: `${JSON.stringify({ ...head(document, bindings), paths, ...components(catalogue, schemas) }, undefined, 2)}\n`,
-  };
+  const openapi = { ...head(document, bindings), paths, ...components(catalogue, schemas) };
+  yield { name: "openapi.json", content: `${JSON.stringify(openapi, undefined, 2)}\n` };
   const table = errorTable(owner, catalogue.errors);
   if (table !== undefined) yield { name: "errors.ts", content: table };
 }

@@ -28,8 +28,8 @@ interface DepositRow {
  * that to the account.
  */
 const SELECT = `
-  select deposit.id, deposit.account_id, deposit.amount, deposit.reference, deposit.tx_signature, deposit.created_at,
-         deposit.cancelled_at,
+  select deposit.id, deposit.account_id, deposit.amount, deposit.reference, deposit.tx_signature,
+         deposit.created_at, deposit.cancelled_at,
          coalesce(sum(paid.amount), 0)::bigint as credited, min(paid.created_at) as credited_at,
          (array_agg(paid.tx_signature order by paid.created_at))[1] as credited_by
   from deposit left join lateral (

@@ -8,8 +8,8 @@ import { uuidFromId } from "../database/row-mapping.ts";
 import { claimKey } from "./claims.ts";
 
 /**
- * Fast path for accounts with insufficient funds: reads the balance (one row per account and batch) instead of
- * authorizing. Without it a 402 costs the gateway 25 % more CPU time, and PostgreSQL four times as much.
+ * Fast path for accounts with insufficient funds: reads the balance (one row per account and batch) instead
+ * of authorizing. Without it a 402 costs the gateway 25 % more CPU time, and PostgreSQL four times as much.
  */
 export class InsufficientFunds {
   readonly #pool: Pool;

@@ -112,7 +112,8 @@ async function checkHistory(endpoint: Endpoint, signal: AbortSignal): Promise<Ch
     return [];
   } catch (error) {
     if (!(error instanceof RpcFailure) && !(error instanceof RpcError)) throw error;
-    const problem = `getTransaction does not work (${error.message}); use an RPC that serves transaction history`;
+    const reason = `getTransaction does not work (${error.message})`;
+    const problem = `${reason}; use an RPC that serves transaction history`;
     return [{ endpoint: endpoint.host, code: "NO_HISTORY", problem }];
   }
 }

@@ -39,7 +39,11 @@ export function Outcome({ tool, exchange }: { tool: string; exchange: Exchange }
       ) : (
         <Note
           tone={succeeded ? "ok" : "warn"}
-          title={`${execution ? `${outcomeLabel(execution.outcome).text}. ` : ""}Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, ${paymentMethod(receipt["paid_by"])}`}
+          title={
+            (execution ? `${outcomeLabel(execution.outcome).text}. ` : "") +
+            `Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, ` +
+            paymentMethod(receipt["paid_by"])
+          }
           action={
             <ButtonLink small href={`/receipts/${receiptId}`}>
               View receipt

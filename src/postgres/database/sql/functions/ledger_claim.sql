@@ -32,8 +32,9 @@ begin
     for update of claim
   ) locked;
 
-  -- Not needed if all claims are new and none has a payment. Sent again is a call whose claim has expired meanwhile, and one whose
-  -- payment now points to another claim, or to a claim that an earlier call of this batch uses.
+  -- Not needed if all claims are new and none has a payment. Sent again is a call whose claim has expired
+  -- meanwhile, and one whose payment now points to another claim, or to a claim that an earlier call of this
+  -- batch uses.
   for item in
     select (prior.call).*, prior.*
     from ledger_lookup(

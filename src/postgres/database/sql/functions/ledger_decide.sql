@@ -1,6 +1,6 @@
 -- The first step of ledger_authorize: decides what can be decided without a lock. Returns arrays by the
--- calls' numbers, and whether any call has a claim ("claimed"), any or its claim has a payment ("proved"), any
--- has a daily limit ("limited").
+-- calls' numbers, and whether any call has a claim ("claimed"), any or its claim has a payment ("proved"),
+-- any has a daily limit ("limited").
 create or replace function ledger_decide(
   calls ledger_call[], instance uuid,
   out claimed boolean, out proved boolean, out limited boolean,
