@@ -3,7 +3,7 @@ import path from "node:path";
 import type { ServeConfig } from "../config/config.ts";
 import type { Log } from "../domain/core/log.ts";
 import { readBuiltFiles } from "../transport/console-server/built-files.ts";
-import { isLoopback } from "../transport/console-server/cookie.ts";
+import { isLoopback } from "../transport/http/origin-policy.ts";
 import { ConsoleFiles, type ConsoleFilesOptions } from "../transport/console-server/console-files.ts";
 import type { ConsoleOrigin } from "../transport/console-server/console-origin.ts";
 import { DevWallet } from "../transport/console-server/dev-wallet.ts";

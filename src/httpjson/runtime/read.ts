@@ -7,7 +7,7 @@ import { at, JsonFieldError, shorten } from "./json-error.ts";
 // unknown shape and the path that an error is to name, and throws nothing but JsonFieldError. Readers of
 // containers also take how many levels of nesting they may still open.
 
-/** How many levels of objects and arrays a request may nest, unless the transcoder says otherwise. */
+/** How many levels of objects and arrays a request may nest. */
 export const defaultMaxDepth = 64;
 
 /** Reads one value; `depth` is how many levels of nesting it may still open. */

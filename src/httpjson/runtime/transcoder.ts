@@ -1,14 +1,8 @@
 import type { Message } from "@bufbuild/protobuf";
 import { bindRequest } from "./bind-request.ts";
-import { defaultMaxDepth } from "./read.ts";
 import type { ServiceRoutes } from "./route.ts";
 import type { NoRoute, RouteMatch } from "./route-matcher.ts";
 import { RouteMatcher } from "./route-matcher.ts";
-
-export interface TranscoderOptions {
-  /** How many levels of objects and arrays a body may nest. Default 64. */
-  readonly maxDepth?: number;
-}
 
 /** Serves the generated routes of any number of services. Responses are made by the route's own `write`. */
 export interface Transcoder {
@@ -30,14 +24,10 @@ export interface Transcoder {
 }
 
 /** @throws Error when two routes claim the same HTTP method and path */
-export function createTranscoder(
-  services: readonly ServiceRoutes[],
-  { maxDepth = defaultMaxDepth }: TranscoderOptions = {},
-): Transcoder {
+export function createTranscoder(services: readonly ServiceRoutes[]): Transcoder {
   const matcher = new RouteMatcher(services.flatMap(({ routes }) => routes));
   return {
     match: (httpMethod, path) => matcher.match(httpMethod, path),
-    read: ({ route, segments }, query, body) =>
-      route.read(bindRequest(route, segments, query, body), "", maxDepth),
+    read: ({ route, segments }, query, body) => route.read(bindRequest(route, segments, query, body)),
   };
 }

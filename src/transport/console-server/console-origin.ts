@@ -1,7 +1,7 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { PageRequest } from "../authentication.ts";
-import { OriginPolicy } from "../http/origin-policy.ts";
-import { cookieFormOf, isLoopback, type CookieForm } from "./cookie.ts";
+import { OriginPolicy, isLoopback } from "../http/origin-policy.ts";
+import { cookieFormOf, type CookieForm } from "./cookie.ts";
 
 export interface ConsoleOriginOptions {
   /** HOST: address the servers listen on. */

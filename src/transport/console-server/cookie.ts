@@ -1,4 +1,5 @@
 import type { Header } from "../header.ts";
+import { isLoopback } from "../http/origin-policy.ts";
 
 /** Name and attributes of the session cookie (RFC 6265bis). */
 export interface CookieForm {
@@ -6,8 +7,6 @@ export interface CookieForm {
   /** Whether the cookie requires https. */
   readonly secure: boolean;
 }
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** 32 bytes in base64url, optionally followed by blanks. */
 const TOKEN = /^([\w-]{43})[ \t]*$/;
@@ -20,11 +19,6 @@ const TOKEN = /^([\w-]{43})[ \t]*$/;
 export function cookieFormOf({ protocol, hostname }: URL): CookieForm | undefined {
   if (protocol === "https:") return { name: "__Host-toolgate_session", secure: true };
   return isLoopback(hostname) ? { name: "toolgate_session", secure: false } : undefined;
-}
-
-/** Returns whether a URL host name is a loopback address. */
-export function isLoopback(hostname: string): boolean {
-  return LOOPBACK.test(hostname);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ToolgateError } from "../../domain/core/errors.ts";
+import { credentialsOf } from "../http/request-head.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 
 /**
@@ -16,18 +17,10 @@ export class DevWallet {
     this.#body = JSON.stringify({ secret_key: [...secretKey] });
   }
 
-  handle({ method = "GET", headers }: IncomingMessage, response: ServerResponse): void {
+  handle(request: IncomingMessage, response: ServerResponse): void {
     response.setHeader("Cache-Control", "no-store");
     try {
-      const site = headers["sec-fetch-site"];
-      this.#origin.requireOwnPage({
-        method,
-        host: headers.host,
-        origin: headers.origin,
-        site: Array.isArray(site) ? site.join() : site,
-        cookie: undefined,
-        userAgent: undefined,
-      });
+      this.#origin.requireOwnPage(credentialsOf(request).page);
     } catch (error) {
       if (!(error instanceof ToolgateError)) throw error;
       response

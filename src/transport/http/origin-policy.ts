@@ -25,7 +25,7 @@ export class OriginPolicy {
     const url = publicUrl === undefined ? undefined : new URL(publicUrl);
     this.#origins = new Set(url ? [...origins, url.origin] : origins);
     this.#publicHost = url?.hostname;
-    this.#local = LOOPBACK.test(host) || host === "::1";
+    this.#local = isLoopback(host) || host === "::1";
   }
 
   /**
@@ -61,6 +61,7 @@ function originHost(origin: string): string {
   return URL.canParse(origin) ? new URL(origin).hostname : "";
 }
 
-function isLoopback(name: string): boolean {
+/** Returns whether a host name, as URLs write it, is of this machine. */
+export function isLoopback(name: string): boolean {
   return LOOPBACK.test(name);
 }

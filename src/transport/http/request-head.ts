@@ -1,12 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { Credentials } from "../authentication.ts";
+import type { Credentials, PageRequest } from "../authentication.ts";
 
 // Checks of request headers beyond Node's. Repeated headers arrive joined (`joinDuplicateHeaders`), so
 // contradicting values are never ignored.
 
 /** Returns the credentials of a request. */
-export function credentialsOf({ method = "GET", headers, socket }: IncomingMessage): Credentials {
+export function credentialsOf({
+  method = "GET",
+  headers,
+  socket,
+}: IncomingMessage): Credentials & { readonly page: PageRequest } {
   const { authorization, host, cookie, origin, "user-agent": userAgent } = headers;
   return {
     authorization,
@@ -16,7 +20,8 @@ export function credentialsOf({ method = "GET", headers, socket }: IncomingMessa
   };
 }
 
-function joined(value: string | string[] | undefined): string | undefined {
+/** Returns a header that may repeat as one value. */
+export function joined(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(", ") : value;
 }
 

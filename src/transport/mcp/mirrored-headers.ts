@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
+import { joined } from "../http/request-head.ts";
 import { quoted, type Message } from "./json-rpc.ts";
 import { headerMismatch } from "./revision.ts";
 
@@ -17,10 +18,11 @@ const PLAIN = /^[\t\x20-\x7e]*$/;
  * @throws JsonRpcError -32020 with HTTP 400
  */
 export function requireMirroredHeaders({ method, params }: Message, headers: IncomingHttpHeaders): void {
-  requireEqual("Mcp-Method", one(headers["mcp-method"]), method);
+  requireEqual("Mcp-Method", joined(headers["mcp-method"]), method);
   if (method !== "tools/call") return;
   const name = params?.["name"];
-  if (typeof name === "string") requireEqual("Mcp-Name", decoded("Mcp-Name", one(headers["mcp-name"])), name);
+  if (typeof name === "string")
+    requireEqual("Mcp-Name", decoded("Mcp-Name", joined(headers["mcp-name"])), name);
 }
 
 /**
@@ -34,7 +36,7 @@ export function requireMirroredArguments(
 ): void {
   for (const { header, path } of mirroredBy(schema)) {
     const name = `Mcp-Param-${header}`;
-    const sent = decoded(name, one(headers[name.toLowerCase()]));
+    const sent = decoded(name, joined(headers[name.toLowerCase()]));
     const value = valueAt(args, path);
     // A header without a value in the body would mislead proxies.
     if (value === undefined || value === null) {
@@ -102,8 +104,4 @@ function decoded(name: string, sent: string | undefined): string | undefined {
   if (encoded === undefined) return sent;
   if (!BASE64.test(encoded)) throw headerMismatch(`${name} is not base64 between =?base64? and ?=`);
   return Buffer.from(encoded, "base64").toString("utf8");
-}
-
-function one(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value.join(", ") : value;
 }

@@ -3,7 +3,6 @@ import type { X402Entry } from "../../app/payments/payment-method.ts";
 import type { PaymentMethods } from "../../app/payments/payment-methods.ts";
 import type { Header } from "../header.ts";
 import { encodeHeader } from "./encode.ts";
-import { EXTENSIONS } from "./extensions.ts";
 
 export interface X402OffersConfig {
   readonly payments: Pick<PaymentMethods, "x402">;
@@ -28,6 +27,22 @@ const MAX_TIMEOUT_SECONDS = 60;
 const MIME_TYPE = "application/json";
 /** Resource path for gRPC and Connect requests. */
 const CONNECT_PATH = "/toolgate.v1.ToolService/CallTool";
+
+/** Extensions in offers: `payment-identifier` (x402 extension) becomes the idempotency key. */
+const EXTENSIONS = {
+  "payment-identifier": {
+    info: { required: false },
+    schema: {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      properties: {
+        required: { type: "boolean" },
+        id: { type: "string", minLength: 16, maxLength: 128, pattern: "^[a-zA-Z0-9_-]+$" },
+      },
+      required: ["required"],
+    },
+  },
+} as const;
 
 /** Builds the x402 form of quotes: same price, quote and treasury as the body. */
 export class X402Offers {
