@@ -506,7 +506,7 @@ export const GetRunResponseSchema: GenMessage<GetRunResponse> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_history_service, 10);
 
 /**
- * How a call ended for its caller. Failed code is a result and is charged, so a completed run can have failed.
+ * How a call ended for its caller. Failed code is a charged result, so a completed run can have failed.
  *
  * @generated from enum toolgate.console.v1.CallOutcome
  */
@@ -555,7 +555,7 @@ export const CallOutcome = {
 } as const;
 
 /**
- * How a call ended for its caller. Failed code is a result and is charged, so a completed run can have failed.
+ * How a call ended for its caller. Failed code is a charged result, so a completed run can have failed.
  *
  * @generated from enum toolgate.console.v1.CallOutcome
  */
