@@ -50,6 +50,9 @@ const COLUMNS: readonly Column<Deposit>[] = [
   },
 ];
 
+/** Without a payment so far. */
+const UNPAID: ReadonlySet<DepositState> = new Set([DepositState.WAITING, DepositState.CANCELLED]);
+
 /** The account's deposits; unpaid ones can still be paid. */
 export function DepositList({ current }: { current: string | undefined }) {
   const transport = useTransport();
@@ -75,7 +78,7 @@ export function DepositList({ current }: { current: string | undefined }) {
             columns={COLUMNS}
             rows={rows}
             rowKey={({ depositId }) => depositId}
-            dim={({ state, depositId }) => state === DepositState.WAITING && depositId !== current}
+            dim={({ state, depositId }) => UNPAID.has(state) && depositId !== current}
             empty={<EmptyState title="No deposits yet">Choose an amount above to start one.</EmptyState>}
           />
         )}
