@@ -1,4 +1,4 @@
-import { completed, callOf, failed } from "../postgres/fixture.ts";
+import { completed, callOf, failed, endRun } from "../postgres/fixture.ts";
 import { query } from "../support/database-server.ts";
 import type { Agent, World } from "../support/world.ts";
 
@@ -32,7 +32,7 @@ export async function makeManyCalls(
     });
     await Promise.all(calls.map((call) => ledger.authorize(call)));
     const ends = calls.map((call, m) => ((done + m) % 11 === 10 ? failed(call) : completed(call)));
-    const finished = await Promise.all(ends.map((end) => ledger.finish(end)));
+    const finished = await Promise.all(ends.map((end) => endRun(ledger, end)));
     receiptIds.push(
       ...finished.flatMap((end) => (end.kind === "captured" && end.receipt ? [end.receipt.receiptId] : [])),
     );

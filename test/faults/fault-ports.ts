@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Catalogue } from "../../src/app/calls/catalogue.ts";
 import type { CallPorts } from "../../src/gateway/call-tool-deps.ts";
-import type { RunEnd } from "../../src/app/calls/ledger.ts";
 import type { PortCall, PortPoint } from "./points.ts";
 
 /**
@@ -33,10 +32,15 @@ export function around(ports: CallPorts, { strike, workMs, onLost }: Watch): Cal
     ledger: {
       findPrior: (query) => at("ledger.findPrior", () => ledger.findPrior(query)),
       authorize: (call) => at("ledger.authorize", () => ledger.authorize(call)),
-      finish: async (call: RunEnd) => {
-        const finished = await at(`ledger.finish/${call.outcome}`, () => ledger.finish(call));
-        if (finished.kind === "lost") onLost();
-        return finished;
+      capture: async (run) => {
+        const ended = await at("ledger.capture", () => ledger.capture(run));
+        if (ended.kind === "lost") onLost();
+        return ended;
+      },
+      release: async (run) => {
+        const ended = await at(`ledger.release/${run.outcome}`, () => ledger.release(run));
+        if (ended.kind === "lost") onLost();
+        return ended;
       },
       credit: (accountId, deposit) => at("ledger.credit", () => ledger.credit(accountId, deposit)),
       balance: (accountId) => at("ledger.balance", () => ledger.balance(accountId)),

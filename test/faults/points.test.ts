@@ -28,14 +28,13 @@ async function awaitedCalls(): Promise<Set<string>> {
     text.matchAll(/await (?:deps\.)?(ledger|chain)\.(\w+)\(/g),
     ([, port, method]) => `${port}.${method}`,
   );
-  const outcomes = Array.from(
-    text.matchAll(/outcome: "(\w+)"/g),
-    ([, outcome]) => `ledger.finish/${outcome}`,
+  const outcomes = Array.from(text.matchAll(/outcome: "(\w+)"/g), ([, outcome]) =>
+    outcome === "completed" ? "ledger.capture" : `ledger.release/${outcome}`,
   );
   const runs = /await prepared\.run\(/.test(text) ? ["tool.run"] : [];
   // Runs in parallel to the end of the run.
   const beside = /const counted =\s.* unpaidWork\.failed\(/.test(text) ? ["unpaidWork.failed"] : [];
-  return new Set([...calls.filter((call) => call !== "ledger.finish"), ...outcomes, ...runs, ...beside]);
+  return new Set([...calls.filter((call) => call !== "ledger.release"), ...outcomes, ...runs, ...beside]);
 }
 
 describe("fault points", () => {
@@ -50,8 +49,8 @@ describe("fault points", () => {
     const others = awaited.filter((callee) => !own.has(callee));
     expect([...new Set(others)].sort()).toEqual([
       ...["counted", "deps.chain.verify", "deps.ledger.authorize", "deps.ledger.credit"],
-      ...["deps.ledger.finish", "deps.payments.identify"],
-      ...["ledger.balance", "ledger.credit", "ledger.findPrior", "ledger.finish"],
+      ...["deps.ledger.capture", "deps.ledger.release", "deps.payments.identify"],
+      ...["ledger.balance", "ledger.credit", "ledger.findPrior", "ledger.release"],
       ...["payments.settle", "payments.verify", "prepared.run", "relay.recentBlockhash"],
       ...["this.#deps.claims.find", "this.#identifyUnsent", "this.#relay", "this.#submit"],
     ]);

@@ -1,5 +1,5 @@
 /**
- * Port calls of a paid call; `ledger.finish` by outcome. points.test.ts compares the list with the sources.
+ * Port calls of a paid call; `ledger.release` by outcome. points.test.ts compares the list with the sources.
  */
 export const PORT_CALLS = [
   "ledger.findPrior",
@@ -9,9 +9,9 @@ export const PORT_CALLS = [
   "ledger.authorize",
   "tool.run",
   "unpaidWork.failed",
-  "ledger.finish/completed",
-  "ledger.finish/failed",
-  "ledger.finish/cancelled",
+  "ledger.capture",
+  "ledger.release/failed",
+  "ledger.release/cancelled",
 ] as const;
 
 export type PortCall = (typeof PORT_CALLS)[number];

@@ -28,8 +28,8 @@ export const CACHES: readonly Mutant[] = [
     name: "remembered-charged",
     guard: "The replay cache stores only charged answers.",
     file: LEDGER,
-    find: `if (finished.kind === "captured") cacheResult?.(finished.receipt);`,
-    replace: `cacheResult?.(finished.kind === "captured" ? finished.receipt : undefined);`,
+    find: `if (ended.kind === "captured") cacheResult?.(ended.receipt);`,
+    replace: `cacheResult?.(ended.kind === "captured" ? ended.receipt : undefined);`,
     tests: REPEATS,
   },
   {

@@ -268,7 +268,7 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "failure-releases",
     guard: "A failed tool is not charged and its hold is released.",
     file: "src/app/calls/run-and-capture.ts",
-    find: "await ledger.finish(endOf(runId, failure));",
+    find: "await ledger.release(endOf(runId, failure));",
     replace: "",
     tests: HOLD,
   },
@@ -276,9 +276,9 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "lost-run-withheld",
     guard: "The result of a run that was released meanwhile is not returned.",
     file: "src/app/calls/run-and-capture.ts",
-    find: 'if (finished.kind === "captured") {',
+    find: 'if (captured.kind === "captured") {',
     replace:
-      'if (finished.kind === "lost") return { result, receipt: undefined };\n  if (finished.kind === ' +
+      'if (captured.kind === "lost") return { result, receipt: undefined };\n  if (captured.kind === ' +
       '"captured") {',
     tests: HOLD,
   },

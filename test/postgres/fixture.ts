@@ -2,7 +2,14 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import { expect } from "vitest";
-import type { CallAuthorization, CallPayment, VerifiedTransfer } from "../../src/app/calls/ledger.ts";
+import type {
+  CallAuthorization,
+  CallPayment,
+  VerifiedTransfer,
+  Ledger,
+  RunEnd,
+  RunEndResult,
+} from "../../src/app/calls/ledger.ts";
 import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { stepIdOf } from "../../src/domain/payments/quote.ts";
 import { audit } from "../../src/postgres/operations/audit.ts";
@@ -107,12 +114,17 @@ export function completed(call: CallAuthorization, result = { answer: 42 }) {
   return { runId: call.runId, outcome: "completed", receiptId: newReceiptId(), result } as const;
 }
 
+/** Captures or releases. */
+export function endRun(ledger: Pick<Ledger, "capture" | "release">, end: RunEnd): Promise<RunEndResult> {
+  return end.outcome === "completed" ? ledger.capture(end) : ledger.release(end);
+}
+
 /**
  * Ends a run successfully.
  * @returns its receipt's identifier, which carries the ledger's time
  */
 export async function chargeOf(ledger: PostgresLedger, end: ReturnType<typeof completed>): Promise<string> {
-  const finished = await ledger.finish(end);
+  const finished = await ledger.capture(end);
   if (finished.kind !== "captured" || !finished.receipt) throw new Error(`the run was ${finished.kind}`);
   return finished.receipt.receiptId;
 }

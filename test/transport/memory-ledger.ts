@@ -2,6 +2,8 @@ import type {
   CallAuthorization,
   AuthorizeResult,
   VerifiedTransfer,
+  CompletedRun,
+  FailedRun,
   RunEnd,
   RunEndResult,
   Ledger,
@@ -70,19 +72,22 @@ export class MemoryLedger implements Ledger {
     return { kind: "started" };
   }
 
-  async finish(finish: RunEnd): Promise<RunEndResult> {
-    const entry = this.entries.find(({ run }) => run.runId === finish.runId);
+  capture = (run: CompletedRun) => this.#end(run);
+  release = (run: FailedRun) => this.#end(run);
+
+  async #end(end: RunEnd): Promise<RunEndResult> {
+    const entry = this.entries.find(({ run }) => run.runId === end.runId);
     if (!entry || entry.run.status !== "active") return { kind: "lost" };
     const { call, run } = entry;
-    run.status = finish.outcome;
+    run.status = end.outcome;
     run.endedAt = new Date();
-    if (finish.outcome !== "completed") {
+    if (end.outcome !== "completed") {
       this.balances.set(call.accountId, (await this.balance(call.accountId)) + call.price);
-      run.error = finish.error;
+      run.error = end.error;
       return { kind: "released" };
     }
-    entry.result = finish.result;
-    if (call.price > 0n) entry.receipt = receiptOf(call, finish.receiptId, run.endedAt);
+    entry.result = end.result;
+    if (call.price > 0n) entry.receipt = receiptOf(call, end.receiptId, run.endedAt);
     run.spent = call.price;
     run.receiptId = entry.receipt?.receiptId;
     return { kind: "captured", receipt: entry.receipt };

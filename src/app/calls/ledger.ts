@@ -107,10 +107,21 @@ export interface PriorQuery {
   quoteId: string;
 }
 
+export interface CompletedRun {
+  runId: string;
+  outcome: "completed";
+  receiptId: string;
+  result: JsonObject;
+}
+
+export interface FailedRun {
+  runId: string;
+  outcome: "failed" | "cancelled";
+  error: RunError;
+}
+
 /** How a run ends. */
-export type RunEnd =
-  | { runId: string; outcome: "completed"; receiptId: string; result: JsonObject }
-  | { runId: string; outcome: "failed" | "cancelled"; error: RunError };
+export type RunEnd = CompletedRun | FailedRun;
 
 /**
  * captured: with a receipt if paid; released: nothing charged; lost: another instance had already released
@@ -128,10 +139,12 @@ export interface Ledger {
   /** Claims key and payment, credits the payment, holds the price and creates the run, atomically. */
   authorize(call: CallAuthorization): Promise<AuthorizeResult>;
   /**
-   * Captures the hold and stores receipt and result, or releases the hold. Does nothing unless the run is
-   * active and owned by this instance.
+   * Captures the hold and stores receipt and result. Does nothing unless the run is active and owned by this
+   * instance.
    */
-  finish(call: RunEnd): Promise<RunEndResult>;
+  capture(run: CompletedRun): Promise<RunEndResult>;
+  /** Releases the hold. Does nothing unless the run is active and owned by this instance. */
+  release(run: FailedRun): Promise<RunEndResult>;
   /**
    * Credits a transfer that pays no call (too small, too late). `credited` is false if it was credited
    * before.

@@ -6,13 +6,13 @@ import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
 import type { CallContext } from "./call-context.ts";
 import { claimDigest } from "./claim-digest.ts";
-import type { CallAuthorization, Ledger, RunEnd } from "./ledger.ts";
+import type { CallAuthorization, FailedRun, Ledger } from "./ledger.ts";
 import { PaymentCreditedError } from "./payment-credited-error.ts";
 import { requireAllowance, type UnpaidWork } from "./unpaid-work.ts";
 
 export interface RunDeps {
   readonly unpaidWork: Pick<UnpaidWork, "requireAllowance" | "charged" | "failed">;
-  readonly ledger: Pick<Ledger, "finish">;
+  readonly ledger: Pick<Ledger, "capture" | "release">;
   readonly clock: Clock;
   readonly random: Random;
   /** Aborts at the end of a shutdown's grace period. */
@@ -38,7 +38,7 @@ export async function runAndCapture(
   const run = { runId, idempotencyKey: digest ?? runId, signal: deps.stopping };
   if (context.signal.aborted) {
     const message = "the caller disconnected before the tool started";
-    await deps.ledger.finish({ runId, outcome: "cancelled", error: { code: "CANCELLED", message } });
+    await deps.ledger.release({ runId, outcome: "cancelled", error: { code: "CANCELLED", message } });
     context.signal.throwIfAborted();
   }
   let result: JsonObject;
@@ -50,10 +50,10 @@ export async function runAndCapture(
     throw payment ? new PaymentCreditedError(failure, payment.txSignature) : failure;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
-  const finished = await deps.ledger.finish({ runId, outcome: "completed", receiptId, result });
-  if (finished.kind === "captured") {
-    if (finished.receipt) deps.unpaidWork.charged(accountId, tool.name);
-    return { result, receipt: finished.receipt };
+  const captured = await deps.ledger.capture({ runId, outcome: "completed", receiptId, result });
+  if (captured.kind === "captured") {
+    if (captured.receipt) deps.unpaidWork.charged(accountId, tool.name);
+    return { result, receipt: captured.receipt };
   }
   throw new ToolgateError(
     "UNAVAILABLE",
@@ -82,7 +82,7 @@ async function release(
   const failure = asToolFailure(error);
   const counted = failure.worked && tool.billable ? unpaidWork.failed(accountId, tool.name) : undefined;
   try {
-    await ledger.finish(endOf(runId, failure));
+    await ledger.release(endOf(runId, failure));
   } catch (problem) {
     throw notStored(failure, problem);
   } finally {
@@ -114,7 +114,7 @@ function notStored(failure: ToolgateError, problem: unknown): ToolgateError {
 }
 
 /** A run cancelled before it started is not a failure. */
-function endOf(runId: string, { code, message }: ToolgateError): RunEnd {
+function endOf(runId: string, { code, message }: ToolgateError): FailedRun {
   const error = { code, message };
   return code === "CANCELLED" ? { runId, outcome: "cancelled", error } : { runId, outcome: "failed", error };
 }

@@ -3,6 +3,8 @@ import type {
   AuthorizeResult,
   CallAuthorization,
   VerifiedTransfer,
+  CompletedRun,
+  FailedRun,
   RunEnd,
   RunEndResult,
   Ledger,
@@ -19,13 +21,13 @@ import {
   authorizeResultOf,
   callRecord,
   endingRecord,
-  finishedOf,
+  endResultOf,
   inOrder,
   priorOf,
   priorRecord,
   resultText,
   type AuthorizeRow,
-  type FinishedRow,
+  type EndRow,
   type PriorRow,
 } from "./records.ts";
 import type { ReplayCache } from "./replay-cache.ts";
@@ -132,15 +134,23 @@ export class PostgresLedger implements Ledger {
     }
   }
 
-  async finish(call: RunEnd): Promise<RunEndResult> {
+  capture(run: CompletedRun): Promise<RunEndResult> {
+    return this.#end(run);
+  }
+
+  release(run: FailedRun): Promise<RunEndResult> {
+    return this.#end(run);
+  }
+
+  async #end(call: RunEnd): Promise<RunEndResult> {
     const authorized = this.#activeCalls.get(call.runId);
     // The result of a call without a claim cannot be requested again, so it is not stored.
     const stored = authorized && claimKey(authorized) === undefined ? undefined : resultText(call);
     const cacheResult = this.#cacheWriter(authorized, stored);
     try {
-      const finished = await this.#endBatcher.submit({ call, stored });
-      if (finished.kind === "captured") cacheResult?.(finished.receipt);
-      return finished;
+      const ended = await this.#endBatcher.submit({ call, stored });
+      if (ended.kind === "captured") cacheResult?.(ended.receipt);
+      return ended;
     } finally {
       this.#options.leases.remove(uuidFromId("run", call.runId));
       this.#activeCalls.delete(call.runId);
@@ -225,11 +235,11 @@ export class PostgresLedger implements Ledger {
   }
 
   async #endAll(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
-    const rows = await this.#query<FinishedRow>(
+    const rows = await this.#query<EndRow>(
       "ledger-end",
-      `select finished.n, finished.kind, (finished.receipt).*
+      `select ended.n, ended.kind, (ended.receipt).*
        from ledger_end(array(select ending
-         from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) finished`,
+         from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) ended`,
       [
         JSON.stringify(endings.map(({ call }, index) => endingRecord(call, index))),
         endings.map(({ stored }) => stored),
@@ -237,7 +247,7 @@ export class PostgresLedger implements Ledger {
       ],
       forMs,
     );
-    return inOrder(rows, finishedOf);
+    return inOrder(rows, endResultOf);
   }
 
   #query<Row extends object>(

@@ -28,7 +28,7 @@ export interface PriorRow extends AuthorizeRow {
 }
 
 /** Result row of `ledger_end`. */
-export interface FinishedRow extends Nullable<ReceiptRow> {
+export interface EndRow extends Nullable<ReceiptRow> {
   n: number;
   kind: RunEndResult["kind"];
 }
@@ -144,7 +144,7 @@ export function authorizeResultOf(row: AuthorizeRow): AuthorizeResult | typeof R
   }
 }
 
-export function finishedOf(row: FinishedRow): RunEndResult {
+export function endResultOf(row: EndRow): RunEndResult {
   return row.kind === "captured" ? { kind: row.kind, receipt: receiptIn(row) } : { kind: row.kind };
 }
 

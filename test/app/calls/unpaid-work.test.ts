@@ -98,7 +98,7 @@ describe("a call that fails after a server has worked for it", () => {
 
   it("counts unpaid work even if the end of the run could not be stored", async () => {
     failure = WORKED;
-    ledger.finish = () => Promise.reject(new Error("the database is away"));
+    ledger.release = () => Promise.reject(new Error("the database is away"));
     await expect(call("paid")).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(added).toEqual([["paid", 0]]);
   });

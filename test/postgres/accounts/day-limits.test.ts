@@ -19,6 +19,7 @@ import {
   PRICE,
   untilWaiting,
   type Instance,
+  endRun,
 } from "../fixture.ts";
 
 let database: TestDatabase;
@@ -117,15 +118,15 @@ describe("daily limits of API keys", () => {
     ];
     expect(await started(...calls)).toEqual(Array(4).fill("started"));
     expect(await started(callOf(account, key))).toEqual(["capped"]);
-    await one.ledger.finish(completed(calls[0]));
-    await one.ledger.finish(failed(calls[1]));
-    await one.ledger.finish({ ...failed(calls[2]), outcome: "cancelled" });
+    await one.ledger.capture(completed(calls[0]));
+    await one.ledger.release(failed(calls[1]));
+    await one.ledger.release({ ...failed(calls[2]), outcome: "cancelled" });
     expect(await spent(key.budget)).toEqual([2n * PRICE]);
     await expireLeases(one.pool, calls[3]);
     await instances[1]!.sweeper.sweep();
     expect(await spent(key.budget)).toEqual([PRICE]);
     // A repeated end frees nothing twice.
-    await one.ledger.finish(failed(calls[1]));
+    await one.ledger.release(failed(calls[1]));
     await one.pool.query("select ledger_refund(receipt.id, 'r') from receipt where run_id = $1", [
       uuidOf("run", calls[0].runId),
     ]);
@@ -150,8 +151,8 @@ describe("daily limits of API keys", () => {
       "started",
       "capped",
     ]);
-    await one.ledger.finish(completed(done));
-    await one.ledger.finish(failed(late));
+    await one.ledger.capture(completed(done));
+    await one.ledger.release(failed(late));
     expect(await spent(key.budget)).toEqual([PRICE, 2n * PRICE]);
     await expectCleanAudit(one.pool);
   });
@@ -212,7 +213,7 @@ describe("daily limits of API keys", () => {
       callOf(account, { ...key, idempotencyKey }),
     );
     await started(done!, running!);
-    await one.ledger.finish(completed(done!));
+    await one.ledger.capture(completed(done!));
     const again = (call: CallAuthorization) => ({ ...call, runId: callOf(account).runId });
     expect(
       await started(again(done!), again(running!), { ...again(done!), fingerprint: fingerprintOf("other") }),
@@ -236,7 +237,7 @@ describe("daily limits of API keys", () => {
     const key = keyFor(1);
     const paid = callOf(account, { ...key, idempotencyKey: "paid", payment: paymentOf(depositOf()) });
     await started(paid);
-    await one.ledger.finish(failed(paid));
+    await one.ledger.release(failed(paid));
     expect(await spent(key.budget)).toEqual([]);
     expect(await started(callOf(account, { ...key, idempotencyKey: "paid" }), callOf(account, key))).toEqual([
       "started",
@@ -279,7 +280,7 @@ describe("daily limits of API keys", () => {
         if (n % 11 === 0) {
           await expireLeases(one.pool, call);
           await sweeper.sweep();
-        } else await ledger.finish(n % 2 === 0 ? failed(call) : completed(call));
+        } else await endRun(ledger, n % 2 === 0 ? failed(call) : completed(call));
       }),
     );
     for (const key of keys.flat()) {

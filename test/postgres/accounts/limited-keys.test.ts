@@ -323,6 +323,6 @@ async function pay(
   for (let n = 0; n < calls; n++) {
     const call = callOf(accountId, { keyId, budget });
     await ledger.authorize(call);
-    await ledger.finish(completed(call));
+    await ledger.capture(completed(call));
   }
 }

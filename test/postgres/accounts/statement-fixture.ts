@@ -4,7 +4,7 @@ import type { Pool } from "pg";
 import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
 import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
-import { callOf, completed, depositOf, failed } from "../fixture.ts";
+import { callOf, completed, depositOf, failed, endRun } from "../fixture.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
 
 /** A ledger transfer, read by the test itself. */
@@ -127,7 +127,7 @@ async function call({ ledger }: Treasurer, accountId: string): Promise<string[]>
     const ends = calls
       .slice(0, done + 2_000 === CALLS ? -5 : undefined)
       .map((call, m) => (m % 7 === 6 ? failed(call) : completed(call)));
-    const finished = await Promise.all(ends.map((end) => ledger.finish(end)));
+    const finished = await Promise.all(ends.map((end) => endRun(ledger, end)));
     for (const end of finished)
       if (end.kind === "captured" && end.receipt) receiptIds.push(end.receipt.receiptId);
   }

@@ -327,7 +327,7 @@ describe("entries during new charges", () => {
   const charge = async (accountId: string) => {
     const call = callOf(accountId);
     await world.treasurer.ledger.authorize(call);
-    await world.treasurer.ledger.finish(completed(call));
+    await world.treasurer.ledger.capture(completed(call));
   };
   const balances = (entries: readonly Entry[]) =>
     new Map(entries.map(({ transferId, balance }) => [transferId, balance]));

@@ -19,6 +19,7 @@ import {
   newRunId,
   openInstance,
   paymentOf,
+  endRun,
 } from "../fixture.ts";
 import { fillLedger } from "../large-ledger.ts";
 
@@ -82,7 +83,7 @@ async function open(): Promise<void> {
 const newKey = () => newId("key", systemClock, systemRandom);
 const begin = async (calls: readonly CallAuthorization[]) =>
   (await Promise.all(calls.map((call) => ledger.authorize(call)))).map(({ kind }) => kind);
-const finish = (endings: readonly RunEnd[]) => Promise.all(endings.map((ending) => ledger.finish(ending)));
+const finish = (endings: readonly RunEnd[]) => Promise.all(endings.map((ending) => endRun(ledger, ending)));
 
 /** A separate statement, so the function does not cache its plan. */
 const ASIDE = /Query Text: select available from account/;
@@ -132,7 +133,7 @@ async function started(): Promise<void> {
   });
   for (const one of [call, callOf(accountId, { payment: paymentOf(depositOf()) })]) {
     await first.authorize(one);
-    await first.finish(completed(one));
+    await first.capture(completed(one));
   }
   await instance.close();
 }
@@ -158,7 +159,7 @@ const STATES: readonly [string, () => Promise<unknown>][] = [
       if (active) await first.authorize(active);
       for (const call of others) {
         await first.authorize(call);
-        await first.finish(completed(call));
+        await first.capture(completed(call));
       }
       await instance.close();
       await outside.query("analyze");

@@ -35,7 +35,7 @@ beforeEach(async () => {
   const deposit = depositOf();
   const call = callOf(accountId, { idempotencyKey: "k", payment: paymentOf(deposit) });
   await instance.ledger.authorize(call);
-  await instance.ledger.finish(completed(call));
+  await instance.ledger.capture(completed(call));
   [account, run, signature] = [accountId.slice(5), call.runId.slice(4), signatureFrom(deposit.txSignature)];
 });
 

@@ -192,9 +192,9 @@ describe("migrate", () => {
         await next.write(`${path}.sql`, `${await next.read(`${path}.sql`)}\n`);
       await next.raise(1);
       await migrate(database.url, next.folder);
-      expect(await instance.ledger.finish(completed(before))).toMatchObject({ kind: "captured" });
+      expect(await instance.ledger.capture(completed(before))).toMatchObject({ kind: "captured" });
       expect(await instance.ledger.authorize(after)).toEqual({ kind: "started" });
-      expect(await instance.ledger.finish(completed(after))).toMatchObject({ kind: "captured" });
+      expect(await instance.ledger.capture(completed(after))).toMatchObject({ kind: "captured" });
       await expectCleanAudit(owner);
     } finally {
       await Promise.all([instance.close(), owner.end()]);

@@ -35,7 +35,7 @@ describe("the schema", () => {
     const account = await makeAccount(instance.pool, PRICE);
     const call = callOf(account);
     await instance.ledger.authorize(call);
-    await instance.ledger.finish(completed(call));
+    await instance.ledger.capture(completed(call));
     for (const table of ["transfer", "receipt", "treasury_movement"]) {
       for (const change of [
         `update ${table} set created_at = now()`,

@@ -57,7 +57,7 @@ describe.each(SCHEMAS)("a database with data, upgraded from %s", (schema) => {
     expect(await upgraded.ledger.balance(ACCOUNT)).toBe(10n * PRICE);
     const call = callOf(ACCOUNT, { idempotencyKey: "new" });
     expect(await upgraded.ledger.authorize(call)).toEqual({ kind: "started" });
-    expect(await upgraded.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+    expect(await upgraded.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
     expect(await upgraded.ledger.balance(ACCOUNT)).toBe(9n * PRICE);
     const { rows } = await upgraded.pool.query("select status from issued_receipt order by id limit 1");
     expect(rows).toEqual([{ status: "refunded" }]);

@@ -22,6 +22,7 @@ import {
   paymentOf,
   PRICE,
   type Instance,
+  endRun,
 } from "../fixture.ts";
 
 let database: TestDatabase;
@@ -49,7 +50,7 @@ describe("an instance that dies during a call", () => {
     expect(await two.ledger.balance(account)).toBe(PRICE);
     const retry = callOf(account, { idempotencyKey: "crash" });
     expect(await two.ledger.authorize(retry)).toEqual({ kind: "started" });
-    expect(await two.ledger.finish(completed(retry))).toMatchObject({ kind: "captured" });
+    expect(await two.ledger.capture(completed(retry))).toMatchObject({ kind: "captured" });
     expect(await two.ledger.balance(account)).toBe(0n);
   });
 
@@ -62,7 +63,7 @@ describe("an instance that dies during a call", () => {
     await two.sweeper.sweep();
     const retry = callOf(account, { payment: { ...paymentOf(deposit), transfer: undefined } });
     expect(await two.ledger.authorize(retry)).toEqual({ kind: "started" });
-    expect(await two.ledger.finish(completed(retry))).toMatchObject({
+    expect(await two.ledger.capture(completed(retry))).toMatchObject({
       kind: "captured",
       receipt: { txSignature: deposit.txSignature },
     });
@@ -87,13 +88,13 @@ describe("an instance that stalls past its lease", () => {
     await one.ledger.authorize(call);
     await expireLeases(one.pool, call);
     await two.sweeper.sweep();
-    expect(await one.ledger.finish(completed(call))).toEqual({ kind: "lost" });
+    expect(await one.ledger.capture(completed(call))).toEqual({ kind: "lost" });
     const retry = callOf(account, { idempotencyKey: "stall" });
     await two.ledger.authorize(retry);
-    expect(await one.ledger.finish(completed(call))).toEqual({ kind: "lost" });
-    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "lost" });
-    expect(await two.ledger.finish(completed(retry))).toMatchObject({ kind: "captured" });
-    expect(await one.ledger.finish(completed(call))).toEqual({ kind: "lost" });
+    expect(await one.ledger.capture(completed(call))).toEqual({ kind: "lost" });
+    expect(await one.ledger.release(failed(call))).toEqual({ kind: "lost" });
+    expect(await two.ledger.capture(completed(retry))).toMatchObject({ kind: "captured" });
+    expect(await one.ledger.capture(completed(call))).toEqual({ kind: "lost" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
@@ -101,8 +102,8 @@ describe("an instance that stalls past its lease", () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account);
     await one.ledger.authorize(call);
-    expect(await two.ledger.finish(completed(call))).toEqual({ kind: "lost" });
-    expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+    expect(await two.ledger.capture(completed(call))).toEqual({ kind: "lost" });
+    expect(await one.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
   });
 
   it("keeps a run by heartbeat when it stalls for less than its lease", async () => {
@@ -110,11 +111,11 @@ describe("an instance that stalls past its lease", () => {
     const [kept, ended] = [callOf(account), callOf(account)];
     await one.ledger.authorize(kept);
     await one.ledger.authorize(ended);
-    await one.ledger.finish(failed(ended));
+    await one.ledger.release(failed(ended));
     await expireLeases(one.pool, kept);
     await one.leases.renew();
     expect(await two.sweeper.sweep()).toBe(0);
-    expect(await one.ledger.finish(completed(kept))).toMatchObject({ kind: "captured" });
+    expect(await one.ledger.capture(completed(kept))).toMatchObject({ kind: "captured" });
   });
 
   it("either ends or loses a run when it races the sweep", async () => {
@@ -123,7 +124,7 @@ describe("an instance that stalls past its lease", () => {
     await Promise.all(calls.map((call) => one.ledger.authorize(call)));
     await expireLeases(one.pool, ...calls);
     const [finished] = await Promise.all([
-      Promise.all(calls.map((call) => one.ledger.finish(completed(call)))),
+      Promise.all(calls.map((call) => one.ledger.capture(completed(call)))),
       two.sweeper.sweep(),
       one.sweeper.sweep(),
     ]);
@@ -163,7 +164,7 @@ describe("a response lost after the commit", () => {
       const before = await one.ledger.balance(account);
       expect(await withCut(() => behind.ledger.authorize(call))).toEqual({ kind: "started" });
       expect(await one.ledger.balance(account)).toBe(call.payment ? before : before - PRICE);
-      expect(await behind.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+      expect(await behind.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
     }
   });
 
@@ -172,9 +173,9 @@ describe("a response lost after the commit", () => {
     const [good, bad] = [callOf(account, { idempotencyKey: "good" }), callOf(account)];
     await behind.ledger.authorize(good);
     await behind.ledger.authorize(bad);
-    const finished = await withCut(() => behind.ledger.finish(completed(good)));
+    const finished = await withCut(() => behind.ledger.capture(completed(good)));
     expect(finished).toMatchObject({ kind: "captured", receipt: { debited: PRICE } });
-    expect(await withCut(() => behind.ledger.finish(failed(bad)))).toEqual({ kind: "released" });
+    expect(await withCut(() => behind.ledger.release(failed(bad)))).toEqual({ kind: "released" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
     expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "good" }))).toMatchObject(
       finished.kind === "captured" ? { kind: "replay", receipt: finished.receipt } : {},
@@ -227,8 +228,8 @@ describe("a locked account", () => {
       const [beginHeld, beginFree, endHeld, endFree] = await Promise.allSettled([
         one.ledger.authorize(callOf(held)),
         one.ledger.authorize(callOf(free)),
-        one.ledger.finish(failed(blocked)),
-        one.ledger.finish(completed(ended)),
+        one.ledger.release(failed(blocked)),
+        one.ledger.capture(completed(ended)),
       ]);
       const busy = { status: "rejected", reason: { code: "UNAVAILABLE", retryAfterSeconds: 1 } };
       expect([beginHeld, endHeld]).toMatchObject([busy, busy]);
@@ -286,7 +287,7 @@ describe("killed connections", () => {
           const started = await one.ledger.authorize(call);
           expect(started).toEqual({ kind: "started" });
           await sleep(Math.random() * 10);
-          const finished = await one.ledger.finish(completed(call));
+          const finished = await one.ledger.capture(completed(call));
           expect(finished.kind).toBe("captured");
           if (!call.payment) charged++;
         }
@@ -309,7 +310,7 @@ describe("expired claims", () => {
     );
   const end = async (call: CallAuthorization, ending: typeof completed | typeof failed) => {
     await one.ledger.authorize(call);
-    await one.ledger.finish(ending(call));
+    await endRun(one.ledger, ending(call));
   };
 
   it("are deleted, except those of a payment", async () => {

@@ -10,6 +10,7 @@ import {
   openInstance,
   PRICE,
   type Instance,
+  endRun,
 } from "../fixture.ts";
 
 let database: TestDatabase;
@@ -36,15 +37,15 @@ async function begin() {
 describe("an ended run", () => {
   it("stays released whatever its instance reports later", async () => {
     const { account, call } = await begin();
-    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
-    await expect(one.ledger.finish(completed(call))).resolves.toEqual({ kind: "lost" });
+    expect(await one.ledger.release(failed(call))).toEqual({ kind: "released" });
+    await expect(one.ledger.capture(completed(call))).resolves.toEqual({ kind: "lost" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
   it("stays charged whatever its instance reports later", async () => {
     const { account, call } = await begin();
-    expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
-    await expect(one.ledger.finish(failed(call))).resolves.toEqual({ kind: "lost" });
+    expect(await one.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
+    await expect(one.ledger.release(failed(call))).resolves.toEqual({ kind: "lost" });
     expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "k" }))).toMatchObject({
       kind: "replay",
     });
@@ -56,13 +57,13 @@ describe("a run of another instance", () => {
   it("cannot be ended by this instance", async () => {
     const { account, call } = await begin();
     for (const ending of [failed(call), completed(call, { answer: 1 })]) {
-      expect(await two.ledger.finish(ending)).toEqual({ kind: "lost" });
+      expect(await endRun(two.ledger, ending)).toEqual({ kind: "lost" });
       const { rows } = await two.pool.query("select status from run where id = $1", [
         uuidFromId("run", call.runId),
       ]);
       expect(rows).toEqual([{ status: "active" }]);
     }
-    expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+    expect(await one.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
@@ -80,7 +81,7 @@ describe("a run of another instance", () => {
     const [expired, leased] = [await begin(), await begin()];
     await expireLeases(one.pool, expired.call);
     expect(await two.sweeper.sweep()).toBe(1);
-    expect(await one.ledger.finish(completed(leased.call))).toMatchObject({ kind: "captured" });
+    expect(await one.ledger.capture(completed(leased.call))).toMatchObject({ kind: "captured" });
     expect(await one.ledger.balance(expired.account)).toBe(PRICE);
   });
 });

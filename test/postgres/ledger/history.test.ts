@@ -84,10 +84,10 @@ describe("run details", () => {
   it("returns no result of a later run with the same claim, and none that was not stored", async () => {
     const first = callOf(accountId, { idempotencyKey: "again" });
     await instance.ledger.authorize(first);
-    await instance.ledger.finish(failed(first));
+    await instance.ledger.release(failed(first));
     const second = callOf(accountId, { idempotencyKey: "again" });
     await instance.ledger.authorize(second);
-    await instance.ledger.finish(completed(second));
+    await instance.ledger.capture(completed(second));
     expect(await history.ofRun(accountId, first.runId)).toMatchObject({
       run: { status: "failed", error: { code: "TOOL_FAILED" } },
       receipt: undefined,
@@ -96,7 +96,7 @@ describe("run details", () => {
     });
     const unkept = callOf(accountId);
     await instance.ledger.authorize(unkept);
-    await instance.ledger.finish(completed(unkept));
+    await instance.ledger.capture(completed(unkept));
     await instance.pool.query("update run set key_id = null");
     expect(await history.ofRun(accountId, unkept.runId)).toMatchObject({
       key: undefined,

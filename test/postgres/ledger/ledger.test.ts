@@ -39,7 +39,7 @@ describe("a call from the balance", () => {
     const call = callOf(account);
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(15_000n);
-    const finished = await one.ledger.finish(completed(call));
+    const finished = await one.ledger.capture(completed(call));
     expect(finished).toMatchObject({
       kind: "captured",
       receipt: {
@@ -81,7 +81,7 @@ describe("a call from the balance", () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account);
     await one.ledger.authorize(call);
-    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
+    expect(await one.ledger.release(failed(call))).toEqual({ kind: "released" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
@@ -91,8 +91,8 @@ describe("a call from the balance", () => {
     await Promise.all([odd, plain].map((call) => one.ledger.authorize(call)));
     const error = { code: "TOOL_FAILED", message: "a\0b \ud800 c" } as const;
     const ended = await Promise.all([
-      one.ledger.finish({ runId: odd.runId, outcome: "failed", error }),
-      one.ledger.finish(failed(plain)),
+      one.ledger.release({ runId: odd.runId, outcome: "failed", error }),
+      one.ledger.release(failed(plain)),
     ]);
     expect(ended).toEqual([{ kind: "released" }, { kind: "released" }]);
     const { rows } = await one.pool.query("select error_message from run where id = $1", [
@@ -131,7 +131,7 @@ describe("an idempotency key", () => {
     const account = await makeAccount(one.pool, 3n * PRICE);
     const call = callOf(account, { idempotencyKey: "a" });
     await one.ledger.authorize(call);
-    const finished = await one.ledger.finish(completed(call, { answer: 7 }));
+    const finished = await one.ledger.capture(completed(call, { answer: 7 }));
     const again = await two.ledger.authorize(callOf(account, { idempotencyKey: "a" }));
     expect(again).toEqual({
       kind: "replay",
@@ -151,7 +151,7 @@ describe("an idempotency key", () => {
       __proto__x: 1,
     };
     await one.ledger.authorize(call);
-    await one.ledger.finish({ ...completed(call), result });
+    await one.ledger.capture({ ...completed(call), result });
     expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "odd" }))).toMatchObject({
       kind: "replay",
       result,
@@ -183,10 +183,10 @@ describe("an idempotency key", () => {
     const account = await makeAccount(one.pool, PRICE);
     const first = callOf(account, { idempotencyKey: "d" });
     await one.ledger.authorize(first);
-    await one.ledger.finish(failed(first));
+    await one.ledger.release(failed(first));
     const second = callOf(account, { idempotencyKey: "d" });
     expect(await two.ledger.authorize(second)).toEqual({ kind: "started" });
-    expect(await two.ledger.finish(completed(second))).toMatchObject({ kind: "captured" });
+    expect(await two.ledger.capture(completed(second))).toMatchObject({ kind: "captured" });
     expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "d" }))).toMatchObject({
       kind: "replay",
     });
@@ -202,7 +202,7 @@ describe("an idempotency key", () => {
       fingerprint: fingerprintOf("other"),
     });
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
-    await one.ledger.finish(completed(call));
+    await one.ledger.capture(completed(call));
     const { txSignature } = depositOf();
     expect(await one.ledger.findPrior({ ...call, txSignature, quoteId: "qt_other" })).toMatchObject({
       kind: "replay",
@@ -226,7 +226,7 @@ describe("an idempotency key", () => {
     for (let round = 0; round < 6; round++) {
       const first = callOf(account, { idempotencyKey: `retry ${round}` });
       await one.ledger.authorize(first);
-      await one.ledger.finish(failed(first));
+      await one.ledger.release(failed(first));
       const started = await Promise.all(
         Array.from({ length: 60 }, (_, n) =>
           [one, two, three][n % 3]!.ledger.authorize(callOf(account, { idempotencyKey: `retry ${round}` })),
@@ -256,7 +256,7 @@ describe("an idempotency key", () => {
     const account = await makeAccount(one.pool, 0n);
     const call = callOf(account, { idempotencyKey: "free", price: 0n, tool: "echo" });
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
-    expect(await one.ledger.finish(completed(call))).toEqual({ kind: "captured", receipt: undefined });
+    expect(await one.ledger.capture(completed(call))).toEqual({ kind: "captured", receipt: undefined });
     expect(await one.ledger.authorize({ ...call, runId: newRunId() })).toEqual({
       kind: "replay",
       result: { answer: 42 },
@@ -278,7 +278,7 @@ describe("runs that end together", () => {
     try {
       await holder.query("begin");
       await holder.query(lock, [account.slice(5), "key:a"]);
-      const ended = Promise.all([one.ledger.finish(failed(first)), one.ledger.finish(completed(last))]);
+      const ended = Promise.all([one.ledger.release(failed(first)), one.ledger.capture(completed(last))]);
       await untilWaiting(two.pool, one);
       // Waiting for the first claim, it does not hold the last one yet.
       await holder.query(lock, [account.slice(5), "key:b"]);

@@ -16,6 +16,7 @@ import {
   openInstance,
   PRICE,
   type Instance,
+  endRun,
 } from "../fixture.ts";
 
 let database: TestDatabase;
@@ -39,7 +40,7 @@ beforeAll(async () => {
     for (const owner of [accountId, otherId]) {
       const call = callOf(owner);
       await instance.ledger.authorize(call);
-      const finished = await instance.ledger.finish(n % 4 === 3 ? failed(call) : completed(call));
+      const finished = await endRun(instance.ledger, n % 4 === 3 ? failed(call) : completed(call));
       if (owner === accountId) {
         runIds.push(call.runId);
         if (finished.kind === "captured" && finished.receipt) receiptIds.push(finished.receipt.receiptId);
@@ -165,7 +166,7 @@ describe("lists", () => {
     for (const outcome of [null, "failed", "timeout", "memory_limit", "cpu_limit", "cancelled"]) {
       const call = callOf(account);
       await instance.ledger.authorize(call);
-      await instance.ledger.finish(completed(call));
+      await instance.ledger.capture(completed(call));
       await instance.pool.query("update run set outcome = $1 where id = $2", [
         outcome,
         uuidOf("run", call.runId),
@@ -174,7 +175,7 @@ describe("lists", () => {
     }
     const broken = callOf(account);
     await instance.ledger.authorize(broken);
-    await instance.ledger.finish(failed(broken));
+    await instance.ledger.release(failed(broken));
     ended[broken.runId] = "run failed";
     await instance.ledger.authorize(callOf(account));
     const found = async (outcome: CallOutcome) => {
@@ -263,7 +264,7 @@ it("order runs and receipts by time despite differing instance clocks", async ()
       { now: () => Date.now() + (n % 2 === 0 ? 600_000 : -600_000) },
       systemRandom,
     );
-    await instance.ledger.finish({ ...completed(call), receiptId });
+    await instance.ledger.capture({ ...completed(call), receiptId });
   }
   for (const list of [runs, receipts]) {
     const pages = await all<{ createdAt: Date }>((cursor) =>

@@ -88,7 +88,7 @@ describe("call authorization", () => {
     const retry = () => callOf(account, { idempotencyKey: "taken over" });
     const first = retry();
     await one.ledger.authorize(first);
-    await one.ledger.finish(failed(first));
+    await one.ledger.release(failed(first));
     // Blocked before the decision: both have seen the call's state by then.
     const both = () => Promise.all([one.ledger.authorize(retry()), three.ledger.authorize(retry())]);
     const row = [uuidFromId("acct", account)];
@@ -118,7 +118,7 @@ describe("call authorization", () => {
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
     await expect(one.ledger.authorize(call)).resolves.toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
-    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
+    expect(await one.ledger.release(failed(call))).toEqual({ kind: "released" });
   });
 
   const send = `select from ledger_authorize(array(select call
@@ -141,7 +141,7 @@ describe("call authorization", () => {
       expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "sent twice" }))).toEqual({
         kind: "in_progress",
       });
-      expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+      expect(await one.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
       await expectCleanAudit(one.pool);
     },
   );
@@ -154,7 +154,7 @@ describe("call authorization", () => {
         what === "a limit" ? { id: newId("key", systemClock, systemRandom), perDay: PRICE } : undefined;
       const call = callOf(account, { budget });
       expect(await sendTwice(call)).toEqual([{ kind: "started" }]);
-      expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+      expect(await one.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
       expect(await one.ledger.balance(account)).toBe(what === "a balance" ? 0n : PRICE);
       await expectCleanAudit(one.pool);
     },
@@ -190,7 +190,7 @@ describe("call authorization", () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account, { idempotencyKey: "answered" });
     await one.ledger.authorize(call);
-    await one.ledger.finish(completed(call));
+    await one.ledger.capture(completed(call));
     const lock = "select from idempotency where account_id = $1 for update";
     const again = () => one.ledger.authorize(callOf(account, { idempotencyKey: "answered" }));
     expect(await during(lock, [uuidFromId("acct", account)], again, [])).toMatchObject({ kind: "replay" });
@@ -211,7 +211,7 @@ describe("call authorization", () => {
     const payment = paymentOf(depositOf());
     const tried = callOf(account, { payment });
     await one.ledger.authorize(tried);
-    await one.ledger.finish(failed(tried));
+    await one.ledger.release(failed(tried));
     expect(await beginWith(account, { ...payment, transfer: undefined })).toEqual({ kind: "reversed" });
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
   });

@@ -15,6 +15,7 @@ import {
   makeAccount,
   paymentOf,
   PRICE,
+  endRun,
 } from "../fixture.ts";
 import { kindOf, ReferenceLedger } from "./reference-ledger.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
@@ -161,7 +162,7 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
             if (authorized.kind === "started") runs.push(begins);
           } else if (step.do === "finish" && picked) {
             const end = step.well ? completed(picked) : failed(picked);
-            const finished = await ledger.finish(end);
+            const finished = await endRun(ledger, end);
             expect(kindOf(finished)).toEqual(reference.finish(end, instanceId));
             if (finished.kind === "captured" && finished.receipt) receipts.push(finished.receipt);
           } else if (step.do === "sweep" && picked) {
@@ -198,7 +199,7 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
               if (authorized.kind !== "started") continue;
               started.push(begins);
               if (index % 5 !== 0)
-                await ledger.finish(index % 3 === attempt ? failed(begins) : completed(begins));
+                await endRun(ledger, index % 3 === attempt ? failed(begins) : completed(begins));
               if (index % 15 === 0) await expireLeases(instances[0]!.pool, begins);
               if (index % 7 === 0) await instances[(index + 1) % 3]!.sweeper.sweep();
             }

@@ -41,7 +41,7 @@ describe("a payment", () => {
     const call = callOf(account, { payment: paymentOf(deposit) });
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(5n);
-    expect(await one.ledger.finish(completed(call))).toMatchObject({
+    expect(await one.ledger.capture(completed(call))).toMatchObject({
       kind: "captured",
       receipt: {
         txSignature: deposit.txSignature,
@@ -58,7 +58,7 @@ describe("a payment", () => {
     const deposit = depositOf();
     const call = callOf(account, { idempotencyKey: "first", payment: paymentOf(deposit) });
     await one.ledger.authorize(call);
-    await one.ledger.finish(completed(call));
+    await one.ledger.capture(completed(call));
     for (const idempotencyKey of [undefined, "first", "second"]) {
       const query = {
         accountId: account,
@@ -90,7 +90,7 @@ describe("a payment", () => {
     const payment = paymentOf(depositOf());
     const call = callOf(account, { idempotencyKey: "first", payment });
     await one.ledger.authorize(call);
-    await one.ledger.finish(completed(call));
+    await one.ledger.capture(completed(call));
     for (const repeat of [{ payment }, {}]) {
       const started = await two.ledger.authorize(callOf(account, { idempotencyKey: "second", ...repeat }));
       expect(kindOf(started)).toEqual({ kind: "replay", run: call.runId });
@@ -178,7 +178,7 @@ describe("a payment", () => {
     const deposit = depositOf();
     const first = callOf(account, { idempotencyKey: "x", payment: paymentOf(deposit) });
     await one.ledger.authorize(first);
-    await one.ledger.finish(failed(first));
+    await one.ledger.release(failed(first));
     const query = {
       accountId: account,
       fingerprint: first.fingerprint,
@@ -197,7 +197,7 @@ describe("a payment", () => {
     );
     expect(started.filter(({ kind }) => kind === "started")).toHaveLength(1);
     const winner = started.findIndex(({ kind }) => kind === "started");
-    expect(await [one, two, three][winner % 3]!.ledger.finish(completed(calls[winner]!))).toMatchObject({
+    expect(await [one, two, three][winner % 3]!.ledger.capture(completed(calls[winner]!))).toMatchObject({
       kind: "captured",
       receipt: { txSignature: deposit.txSignature, paidBy: "transfer" },
     });
@@ -215,7 +215,7 @@ describe("a payment", () => {
     const deposit = depositOf();
     const first = callOf(account, { idempotencyKey: "own", payment: paymentOf(deposit) });
     await one.ledger.authorize(first);
-    await one.ledger.finish(failed(first));
+    await one.ledger.release(failed(first));
     const started = await Promise.all([
       one.ledger.authorize(callOf(account, { idempotencyKey: "own" })),
       one.ledger.authorize(callOf(account, { idempotencyKey: "new", payment: paymentOf(deposit) })),
@@ -232,7 +232,7 @@ describe("a payment", () => {
     ] as const) {
       const call = callOf(account, { idempotencyKey, payment: paymentOf(deposit) });
       await one.ledger.authorize(call);
-      await one.ledger.finish(failed(call));
+      await one.ledger.release(failed(call));
     }
     const started = await Promise.all([
       one.ledger.authorize(
@@ -255,7 +255,7 @@ describe("a payment", () => {
         payment: idempotencyKey === "old" ? payment : undefined,
       });
       await one.ledger.authorize(call);
-      await one.ledger.finish(failed(call));
+      await one.ledger.release(failed(call));
     }
     // Two other transactions: one moves the payment to the new claim, the other runs the new claim.
     const [mover, runner] = [await three.pool.connect(), await three.pool.connect()];
@@ -359,7 +359,7 @@ describe("a payment", () => {
     ).toBeUndefined();
     expect(await two.ledger.authorize(call)).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(0n);
-    await two.ledger.finish(completed(call));
+    await two.ledger.capture(completed(call));
     const repeat = await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
     expect(kindOf(repeat)).toEqual({ kind: "replay", run: call.runId });
     expect(await one.ledger.balance(account)).toBe(0n);
@@ -404,7 +404,7 @@ describe("a payment", () => {
     await one.ledger.authorize(spent);
     const paid = () => callOf(account, { payment: paymentOf(deposit) });
     expect(await one.ledger.authorize(paid())).toEqual({ kind: "insufficient", balance: 0n });
-    await one.ledger.finish(failed(spent));
+    await one.ledger.release(failed(spent));
     expect(await one.ledger.authorize(paid())).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(0n);
   });

@@ -67,7 +67,7 @@ async function charged(
 ): Promise<{ call: CallAuthorization; finished: RunEndResult }> {
   const call = callOf(await makeAccount(pool, 3n * PRICE), { idempotencyKey: "mine", ...change });
   expect(await ledger.authorize(call)).toEqual({ kind: "started" });
-  return { call, finished: await ledger.finish(completed(call)) };
+  return { call, finished: await ledger.capture(completed(call)) };
 }
 
 /**
@@ -175,14 +175,14 @@ it("does not cache a result that was not charged because its run was released", 
   await ledger.authorize(call);
   await expireLeases(pool, call);
   await pool.query("select ledger_sweep(100)");
-  expect(await ledger.finish(completed(call))).toEqual({ kind: "lost" });
+  expect(await ledger.capture(completed(call))).toEqual({ kind: "lost" });
   expect((await repeat(call)).started).toEqual({ kind: "started" });
 });
 
 it("does not cache long results", async () => {
   const call = callOf(await makeAccount(pool, PRICE), { idempotencyKey: "mine" });
   await ledger.authorize(call);
-  await ledger.finish({ ...completed(call), result: { answer: "x".repeat(20_000) } });
+  await ledger.capture({ ...completed(call), result: { answer: "x".repeat(20_000) } });
   const { started, asked: times } = await repeat(call);
   expect(started).toMatchObject({ kind: "replay" });
   expect(times).toBeGreaterThan(0);

@@ -111,7 +111,7 @@ describe("a sandbox execution", () => {
     expect(await one.runs.end(start.runId, "timeout")).toBe("timeout");
     expect(await one.runs.end(start.runId, "succeeded")).toBe("timeout");
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "timeout" });
-    await one.instance.ledger.finish(completed(call));
+    await one.instance.ledger.capture(completed(call));
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "timeout" });
     const outcomes = "select outcome from run where id = $1";
     expect((await owner.pool.query(outcomes, [uuidOf("run", start.runId)])).rows).toEqual([
@@ -176,7 +176,7 @@ describe("an execution name", () => {
     expect(await begin(two, (await started(two, { name: "taken" })).start), "another account").toBe("begun");
 
     await one.runs.end(start.runId, "succeeded");
-    await one.instance.ledger.finish(completed(call));
+    await one.instance.ledger.capture(completed(call));
     expect(await begin(two, second.start)).toBe("begun");
     expect(await one.runs.find(accountId, "taken")).toEqual({ runId: second.start.runId, status: "running" });
   });
@@ -237,7 +237,7 @@ describe("a cancel request", () => {
     await one.runs.begin(start);
     await one.runs.end(start.runId, "succeeded");
     expect(await two.runs.requestCancel(start.runId)).toBe(false);
-    await one.instance.ledger.finish(completed(call));
+    await one.instance.ledger.capture(completed(call));
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "succeeded" });
   });
 
@@ -258,7 +258,7 @@ describe("a cancel request", () => {
     const { call, start, accountId } = await started(one);
     await one.runs.begin(start);
     await two.runs.requestCancel(start.runId);
-    await one.instance.ledger.finish(failed(call));
+    await one.instance.ledger.release(failed(call));
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "cancelled" });
   });
 });
@@ -268,7 +268,7 @@ describe("executions that ended two days ago", () => {
     const accountId = await makeAccount(owner.pool, 20n * PRICE);
     const over = await started(one, { accountId });
     await one.runs.begin(over.start);
-    await one.instance.ledger.finish(completed(over.call));
+    await one.instance.ledger.capture(completed(over.call));
     const active = await started(one, { accountId });
     await one.runs.begin(active.start);
     const age = (hours: number) =>

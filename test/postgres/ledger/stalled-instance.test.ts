@@ -65,7 +65,7 @@ describe("a run with an expired lease", () => {
   it("is left to its connected instance and charged once", async () => {
     const { account, call } = await begin();
     expect(await other.sweeper.sweep()).toBe(0);
-    expect(await stalled.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+    expect(await stalled.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
     expect(await other.ledger.balance(account)).toBe(0n);
   });
 
@@ -76,7 +76,7 @@ describe("a run with an expired lease", () => {
     expect(await other.sweeper.sweep()).toBe(0);
     await other.pool.query(over, [uuidFromId("run", call.runId), 4 * LEASE_MS + 100]);
     expect(await other.sweeper.sweep()).toBe(1);
-    expect(await stalled.ledger.finish(completed(call))).toEqual({ kind: "lost" });
+    expect(await stalled.ledger.capture(completed(call))).toEqual({ kind: "lost" });
     expect(await other.ledger.balance(account)).toBe(PRICE);
   });
 
@@ -114,7 +114,7 @@ it("has its lease renewed before it starts, until the start fails", async () => 
   holder.release();
   expect(await started).toMatchObject([{ kind: "started" }, { kind: "insufficient" }]);
   expect(stalled.leases.runIds).toEqual([run]);
-  await stalled.ledger.finish(completed(call));
+  await stalled.ledger.capture(completed(call));
   expect(stalled.leases.runIds).toEqual([]);
 });
 

@@ -33,7 +33,7 @@ afterEach(() => expectCleanAudit(one.pool));
 
 async function fail(call: CallAuthorization): Promise<void> {
   expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
-  await one.ledger.finish(failed(call));
+  await one.ledger.release(failed(call));
 }
 
 describe("a key whose payment moved to another key", () => {
@@ -55,7 +55,7 @@ describe("a key whose payment moved to another key", () => {
     expect(await one.ledger.authorize(moved)).toEqual({ kind: "started" });
     for (const key of ["left", "between"])
       expect(await two.ledger.authorize(callWith(key))).toEqual({ kind: "in_progress" });
-    await one.ledger.finish(completed(moved));
+    await one.ledger.capture(completed(moved));
     for (const key of ["left", "between", "next", "left"])
       expect(kindOf(await two.ledger.authorize(callWith(key)))).toEqual({ kind: "replay", run: moved.runId });
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
@@ -65,7 +65,7 @@ describe("a key whose payment moved to another key", () => {
     await leave();
     const moved = callWith("next", payment);
     await one.ledger.authorize(moved);
-    await one.ledger.finish(completed(moved));
+    await one.ledger.capture(completed(moved));
     const second = callOf(account, { idempotencyKey: "left", payment: paymentOf(depositOf()) });
     expect(kindOf(await two.ledger.authorize(second))).toEqual({ kind: "replay", run: moved.runId });
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
@@ -93,7 +93,7 @@ describe("a key whose payment moved to another key", () => {
     expect(await two.ledger.authorize(alone)).toEqual({ kind: "started" });
     for (const proof of [callWith("next", payment), callWith("new", payment), callWith("next")])
       expect(await one.ledger.authorize(proof)).toEqual({ kind: "in_progress" });
-    await two.ledger.finish(completed(alone));
+    await two.ledger.capture(completed(alone));
     for (const repeat of [
       callWith("next", payment),
       callWith("new", payment),

@@ -96,7 +96,7 @@ beforeAll(async () => {
   }
   const lost = callOf(account, { idempotencyKey: "lost" });
   await instance.ledger.authorize(lost);
-  await instance.ledger.finish(failed(lost));
+  await instance.ledger.release(failed(lost));
   await instance.ledger.authorize(callOf(account, { idempotencyKey: "running" }));
   const vanished = depositOf();
   for (const deposit of [vanished, depositOf()]) await instance.ledger.credit(account, deposit);

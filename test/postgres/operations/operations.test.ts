@@ -62,7 +62,7 @@ describe("operator figures", () => {
     await new PostgresRefunds(instance.pool).refund({ receiptId: receipts[0] ?? "", reason: "bad" });
     expect(await operations.revenue()).toBe(2n * PRICE);
     expect(await operations.figures()).toEqual({ activeRuns: 1, liabilities: 8n * PRICE });
-    await instance.ledger.finish(failed(running));
+    await instance.ledger.release(failed(running));
     expect(await operations.figures()).toEqual({ activeRuns: 0, liabilities: 8n * PRICE });
     await expectCleanAudit(instance.pool);
   });
@@ -158,7 +158,7 @@ describe("failed payments", () => {
     const forDeposit = await credit({ quoteId: `dep_${"0".repeat(32)}` });
     const good = callOf(accountId, { payment: paymentOf(depositOf()), idempotencyKey: "good" });
     await ledger.authorize(good);
-    await ledger.finish(completed(good));
+    await ledger.capture(completed(good));
     const second = await credit({ quoteId: good.payment?.quoteId });
     const relayed = randomBytes(64);
     await pool.query(

@@ -452,7 +452,7 @@ describe("a payment by a relayed transaction", () => {
     const call = callOf(account, { payment: paymentOf(depositOf({ txSignature: proved.txSignature })) });
     const end = completed(call);
     expect(await treasurer.ledger.authorize({ ...call, idempotencyKey: "k" })).toEqual({ kind: "started" });
-    expect(await treasurer.ledger.finish(end)).toMatchObject({
+    expect(await treasurer.ledger.capture(end)).toMatchObject({
       kind: "captured",
       receipt: { paidBy: "gasless" },
     });
@@ -489,7 +489,7 @@ describe("a relay claim for a quote that is already paid", () => {
     const deposit = depositOf();
     const call = callOf(accountId, { payment: paymentOf(deposit) });
     expect(await instance.ledger.authorize(call)).toMatchObject({ kind: "started" });
-    await instance.ledger.finish(completed(call));
+    await instance.ledger.capture(completed(call));
     const { quoteId, txSignature } = deposit;
     expect(await relays.claim(claimOf({ quoteId }), PLENTY)).toEqual({ kind: "quote_taken", txSignature });
   });

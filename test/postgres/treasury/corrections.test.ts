@@ -164,7 +164,7 @@ describe("reversals", () => {
     const tried = depositOf();
     const call = callOf(account, { payment: paymentOf(tried) });
     await one.ledger.authorize(call);
-    await one.ledger.finish(failed(call));
+    await one.ledger.release(failed(call));
     for (const deposit of [credited, tried]) {
       await one.books.reverse(deposit.txSignature);
       const query = {
@@ -242,7 +242,7 @@ describe("reversals", () => {
       await one.ledger.credit(account, deposit);
       if (round % 2 === 0) {
         const tried = callOf(account, { payment });
-        if ((await one.ledger.authorize(tried)).kind === "started") await one.ledger.finish(failed(tried));
+        if ((await one.ledger.authorize(tried)).kind === "started") await one.ledger.release(failed(tried));
       }
       // With a key of its own, so that the payment is claimed again.
       const call = callOf(account, { payment, idempotencyKey: `key ${round}` });
@@ -257,7 +257,7 @@ describe("reversals", () => {
       expect(await one.ledger.balance(account)).toBe(before - spent);
       kinds.add(started.kind);
       if (started.kind !== "started") continue;
-      await one.ledger.finish(completed(call));
+      await one.ledger.capture(completed(call));
       const ref = signatureFrom(deposit.txSignature).subarray(0, 32);
       await one.pool.query("select ledger_adjust($1, $2, $3, 'made good')", [account.slice(5), PRICE, ref]);
     }

@@ -12,6 +12,7 @@ import {
   paymentOf,
   PRICE,
   untilWaiting,
+  endRun,
 } from "../fixture.ts";
 import { movementOfDeposit, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
 
@@ -58,7 +59,7 @@ describe("a payment seen by the watch and by its call", () => {
     expect(await one.ledger.authorize(watched.call)).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(0n);
     for (const { call } of [proved, watched])
-      expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+      expect(await one.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
   });
 
   it("counts once and buys its call when both see it at the same time", async () => {
@@ -117,7 +118,7 @@ describe("a payment seen by the watch and by its call", () => {
     let charged = 0;
     const run = async ({ ledger }: Treasurer, call: CallAuthorization, well: boolean) => {
       if ((await ledger.authorize(call)).kind !== "started") return;
-      await ledger.finish(well ? completed(call) : failed(call));
+      await endRun(ledger, well ? completed(call) : failed(call));
       if (well) charged++;
     };
     await Promise.all(

@@ -254,7 +254,7 @@ describe("cancellation", () => {
     await started(1);
     engine.end(runId, new Error("lost"));
     await answer.catch(() => {});
-    await postgres.ledger.finish(failed(call));
+    await postgres.ledger.release(failed(call));
     expect(await ask(runId)).toEqual({ run_id: runId, cancelled: false, status: "failed" });
   });
 
