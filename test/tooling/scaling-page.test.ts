@@ -54,7 +54,7 @@ const FEATURES: Readonly<Record<string, RegExp>> = {
   "`pg_cancel_backend`": /pg_cancel_backend\(/,
   "`synchronous_commit` off for one transaction": /set_config\('synchronous_commit', 'off', true\)/,
   "`fsync`, `full_page_writes` reported as on, `synchronous_commit` not as off":
-    /current_setting\('fsync'\).*current_setting\('synchronous_commit'\).*current_setting\('full_page_writes'\)/,
+    /current_setting\('fsync'\)[^]*current_setting\('synchronous_commit'\)[^]*current_setting\('full_page_writes'\)/,
 };
 
 let page: string;
