@@ -10,7 +10,7 @@ export function BlockDialog({ account, onClose }: { account: Account; onClose: (
   const blocked = account.blockedReason === undefined;
   const [reason, setReason] = useState("");
   const [submitted, setSubmitted] = useState(false);
-  const { mutate, error, isPending } = useMutation(AccountService.method.setBlocked, {
+  const { mutate, reset, error, isPending } = useMutation(AccountService.method.setBlocked, {
     onSuccess: refreshAccounts,
   });
   const submit = () => {
@@ -52,7 +52,10 @@ export function BlockDialog({ account, onClose }: { account: Account; onClose: (
         hint={blocked ? "Visible to the account holder" : "Stored in the audit log"}
         value={reason}
         error={submitted && reason.trim() === "" ? "Enter a reason" : undefined}
-        onChange={setReason}
+        onChange={(text) => {
+          setReason(text);
+          reset();
+        }}
       />
       <ErrorNote error={error} />
     </Dialog>

@@ -29,7 +29,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
     accountRate: String(account.accountRatePerMinute),
     accountBurst: String(account.accountBurst),
   });
-  const { mutate, error, isPending } = useMutation(AccountService.method.setTier, {
+  const { mutate, reset, error, isPending } = useMutation(AccountService.method.setTier, {
     onSuccess: refreshAccounts,
   });
   const submit = () => {
@@ -75,7 +75,10 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
               {...control}
               inputMode="numeric"
               value={limits[name]}
-              onChange={({ target }) => setLimits({ ...limits, [name]: target.value })}
+              onChange={({ target }) => {
+                setLimits({ ...limits, [name]: target.value });
+                reset();
+              }}
             />
           )}
         </Field>
