@@ -48,8 +48,8 @@ describe("fault points", () => {
     const awaited = Array.from(text.matchAll(/await ([\w.#]+)/g), ([, callee]) => callee ?? "");
     const others = awaited.filter((callee) => !own.has(callee));
     expect([...new Set(others)].sort()).toEqual([
-      ...["counted", "deps.chain.verify", "deps.ledger.authorize", "deps.ledger.credit"],
-      ...["deps.ledger.capture", "deps.ledger.release", "deps.payments.identify"],
+      ...["counted", "deps.chain.verify", "deps.ledger.authorize", "deps.ledger.capture"],
+      ...["deps.ledger.credit", "deps.ledger.release", "deps.payments.identify"],
       ...["ledger.balance", "ledger.credit", "ledger.findPrior", "ledger.release"],
       ...["payments.settle", "payments.verify", "prepared.run", "relay.recentBlockhash"],
       ...["this.#deps.claims.find", "this.#identifyUnsent", "this.#relay", "this.#submit"],

@@ -121,7 +121,7 @@ describe("a tool that returns one object repeatedly and changes it", () => {
 
 describe("a tool that fails while the ledger is unreachable", () => {
   it("returns UNAVAILABLE and keeps the tool's own failure as the cause", async () => {
-    ledger.capture = () => Promise.reject(new ToolgateError("UNAVAILABLE", "the database is away"));
+    ledger.release = () => Promise.reject(new ToolgateError("UNAVAILABLE", "the database is away"));
     const call = {
       tool: "break",
       params: {},

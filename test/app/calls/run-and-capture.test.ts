@@ -166,7 +166,7 @@ describe("runAndCapture", () => {
   });
 
   it("returns no result when the run was released in the meantime", async () => {
-    ledger.release = async () => ({ kind: "lost" });
+    ledger.capture = async () => ({ kind: "lost" });
     await expect(call()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
