@@ -5,8 +5,7 @@ import { type HealthUnavailable, HealthUnavailableSchema } from "#gen/toolgate/v
 import { type PaymentRequired, PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import { ToolgateError, type RpcCode } from "../domain/core/errors.ts";
 import { RatedError } from "./key-authenticator.ts";
-import type { Header } from "./header.ts";
-import { rateLimitHeaders } from "./rate-limit-headers.ts";
+import { rateLimitHeaders, type Header } from "./headers.ts";
 import type { X402Offer } from "./x402/offers.ts";
 
 interface Described<D extends DescMessage> {

@@ -3,7 +3,7 @@ import type { Random } from "../domain/core/clock.ts";
 import type { Memo } from "../domain/payments/memo.ts";
 import type { ProgressListener } from "../domain/tools/tool.ts";
 import type { ClientInfo } from "./authentication.ts";
-import type { Header } from "./header.ts";
+import type { Header } from "./headers.ts";
 import type { SettlementReport } from "./x402/settlement.ts";
 
 /** What a service knows of a request besides its message, on every transport. */

@@ -18,7 +18,7 @@ export const KEYLESS: readonly Mutant[] = [
   {
     name: "keyless-message",
     guard: "A method without a key accepts only small messages.",
-    file: "src/transport/message-limits.ts",
+    file: "src/transport/limits.ts",
     find: 'key === "required" ? bodyLimit : Math.min(bodyLimit, KEYLESS_MESSAGE_LIMIT)',
     replace: 'key === "required" ? bodyLimit : bodyLimit',
     tests: CONNECT,

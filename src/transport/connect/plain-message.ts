@@ -1,6 +1,6 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { KEYLESS_MESSAGE_LIMIT } from "../message-limits.ts";
+import { KEYLESS_MESSAGE_LIMIT } from "../limits.ts";
 
 /**
  * Checks the headers before the message is read.

@@ -1,7 +1,7 @@
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 
 /** An error that Connect answers without a body, because the protocol is still unknown. */
 export interface Refusal {

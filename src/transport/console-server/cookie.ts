@@ -1,4 +1,4 @@
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 import { isLoopback } from "../http/origin-policy.ts";
 
 /** Name and attributes of the session cookie (RFC 6265bis). */

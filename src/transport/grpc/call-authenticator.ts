@@ -2,10 +2,9 @@ import type { Metadata, ServerInterceptingCallInterface, StatusObject } from "@g
 import type { DescMethod } from "@bufbuild/protobuf";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Authentication, Credentials } from "../authentication.ts";
-import type { Header } from "../header.ts";
-import { KEYLESS_MESSAGE_LIMIT, messageLimit } from "../message-limits.ts";
+import { rateLimitHeaders, type Header } from "../headers.ts";
+import { KEYLESS_MESSAGE_LIMIT, messageLimit } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
-import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import type { RequestIds } from "../request-context.ts";
 import { encodingOf, readWith } from "./call-internals.ts";
 import { pathOf } from "./register.ts";

@@ -6,7 +6,7 @@ import {
   type DescService,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { BINARY_OPTIONS } from "../message-limits.ts";
+import { BINARY_OPTIONS } from "../limits.ts";
 import type {
   handleBidiStreamingCall,
   handleServerStreamingCall,

@@ -1,5 +1,5 @@
 import { Metadata } from "@grpc/grpc-js";
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 
 /** Response metadata with trusted names and values: skips the validation and the two copies of grpc-js. */
 export class ResponseMetadata extends Metadata {

@@ -5,7 +5,7 @@ import { ServerReflection as ServerReflectionV1Alpha } from "#gen/grpc/reflectio
 import { logVerbosity, Server, ServerCredentials, type ServerOptions, setLogVerbosity } from "@grpc/grpc-js";
 import type { Health as HealthCheck } from "../../app/operations/health.ts";
 import type { Random } from "../../domain/core/clock.ts";
-import { MAX_CONNECTIONS } from "../max-connections.ts";
+import { MAX_CONNECTIONS } from "../limits.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { RequestIds } from "../request-context.ts";
 import { CallAuthenticator } from "./call-authenticator.ts";

@@ -2,7 +2,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Metadata, type StatusObject, status } from "@grpc/grpc-js";
 import type { ErrorDetail, Failure } from "../error-details.ts";
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 
 /** Trailer of google.rpc.Status (grpc.io, richer error model). */
 const STATUS_DETAILS = "grpc-status-details-bin";

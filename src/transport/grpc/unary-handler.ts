@@ -1,7 +1,7 @@
 import { fromBinary, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import type { handleUnaryCall, sendUnaryData, ServerUnaryCall } from "@grpc/grpc-js";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { BINARY_OPTIONS } from "../message-limits.ts";
+import { BINARY_OPTIONS } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { ResponseMetadata } from "./response-metadata.ts";
 import { metadataValue, type AcceptedCall, type CallAuthenticator } from "./call-authenticator.ts";

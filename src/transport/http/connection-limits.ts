@@ -1,4 +1,4 @@
-import { MAX_CONNECTIONS } from "../max-connections.ts";
+import { MAX_CONNECTIONS } from "../limits.ts";
 
 /** Limits of HTTP/1.1 connections; times in ms. */
 export interface ConnectionLimits {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 
 /** Interval of comments that keep proxies from closing a quiet stream, ms. */
 const KEEP_ALIVE_MS = 15_000;

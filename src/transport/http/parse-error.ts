@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 import type { HttpResponse } from "./response.ts";
 
 /** Largest request line and headers, bytes. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 import type { EventStream } from "./event-stream.ts";
 
 /** An HTTP response: a status and an optional JSON body. */

@@ -5,7 +5,7 @@ import type { Failure } from "../error-details.ts";
 import { EventStream } from "../http/event-stream.ts";
 import type { JsonExchange } from "../http/json-routes.ts";
 import type { HttpResponse } from "../http/response.ts";
-import { rateLimitHeaders } from "../rate-limit-headers.ts";
+import { rateLimitHeaders } from "../headers.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Settlement, SettlementReport } from "../x402/settlement.ts";
 

@@ -5,7 +5,7 @@ import type { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts
 import { ToolgateError, type ErrorCode } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { Failure } from "../error-details.ts";
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { Settlement } from "../x402/settlement.ts";

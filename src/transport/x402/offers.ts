@@ -1,7 +1,7 @@
 import type { PaymentRequiredError } from "../../app/calls/payment-required-error.ts";
 import type { X402Entry } from "../../app/payments/payment-method.ts";
 import type { PaymentMethods } from "../../app/payments/payment-methods.ts";
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 import { encodeHeader } from "./encode.ts";
 
 export interface X402OffersConfig {

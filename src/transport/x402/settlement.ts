@@ -4,7 +4,7 @@ import { x402VersionOf } from "../../domain/payments/gasless-proof.ts";
 import type { ProofCarriers } from "../../domain/payments/proof.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import { X402_NETWORK, X402_V1_NETWORK } from "../../domain/payments/x402.ts";
-import type { Header } from "../header.ts";
+import type { Header } from "../headers.ts";
 import { encodeHeader } from "./encode.ts";
 
 /** The outcome of a payment (x402, SettlementResponse). */

@@ -11,3 +11,6 @@ export const BINARY_OPTIONS: Partial<BinaryReadOptions & BinaryWriteOptions> = {
 export function messageLimit({ key }: Pick<Endpoint, "key">, bodyLimit: number): number {
   return key === "required" ? bodyLimit : Math.min(bodyLimit, KEYLESS_MESSAGE_LIMIT);
 }
+
+/** Open connections per port. Further ones are closed at once; existing ones stay. */
+export const MAX_CONNECTIONS = 10_000;

@@ -1,5 +1,7 @@
 import type { RateDecision } from "../domain/accounts/rate-limit.ts";
-import type { Header } from "./header.ts";
+
+/** An HTTP header or a gRPC metadata entry: lower-case name, printable ASCII value. */
+export type Header = readonly [name: string, value: string];
 
 /** Returns X-RateLimit-Limit, -Remaining and -Reset (specification 8). */
 export function rateLimitHeaders(decision: RateDecision): Header[] {
