@@ -23,7 +23,7 @@ export const DEPOSITS: readonly Mutant[] = [
     guard: "A deposit is credited when the ledger says so, not when the chain shows it final.",
     file: DEPOSIT,
     find: "if (credited > 0n) return",
-    replace: 'if (credited > 0n || sighting?.stage === "finalized") return',
+    replace: 'if (credited > 0n || match?.stage === "finalized") return',
     tests: DOMAIN,
   },
   {

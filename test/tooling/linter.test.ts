@@ -32,7 +32,7 @@ const SOURCES: Record<string, { file: string; source: string; rule: string }> = 
     source: 'import { a } from "./circle-a.ts";\nexport const b: () => unknown = () => a;\n',
     rule: "no-cycle",
   },
-  "a promise that nobody waits for": {
+  "a promise that is not awaited": {
     file: "src/app/floating.ts",
     source: "async function save(): Promise<void> {\n  await Promise.resolve();\n}\nsave();\n",
     rule: "no-floating-promises",

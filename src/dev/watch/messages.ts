@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the supervisor tells a gateway process, as its only argument. */
+/** Input of a gateway process from the supervisor, as its only argument. */
 export const gatewayJob = z.object({
   dataDir: z.string(),
   /** Address of Vite's server. */

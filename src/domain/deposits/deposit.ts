@@ -78,7 +78,7 @@ const STAGES = ["seen", "confirmed", "finalized"] as const;
 export function bestMatch(sightings: readonly DepositMatch[]): DepositMatch | undefined {
   const rank = ({ kind, stage }: DepositMatch) => KINDS.indexOf(kind) * STAGES.length + STAGES.indexOf(stage);
   return sightings.reduce<DepositMatch | undefined>(
-    (best, sighting) => (best && rank(best) >= rank(sighting) ? best : sighting),
+    (best, match) => (best && rank(best) >= rank(match) ? best : match),
     undefined,
   );
 }
@@ -96,31 +96,31 @@ export interface DepositStatus {
 /**
  * Returns the status of a deposit. Only the ledger decides that it is credited. A cancelled deposit that is
  * paid after all shows its payment.
- * @param sighting null: nothing on the chain; undefined: unknown
+ * @param match null: nothing on the chain; undefined: unknown
  */
-export function depositStatus(deposit: Deposit, sighting: DepositMatch | null | undefined): DepositStatus {
-  const status = paymentStatus(deposit, sighting);
+export function depositStatus(deposit: Deposit, match: DepositMatch | null | undefined): DepositStatus {
+  const status = paymentStatus(deposit, match);
   const isUnpaid = status.state === "waiting" || status.state === "failed";
   return isUnpaid && deposit.cancelledAt ? { ...status, state: "cancelled" } : status;
 }
 
-function paymentStatus(deposit: Deposit, sighting: DepositMatch | null | undefined): DepositStatus {
+function paymentStatus(deposit: Deposit, match: DepositMatch | null | undefined): DepositStatus {
   const { credited, creditedBy, txSignature } = deposit;
   if (credited > 0n) return { state: "credited", txSignature: creditedBy, failure: undefined };
-  if (sighting === null) return { state: "waiting", txSignature, failure: undefined };
-  if (!sighting)
+  if (match === null) return { state: "waiting", txSignature, failure: undefined };
+  if (!match)
     return { state: txSignature === undefined ? "waiting" : "seen", txSignature, failure: undefined };
-  const transaction = { txSignature: sighting.txSignature };
-  switch (sighting.kind) {
+  const transaction = { txSignature: match.txSignature };
+  switch (match.kind) {
     case "pays":
-      return { ...transaction, state: sighting.stage, failure: undefined };
+      return { ...transaction, state: match.stage, failure: undefined };
     case "failed":
-      return { ...transaction, state: "failed", failure: sighting.failure };
+      return { ...transaction, state: "failed", failure: match.failure };
     case "stray":
       return {
         ...transaction,
         state: "unassigned",
-        failure: sighting.elsewhere === true ? CREDITED_ELSEWHERE : NOT_NAMED,
+        failure: match.elsewhere === true ? CREDITED_ELSEWHERE : NOT_NAMED,
       };
   }
 }

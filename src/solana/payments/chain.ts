@@ -112,11 +112,11 @@ export class SolanaChain implements PaymentVerifier {
     const searched = new Set<Endpoint>();
     for (let unseen = absent; ; unseen = false) {
       // A status can be ahead of the transaction's record; the poller sets the pace.
-      const sighting = await this.#poller.wait(wait, searched);
-      if (!sighting && unseen && searched.size === this.rpc.endpoints.length) return undefined;
-      if (!sighting) return this.#reader.readEverywhere(wait);
-      const finding = await this.#reader.read(wait, [sighting.endpoint, ...this.#others(sighting.endpoint)]);
-      if (finding) return { ...finding, finalized: sighting.finalized };
+      const match = await this.#poller.wait(wait, searched);
+      if (!match && unseen && searched.size === this.rpc.endpoints.length) return undefined;
+      if (!match) return this.#reader.readEverywhere(wait);
+      const finding = await this.#reader.read(wait, [match.endpoint, ...this.#others(match.endpoint)]);
+      if (finding) return { ...finding, finalized: match.finalized };
     }
   }
 

@@ -20,7 +20,7 @@ export interface Wait {
 }
 
 /** An endpoint that has seen the transaction. */
-export interface Sighting {
+export interface SeenStatus {
   readonly endpoint: Endpoint;
   readonly finalized: boolean;
 }
@@ -29,7 +29,7 @@ interface Waiter {
   readonly wait: Wait;
   /** Endpoints that searched beyond their recent statuses. */
   readonly searched: Set<Endpoint>;
-  readonly resolve: (sighting: Sighting | undefined) => void;
+  readonly resolve: (match: SeenStatus | undefined) => void;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -59,10 +59,10 @@ export class StatusPoller {
    * ends.
    * @param searched collects the endpoints that searched their whole history
    */
-  async wait(wait: Wait, searched = new Set<Endpoint>()): Promise<Sighting | undefined> {
+  async wait(wait: Wait, searched = new Set<Endpoint>()): Promise<SeenStatus | undefined> {
     wait.signal.throwIfAborted();
     if (wait.patience.aborted) return undefined;
-    const { promise, resolve, reject } = Promise.withResolvers<Sighting | undefined>();
+    const { promise, resolve, reject } = Promise.withResolvers<SeenStatus | undefined>();
     const waiter: Waiter = { wait, searched, resolve, reject };
     const giveUp = () => resolve(undefined);
     const abort = () => reject(wait.signal.reason);

@@ -70,10 +70,10 @@ describe("a transaction with a deposit's reference", () => {
     ["pays nothing", found("finalized"), reported(0n, MEMO), undefined],
     ["takes money out", found("finalized"), reported(-5n, MEMO), undefined],
     ["cannot be read yet", found("confirmed"), undefined, undefined],
-  ] as const)("%s", (_what, candidate, reading, sighting) => {
+  ] as const)("%s", (_what, candidate, reading, match) => {
     const judged = matchDeposit(candidate, reading, by);
-    if (sighting === undefined) expect(judged).toBeUndefined();
-    else expect(judged).toMatchObject(sighting);
+    if (match === undefined) expect(judged).toBeUndefined();
+    else expect(judged).toMatchObject(match);
   });
 
   it("is seen but undecided while it cannot be read and was sent by us", () => {
@@ -84,7 +84,7 @@ describe("a transaction with a deposit's reference", () => {
 });
 
 describe("the status of a deposit", () => {
-  const sighting = fc.oneof(
+  const match = fc.oneof(
     fc.constantFrom(null, undefined),
     fc.record({
       txSignature: fc.constantFrom("a", "b"),
@@ -96,7 +96,7 @@ describe("the status of a deposit", () => {
 
   it("is credited exactly when the ledger says so", () => {
     fc.assert(
-      fc.property(sighting, fc.bigInt({ min: 0n, max: 9n }), (seen, credited) => {
+      fc.property(match, fc.bigInt({ min: 0n, max: 9n }), (seen, credited) => {
         const { state, failure } = depositStatus({ ...waiting, credited, creditedBy: "c" }, seen);
         expect(state === "credited").toBe(credited > 0n);
         if (credited > 0n) expect(failure).toBeUndefined();

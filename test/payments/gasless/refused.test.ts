@@ -400,8 +400,8 @@ describe("the payer's signature", () => {
   });
 
   it("must not be of a key of small order, whose signature fits any message", () => {
-    const nobody: Scene = { ...scene, payer: { publicKey: new PublicKey(NEUTRAL) } as Keypair };
-    const bytes = Buffer.from(signed({ ...nobody, payer: Keypair.generate() }, payment(nobody)));
+    const neutral: Scene = { ...scene, payer: { publicKey: new PublicKey(NEUTRAL) } as Keypair };
+    const bytes = Buffer.from(signed({ ...neutral, payer: Keypair.generate() }, payment(neutral)));
     // S·B = R + h·A with S = 0 and R = A = the neutral element, whatever h is.
     NEUTRAL.copy(bytes.fill(0, 65, 129), 65);
     expectRefused(scene, bytes, "payer_signature");

@@ -39,14 +39,14 @@ describe("the status poller", () => {
     const strangers = Array.from({ length: 256 }, () => wait({ patience }));
     const [seen, ...unseen] = await Promise.all([wait({ txSignature, patience }), ...strangers]);
     expect(seen).toMatchObject({ finalized: false });
-    expect(unseen.every((sighting) => sighting === undefined)).toBe(true);
+    expect(unseen.every((match) => match === undefined)).toBe(true);
     expect(net.counts()).toEqual({ getSignatureStatuses: 2 });
   });
 
   it("polls a signature once for any number of callers", async () => {
     const [txSignature, patience] = [await net.pay(1n), AbortSignal.timeout(3_000)];
     const seen = await Promise.all(Array.from({ length: 300 }, () => wait({ txSignature, patience })));
-    expect(seen.every((sighting) => sighting !== undefined)).toBe(true);
+    expect(seen.every((match) => match !== undefined)).toBe(true);
     expect(net.counts()).toEqual({ getSignatureStatuses: 1 });
   });
 
