@@ -201,8 +201,8 @@ export function ToolsPage() {
         "  // Currency of the charge.\n  string asset = 13;\n",
       ),
       "src/console/pages/activity/receipts.tsx": before(
-        '    { head: "Payment method"',
-        '    { head: "Currency", cell: ({ item }) => item.asset },\n',
+        '{ head: "Payment method"',
+        '{ head: "Currency", cell: ({ item }) => item.asset },\n    ',
       ),
     },
   },
