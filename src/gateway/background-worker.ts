@@ -30,7 +30,7 @@ export function createWorker({
   postgres,
   chain,
   treasury,
-  deps: { quotes },
+  deps: { quotes, payments },
   relay,
   metrics,
   log,
@@ -39,6 +39,7 @@ export function createWorker({
   const watchIntervalMs = config.WATCH_INTERVAL_MS;
   const { jobs, everywhere } = treasuryJobs({
     chain: treasury,
+    networks: payments.networks,
     ledger: postgres.treasuryLedger,
     quotes,
     deposits: postgres.deposits,

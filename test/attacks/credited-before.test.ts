@@ -13,6 +13,7 @@ import {
   TOOL,
   type Offer,
 } from "./scene.ts";
+import { NETWORK } from "../../src/domain/payments/body-proof.ts";
 
 /** The treasury job may see a payment before its payer presents it. */
 let world: World;
@@ -36,7 +37,8 @@ afterAll(() => world.close());
 function creditFirst(): Promise<{ credited: boolean }> {
   const { accountId, wallet } = agent;
   return world.postgres.ledger.credit(accountId, {
-    txSignature: tx,
+    network: NETWORK,
+    reference: tx,
     amount: PRICE,
     quoteId: offer.quoteId,
     payer: wallet.publicKey.toBase58(),

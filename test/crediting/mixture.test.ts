@@ -6,6 +6,7 @@ import { USDC_DECIMALS, USDC_MINT } from "../../src/localchain/index.ts";
 import { openChain, SolanaTreasury } from "../../src/solana/index.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
 import { PRICE, setScene, soon, type Scene, type Watching } from "./fixture.ts";
+import { NETWORK } from "../../src/domain/payments/body-proof.ts";
 
 /** Whatever happens in whatever order, the treasury holds what the books say in the end. */
 let scene: Scene;
@@ -100,7 +101,7 @@ it("keeps treasury and ledger equal after random payments, calls, withdrawals, f
     const difference = async () =>
       (await treasury.balance(signal)) - ((await books.watch(scene.payTo))?.expected ?? 0n);
     await expect.poll(difference, soon).toBe(0n);
-    await expect.poll(() => books.unfinalized({ minAgeMs: 0, limit: 9 }), soon).toEqual([]);
+    await expect.poll(() => books.unfinalized({ network: NETWORK, minAgeMs: 0, limit: 9 }), soon).toEqual([]);
     expect(await scene.violations()).toEqual([]);
     const errors = gateway.log.filter(
       ({ level, msg }) => level >= 50 && !msg.includes("vanished from the chain"),

@@ -124,7 +124,7 @@ async function suspects(rows: Ask): Promise<object> {
     ),
     deposited_without_payment: await rows(
       `select * from transfer where kind = 'deposit' and not exists (select from payment
-        where tx_signature = ref) limit 3`,
+        where payment_ref(network, reference) = ref) limit 3`,
     ),
   };
 }

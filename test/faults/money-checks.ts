@@ -158,9 +158,10 @@ async function accountRows(rows: Ask): Promise<Map<string, AccountRow>> {
 
 async function depositRows(rows: Ask): Promise<Deposit[]> {
   const found = await rows<Omit<Deposit, "tx"> & { tx: Buffer }>(
-    `select transfer.ref as tx, 'acct_' || encode(uuid_send(transfer.credit), 'hex') as account_id,
+    `select payment.reference as tx, 'acct_' || encode(uuid_send(transfer.credit), 'hex') as account_id,
         transfer.amount, payment.reversed
-     from transfer join payment on payment.tx_signature = transfer.ref where transfer.kind = 'deposit'`,
+     from transfer join payment on payment_ref(payment.network, payment.reference) = transfer.ref
+     where transfer.kind = 'deposit'`,
   );
   return found.map((row) => ({ ...row, tx: base58.encode(row.tx) }));
 }

@@ -5,6 +5,7 @@ import { memoOf, startGround, xPayment, type Agent, type Answer, type Ground } f
 import { callAt, expectAccount, expectCleanAudit, PRICE } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 import { PAYMENTS, Reference, type Paid, type PaymentKind, type Sent } from "./reference.ts";
+import { NETWORK } from "../../src/domain/payments/body-proof.ts";
 
 /** Compares customers of killed, stalled and restarted instances with a simple reference. */
 const LEASE_MS = 1_000;
@@ -120,7 +121,14 @@ async function creditAsWatch({ accountId, wallet }: Agent, { tx, quoteId, amount
   const slot = BigInt(ground.chain.chain.slots.current);
   const payer = wallet.publicKey.toBase58();
   const seen = { slot, blockTime: new Date(), finalized: true, paidBy: "transfer" } as const;
-  await ground.postgres.ledger.credit(accountId, { txSignature: tx, quoteId, amount, payer, ...seen });
+  await ground.postgres.ledger.credit(accountId, {
+    network: NETWORK,
+    reference: tx,
+    quoteId,
+    amount,
+    payer,
+    ...seen,
+  });
 }
 
 async function pay(agent: Agent, quote: { quote_id: string }, kind: PaymentKind): Promise<Paid> {

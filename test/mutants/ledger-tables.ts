@@ -8,8 +8,8 @@ export const LEDGER_TABLES: readonly Mutant[] = [
     name: "payment-once",
     guard: "A transaction is stored as one payment.",
     file: sqlFile("migrations/0001_baseline.sql"),
-    find: "tx_signature bytea primary key check",
-    replace: "tx_signature bytea check",
+    find: "primary key (network, reference),",
+    replace: "",
     tests: BACKSTOPS,
   },
   {

@@ -1,6 +1,7 @@
 import { sqlFile, type Mutant } from "./mutant.ts";
 
 const CALLS = ["test/postgres/ledger/ledger.test.ts"];
+const NETWORKS = ["test/postgres/ledger/networks.test.ts"];
 const PAID = ["test/postgres/ledger/payments.test.ts"];
 const LEFT = ["test/postgres/ledger/superseded-keys.test.ts"];
 const FAULTS = ["test/postgres/ledger/faults.test.ts"];
@@ -55,8 +56,10 @@ export const LEDGER: readonly Mutant[] = [
     name: "left-key-payment",
     guard: "A key that runs without its former payment makes that payment wait.",
     file: sqlFile("functions/ledger_record_payments.sql"),
-    find: "and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;",
-    replace: "and payment.tx_signature = call.tx_signature;",
+    find:
+      "and payment_claims[call.n] <> call.claim_key " +
+      "and payment.network = claim.network and payment.reference = claim.reference;",
+    replace: "and payment.network = (call.payment).network and payment.reference = (call.payment).reference;",
     tests: LEFT,
   },
   {
@@ -183,9 +186,9 @@ export const LEDGER: readonly Mutant[] = [
     name: "surplus-payment-credited",
     guard: "A second payment of a quote is credited although it buys nothing.",
     file: sqlFile("functions/ledger_hold.sql"),
-    find: "case when call.tx_signature = any (deposited) then call.deposit else 0 end",
+    find: "case when call.payment = any (deposited) then call.deposit else 0 end",
     replace:
-      "case when call.tx_signature = any (deposited) and kinds[call.n] = 'granted' then call.deposit " +
+      "case when call.payment = any (deposited) and kinds[call.n] = 'granted' then call.deposit " +
       "else 0 end",
     tests: PAID,
   },
@@ -193,7 +196,7 @@ export const LEDGER: readonly Mutant[] = [
     name: "paid-claims-kept",
     guard: "The key of a call paid by a transaction never expires.",
     file: sqlFile("functions/ledger_claim.sql"),
-    find: "case when call.tx_signature is null then now() + interval '48 hours' else 'infinity' end",
+    find: "case when (call.payment).reference is null then now() + interval '48 hours' else 'infinity' end",
     replace: "now() + interval '48 hours'",
     tests: FAULTS,
   },
@@ -372,5 +375,21 @@ export const LEDGER: readonly Mutant[] = [
     find: "const due = loopTime() + DEADLINE_SLACK_MS;",
     replace: "const due = Infinity;",
     tests: ["test/postgres/database/batcher.test.ts"],
+  },
+  {
+    name: "payment-network",
+    guard: "A payment is looked up on its own network.",
+    file: sqlFile("functions/ledger_lookup.sql"),
+    find: "where network = (call.payment).network and reference = (call.payment).reference offset 0",
+    replace: "where reference = (call.payment).reference limit 1",
+    tests: NETWORKS,
+  },
+  {
+    name: "credit-network",
+    guard: "Payments with one reference on two networks are credited each.",
+    file: sqlFile("migrations/0001_baseline.sql"),
+    find: "primary key (network, reference),",
+    replace: "primary key (network, reference), unique (reference),",
+    tests: NETWORKS,
   },
 ];

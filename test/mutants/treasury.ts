@@ -44,8 +44,8 @@ export const TREASURY: readonly Mutant[] = [
     name: "movement-holds-payment",
     guard: "A payment is locked while its movement is recorded.",
     file: sqlFile("functions/treasury_record.sql"),
-    find: "where p.tx_signature = signature for update",
-    replace: "where p.tx_signature = signature",
+    find: "where p.network = solana and p.reference = signature for update",
+    replace: "where p.network = solana and p.reference = signature",
     tests: ["test/postgres/treasury/movement-races.test.ts"],
   },
   {
@@ -55,6 +55,14 @@ export const TREASURY: readonly Mutant[] = [
     find: "coalesce((select a.id from account a where a.id = owner and quote is not null), ",
     replace: "coalesce(owner, ",
     tests: BOOKS,
+  },
+  {
+    name: "finalize-network",
+    guard: "A payment is finalized on its own network only.",
+    file: sqlFile("functions/treasury_finalize.sql"),
+    find: "where network = of_network and reference = any (payment_references)",
+    replace: "where reference = any (payment_references)",
+    tests: ["test/postgres/ledger/networks.test.ts"],
   },
   {
     name: "finalize-not-reversed",
@@ -108,8 +116,8 @@ export const TREASURY: readonly Mutant[] = [
     name: "credited-payment-locked",
     guard: "A payment is locked while it buys its call again.",
     file: sqlFile("functions/ledger_credit_payments.sql"),
-    find: "perform from payment where tx_signature = any (credited) order by tx_signature for update",
-    replace: "perform cardinality(credited)",
+    find: "select from payment where network = known.network and reference = known.reference for update",
+    replace: "select from payment where network = known.network and reference = known.reference",
     tests: LOCKS,
   },
   {

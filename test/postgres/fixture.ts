@@ -18,6 +18,7 @@ import { PostgresLedger } from "../../src/postgres/ledger/ledger.ts";
 import { openPool } from "../../src/postgres/database/pool.ts";
 import { Sweeper } from "../../src/postgres/ledger/sweeper.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
+import { NETWORK } from "../../src/domain/payments/body-proof.ts";
 
 export const PRICE = 10_000n;
 
@@ -88,7 +89,8 @@ export function callOf(accountId: string, change: Partial<CallAuthorization> = {
 
 export function depositOf(change: Partial<VerifiedTransfer> = {}): VerifiedTransfer {
   return {
-    txSignature: base58.encode(randomBytes(64)),
+    network: NETWORK,
+    reference: base58.encode(randomBytes(64)),
     amount: PRICE,
     quoteId: `qt_${base58.encode(randomBytes(32))}`,
     payer: undefined,
@@ -102,7 +104,8 @@ export function depositOf(change: Partial<VerifiedTransfer> = {}): VerifiedTrans
 
 export function paymentOf(deposit: VerifiedTransfer): CallPayment {
   return {
-    txSignature: deposit.txSignature,
+    network: deposit.network,
+    reference: deposit.reference,
     quoteId: deposit.quoteId,
     stepId: stepIdOf(deposit.quoteId),
     transfer: deposit,

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { SCOPES } from "../../src/domain/accounts/scope.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/database/system-accounts.ts";
+import { NETWORK } from "../../src/domain/payments/body-proof.ts";
 
 const { treasury, revenue, suspense, adjustments, operator } = SYSTEM_ACCOUNTS;
 
@@ -174,9 +175,11 @@ function rows({
        where ${relayed}`,
     `insert into relay_budget (day, lamports)
      select (claimed_at at time zone 'utc')::date, sum(fee_lamports) from relay group by 1`,
-    `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, slot,
+    `insert into payment (network, reference, account_id, quote_id, amount, settled, fingerprint,
+      claim_key, slot,
         block_time, finalized, paid_by, reversed, assigned_to)
-     select ${signature}, case when ${nobodys} then '${suspense}' else ${account} end, case when ${named}
+     select '${NETWORK}', ${signature}, case when ${nobodys} then '${suspense}' else ${account} end, case
+       when ${named}
        then 'dep_' || ${depositUuid} when not ${nobodys} then ${quote} end,
             ${price} + n % 10 / 9 * 500, ${paid}, case when ${paid} then ${fingerprint} end, case
               when ${paid} then ${key} end, n, ${at},
@@ -187,7 +190,7 @@ function rows({
      select ${depositUuid}::uuid, ${account}, 5, ${fingerprint}, ${at}
        from generate_series(1, ${deposits}) n where ${named}`,
     `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
-     select ${token}, tx_signature, slot, block_time, amount from payment where finalized`,
+     select ${token}, reference, slot, block_time, amount from payment where finalized`,
     `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
      select ${token}, ${signature}, n, ${at}, -5
        from generate_series(${deposits + 1}, ${deposits + withdrawals}) n`,
@@ -197,14 +200,15 @@ function rows({
      select id, id, sha256(wallet::bytea), '', '', '{${SCOPES.join(",")}}', ${limited("id")}, case
        when ${limited("id")} is not null then id end from account`,
     `insert into run (id, account_id, key_id, budget_id, started_at, tool, status, lease_until, price,
-        claim_key, quote_id, step_id, tx_signature, paid_by, created_at)
+        claim_key, quote_id, step_id, network, reference, paid_by, created_at)
      select ${run}, ${account}, ${account}, case when not (${paid}) and (n <= ${failed} or n > ${free})
        and ${limited(account)} is not null
          then ${account} end, ${at}, 'vram_estimate', ${status}, 'infinity',
             case when n > ${failed} and n <= ${free} then 0 else ${price} end,
             case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid}
               then 'step_' || n end,
-            case when ${paid} then ${signature} end, case when ${relayed} then 'gasless' when ${paid}
+            case when ${paid} then '${NETWORK}' end, case when ${paid} then ${signature} end, case when
+              ${relayed} then 'gasless' when ${paid}
               then 'transfer' else 'balance' end, ${at} from ${calls}`,
     `insert into idempotency (account_id, key, fingerprint, state, run_id, result, expires_at)
      select ${account}, ${key}, ${fingerprint}, case ${status} when 'completed' then 'done' when 'failed'
@@ -236,13 +240,18 @@ function books({ refunds, ...shares }: Shares): string[] {
        from account where id in (select ${id(1, holder("n", shares))}
          from generate_series(0, ${shares.holders - 1}) n)`,
     ),
-    transfer(`select '${treasury}', account_id, amount, 'deposit', tx_signature, block_time from payment`),
     transfer(
-      `select '${suspense}', assigned_to, amount, 'assignment', tx_signature, now() from payment
+      `select '${treasury}', account_id, amount, 'deposit', payment_ref(network, reference), block_time
+        from payment`,
+    ),
+    transfer(
+      `select '${suspense}', assigned_to, amount, 'assignment', payment_ref(network, reference), now() from
+        payment
         where assigned_to is not null`,
     ),
     transfer(
-      `select account_id, '${treasury}', amount, 'reversal', tx_signature, now() from payment where reversed`,
+      `select account_id, '${treasury}', amount, 'reversal', payment_ref(network, reference), now() from
+        payment where reversed`,
     ),
     transfer(
       `select '${operator}', '${treasury}', -change, 'withdrawal', token_account || tx_signature,
@@ -253,9 +262,9 @@ function books({ refunds, ...shares }: Shares): string[] {
       `select '${revenue}', account_id, price, 'refund', uuid_send(id), now() ${charged} order by id
         limit ${refunds}`,
     ),
-    `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature,
-        quoted, debited, paid_by, created_at)
-     select run.id, run.id, transfer.id, run.account_id, tool, quote_id, step_id, tx_signature, price,
+    `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, network, reference,
+      quoted, debited, paid_by, created_at)
+     select run.id, run.id, transfer.id, run.account_id, tool, quote_id, step_id, network, reference, price,
        price, paid_by, run.created_at
      from transfer join run on run.id = encode(ref, 'hex')::uuid where kind = 'charge'`,
     `update account set available = side.amount from (

@@ -10,6 +10,7 @@ import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { Catalogue } from "../../src/app/calls/catalogue.ts";
 import type { Account, Accounts, TierChange } from "../../src/app/accounts/accounts.ts";
 import type { ApiKeys, ListedKey } from "../../src/app/accounts/api-keys.ts";
+import type { PaymentMethod } from "../../src/app/payments/payment-method.ts";
 import type { PaymentVerdict } from "../../src/app/payments/payment-verifier.ts";
 import type { Caller } from "../../src/domain/accounts/caller.ts";
 import { newId } from "../../src/domain/core/ids.ts";
@@ -42,8 +43,12 @@ export const PAYMENT = {
 const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
 const clock = { now: () => Date.now() };
 
-/** All transports with an in-memory ledger and chain. @param limits overrides the gRPC limits */
-export async function startGateway(limits: Partial<GrpcLimits> = {}) {
+/**
+ * All transports with an in-memory ledger and chain.
+ * @param limits overrides the gRPC limits
+ * @param methods payment methods beside the registered ones
+ */
+export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: readonly PaymentMethod[] = []) {
   const ledger = new MemoryLedger();
   const tools = new TestTools();
   const callers = new Map<string, Caller>();
@@ -93,7 +98,12 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
   );
   const pages = pagesOf(ledger);
   const services = [
-    toolService(withPayments(deps), PAYMENT, { baseUrl: () => "http://gateway.test", v1: false }, "1.2.3"),
+    toolService(
+      withPayments(deps, methods),
+      PAYMENT,
+      { baseUrl: () => "http://gateway.test", v1: false },
+      "1.2.3",
+    ),
     receiptService(pages.receipts),
     runService(pages.runs),
     healthService(health, "1.2.3"),

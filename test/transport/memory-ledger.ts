@@ -31,8 +31,8 @@ export class MemoryLedger implements Ledger {
     return 0n;
   }
 
-  async findPrior({ accountId, fingerprint, txSignature }: PriorQuery): Promise<PriorOutcome> {
-    const entry = this.entries.find(({ call }) => call.payment?.txSignature === txSignature);
+  async findPrior({ accountId, fingerprint, reference: txSignature }: PriorQuery): Promise<PriorOutcome> {
+    const entry = this.entries.find(({ call }) => call.payment?.reference === txSignature);
     if (!entry) return undefined;
     if (entry.call.accountId !== accountId || !entry.call.fingerprint.equals(fingerprint))
       return { kind: "payment_used" };
@@ -118,7 +118,7 @@ function receiptOf(
     tool,
     quoteId: payment?.quoteId,
     stepId: payment?.stepId,
-    txSignature: payment?.txSignature,
+    txSignature: payment?.reference,
     quoted: price,
     debited: price,
     refunded: 0n,

@@ -32,7 +32,7 @@ export async function authorizeCall(
       return answer;
     case "replay":
       // The call was charged while this payment was verified: it is credited to the balance.
-      if (payment?.transfer && answer.receipt?.txSignature !== payment.txSignature)
+      if (payment?.transfer && answer.receipt?.txSignature !== payment.reference)
         await deps.ledger.credit(accountId, payment.transfer);
       return answer;
     case "insufficient": {

@@ -71,7 +71,7 @@ export async function callTool(
   const claim = { accountId, fingerprint: print, idempotencyKey: sentKey };
   const prior = await lookUpPriorOutcome(deps.ledger, claim, identified);
   if (prior.kind === "replay") {
-    if (identified && prior.receipt?.txSignature !== identified.txSignature)
+    if (identified && prior.receipt?.txSignature !== identified.reference)
       await creditExtraPayment(deps, { identified, quote, fingerprint: print }, context);
     return { result: prior.result, receipt: prior.receipt };
   }

@@ -2,11 +2,10 @@ import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { RunError } from "../../domain/calls/run.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
+import type { PaymentId } from "../../domain/payments/payment-id.ts";
 
-/** A transfer to the treasury that was verified on the chain. Its account is credited once. */
-export interface VerifiedTransfer {
-  /** Base58, 64 bytes; unique. */
-  txSignature: string;
+/** A payment that was verified on its network. Its account is credited once. */
+export interface VerifiedTransfer extends PaymentId {
   /** Gain of the treasury's token account, micro-USD; more than 0. */
   amount: MicroUsd;
   /** The quote that the memo names. */
@@ -42,15 +41,14 @@ export interface CallAuthorization {
   fingerprint: Buffer;
   /** 0n for a free call. */
   price: MicroUsd;
-  /** Idempotency key. Without one, a paid call is claimed under its transaction signature. */
+  /** Idempotency key. Without one, a paid call is claimed under its payment. */
   idempotencyKey: string | undefined;
   /** Payment of the call, claimed so that it pays for one call only. */
   payment: CallPayment | undefined;
 }
 
 /** The payment of a call with a proof. */
-export interface CallPayment {
-  txSignature: string;
+export interface CallPayment extends PaymentId {
   quoteId: string;
   stepId: string;
   /**
@@ -99,11 +97,10 @@ export type PriorOutcome =
   | { kind: "credited"; idempotencyKey: string | undefined }
   | undefined;
 
-export interface PriorQuery {
+export interface PriorQuery extends PaymentId {
   accountId: string;
   fingerprint: Buffer;
   idempotencyKey: string | undefined;
-  txSignature: string;
   quoteId: string;
 }
 
@@ -134,7 +131,7 @@ export type RunEndResult =
 
 /** The ledger: the only place where money moves. */
 export interface Ledger {
-  /** Finds an earlier call with the key or transaction signature. */
+  /** Finds an earlier call with the key or payment. */
   findPrior(query: PriorQuery): Promise<PriorOutcome>;
   /** Claims key and payment, credits the payment, holds the price and creates the run, atomically. */
   authorize(call: CallAuthorization): Promise<AuthorizeResult>;

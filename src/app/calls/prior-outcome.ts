@@ -27,18 +27,18 @@ const NONE: PriorLookup = { kind: "none", payment: undefined, idempotencyKey: un
  */
 export async function lookUpPriorOutcome(
   ledger: Pick<Ledger, "findPrior" | "balance">,
-  claim: Omit<PriorQuery, "txSignature" | "quoteId">,
+  claim: Omit<PriorQuery, "network" | "reference" | "quoteId">,
   identified: IdentifiedPayment | undefined,
 ): Promise<PriorLookup> {
   if (!identified) return NONE;
-  const { txSignature, quoteId } = identified;
-  const prior = await ledger.findPrior({ ...claim, txSignature, quoteId });
+  const { network, reference, quoteId } = identified;
+  const prior = await ledger.findPrior({ ...claim, network, reference, quoteId });
   if (!prior) return NONE;
   switch (prior.kind) {
     case "replay":
       return prior;
     case "credited": {
-      const payment = { txSignature, quoteId, stepId: stepIdOf(quoteId), transfer: undefined };
+      const payment = { network, reference, quoteId, stepId: stepIdOf(quoteId), transfer: undefined };
       return { kind: "credited", payment, idempotencyKey: prior.idempotencyKey };
     }
     default:

@@ -34,7 +34,7 @@ export async function runAndCapture(
   context: CallContext,
 ): Promise<{ result: JsonObject; receipt: Receipt | undefined }> {
   const { accountId, runId, payment } = authorization;
-  const digest = claimDigest({ ...authorization, txSignature: payment?.txSignature });
+  const digest = claimDigest({ ...authorization, payment });
   const run = { runId, idempotencyKey: digest ?? runId, signal: deps.stopping };
   if (context.signal.aborted) {
     const message = "the caller disconnected before the tool started";
@@ -47,7 +47,7 @@ export async function runAndCapture(
     result = await runTool(prepared, run, context);
   } catch (error) {
     const failure = await release(deps, tool, authorization, error);
-    throw payment ? new PaymentCreditedError(failure, payment.txSignature) : failure;
+    throw payment ? new PaymentCreditedError(failure, payment.reference) : failure;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
   const captured = await deps.ledger.capture({ runId, outcome: "completed", receiptId, result });

@@ -4,6 +4,7 @@ import type { Audit } from "../operations/audit.ts";
 import type { DepositAccounts } from "../deposits/deposits.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import type { TreasuryLedger } from "../treasury/treasury-ledger.ts";
+import type { NetworkFinality } from "../payments/payment-methods.ts";
 import type { TreasuryChain } from "../treasury/treasury-chain.ts";
 import { runAudit } from "./run-audit.ts";
 import { reportTreasuryMetrics } from "./treasury-metrics.ts";
@@ -19,6 +20,8 @@ const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
 export interface TreasuryJobsOptions {
   readonly chain: TreasuryChain;
+  /** Networks of the payment methods. */
+  readonly networks: ReadonlyMap<string, NetworkFinality>;
   readonly ledger: TreasuryLedger;
   readonly quotes: Pick<Quotes, "open">;
   readonly deposits: DepositAccounts;

@@ -55,10 +55,10 @@ export async function settleOnChain(
   { quote, receivedAt, context }: PaymentAttempt,
   paidBy: PaidBy,
 ): Promise<SettledPayment> {
-  const { txSignature } = payment;
+  const { network, reference } = payment;
   // The gateway's own transactions do not count against the account's chain lookups.
   const accountId = paidBy === "gasless" ? undefined : context.caller.accountId;
-  const verdict = await deps.chain.verify({ txSignature, accountId, signal: context.signal });
+  const verdict = await deps.chain.verify({ txSignature: reference, accountId, signal: context.signal });
   const paid = requirePaid(verdict, paidBy);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
   if (memo?.form === "deposit") throw paymentRefused(`the memo on the chain ${DEPOSIT_PAYS_NO_CALL}`);
@@ -72,7 +72,7 @@ export async function settleOnChain(
   const { quoteId } = quote;
   const memoStepId = memo.form === "step" ? memo.stepId : undefined;
   return {
-    transfer: { txSignature, quoteId, amount, payer, slot, blockTime, finalized, paidBy },
+    transfer: { network, reference, quoteId, amount, payer, slot, blockTime, finalized, paidBy },
     problem: problemOf(deps, quote, receivedAt, { ...paid, memoStepId, paidBy }),
   };
 }

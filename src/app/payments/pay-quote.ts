@@ -40,8 +40,8 @@ export async function payQuote(
   await payments.verify(identified, attempt);
   const { transfer, problem } = await payments.settle(identified, attempt);
   if (!problem) {
-    const { txSignature } = identified;
-    return { txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), transfer };
+    const { network, reference } = identified;
+    return { network, reference, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), transfer };
   }
   const { credited } = await ledger.credit(quote.accountId, transfer);
   throw new ToolgateError(problem.code, `${problem.message}; ${whereItWent(credited, transfer.amount)}`);

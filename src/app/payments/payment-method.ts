@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../../domain/core/errors.ts";
+import type { PaymentId } from "../../domain/payments/payment-id.ts";
 import type { Proof, ProofFormat } from "../../domain/payments/proof.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
 import type { X402Terms } from "../../domain/payments/x402.ts";
@@ -7,10 +8,9 @@ import type { VerifiedTransfer } from "../calls/ledger.ts";
 import type { FinalityStatus, UnfinalizedPayment } from "../treasury/treasury-chain.ts";
 
 /** A proof by what the ledger knows its payment under. */
-export interface IdentifiedPayment {
+export interface IdentifiedPayment extends PaymentId {
   /** Name of the payment method. */
   readonly method: string;
-  readonly txSignature: string;
   readonly quoteId: string;
   /** The step that the proof states; undefined: not stated. */
   readonly stepId: string | undefined;

@@ -53,7 +53,8 @@ export type FinalityStatus =
 
 /** A payment that was credited before it was finalized. */
 export interface UnfinalizedPayment {
-  txSignature: string;
+  /** On the network that was asked for. */
+  reference: string;
   slot: bigint;
   amount: MicroUsd;
 }

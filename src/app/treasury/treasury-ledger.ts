@@ -1,4 +1,5 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
+import type { PaymentId } from "../../domain/payments/payment-id.ts";
 import type { Movement, UnfinalizedPayment } from "./treasury-chain.ts";
 
 /** Progress of the treasury watch. */
@@ -61,18 +62,18 @@ export interface TreasuryLedger {
    * @param whole whether the history up to the head is recorded (updates `checkedAt`); default true
    */
   advanceWatch(tokenAccount: string, slot: bigint, whole?: boolean): Promise<void>;
-  /** Returns unfinalized payments credited at least `minAgeMs` ago, oldest first. */
-  unfinalized(query: { minAgeMs: number; limit: number }): Promise<UnfinalizedPayment[]>;
+  /** Returns unfinalized payments of a network credited at least `minAgeMs` ago, oldest first. */
+  unfinalized(query: { network: string; minAgeMs: number; limit: number }): Promise<UnfinalizedPayment[]>;
   /** Marks payments as finalized. @returns how many changed */
-  finalize(txSignatures: readonly string[]): Promise<number>;
+  finalize(network: string, references: readonly string[]): Promise<number>;
   /** Moves payments without an outcome to the end of the queue. */
-  postpone(txSignatures: readonly string[]): Promise<void>;
+  postpone(network: string, references: readonly string[]): Promise<void>;
   /**
    * Reverses the credit of a payment, once. The balance may become negative.
    * @returns undefined when already reversed, finalized or unknown
    */
   reverse(
-    txSignature: string,
+    payment: PaymentId,
   ): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined>;
   /** Number and sum of transfers in suspense, micro-USD. */
   suspended(): Promise<{ count: number; amount: MicroUsd }>;

@@ -1,5 +1,5 @@
-import { base58 } from "@scure/base";
 import type { Entry, EntryKind, StatementRow } from "../../app/accounts/statements.ts";
+import { paymentOfRef, referenceText } from "../database/payment-keys.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
 import { SETTLED_AFTER } from "../database/transfer-range.ts";
 
@@ -119,7 +119,7 @@ export interface ExportRow extends EntryRow {
   key_name: string | null;
 }
 
-/** Kinds whose reference is a transaction signature. */
+/** Kinds whose reference is a payment. */
 const ON_CHAIN: ReadonlySet<EntryKind> = new Set(["deposit", "assignment", "reversal", "reinstatement"]);
 
 /** @param balance sum of all entries up to and including this one, micro-USD */
@@ -132,7 +132,7 @@ export function entryOf(row: EntryRow, balance: bigint): Entry {
     createdAt: row.created_at,
     tool: row.tool ?? undefined,
     receiptId: row.receipt_id === null ? undefined : idFromUuid("rcpt", row.receipt_id),
-    txSignature: ON_CHAIN.has(row.kind) ? base58.encode(row.ref) : undefined,
+    txSignature: ON_CHAIN.has(row.kind) ? referenceText(paymentOfRef(row.ref)) : undefined,
     note: row.note ?? undefined,
   };
 }

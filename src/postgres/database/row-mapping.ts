@@ -1,12 +1,14 @@
-import { encodeBase58, parseSignature } from "../../domain/core/base58.ts";
+import { parseSignature } from "../../domain/core/base58.ts";
 import { uuidOf, type IdPrefix } from "../../domain/core/ids.ts";
+import { referenceText } from "./payment-keys.ts";
 import { RECEIPT_MEMBERS, type Receipt } from "../../domain/calls/receipt.ts";
 
 /** A row of the view `issued_receipt`. */
 export type ReceiptRow = Columns<Omit<Receipt, "receiptId" | "runId" | "txSignature">> & {
   id: string;
   run_id: string;
-  tx_signature: Buffer | null;
+  network: string | null;
+  reference: Buffer | null;
 };
 
 /** The columns of an object's members: names in snake case, null for undefined. */
@@ -29,7 +31,7 @@ export function toReceipt(row: ReceiptRow): Receipt {
     ...plainMembers(row),
     receiptId: idFromUuid("rcpt", row.id),
     runId: idFromUuid("run", row.run_id),
-    txSignature: row.tx_signature ? encodeBase58(row.tx_signature) : undefined,
+    txSignature: paidReference(row),
   };
 }
 
@@ -43,6 +45,10 @@ function plainMembers(row: Readonly<Record<string, unknown>>): object {
 
 function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function paidReference({ network, reference }: ReceiptRow): string | undefined {
+  return network === null || reference === null ? undefined : referenceText({ network, reference });
 }
 
 /** The prefixed identifier of a uuid. */

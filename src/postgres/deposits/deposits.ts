@@ -7,6 +7,7 @@ import type { Deposit } from "../../domain/deposits/deposit.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { cursorAfter, readCursor } from "../database/cursor.ts";
+import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import { RETRY_MS, queryWithRetry, withRetry } from "../database/retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
 
@@ -31,17 +32,18 @@ const SELECT = `
   select deposit.id, deposit.account_id, deposit.amount, deposit.reference, deposit.tx_signature,
          deposit.created_at, deposit.cancelled_at,
          coalesce(sum(paid.amount), 0)::bigint as credited, min(paid.created_at) as credited_at,
-         (array_agg(paid.tx_signature order by paid.created_at))[1] as credited_by
+         (array_agg(paid.reference order by paid.created_at))[1] as credited_by
   from deposit left join lateral (
-    select payment.tx_signature, payment.amount, payment.created_at from payment
+    select payment.reference, payment.amount, payment.created_at from payment
     where starts_with(payment.quote_id, 'dep_')
       and payment.quote_id = 'dep_' || replace(deposit.id::text, '-', '')
       and payment.account_id = deposit.account_id and not payment.reversed
     union all
-    select payment.tx_signature, payment.amount, assignment.created_at
+    select payment.reference, payment.amount, assignment.created_at
     from payment join transfer assignment on assignment.kind = 'assignment'
-      and assignment.ref = payment.tx_signature
-    where payment.tx_signature = deposit.tx_signature and payment.assigned_to = deposit.account_id
+      and assignment.ref = payment_ref(payment.network, payment.reference)
+    where payment.network = '${SOLANA}' and payment.reference = deposit.tx_signature
+      and payment.assigned_to = deposit.account_id
       and not payment.reversed
   ) paid on true`;
 

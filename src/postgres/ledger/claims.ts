@@ -1,19 +1,20 @@
 import type { CallAuthorization } from "../../app/calls/ledger.ts";
+import type { PaymentId } from "../../domain/payments/payment-id.ts";
 
 /**
  * The claim of a call: its idempotency key, else its payment. A balance call without a key claims nothing.
  */
 export function claimKey(call: CallAuthorization): string | undefined {
-  return claimOf(call.idempotencyKey, call.payment?.txSignature);
+  return claimOf(call.idempotencyKey, call.payment);
 }
 
 /** Prefixed, so that an idempotency key never equals another call's payment. */
 export function claimOf(
   idempotencyKey: string | undefined,
-  txSignature: string | undefined,
+  payment: PaymentId | undefined,
 ): string | undefined {
   if (idempotencyKey !== undefined) return `key:${idempotencyKey}`;
-  return txSignature === undefined ? undefined : `pay:${txSignature}`;
+  return payment && `pay:${payment.network}:${payment.reference}`;
 }
 
 /** The idempotency key of a claim, if it has one. */
@@ -25,6 +26,9 @@ export function idempotencyKeyOf(claim: string | null): string | undefined {
 export function exclusiveKeys(call: CallAuthorization): string[] {
   const claim = claimKey(call);
   const keys = claim === undefined ? [] : [`claim ${call.accountId} ${claim}`];
-  if (call.payment) keys.push(`payment ${call.payment.txSignature}`, `quote ${call.payment.quoteId}`);
+  if (call.payment) {
+    const { network, reference, quoteId } = call.payment;
+    keys.push(`payment ${network} ${reference}`, `quote ${quoteId}`);
+  }
   return keys;
 }

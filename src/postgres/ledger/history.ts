@@ -1,4 +1,3 @@
-import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import type { CallInfo, ChainPayment, History, Receipts, RunDetails, Runs } from "../../app/calls/history.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
@@ -7,6 +6,7 @@ import type { CallOutcome } from "../../domain/calls/run.ts";
 import { idempotencyKeyOf } from "./claims.ts";
 import { OUTCOME } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
+import { referenceText, type PaymentColumns } from "../database/payment-keys.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 
 /**
@@ -15,14 +15,15 @@ import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
  */
 const RUN_CONTEXT = /* sql */ `
   select run.key_id, api_key.name as key_name, ${OUTCOME} as outcome, run.claim_key, claim.result,
-         payment.tx_signature, payment.amount, payment.payer, payment.slot, payment.block_time,
+         payment.network, payment.reference, payment.amount, payment.payer, payment.slot,
+           payment.block_time,
            payment.finalized, payment.reversed
   from run
   left join api_key on api_key.id = run.key_id
   left join idempotency claim
     on claim.account_id = run.account_id and claim.key = run.claim_key and claim.run_id = run.id
       and claim.state = 'done'
-  left join payment on payment.tx_signature = run.tx_signature
+  left join payment on payment.network = run.network and payment.reference = run.reference
   where run.id = $1 and run.account_id = $2`;
 
 /** Keys and outcomes of the runs $1 of account $2. */
@@ -37,8 +38,7 @@ interface CallRow {
   outcome: CallOutcome | null;
 }
 
-interface PaymentColumns {
-  tx_signature: Buffer;
+interface PaymentRow extends PaymentColumns {
   amount: bigint;
   payer: string | null;
   slot: bigint;
@@ -47,7 +47,7 @@ interface PaymentColumns {
   reversed: boolean;
 }
 
-type RunContextRow = (PaymentColumns | { tx_signature: null }) &
+type RunContextRow = (PaymentRow | { reference: null }) &
   CallRow & {
     claim_key: string | null;
     result: JsonObject | null;
@@ -112,9 +112,9 @@ function callOf(row: CallRow | undefined): CallInfo {
 }
 
 function paymentOf(row: RunContextRow): ChainPayment | undefined {
-  if (row.tx_signature === null) return undefined;
+  if (row.reference === null) return undefined;
   return {
-    txSignature: base58.encode(row.tx_signature),
+    txSignature: referenceText(row),
     amount: row.amount,
     payer: row.payer ?? undefined,
     slot: row.slot,

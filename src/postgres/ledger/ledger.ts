@@ -32,7 +32,8 @@ import {
 } from "./records.ts";
 import type { ReplayCache } from "./replay-cache.ts";
 import { RETRY_MS, queryWithRetry } from "../database/retry.ts";
-import { signatureFrom, uuidFromId } from "../database/row-mapping.ts";
+import { referenceFrom } from "../database/payment-keys.ts";
+import { uuidFromId } from "../database/row-mapping.ts";
 
 /** Options of the ledger. */
 export interface LedgerOptions {
@@ -168,10 +169,11 @@ export class PostgresLedger implements Ledger {
   ): Promise<{ credited: boolean; balance: MicroUsd }> {
     const rows = await this.#query<{ credited: boolean }>(
       "ledger-credit",
-      "select ledger_credit($1, $2, $3, $4, $5, $6, $7, $8, $9) as credited",
+      "select ledger_credit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as credited",
       [
         uuidFromId("acct", accountId),
-        signatureFrom(deposit.txSignature),
+        deposit.network,
+        referenceFrom(deposit),
         deposit.amount,
         deposit.quoteId,
         deposit.payer,

@@ -20,8 +20,12 @@ const PICKS: Record<ReceiptStatus, string> = {
   final: "status = 'final'",
   refunded: `status = 'refunded' and run_id = any (array(
                select encode(ref, 'hex')::uuid from transfer where kind = 'refund' and credit = $1))`,
-  reversed: `status = 'reversed' and tx_signature = any (array(
-               select ref from transfer where kind = 'reversal' and debit = $1))`,
+  reversed: `status = 'reversed' and run_id = any (array(
+               select paid.run_id from transfer cross join lateral payment_of(transfer.ref) of
+               cross join lateral (
+                 select run_id from receipt where network = of.network and reference = of.reference offset 0
+               ) paid
+               where transfer.kind = 'reversal' and transfer.debit = $1))`,
 };
 
 /** Conditions along the index (see pages.ts): before receipt $2; among identifiers from $8 to $9. */

@@ -11,7 +11,9 @@ import { uuidOf } from "../../domain/core/ids.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { RETRY } from "../database/batcher.ts";
 import { claimKey, claimOf, idempotencyKeyOf } from "./claims.ts";
-import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
+import { referenceFrom } from "../database/payment-keys.ts";
+import type { PaymentId } from "../../domain/payments/payment-id.ts";
+import { toReceipt, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
 
 /** Result row of `ledger_authorize`. */
 export interface AuthorizeRow extends Nullable<ReceiptRow> {
@@ -41,9 +43,9 @@ export function priorRecord(query: PriorQuery): object {
     n: 1,
     account_id: uuidFromId("acct", query.accountId),
     fingerprint: bytes(query.fingerprint),
-    claim_key: claimOf(query.idempotencyKey, query.txSignature),
+    claim_key: claimOf(query.idempotencyKey, query),
     keyed: query.idempotencyKey !== undefined,
-    tx_signature: bytes(signatureFrom(query.txSignature)),
+    payment: paymentRecord(query),
     quote_id: query.quoteId,
   };
 }
@@ -64,7 +66,7 @@ export function callRecord(call: CallAuthorization, index: number): object {
     key_id: uuidOf("key", call.keyId),
     // Calls with a payment and free calls use no daily budget.
     ...(call.budget && !payment && call.price > 0n && budgetRecord(call.budget)),
-    tx_signature: payment && bytes(signatureFrom(payment.txSignature)),
+    payment: payment && paymentRecord(payment),
     quote_id: payment?.quoteId,
     step_id: payment?.stepId,
     deposit: deposit?.amount.toString(),
@@ -74,6 +76,10 @@ export function callRecord(call: CallAuthorization, index: number): object {
     finalized: deposit?.finalized,
     paid_by: deposit?.paidBy,
   };
+}
+
+function paymentRecord(payment: PaymentId): object {
+  return { network: payment.network, reference: bytes(referenceFrom(payment)) };
 }
 
 function budgetRecord({ id, perDay }: KeyBudget): object {

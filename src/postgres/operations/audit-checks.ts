@@ -61,21 +61,22 @@ export const CHECKS: readonly AuditCheck[] = [
       select count(transfer.id) <> 1
           or not bool_and(transfer.amount = payment.amount and transfer.credit = payment.account_id
             and transfer.debit = '${treasury}') as wrong
-      from payment left join transfer on transfer.kind = 'deposit' and transfer.ref = payment.tx_signature
-      group by payment.tx_signature`,
+      from payment left join transfer on transfer.kind = 'deposit'
+        and transfer.ref = payment_ref(payment.network, payment.reference)
+      group by payment.network, payment.reference`,
   },
   {
     name: "deposits_paid",
     description: "each deposit has its payment",
     sql: /* sql */ `
-      select payment.tx_signature is null as wrong
-      from transfer left join payment on payment.tx_signature = transfer.ref
+      select payment.reference is null as wrong
+      from transfer left join payment on payment_ref(payment.network, payment.reference) = transfer.ref
       where kind = 'deposit'`,
   },
   {
-    name: "signatures_once",
-    description: "each transaction is one payment",
-    sql: /* sql */ `select count(*) > 1 as wrong from payment group by tx_signature`,
+    name: "references_once",
+    description: "each reference of a network is one payment",
+    sql: /* sql */ `select count(*) > 1 as wrong from payment group by network, reference`,
   },
   {
     name: "quotes_once",
@@ -98,7 +99,8 @@ export const CHECKS: readonly AuditCheck[] = [
     name: "payments_charged_once",
     description: "no payment pays for two charged calls",
     sql: /* sql */ `
-      select count(*) > 1 as wrong from receipt where tx_signature is not null group by tx_signature`,
+      select count(*) > 1 as wrong from receipt where reference is not null
+      group by network, reference`,
   },
   {
     name: "open_holds",

@@ -1,4 +1,3 @@
-import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import type { FailedPayment, FailedPaymentKind } from "../../app/operations/failed-payments.ts";
 import type { CallMinute, OperationsQueries } from "../../app/operations/operations-queries.ts";
@@ -6,12 +5,15 @@ import type { Page } from "../../domain/core/page.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { cursorAfter, readCursor } from "../database/cursor.ts";
+import { referenceText } from "../database/payment-keys.ts";
+import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 interface FailedRow {
-  tx_signature: Buffer;
+  network: string;
+  reference: Buffer;
   kind: FailedPaymentKind;
   account_id: string;
   quote_id: string | null;
@@ -64,23 +66,23 @@ export const CALLS_BY_MINUTE = `
 /** Failed payments before timestamp $1 (microseconds) and signature $2; at most $3. */
 export const FAILED_PAYMENTS = `
   select *, (extract(epoch from at) * 1000000)::bigint as micros from (
-    (select tx_signature, case when reversed then 'reversed'
+    (select network, reference, case when reversed then 'reversed'
       else 'unused' end as kind, coalesce(assigned_to, account_id) as account_id,
             quote_id, amount, block_time, created_at as at, null as reason,
             exists (select from payment paid where paid.quote_id = payment.quote_id and paid.settled
-              and paid.tx_signature <> payment.tx_signature) as quote_paid
+              and (paid.network, paid.reference) <> (payment.network, payment.reference)) as quote_paid
      from payment
      where (reversed or (not settled and starts_with(quote_id, 'qt_'))) and (reversed
        or created_at < now() - interval '1 minute')
-       and (created_at, tx_signature) < ('epoch'::timestamptz + $1 * interval '1 microsecond', $2)
-     order by created_at desc, tx_signature desc limit $3)
+       and (created_at, reference) < ('epoch'::timestamptz + $1 * interval '1 microsecond', $2)
+     order by created_at desc, reference desc limit $3)
     union all
-    (select tx_signature, 'relay', account_id, quote_id, null, null, moved_at, reason, false
+    (select '${SOLANA}', tx_signature, 'relay', account_id, quote_id, null, null, moved_at, reason, false
      from relay
      where state = 'failed' and (moved_at, tx_signature) < ('epoch'::timestamptz + $1 * interval
        '1 microsecond', $2)
      order by moved_at desc, tx_signature desc limit $3)
-  ) failed order by at desc, tx_signature desc limit $3`;
+  ) failed order by at desc, reference desc limit $3`;
 
 /** Hex digits of the time in a cursor. */
 const TIME_DIGITS = 13;
@@ -152,13 +154,13 @@ export class PostgresOperations implements OperationsQueries {
   }
 }
 
-function cursorKey({ micros, tx_signature }: FailedRow): string {
-  return micros.toString(16).padStart(TIME_DIGITS, "0") + tx_signature.toString("hex");
+function cursorKey({ micros, reference }: FailedRow): string {
+  return micros.toString(16).padStart(TIME_DIGITS, "0") + reference.toString("hex");
 }
 
 function toFailedPayment(row: FailedRow): FailedPayment {
   return {
-    txSignature: base58.encode(row.tx_signature),
+    txSignature: referenceText(row),
     kind: row.kind,
     accountId: isCustomer(row.account_id) ? idFromUuid("acct", row.account_id) : undefined,
     quoteId: row.quote_id ?? undefined,

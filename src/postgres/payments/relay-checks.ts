@@ -1,3 +1,4 @@
+import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import type { AuditCheck } from "../operations/audit-checks.ts";
 
 /** Audit checks of the gasless relay. */
@@ -12,7 +13,7 @@ export const RELAY_CHECKS: readonly AuditCheck[] = [
     description: "each payment by a relayed transaction says so, and its relay is not said to have failed",
     sql: /* sql */ `
       select payment.paid_by <> 'gasless' or (relay.state = 'failed' and not payment.reversed) as wrong
-      from relay join payment on payment.tx_signature = relay.tx_signature`,
+      from relay join payment on payment.network = '${SOLANA}' and payment.reference = relay.tx_signature`,
   },
   {
     name: "relay_budget",

@@ -1,4 +1,3 @@
-import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import type { Page } from "../../domain/core/page.ts";
 import type {
@@ -8,15 +7,18 @@ import type {
   SuspendedTransfer,
 } from "../../app/treasury/suspense.ts";
 import { parseSignature } from "../../domain/core/base58.ts";
+import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import { cursorAfter, readCursor } from "../database/cursor.ts";
 import { queryWithRetry } from "../database/retry.ts";
+import { referenceText } from "../database/payment-keys.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 interface SuspendedRow {
-  tx_signature: Buffer;
+  network: string;
+  reference: Buffer;
   amount: bigint;
   memos: string | null;
   payer: string | null;
@@ -26,10 +28,10 @@ interface SuspendedRow {
 }
 
 const SELECT = `
-  select payment.tx_signature, payment.amount, payment.memos, payment.payer, payment.block_time,
+  select payment.network, payment.reference, payment.amount, payment.memos, payment.payer, payment.block_time,
     payment.assigned_to, assignment.note as reason
   from payment left join transfer assignment on assignment.kind = 'assignment'
-    and assignment.ref = payment.tx_signature
+    and assignment.ref = payment_ref(payment.network, payment.reference)
   where payment.account_id = '${SYSTEM_ACCOUNTS.suspense}' and not payment.reversed`;
 
 const PICKS: Record<SuspenseStatus, string> = {
@@ -37,12 +39,12 @@ const PICKS: Record<SuspenseStatus, string> = {
   assigned: "and payment.assigned_to is not null",
 };
 
-/** A page before transfer $1, at most $2. */
+/** A page before transfer $1, at most $2. Only the watch of Solana finds payments without an owner. */
 export function suspensePage(status: SuspenseStatus | undefined): string {
   return `${SELECT} ${status === undefined ? "" : PICKS[status]}
-    and (payment.created_at, payment.tx_signature) < (coalesce((select created_at from payment
-      where tx_signature = $1), 'infinity'), $1)
-    order by payment.created_at desc, payment.tx_signature desc limit $2`;
+    and (payment.created_at, payment.reference) < (coalesce((select created_at from payment
+      where network = '${SOLANA}' and reference = $1), 'infinity'), $1)
+    order by payment.created_at desc, payment.reference desc limit $2`;
 }
 
 /**
@@ -70,7 +72,7 @@ export class PostgresSuspense implements Suspense {
       items: shown.map(transferOf),
       nextCursor:
         rows.length > query.limit && last
-          ? cursorAfter("suspense", last.tx_signature.toString("hex"))
+          ? cursorAfter("suspense", last.reference.toString("hex"))
           : undefined,
     };
   }
@@ -85,8 +87,9 @@ export class PostgresSuspense implements Suspense {
     if (!signature) throw unknownTransfer();
     const account = to === "operator" ? undefined : uuidOf("acct", to.accountId);
     if (to !== "operator" && account === undefined) throw unknownAccount();
-    const text = "select treasury_assign($1, $2, $3) as outcome";
+    const text = "select treasury_assign($1, $2, $3, $4) as outcome";
     const [row] = await this.#query<{ outcome: string }>("suspense-assign", text, [
+      SOLANA,
       Buffer.from(signature),
       account,
       reason,
@@ -104,8 +107,8 @@ export class PostgresSuspense implements Suspense {
   }
 
   async #find(signature: Buffer): Promise<SuspendedTransfer> {
-    const text = `${SELECT} and payment.tx_signature = $1`;
-    const [row] = await this.#query<SuspendedRow>("suspense-find", text, [signature]);
+    const text = `${SELECT} and payment.network = $1 and payment.reference = $2`;
+    const [row] = await this.#query<SuspendedRow>("suspense-find", text, [SOLANA, signature]);
     if (!row) throw unknownTransfer();
     return transferOf(row);
   }
@@ -117,7 +120,7 @@ export class PostgresSuspense implements Suspense {
 
 function transferOf(row: SuspendedRow): SuspendedTransfer {
   return {
-    txSignature: base58.encode(row.tx_signature),
+    txSignature: referenceText(row),
     amount: row.amount,
     memos: row.memos ?? undefined,
     payer: row.payer ?? undefined,

@@ -1,4 +1,5 @@
 import type { AuditCheck } from "../operations/audit-checks.ts";
+import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 const { treasury, revenue, suspense, operator } = SYSTEM_ACCOUNTS;
@@ -28,9 +29,10 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     name: "movements_credited",
     description: "each movement into the treasury has its payment: the same amount, finalized",
     sql: /* sql */ `
-      select payment.tx_signature is null as wrong
+      select payment.reference is null as wrong
       from treasury_movement moved left join payment
-        on payment.tx_signature = moved.tx_signature and payment.amount = moved.change and payment.finalized
+        on payment.network = '${SOLANA}' and payment.reference = moved.tx_signature
+          and payment.amount = moved.change and payment.finalized
       where moved.change > 0`,
   },
   {
@@ -38,9 +40,9 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     description: "each finalized payment in slots before the watch position has its movement",
     sql: /* sql */ `
       select moved.tx_signature is null as wrong
-      from payment left join treasury_movement moved on moved.tx_signature = payment.tx_signature
+      from payment left join treasury_movement moved on moved.tx_signature = payment.reference
         and moved.change = payment.amount
-      where payment.finalized
+      where payment.network = '${SOLANA}' and payment.finalized
         and exists (select from treasury_watch watch where watch.opening_slot < payment.slot
           and payment.slot < watch.slot)`,
   },
@@ -80,19 +82,19 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     name: "assignments",
     description: "each assigned transfer left suspense once: its amount, to its owner",
     sql: /* sql */ `
-      select given.tx_signature is null or assignment.id is null
+      select given.reference is null or assignment.id is null
           or given.account_id <> '${suspense}' or assignment.debit <> '${suspense}'
           or assignment.credit <> given.assigned_to or assignment.amount <> given.amount as wrong
       from (select * from payment where assigned_to is not null) given
       full join (select * from transfer where kind = 'assignment') assignment
-        on assignment.ref = given.tx_signature`,
+        on assignment.ref = payment_ref(given.network, given.reference)`,
   },
   {
     name: "reversals",
     description:
       "each reversed payment that was not reinstated is marked as reversed, and no other payment is",
     sql: /* sql */ `
-      select payment.tx_signature is null
+      select payment.reference is null
           or count(*) filter (where back.kind = 'reversal') - count(*)
             filter (where back.kind = 'reinstatement') <> payment.reversed::integer
           or count(distinct back.holder) > 1
@@ -103,9 +105,9 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
         select kind, ref, amount, case kind when 'reversal' then debit else credit end as holder, case kind
           when 'reversal' then credit else debit end as other
         from transfer where kind in ('reversal', 'reinstatement')
-      ) back full join payment on payment.tx_signature = back.ref
+      ) back full join payment on payment_ref(payment.network, payment.reference) = back.ref
       where back.ref is not null or payment.reversed
-      group by back.ref, payment.tx_signature, payment.reversed`,
+      group by back.ref, payment.network, payment.reference, payment.reversed`,
   },
   {
     name: "reversed_open",

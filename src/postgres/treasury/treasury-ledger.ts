@@ -8,8 +8,11 @@ import type {
 } from "../../app/treasury/treasury-ledger.ts";
 import type { UnfinalizedPayment } from "../../app/treasury/treasury-chain.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
+import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import type { PaymentId } from "../../domain/payments/payment-id.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { RETRY_MS, queryWithRetry, withRetry } from "../database/retry.ts";
+import { referenceFrom, referenceText, type PaymentColumns } from "../database/payment-keys.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
@@ -25,17 +28,18 @@ interface ReversedRow {
   balance: bigint;
 }
 
-/** Oldest first; $1: minimum age since credit, ms; $2: limit. */
+/** Of network $1, oldest first; $2: minimum age since credit, ms; $3: limit. */
 export const UNFINALIZED = `
-  select tx_signature, slot, amount from payment
-  where not finalized and not reversed and created_at <= now() - $1 * interval '1 millisecond'
-  order by looked_at limit $2`;
+  select network, reference, slot, amount from payment
+  where network = $1 and not finalized and not reversed
+    and created_at <= now() - $2 * interval '1 millisecond'
+  order by looked_at limit $3`;
 
 /** Transactions $2 of token account $1 without a movement, in their order. */
 export const UNRECORDED = `
   select asked.tx_signature, payment.amount as credited
   from unnest($2::bytea[]) with ordinality asked (tx_signature, n)
-  left join payment on payment.tx_signature = asked.tx_signature
+  left join payment on payment.network = '${SOLANA}' and payment.reference = asked.tx_signature
   where not exists (select from treasury_movement moved where moved.token_account = $1
     and moved.tx_signature = asked.tx_signature)
   order by asked.n`;
@@ -135,40 +139,41 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
     await this.#query("treasury-advance-watch", "select treasury_advance_watch($1, $2, $3)", values);
   }
 
-  async unfinalized(query: { minAgeMs: number; limit: number }): Promise<UnfinalizedPayment[]> {
-    const rows = await this.#query<{ tx_signature: Buffer; slot: bigint; amount: bigint }>(
+  async unfinalized(query: {
+    network: string;
+    minAgeMs: number;
+    limit: number;
+  }): Promise<UnfinalizedPayment[]> {
+    const rows = await this.#query<PaymentColumns & { slot: bigint; amount: bigint }>(
       "treasury-unfinalized",
       UNFINALIZED,
-      [query.minAgeMs, query.limit],
+      [query.network, query.minAgeMs, query.limit],
     );
-    return rows.map(({ tx_signature, slot, amount }) => ({
-      txSignature: base58.encode(tx_signature),
-      slot,
-      amount,
-    }));
+    return rows.map(({ slot, amount, ...payment }) => ({ reference: referenceText(payment), slot, amount }));
   }
 
-  async finalize(txSignatures: readonly string[]): Promise<number> {
-    const values = [txSignatures.map(signatureFrom)];
+  async finalize(network: string, references: readonly string[]): Promise<number> {
+    const values = [network, storedReferences(network, references)];
     const rows = await this.#query<{ count: bigint }>(
       "treasury-finalize",
-      "select treasury_finalize($1) as count",
+      "select treasury_finalize($1, $2) as count",
       values,
     );
     return Number(rows[0]?.count ?? 0n);
   }
 
-  async postpone(txSignatures: readonly string[]): Promise<void> {
-    await this.#query("treasury-postpone", "select treasury_postpone($1)", [txSignatures.map(signatureFrom)]);
+  async postpone(network: string, references: readonly string[]): Promise<void> {
+    const values = [network, storedReferences(network, references)];
+    await this.#query("treasury-postpone", "select treasury_postpone($1, $2)", values);
   }
 
   async reverse(
-    txSignature: string,
+    payment: PaymentId,
   ): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined> {
-    const text = "select account_id, amount, balance from treasury_reverse($1, $2)";
+    const text = "select account_id, amount, balance from treasury_reverse($1, $2, $3)";
     let again = false;
     const { rows } = await withRetry(RETRY_MS, () => {
-      const values = [signatureFrom(txSignature), again];
+      const values = [payment.network, referenceFrom(payment), again];
       again = true;
       return this.#options.pool.query<ReversedRow>({ name: "treasury-reverse", text, values });
     });
@@ -184,6 +189,10 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
   #query<Row extends object>(name: string, text: string, values: unknown[], forMs?: number): Promise<Row[]> {
     return queryWithRetry(this.#options.pool, { name, text, values }, forMs);
   }
+}
+
+function storedReferences(network: string, references: readonly string[]): Buffer[] {
+  return references.map((reference) => referenceFrom({ network, reference }));
 }
 
 /**

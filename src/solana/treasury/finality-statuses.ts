@@ -49,7 +49,7 @@ export class FinalityStatuses {
   /** Reports of the endpoints that respond. */
   async #reports(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<PaymentReport[]> {
     const { endpoints } = this.#options.rpc;
-    const signatures = payments.map(({ txSignature }) => txSignature);
+    const signatures = payments.map(({ reference: txSignature }) => txSignature);
     const failures: Error[] = [];
     const responses = await Promise.all(
       endpoints.map((endpoint) =>
@@ -70,7 +70,7 @@ export class FinalityStatuses {
     reports: readonly PaymentReport[],
     signal: AbortSignal,
   ): Promise<FinalityStatus> {
-    const query = { txSignature: payment.txSignature, commitment: "finalized", signal } as const;
+    const query = { txSignature: payment.reference, commitment: "finalized", signal } as const;
     const reporter = reports.find(
       ({ outcomes }) => isFinalized(outcomes[index]) && outcomes[index]?.err === null,
     );

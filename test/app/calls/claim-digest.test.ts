@@ -5,17 +5,17 @@ import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
 const CLAIM: Claim = {
   accountId: "acct_1",
   idempotencyKey: "order-4711",
-  txSignature: undefined,
+  payment: undefined,
   fingerprint: fingerprint("t", { a: 1 }),
 };
+
+const payment = { network: "solana-mainnet", reference: "5sig" };
 
 describe("claimDigest", () => {
   it("returns one digest for all runs of a claim, without the caller's key in it", () => {
     const digest = claimDigest(CLAIM);
     expect(digest).toMatch(/^[\w-]{43}$/);
-    expect(claimDigest({ ...CLAIM, txSignature: "5sig" }), "its key stands for a call that has one").toBe(
-      digest,
-    );
+    expect(claimDigest({ ...CLAIM, payment }), "its key stands for a call that has one").toBe(digest);
     expect(digest).not.toContain("4711");
   });
 
@@ -24,10 +24,11 @@ describe("claimDigest", () => {
       CLAIM,
       { ...CLAIM, accountId: "acct_2" },
       { ...CLAIM, idempotencyKey: "order-4712" },
-      { ...CLAIM, idempotencyKey: "pay:5sig" },
+      { ...CLAIM, idempotencyKey: "pay:solana-mainnet:5sig" },
       { ...CLAIM, fingerprint: fingerprint("t", { a: 2 }) },
-      { ...CLAIM, idempotencyKey: undefined, txSignature: "5sig" },
-      { ...CLAIM, idempotencyKey: undefined, txSignature: "6sig" },
+      { ...CLAIM, idempotencyKey: undefined, payment },
+      { ...CLAIM, idempotencyKey: undefined, payment: { ...payment, reference: "6sig" } },
+      { ...CLAIM, idempotencyKey: undefined, payment: { ...payment, network: "other" } },
     ];
     expect(new Set(claims.map(claimDigest)).size).toBe(claims.length);
   });

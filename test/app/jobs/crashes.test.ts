@@ -20,7 +20,7 @@ const books = ({ ledger }: Scene) => ({
   state: ledger.state,
   recorded: [...ledger.recorded.keys()].toSorted(),
   balances: [...ledger.balances],
-  payments: [...ledger.payments.values()].toSorted((a, b) => a.txSignature.localeCompare(b.txSignature)),
+  payments: [...ledger.payments.values()].toSorted((a, b) => a.reference.localeCompare(b.reference)),
   // No movement is booked twice.
   booked: ledger.reported
     .filter(([, recorded]) => recorded !== "known")
@@ -51,10 +51,10 @@ function land({ chain, ledger, accountId }: Scene, memos: readonly string[]): vo
   chain.land("out", -300n);
   chain.land("vanished before", 60n);
   for (let n = 0; n < 10; n++) chain.land(`many${n}`, 1n, { memo: memos[1], slot: 2_000n });
-  ledger.credit(accountId, { txSignature: "proved", slot: 1_002n, amount: 400n });
-  ledger.credit(accountId, { txSignature: "vanished before", slot: 1_006n, amount: 60n });
-  ledger.credit(accountId, { txSignature: "gone", slot: 1_003n, amount: 30n });
-  ledger.credit(accountId, { txSignature: "rooted", slot: 1_003n, amount: 20n });
+  ledger.credit(accountId, { reference: "proved", slot: 1_002n, amount: 400n });
+  ledger.credit(accountId, { reference: "vanished before", slot: 1_006n, amount: 60n });
+  ledger.credit(accountId, { reference: "gone", slot: 1_003n, amount: 30n });
+  ledger.credit(accountId, { reference: "rooted", slot: 1_003n, amount: 20n });
   chain.standing.set("gone", "vanished").set("rooted", "finalized").set("proved", "pending");
 }
 

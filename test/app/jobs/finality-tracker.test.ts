@@ -16,7 +16,7 @@ beforeEach(() => {
 const run = () => finality.run(scene.signal);
 const balance = () => scene.ledger.balances.get(scene.accountId);
 function credit(txSignature: string, amount: bigint, standing: FinalityStatus): void {
-  scene.ledger.credit(scene.accountId, { txSignature, slot: 1n, amount });
+  scene.ledger.credit(scene.accountId, { reference: txSignature, slot: 1n, amount });
   scene.chain.standing.set(txSignature, standing);
 }
 
@@ -46,6 +46,7 @@ describe("FinalityTracker", () => {
           level: "error",
           message: expect.stringContaining("reversed"),
           details: {
+            network: "solana-mainnet",
             tx_signature: "gone",
             account: scene.accountId,
             amount_usdc: "0.000025",

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Metrics } from "../../../src/app/operations/metrics.ts";
 import { newSettledTransactions } from "../../../src/app/jobs/record-history.ts";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 import { newId } from "../../../src/domain/core/ids.ts";
 import { Quotes } from "../../../src/domain/payments/quote.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
@@ -51,9 +52,11 @@ export function setScene() {
   const accountId = newId("acct", systemClock, systemRandom);
   const deposits = new Map<string, string>();
   const clock = { at: GENESIS + 2_000_000, now: () => clock.at };
+  const chain = new MemoryChain(steps);
   return {
     steps,
-    chain: new MemoryChain(steps),
+    chain,
+    networks: new Map([[NETWORK, chain]]),
     ledger: new MemoryLedger(steps),
     quotes,
     deposits: { accountOf: async (depositId: string) => deposits.get(depositId) },

@@ -14,6 +14,7 @@ import type {
   TreasuryLedger,
   WatchState,
 } from "../../../src/app/treasury/treasury-ledger.ts";
+import type { PaymentId } from "../../../src/domain/payments/payment-id.ts";
 
 /** When the chain of these tests makes its first slot; slots go by in seconds. */
 export const GENESIS = Date.UTC(2026, 0, 1);
@@ -127,7 +128,7 @@ export class MemoryChain implements TreasuryChain {
 
   finalityStatuses(payments: readonly UnfinalizedPayment[]): Promise<FinalityStatus[]> {
     return this.steps.around(() =>
-      payments.map(({ txSignature }) => this.standing.get(txSignature) ?? ("pending" as const)),
+      payments.map(({ reference: txSignature }) => this.standing.get(txSignature) ?? ("pending" as const)),
     );
   }
 }
@@ -158,7 +159,7 @@ export class MemoryLedger implements TreasuryLedger {
 
   /** A payment that was credited when it was proved. */
   credit(accountId: string, payment: UnfinalizedPayment): void {
-    this.payments.set(payment.txSignature, { ...payment, accountId, finalized: false, reversed: false });
+    this.payments.set(payment.reference, { ...payment, accountId, finalized: false, reversed: false });
     this.#add(accountId, payment.amount);
   }
 
@@ -215,7 +216,7 @@ export class MemoryLedger implements TreasuryLedger {
     );
   }
 
-  finalize(txSignatures: readonly string[]): Promise<number> {
+  finalize(_network: string, txSignatures: readonly string[]): Promise<number> {
     return this.steps.around(() => {
       const open = txSignatures.flatMap((txSignature) => this.payments.get(txSignature) ?? []);
       const found = open.filter(({ finalized }) => !finalized);
@@ -224,7 +225,7 @@ export class MemoryLedger implements TreasuryLedger {
     });
   }
 
-  postpone(txSignatures: readonly string[]): Promise<void> {
+  postpone(_network: string, txSignatures: readonly string[]): Promise<void> {
     return this.steps.around(() => {
       for (const txSignature of txSignatures) {
         const payment = this.payments.get(txSignature);
@@ -234,7 +235,7 @@ export class MemoryLedger implements TreasuryLedger {
     });
   }
 
-  reverse(txSignature: string) {
+  reverse({ reference: txSignature }: PaymentId) {
     return this.steps.around(() => {
       const payment = this.payments.get(txSignature);
       if (!payment || payment.finalized || payment.reversed) return undefined;

@@ -87,7 +87,7 @@ describe("recordHistory", () => {
 
   it("marks a proved payment as finalized without fetching it", async () => {
     await look();
-    scene.ledger.credit(scene.accountId, { txSignature: "proved", slot: 1_001n, amount: 400n });
+    scene.ledger.credit(scene.accountId, { reference: "proved", slot: 1_001n, amount: 400n });
     scene.chain.land("proved", 400n);
     expect((await look())[0]?.recorded).toBe("finalized");
     expect(scene.chain.fetched).toEqual([]);
@@ -96,8 +96,8 @@ describe("recordHistory", () => {
   });
 
   it("reinstates a payment that had been reversed", async () => {
-    scene.ledger.credit(scene.accountId, { txSignature: "back", slot: 1_001n, amount: 400n });
-    await scene.ledger.reverse("back");
+    scene.ledger.credit(scene.accountId, { reference: "back", slot: 1_001n, amount: 400n });
+    await scene.ledger.reverse({ network: "solana-mainnet", reference: "back" });
     scene.chain.land("back", 400n);
     expect((await look())[0]?.recorded).toBe("reinstated");
     expect(scene.ledger.balances.get(scene.accountId)).toBe(400n);

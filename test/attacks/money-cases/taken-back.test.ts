@@ -14,6 +14,7 @@ import {
   TOOL,
 } from "../scene.ts";
 import { chat, payChat, statusesOfRuns } from "./chat.ts";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 /**
  * Payments that were accepted, vanished from the chain and were taken back: before they bought anything,
@@ -43,7 +44,7 @@ afterAll(async () => {
 /** A fork without the transaction wins, and the credit is taken back. */
 async function takeBack(tx: string): Promise<void> {
   expect(world.chain.chain.drop(tx)).toBe(true);
-  await world.postgres.treasuryLedger.reverse(tx);
+  await world.postgres.treasuryLedger.reverse({ network: NETWORK, reference: tx });
 }
 
 /** A deposit from the account's point of view. */

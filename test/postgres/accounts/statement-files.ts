@@ -163,7 +163,7 @@ function expectedRow(transfer: BookedTransfer | undefined, { runs, keyIds, recei
     balance_usdc: "",
     receipt_id: run ? (receipts.get(ref) ?? "none") : "",
     run_id: run ? `run_${ref}` : "",
-    tx_signature: ON_CHAIN?.includes(kind) ? base58.encode(Buffer.from(ref, "hex")) : "",
+    tx_signature: ON_CHAIN?.includes(kind) ? base58.encode(Buffer.from(ref, "hex").subarray(-64)) : "",
     note: safe(note ?? ""),
   };
 }

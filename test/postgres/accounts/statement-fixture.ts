@@ -95,7 +95,9 @@ async function moveMoney(treasurer: Treasurer, accountId: string): Promise<void>
     const deposit = depositOf({ amount: 10_000_000n + BigInt(n) });
     await ledger.credit(accountId, deposit);
     if (n % 9 === 0)
-      await pool.query("select treasury_reverse($1)", [Buffer.from(base58.decode(deposit.txSignature))]);
+      await pool.query("select treasury_reverse('solana-mainnet', $1)", [
+        Buffer.from(base58.decode(deposit.reference)),
+      ]);
   }
   for (const [n, note] of NOTES.entries()) {
     const change = n % 2 === 0 ? 7_000_001n : -1_000_003n;

@@ -22,6 +22,7 @@ import {
   endRun,
 } from "../fixture.ts";
 import { fillLedger } from "../large-ledger.ts";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 const INSTANCE = randomUUID();
 
@@ -225,8 +226,14 @@ describe.each(STATES)("plans cached when %s", (_state, prepare) => {
       await begin(again);
       await finish(again.map((call) => failed(call)));
       for (const call of calls) {
-        const { txSignature, quoteId } = call.payment ?? depositOf();
-        await ledger.findPrior({ ...call, idempotencyKey: newRunId(), txSignature, quoteId });
+        const { reference: txSignature, quoteId } = call.payment ?? depositOf();
+        await ledger.findPrior({
+          ...call,
+          idempotencyKey: newRunId(),
+          network: NETWORK,
+          reference: txSignature,
+          quoteId,
+        });
       }
     }
     expect(plans.length).toBeGreaterThan(40);

@@ -36,7 +36,7 @@ beforeEach(async () => {
   const call = callOf(accountId, { idempotencyKey: "k", payment: paymentOf(deposit) });
   await instance.ledger.authorize(call);
   await instance.ledger.capture(completed(call));
-  [account, run, signature] = [accountId.slice(5), call.runId.slice(4), signatureFrom(deposit.txSignature)];
+  [account, run, signature] = [accountId.slice(5), call.runId.slice(4), signatureFrom(deposit.reference)];
 });
 
 const refusal = (constraint: string) => expect.objectContaining({ constraint });
@@ -67,27 +67,27 @@ const anyId = () => `'${randomUUID()}'`;
 
 describe("table constraints", () => {
   it("reject a second payment for one transaction", async () => {
-    const again = copy("payment", "tx_signature", signature, { quote_id: "'qt_other'" });
+    const again = copy("payment", "reference", signature, { quote_id: "'qt_other'" });
     await expect(again).rejects.toEqual(refusal("payment_pkey"));
   });
 
   it("reject a second settled payment for a quote, but not an unsettled one", async () => {
-    const second = copy("payment", "tx_signature", signature, { tx_signature: anySignature() });
+    const second = copy("payment", "reference", signature, { reference: anySignature() });
     await expect(second).rejects.toEqual(refusal("payment_settled_quote_unique"));
-    const unsettled = { tx_signature: anySignature(), settled: "false" };
-    await expect(copy("payment", "tx_signature", signature, unsettled)).resolves.toBeUndefined();
+    const unsettled = { reference: anySignature(), settled: "false" };
+    await expect(copy("payment", "reference", signature, unsettled)).resolves.toBeUndefined();
   });
 
   it("reject a payment that is both reversed and finalized", async () => {
     const both = instance.pool.query(
-      "update payment set reversed = true, finalized = true where tx_signature = $1",
+      "update payment set reversed = true, finalized = true where reference = $1",
       [signature],
     );
     await expect(both).rejects.toEqual(refusal("payment_reversed_check"));
   });
 
   it("reject assigning a payment that has an account", async () => {
-    const given = instance.pool.query("update payment set assigned_to = account_id where tx_signature = $1", [
+    const given = instance.pool.query("update payment set assigned_to = account_id where reference = $1", [
       signature,
     ]);
     await expect(given).rejects.toEqual(refusal("payment_assigned_check"));
@@ -95,7 +95,7 @@ describe("table constraints", () => {
 
   it("reject a settled payment without a call", async () => {
     for (const column of ["fingerprint", "claim_key"]) {
-      const change = `update payment set ${column} = null where tx_signature = $1`;
+      const change = `update payment set ${column} = null where reference = $1`;
       await expect(instance.pool.query(change, [signature])).rejects.toEqual(
         refusal("payment_settled_check"),
       );
@@ -103,7 +103,10 @@ describe("table constraints", () => {
   });
 
   it("reject a second transfer with the same kind and reference", async () => {
-    for (const reason of [signature, Buffer.from(run.replaceAll("-", ""), "hex")]) {
+    for (const reason of [
+      Buffer.concat([Buffer.from("solana-mainnet\0"), signature]),
+      Buffer.from(run.replaceAll("-", ""), "hex"),
+    ]) {
       const id = "nextval('transfer_id_seq')";
       await expect(copy("transfer", "ref", reason, { id })).rejects.toEqual(
         refusal("transfer_kind_ref_unique"),
@@ -180,7 +183,7 @@ describe("a role without grants", () => {
          and has_function_privilege('stranger', oid, 'execute')`,
       );
       expect(rows).toEqual([]);
-      await expect(client.query("select treasury_reverse('')")).rejects.toMatchObject({ code: "42501" });
+      await expect(client.query("select treasury_reverse('', '')")).rejects.toMatchObject({ code: "42501" });
     } finally {
       await client.query("rollback");
       client.release();

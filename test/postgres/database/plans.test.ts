@@ -130,15 +130,18 @@ describe("a database with a hundred thousand rows", () => {
         [account],
       );
       await client.query(
-        `insert into receipt (id, run_id, transfer_id, account_id, tool, tx_signature, quoted, debited,
+        `insert into receipt (id, run_id, transfer_id, account_id, tool, network, reference, quoted, debited,
             paid_by)
-         select id, id, row_number() over (), account_id, tool, decode(repeat(md5(id::text), 4), 'hex'),
+         select id, id, row_number() over (), account_id, tool, 'solana-mainnet',
+           decode(repeat(md5(id::text), 4), 'hex'),
            price, price, 'transfer' from run`,
       );
       await client.query(
-        `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key,
+        `insert into payment (network, reference, account_id, quote_id, amount, settled, fingerprint,
+           claim_key,
             slot, block_time, finalized, reversed, paid_by)
-         select tx_signature, account_id, 'qt_' || transfer_id, 5, true, decode(repeat('00', 32), 'hex'),
+         select network, reference, account_id, 'qt_' || transfer_id, 5, true,
+           decode(repeat('00', 32), 'hex'),
            'key', 1, now(), transfer_id % 20000 <> 1,
                 transfer_id % 20000 = 1, 'transfer'
          from receipt`,
@@ -151,7 +154,8 @@ describe("a database with a hundred thousand rows", () => {
          select gen_random_uuid(), account_id, 5, 'refund', uuid_send(run_id), now() from receipt
            where transfer_id % 20000 = 0
          union all
-         select account_id, gen_random_uuid(), 5, 'reversal', tx_signature, now() from receipt
+         select account_id, gen_random_uuid(), 5, 'reversal', payment_ref(network, reference), now()
+         from receipt
            where transfer_id % 20000 = 1`,
       );
       await client.query("analyze run, receipt, transfer, payment");
@@ -324,9 +328,10 @@ describe("a database with a hundred thousand rows", () => {
       // except the last thousand.
       await client.query("truncate payment");
       await client.query(
-        `insert into payment (tx_signature, account_id, quote_id, amount, settled, slot, block_time,
+        `insert into payment (network, reference, account_id, quote_id, amount, settled, slot, block_time,
             finalized, paid_by, assigned_to, created_at)
-         select sha512(int8send(n)), case when n % 100 = 0 then '${SYSTEM_ACCOUNTS.suspense}'::uuid
+         select 'solana-mainnet', sha512(int8send(n)),
+           case when n % 100 = 0 then '${SYSTEM_ACCOUNTS.suspense}'::uuid
            else $1 end, case when n % 100 <> 0 then 'qt' end, 5,
                 false, n, now(), n % 100 = 0 or n % 3333 <> 1, 'transfer', case when n % 100 = 0
                   and n % 10000 <> 0 then $1 end, now() - interval '1 day' + n * interval '1 millisecond'
@@ -335,14 +340,14 @@ describe("a database with a hundred thousand rows", () => {
       );
       await client.query(
         `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
-         select ${TOKEN}, tx_signature, slot, block_time, amount from payment where slot <= ${ROWS} - 1000`,
+         select ${TOKEN}, reference, slot, block_time, amount from payment where slot <= ${ROWS} - 1000`,
       );
       await client.query("vacuum analyze payment, treasury_movement");
       const hashes = Array.from({ length: 50 }, (_, n) => `sha512(int8send(${ROWS - 1_024 + n}))`);
       const asked = `array[${hashes.join(", ")}]`;
       const newest = `decode(repeat('ff', 64), 'hex')`;
       const statements = [
-        [UNFINALIZED, ["60000", "20"], 20],
+        [UNFINALIZED, ["'solana-mainnet'", "60000", "20"], 20],
         [SUSPENDED, [], 1],
         [suspensePage(undefined), [newest, "20"], 20],
         [suspensePage("open"), [newest, "20"], 10],

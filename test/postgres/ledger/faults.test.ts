@@ -65,7 +65,7 @@ describe("an instance that dies during a call", () => {
     expect(await two.ledger.authorize(retry)).toEqual({ kind: "started" });
     expect(await two.ledger.capture(completed(retry))).toMatchObject({
       kind: "captured",
-      receipt: { txSignature: deposit.txSignature },
+      receipt: { txSignature: deposit.reference },
     });
     expect(await two.ledger.balance(account)).toBe(0n);
   });
@@ -209,8 +209,8 @@ describe("a response lost after the commit", () => {
     await one.ledger.credit(account, deposit);
     const books = new PostgresTreasuryLedger(behind);
     const reversed = { accountId: account, amount: PRICE, balance: 5n };
-    expect(await withCut(() => books.reverse(deposit.txSignature))).toEqual(reversed);
-    expect(await books.reverse(deposit.txSignature)).toBeUndefined();
+    expect(await withCut(() => books.reverse(deposit))).toEqual(reversed);
+    expect(await books.reverse(deposit)).toBeUndefined();
     expect(await one.ledger.balance(account)).toBe(5n);
   });
 });

@@ -112,7 +112,7 @@ describe("run details", () => {
     const end = completed(call);
     const receiptId = await chargeOf(instance.ledger, end);
     const payment = {
-      txSignature: deposit.txSignature,
+      txSignature: deposit.reference,
       amount: PRICE,
       payer: "the payer",
       slot: 77n,
@@ -126,7 +126,9 @@ describe("run details", () => {
       idempotencyKey: undefined,
       result: { answer: 42 },
     });
-    await instance.pool.query("select treasury_reverse($1)", [signatureFrom(deposit.txSignature)]);
+    await instance.pool.query("select treasury_reverse('solana-mainnet', $1)", [
+      signatureFrom(deposit.reference),
+    ]);
     expect(await history.ofReceipt(accountId, receiptId)).toMatchObject({
       receipt: { status: "reversed" },
       payment: { ...payment, reversed: true },

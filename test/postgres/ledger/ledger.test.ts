@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
@@ -198,13 +199,15 @@ describe("an idempotency key", () => {
     const deposit = depositOf();
     await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
     const call = callOf(account, {
-      idempotencyKey: `pay:${deposit.txSignature}`,
+      idempotencyKey: `pay:${deposit.reference}`,
       fingerprint: fingerprintOf("other"),
     });
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
     await one.ledger.capture(completed(call));
-    const { txSignature } = depositOf();
-    expect(await one.ledger.findPrior({ ...call, txSignature, quoteId: "qt_other" })).toMatchObject({
+    const { reference: txSignature } = depositOf();
+    expect(
+      await one.ledger.findPrior({ ...call, network: NETWORK, reference: txSignature, quoteId: "qt_other" }),
+    ).toMatchObject({
       kind: "replay",
     });
   });

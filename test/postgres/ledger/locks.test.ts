@@ -196,7 +196,7 @@ describe("call authorization", () => {
     expect(await during(lock, [uuidFromId("acct", account)], again, [])).toMatchObject({ kind: "replay" });
   });
 
-  const reverse = "select * from treasury_reverse($1)";
+  const reverse = "select * from treasury_reverse('solana-mainnet', $1)";
 
   it("rejects a credited payment that is reversed meanwhile", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
@@ -217,5 +217,5 @@ describe("call authorization", () => {
   });
 
   const beginWith = (account: string, payment: CallPayment) =>
-    beginDuring(callOf(account, { payment }), reverse, [signatureFrom(payment.txSignature)]);
+    beginDuring(callOf(account, { payment }), reverse, [signatureFrom(payment.reference)]);
 });

@@ -19,6 +19,7 @@ import {
 } from "../fixture.ts";
 import { kindOf, ReferenceLedger } from "./reference-ledger.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 let database: TestDatabase;
 let instances: Treasurer[];
@@ -112,10 +113,10 @@ async function newTrial() {
     await makeAccount(instances[0]!.pool, 0n),
   ];
   const budgets = accounts.map(() => ({ id: callOf("").keyId, perDay: 2n * PRICE }));
-  const txs = Array.from({ length: 4 }, () => depositOf().txSignature);
+  const txs = Array.from({ length: 4 }, () => depositOf().reference);
   const quotes = Array.from({ length: 3 }, () => depositOf().quoteId);
   const deposit = (tx: number, quote: number): VerifiedTransfer =>
-    depositOf({ txSignature: txs[tx]!, quoteId: quotes[quote]!, amount: PRICE + BigInt(tx) });
+    depositOf({ reference: txs[tx]!, quoteId: quotes[quote]!, amount: PRICE + BigInt(tx) });
   const call = (step: BeginStep): CallAuthorization => {
     const paid = step.proof && paymentOf(deposit(step.proof.tx, step.proof.quote));
     return callOf(accounts[step.account]!, {
@@ -127,7 +128,7 @@ async function newTrial() {
     });
   };
   const movement = (step: MovementStep) => {
-    const { txSignature, amount } = deposit(step.tx, 0);
+    const { reference: txSignature, amount } = deposit(step.tx, 0);
     const owner = step.owner && {
       accountId: accounts[step.owner.account]!,
       quoteId: quotes[step.owner.quote]!,
@@ -231,9 +232,11 @@ async function treasuryStep(
     const seen = movement(step);
     expect(await books.record(token, seen)).toBe(reference.record(seen));
   } else if (step.do === "reverse") {
-    expect((await books.reverse(txs[step.tx]!))?.balance).toBe(reference.reverse(txs[step.tx]!));
+    expect((await books.reverse({ network: NETWORK, reference: txs[step.tx]! }))?.balance).toBe(
+      reference.reverse(txs[step.tx]!),
+    );
   } else if (step.do === "finalize") {
-    expect(await books.finalize([txs[step.tx]!])).toBe(reference.finalize(txs[step.tx]!));
+    expect(await books.finalize(NETWORK, [txs[step.tx]!])).toBe(reference.finalize(txs[step.tx]!));
   } else if (step.do === "assign") {
     const txSignature = txs[step.tx]!;
     const to = accounts[step.account];

@@ -17,6 +17,7 @@ import {
   type Instance,
   untilWaiting,
 } from "../fixture.ts";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 let database: TestDatabase;
 let one: Instance;
@@ -44,7 +45,7 @@ describe("a payment", () => {
     expect(await one.ledger.capture(completed(call))).toMatchObject({
       kind: "captured",
       receipt: {
-        txSignature: deposit.txSignature,
+        txSignature: deposit.reference,
         quoteId: deposit.quoteId,
         stepId: call.payment?.stepId,
         paidBy: "gasless",
@@ -64,7 +65,8 @@ describe("a payment", () => {
         accountId: account,
         fingerprint: call.fingerprint,
         idempotencyKey,
-        txSignature: deposit.txSignature,
+        network: NETWORK,
+        reference: deposit.reference,
         quoteId: deposit.quoteId,
       };
       expect(
@@ -183,7 +185,8 @@ describe("a payment", () => {
       accountId: account,
       fingerprint: first.fingerprint,
       idempotencyKey: undefined,
-      txSignature: deposit.txSignature,
+      network: NETWORK,
+      reference: deposit.reference,
       quoteId: deposit.quoteId,
     };
     expect(await two.ledger.findPrior(query)).toEqual({ kind: "credited", idempotencyKey: "x" });
@@ -199,7 +202,7 @@ describe("a payment", () => {
     const winner = started.findIndex(({ kind }) => kind === "started");
     expect(await [one, two, three][winner % 3]!.ledger.capture(completed(calls[winner]!))).toMatchObject({
       kind: "captured",
-      receipt: { txSignature: deposit.txSignature, paidBy: "transfer" },
+      receipt: { txSignature: deposit.reference, paidBy: "transfer" },
     });
     for (const idempotencyKey of keys) {
       expect(await one.ledger.authorize(callOf(account, { idempotencyKey, payment }))).toMatchObject({
@@ -267,8 +270,8 @@ describe("a payment", () => {
       await runner.query(lock, [account.slice(5), "key:new"]);
       const started = one.ledger.authorize(callOf(account, { idempotencyKey: "third", payment }));
       await untilWaiting(two.pool, one);
-      await mover.query("update payment set claim_key = 'key:new' where tx_signature = $1", [
-        signatureFrom(deposit.txSignature),
+      await mover.query("update payment set claim_key = 'key:new' where reference = $1", [
+        signatureFrom(deposit.reference),
       ]);
       await mover.query("commit");
       await untilWaiting(two.pool, one);
@@ -292,7 +295,8 @@ describe("a payment", () => {
       accountId: account,
       fingerprint: call.fingerprint,
       idempotencyKey: undefined,
-      txSignature: deposit.txSignature,
+      network: NETWORK,
+      reference: deposit.reference,
       quoteId: deposit.quoteId,
     };
     expect(await one.ledger.findPrior(query)).toBeUndefined();
@@ -308,7 +312,7 @@ describe("a payment", () => {
         kind: "payment_used",
       });
     }
-    expect(await two.ledger.findPrior({ ...query, txSignature: depositOf().txSignature })).toBeUndefined();
+    expect(await two.ledger.findPrior({ ...query, reference: depositOf().reference })).toBeUndefined();
   });
 
   it("is looked up correctly in a batch", async () => {
@@ -319,12 +323,13 @@ describe("a payment", () => {
     const reported = await Promise.all(
       calls.map(({ fingerprint, payment }) => {
         if (!payment) throw new Error("each has a payment");
-        const { txSignature, quoteId } = payment;
+        const { network, reference, quoteId } = payment;
         return two.ledger.findPrior({
           accountId: account,
           fingerprint,
           idempotencyKey: undefined,
-          txSignature,
+          network,
+          reference,
           quoteId,
         });
       }),

@@ -101,8 +101,8 @@ export class ReferenceLedger {
   }
 
   credit(accountId: string, deposit: VerifiedTransfer): boolean {
-    if (this.#payments.has(deposit.txSignature)) return false;
-    this.#payments.set(deposit.txSignature, {
+    if (this.#payments.has(deposit.reference)) return false;
+    this.#payments.set(deposit.reference, {
       ...FRESH,
       accountId,
       quoteId: deposit.quoteId,
@@ -178,7 +178,7 @@ export class ReferenceLedger {
   }
 
   #deposit(call: CallAuthorization, payment: CallPayment, settles: boolean): void {
-    const { txSignature, quoteId } = payment;
+    const { reference: txSignature, quoteId } = payment;
     const credited = this.#payments.has(txSignature);
     if (!credited) this.#add(call.accountId, payment.transfer?.amount ?? 0n);
     this.#payments.set(txSignature, {
@@ -196,7 +196,7 @@ export class ReferenceLedger {
   #claim(call: CallAuthorization, state: Claim["state"]): void {
     const claim = claimOf(call);
     if (claim === undefined) return;
-    const tx = call.payment?.txSignature ?? this.#claims.get(claim)?.tx;
+    const tx = call.payment?.reference ?? this.#claims.get(claim)?.tx;
     this.#claims.set(claim, { fingerprint: print(call), state, runId: call.runId, tx });
     const paid = this.#payments.get(tx ?? "");
     if (paid) paid.claim = claim;
@@ -210,7 +210,7 @@ export class ReferenceLedger {
 
   #known(call: CallAuthorization): Kind | undefined {
     const claim = this.#claims.get(claimOf(call) ?? "");
-    const payment = this.#payments.get(call.payment?.txSignature ?? "");
+    const payment = this.#payments.get(call.payment?.reference ?? "");
     const misused = payment && !paysFor(payment, call) ? { kind: misuseOf(payment) } : undefined;
     if (misused && call.idempotencyKey === undefined) return misused;
     if (claim && claim.fingerprint !== print(call)) return { kind: "mismatch" };
@@ -276,7 +276,7 @@ function paysFor(payment: Payment, call: CallAuthorization): boolean {
 function claimOf(call: CallAuthorization): string | undefined {
   const { accountId, idempotencyKey, payment } = call;
   if (idempotencyKey !== undefined) return `${accountId} key:${idempotencyKey}`;
-  return payment && `${accountId} pay:${payment.txSignature}`;
+  return payment && `${accountId} pay:${payment.reference}`;
 }
 
 function print(call: CallAuthorization): string {

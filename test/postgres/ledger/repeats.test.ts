@@ -8,6 +8,7 @@ import {
   watchedAccount,
   type Treasurer,
 } from "../treasury/treasury-fixture.ts";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 // A repeat reports the first result, not an error: a retry after a lost response
 // must not look like a failure.
@@ -41,30 +42,30 @@ describe("a repeat reports the first result", () => {
   it("of a reversal", async () => {
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
-    expect(await one.books.reverse(deposit.txSignature)).toMatchObject({ balance: 0n });
-    await expect(one.books.reverse(deposit.txSignature)).resolves.toBeUndefined();
+    expect(await one.books.reverse(deposit)).toMatchObject({ balance: 0n });
+    await expect(one.books.reverse(deposit)).resolves.toBeUndefined();
     expect(await balance()).toBe(0n);
   });
 
   it("of a finalization: the payment is not reversed", async () => {
     const deposit = depositOf({ finalized: true });
     await one.ledger.credit(account, deposit);
-    await expect(one.books.reverse(deposit.txSignature)).resolves.toBeUndefined();
+    await expect(one.books.reverse(deposit)).resolves.toBeUndefined();
     expect(await balance()).toBe(PRICE);
   });
 
   it("of a reversal: the payment is not finalized without its movement", async () => {
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
-    await one.books.reverse(deposit.txSignature);
-    await expect(one.books.finalize([deposit.txSignature])).resolves.toBe(0);
+    await one.books.reverse(deposit);
+    await expect(one.books.finalize(NETWORK, [deposit.reference])).resolves.toBe(0);
     expect(await balance()).toBe(0n);
   });
 
   it("of a reinstatement", async () => {
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
-    await one.books.reverse(deposit.txSignature);
+    await one.books.reverse(deposit);
     const movement = movementOfDeposit(deposit, account);
     await expect(one.books.record(token, movement)).resolves.toBe("reinstated");
     await expect(one.books.record(token, movement)).resolves.toBe("known");

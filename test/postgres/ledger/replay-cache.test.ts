@@ -121,7 +121,7 @@ it("queries the database for a call paid by a transaction, which may be reversed
   const deposit = depositOf();
   const { call } = await charged({ payment: paymentOf(deposit) });
   const { started, asked: times } = await repeat(call, { payment: undefined });
-  expect(started).toMatchObject({ kind: "replay", receipt: { txSignature: deposit.txSignature } });
+  expect(started).toMatchObject({ kind: "replay", receipt: { txSignature: deposit.reference } });
   expect(times).toBeGreaterThan(0);
 });
 

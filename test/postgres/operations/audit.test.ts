@@ -22,23 +22,24 @@ const PLANTS: Record<string, string> = {
   transfers_once: `insert into transfer (debit, credit, amount, kind, ref)
     select debit, credit, amount, kind, ref from transfer where kind = 'charge' limit 1`,
   payments_credited:
-    "delete from transfer where kind = 'deposit' and ref = (select tx_signature from payment limit 1)",
-  deposits_paid: "delete from payment where tx_signature = (select tx_signature from payment limit 1)",
-  signatures_once: "insert into payment select * from payment limit 1",
-  quotes_once: `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint,
+    "delete from transfer where kind = 'deposit' " +
+    "and ref = (select payment_ref(network, reference) from payment limit 1)",
+  deposits_paid: "delete from payment where reference = (select reference from payment limit 1)",
+  references_once: "insert into payment select * from payment limit 1",
+  quotes_once: `insert into payment (network, reference, account_id, quote_id, amount, settled, fingerprint,
       claim_key, payer,
       slot, block_time, finalized, paid_by)
-    select '\\x${randomBytes(64).toString("hex")}'::bytea, account_id, quote_id, amount, settled,
+    select network, '\\x${randomBytes(64).toString("hex")}'::bytea, account_id, quote_id, amount, settled,
       fingerprint, claim_key,
       payer, slot, block_time, finalized, paid_by from payment where settled limit 1`,
   payments_claimed:
     "delete from idempotency where key = (select claim_key from payment where settled limit 1)",
   payments_charged_once: `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id,
-      tx_signature, quoted,
+      network, reference, quoted,
       debited, paid_by)
     select '${randomUUID()}', '${randomUUID()}', transfer_id, account_id, tool, quote_id, step_id,
-      tx_signature, quoted,
-    debited, paid_by from receipt where tx_signature is not null limit 1`,
+      network, reference, quoted,
+    debited, paid_by from receipt where reference is not null limit 1`,
   open_holds: `insert into hold select '${randomUUID()}', id, 5, 'open' from account limit 1`,
   active_runs: "delete from hold where state = 'open'",
   captured_holds: "update hold set amount = amount + 1 where state = 'captured'",
@@ -56,7 +57,7 @@ const PLANTS: Record<string, string> = {
   movements_credited: `insert into treasury_movement
       select token_account, '\\x${randomBytes(64).toString("hex")}', slot,
     block_time, 5 from treasury_movement limit 1`,
-  payments_moved: `delete from treasury_movement where tx_signature = (select tx_signature from payment
+  payments_moved: `delete from treasury_movement where tx_signature = (select reference from payment
       where finalized and slot < 2 limit 1)`,
   deposits_owned: "delete from deposit",
   movements_withdrawn: "delete from treasury_movement where change < 0",
@@ -100,7 +101,7 @@ beforeAll(async () => {
   await instance.ledger.authorize(callOf(account, { idempotencyKey: "running" }));
   const vanished = depositOf();
   for (const deposit of [vanished, depositOf()]) await instance.ledger.credit(account, deposit);
-  await instance.books.reverse(vanished.txSignature);
+  await instance.books.reverse(vanished);
   const token = await watchedAccount(instance, 3n);
   const nobodys = [movementOf(), movementOf(), movementOf({ change: -5n })];
   for (const movement of nobodys) await instance.books.record(token, movement);
@@ -158,7 +159,7 @@ async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promi
     quoteId: relayed.quoteId,
     accountId,
     keyId: newId("key", systemClock, systemRandom),
-    txSignature: relayed.txSignature,
+    txSignature: relayed.reference,
     signedTransaction: randomBytes(100),
     feeLamports: 10_000n,
     lastValidBlockHeight: 1n,

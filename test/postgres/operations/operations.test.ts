@@ -154,7 +154,7 @@ describe("failed payments", () => {
     };
     const unused = await credit({ amount: 3n });
     const reversed = await credit({ slot: 5n });
-    await pool.query("select treasury_reverse($1)", [base58.decode(reversed.txSignature)]);
+    await pool.query("select treasury_reverse('solana-mainnet', $1)", [base58.decode(reversed.reference)]);
     const forDeposit = await credit({ quoteId: `dep_${"0".repeat(32)}` });
     const good = callOf(accountId, { payment: paymentOf(depositOf()), idempotencyKey: "good" });
     await ledger.authorize(good);
@@ -172,7 +172,7 @@ describe("failed payments", () => {
     const kinds = async () => (await list()).items.map(({ kind, txSignature }) => [kind, txSignature]);
     expect(await kinds()).toEqual([
       ["relay", base58.encode(relayed)],
-      ["reversed", reversed.txSignature],
+      ["reversed", reversed.reference],
     ]);
     await pool.query("update payment set created_at = created_at - interval '61 seconds'");
     const { items } = await list();
@@ -185,17 +185,17 @@ describe("failed payments", () => {
         amount: undefined,
         relayReason: "InsufficientFunds",
       },
-      { kind: "unused", txSignature: second.txSignature, quotePaid: true },
-      { kind: "reversed", txSignature: reversed.txSignature, amount: PRICE, accountId, quotePaid: false },
+      { kind: "unused", txSignature: second.reference, quotePaid: true },
+      { kind: "reversed", txSignature: reversed.reference, amount: PRICE, accountId, quotePaid: false },
       {
         kind: "unused",
-        txSignature: unused.txSignature,
+        txSignature: unused.reference,
         amount: 3n,
         quoteId: unused.quoteId,
         quotePaid: false,
       },
     ]);
-    expect(items.map(({ txSignature }) => txSignature)).not.toContain(forDeposit.txSignature);
+    expect(items.map(({ txSignature }) => txSignature)).not.toContain(forDeposit.reference);
 
     // All at the same time, so that the signature decides.
     await pool.query(
@@ -219,9 +219,10 @@ describe("failed payments", () => {
     const { pool } = instance;
     const tx = randomBytes(64);
     await pool.query(
-      `insert into payment (tx_signature, account_id, amount, settled, slot, block_time, finalized,
+      `insert into payment (network, reference, account_id, amount, settled, slot, block_time, finalized,
           reversed, paid_by)
-       values ($1, '00000000-0000-0000-0000-000000000003', 9, false, 1, now(), false, true, 'transfer')`,
+       values ('solana-mainnet', $1, '00000000-0000-0000-0000-000000000003', 9, false, 1, now(), false,
+         true, 'transfer')`,
       [tx],
     );
     const [newest] = (await operations.failedPayments({ limit: 1, cursor: undefined })).items;
@@ -231,7 +232,7 @@ describe("failed payments", () => {
       accountId: undefined,
       quoteId: undefined,
     });
-    await pool.query("delete from payment where tx_signature = $1", [tx]);
+    await pool.query("delete from payment where reference = $1", [tx]);
   });
 });
 
@@ -261,9 +262,10 @@ describe("a database with a hundred thousand accounts", () => {
          now() - interval '1 day' from generate_series(1, ${ROWS}) n`,
     );
     await pool.query(
-      `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key,
+      `insert into payment (network, reference, account_id, quote_id, amount, settled, fingerprint,
+         claim_key,
           slot, block_time, finalized, paid_by)
-       select decode(lpad(to_hex(n), 128, '0'), 'hex'), gen_random_uuid(), 'qt_' || n, 5, true,
+       select 'solana-mainnet', decode(lpad(to_hex(n), 128, '0'), 'hex'), gen_random_uuid(), 'qt_' || n, 5, true,
          decode(repeat('00', 32), 'hex'), 'k', 1, now(), true, 'transfer'
        from generate_series(1, ${ROWS}) n`,
     );

@@ -449,7 +449,7 @@ describe("a payment by a relayed transaction", () => {
     const [proved, watched, credited] = [await claimed(), await claimed(), await claimed()];
     const treasurer = openTreasurer(servingUrl(database.url));
 
-    const call = callOf(account, { payment: paymentOf(depositOf({ txSignature: proved.txSignature })) });
+    const call = callOf(account, { payment: paymentOf(depositOf({ reference: proved.txSignature })) });
     const end = completed(call);
     expect(await treasurer.ledger.authorize({ ...call, idempotencyKey: "k" })).toEqual({ kind: "started" });
     expect(await treasurer.ledger.capture(end)).toMatchObject({
@@ -465,13 +465,13 @@ describe("a payment by a relayed transaction", () => {
     expect(await treasurer.books.record(token, movement)).toBe("credited");
     const stranger = movementOf();
     await treasurer.books.record(token, stranger);
-    const deposit = depositOf({ txSignature: credited.txSignature, amount: PRICE });
+    const deposit = depositOf({ reference: credited.txSignature, amount: PRICE });
     expect(await treasurer.ledger.credit(account, deposit)).toMatchObject({ credited: true });
 
-    const { rows } = await owner.pool.query<{ tx_signature: Buffer; paid_by: string }>(
-      "select tx_signature, paid_by from payment",
+    const { rows } = await owner.pool.query<{ reference: Buffer; paid_by: string }>(
+      "select reference, paid_by from payment",
     );
-    const paidBy = Object.fromEntries(rows.map((row) => [base58.encode(row.tx_signature), row.paid_by]));
+    const paidBy = Object.fromEntries(rows.map((row) => [base58.encode(row.reference), row.paid_by]));
     expect(paidBy).toMatchObject({
       [proved.txSignature]: "gasless",
       [watched.txSignature]: "gasless",
@@ -490,7 +490,7 @@ describe("a relay claim for a quote that is already paid", () => {
     const call = callOf(accountId, { payment: paymentOf(deposit) });
     expect(await instance.ledger.authorize(call)).toMatchObject({ kind: "started" });
     await instance.ledger.capture(completed(call));
-    const { quoteId, txSignature } = deposit;
+    const { quoteId, reference: txSignature } = deposit;
     expect(await relays.claim(claimOf({ quoteId }), PLENTY)).toEqual({ kind: "quote_taken", txSignature });
   });
 });

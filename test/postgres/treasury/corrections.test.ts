@@ -23,6 +23,7 @@ import {
   watchedAccount,
   type Treasurer,
 } from "./treasury-fixture.ts";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 let database: TestDatabase;
 let one: Treasurer;
@@ -106,12 +107,12 @@ describe("reversals", () => {
   it("reverses a payment once, below zero if spent, and blocks calls until the balance is covered", async () => {
     const account = await makeAccount(one.pool, 0n);
     const { deposit, receiptId } = await paidCall(account);
-    expect(await one.books.reverse(deposit.txSignature)).toEqual({
+    expect(await one.books.reverse(deposit)).toEqual({
       accountId: account,
       amount: PRICE,
       balance: -PRICE,
     });
-    expect(await two.books.reverse(deposit.txSignature)).toBeUndefined();
+    expect(await two.books.reverse(deposit)).toBeUndefined();
     expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "insufficient", balance: -PRICE });
     const next = callOf(account, { payment: paymentOf(depositOf()) });
     expect(await one.ledger.authorize(next)).toEqual({ kind: "insufficient", balance: 0n });
@@ -127,17 +128,20 @@ describe("reversals", () => {
     const [finalized, marked] = [depositOf({ finalized: true }), depositOf()];
     for (const deposit of [finalized, marked]) await one.ledger.credit(account, deposit);
     expect(
-      await one.books.finalize([finalized, marked, depositOf()].map(({ txSignature }) => txSignature)),
+      await one.books.finalize(
+        NETWORK,
+        [finalized, marked, depositOf()].map(({ reference: txSignature }) => txSignature),
+      ),
     ).toBe(1);
-    for (const { txSignature } of [finalized, marked, depositOf()])
-      expect(await one.books.reverse(txSignature)).toBeUndefined();
+    for (const { reference: txSignature } of [finalized, marked, depositOf()])
+      expect(await one.books.reverse({ network: NETWORK, reference: txSignature })).toBeUndefined();
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
   });
 
   it("replays the call of a reversed payment, which buys nothing else", async () => {
     const account = await makeAccount(one.pool, 10n * PRICE);
     const { deposit, call } = await paidCall(account, { idempotencyKey: "k" });
-    await one.books.reverse(deposit.txSignature);
+    await one.books.reverse(deposit);
     const payment = paymentOf(deposit);
     for (const idempotencyKey of ["k", "l", undefined]) {
       expect(await two.ledger.authorize(callOf(account, { idempotencyKey, payment }))).toMatchObject({
@@ -166,7 +170,7 @@ describe("reversals", () => {
     await one.ledger.authorize(call);
     await one.ledger.release(failed(call));
     for (const deposit of [credited, tried]) {
-      await one.books.reverse(deposit.txSignature);
+      await one.books.reverse(deposit);
       const query = {
         ...deposit,
         accountId: account,
@@ -188,7 +192,7 @@ describe("reversals", () => {
   it("reinstates a payment that reappears once, and its receipt becomes final again", async () => {
     const account = await makeAccount(one.pool, 0n);
     const { deposit, call, receiptId } = await paidCall(account);
-    await one.books.reverse(deposit.txSignature);
+    await one.books.reverse(deposit);
     const movement = movementOfDeposit(deposit, account);
     const outcomes = await Promise.all(
       Array.from({ length: 9 }, (_, n) => [one, two, three][n % 3]!.books.record(token, movement)),
@@ -197,7 +201,7 @@ describe("reversals", () => {
     expect(outcomes.filter((outcome) => outcome === "known")).toHaveLength(8);
     expect(await one.ledger.balance(account)).toBe(0n);
     expect(await new PostgresReceipts(one.pool).find(account, receiptId)).toMatchObject({ status: "final" });
-    expect(await two.books.reverse(deposit.txSignature)).toBeUndefined();
+    expect(await two.books.reverse(deposit)).toBeUndefined();
     expect(await two.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }))).toMatchObject({
       kind: "replay",
       receipt: { runId: call.runId, status: "final" },
@@ -208,7 +212,7 @@ describe("reversals", () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
-    await one.books.reverse(deposit.txSignature);
+    await one.books.reverse(deposit);
     await two.books.record(token, movementOfDeposit(deposit, account));
     expect(await one.ledger.balance(account)).toBe(PRICE);
     expect(await two.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }))).toEqual({
@@ -221,8 +225,10 @@ describe("reversals", () => {
     const deposits = Array.from({ length: 500 }, () => depositOf());
     await Promise.all(deposits.map((deposit, n) => one.ledger.credit(accounts[n % 20]!, deposit)));
     const taken = await Promise.all(
-      deposits.flatMap(({ txSignature }, n) =>
-        [n, n + 1].map((at) => [one, two, three][at % 3]!.books.reverse(txSignature)),
+      deposits.flatMap(({ reference: txSignature }, n) =>
+        [n, n + 1].map((at) =>
+          [one, two, three][at % 3]!.books.reverse({ network: NETWORK, reference: txSignature }),
+        ),
       ),
     );
     expect(taken.filter((reversal) => reversal)).toHaveLength(500);
@@ -249,7 +255,7 @@ describe("reversals", () => {
       // Each side gets a head start in turn, so that both can win.
       const [started, reversal] = await Promise.all([
         sleep(round % 2 === 0 ? (round % 8) / 2 : 0).then(() => one.ledger.authorize(call)),
-        sleep(round % 2 === 1 ? (round % 8) / 2 : 0).then(() => two.books.reverse(deposit.txSignature)),
+        sleep(round % 2 === 1 ? (round % 8) / 2 : 0).then(() => two.books.reverse(deposit)),
       ]);
       expect(["started", "reversed"]).toContain(started.kind);
       expect(reversal).toMatchObject({ accountId: account, amount: PRICE });
@@ -258,7 +264,7 @@ describe("reversals", () => {
       kinds.add(started.kind);
       if (started.kind !== "started") continue;
       await one.ledger.capture(completed(call));
-      const ref = signatureFrom(deposit.txSignature).subarray(0, 32);
+      const ref = signatureFrom(deposit.reference).subarray(0, 32);
       await one.pool.query("select ledger_adjust($1, $2, $3, 'made good')", [account.slice(5), PRICE, ref]);
     }
     expect(kinds.size).toBe(2);
@@ -279,7 +285,11 @@ describe("reversals", () => {
         SYSTEM_ACCOUNTS.suspense,
       ]);
       const reverse = async (txSignature: string) =>
-        (await client.query("select * from treasury_reverse($1)", [signatureFrom(txSignature)])).rows;
+        (
+          await client.query("select * from treasury_reverse('solana-mainnet', $1)", [
+            signatureFrom(txSignature),
+          ])
+        ).rows;
       expect(await reverse(lying.txSignature)).toEqual([
         { account_id: SYSTEM_ACCOUNTS.suspense, amount: PRICE, balance: amount - PRICE },
       ]);

@@ -15,6 +15,7 @@ import {
   endRun,
 } from "../fixture.ts";
 import { movementOfDeposit, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 let database: TestDatabase;
 let treasurers: Treasurer[];
@@ -45,7 +46,7 @@ function paidCall(account: string): {
   return {
     call: callOf(account, { payment: paymentOf(deposit) }),
     movement: movementOfDeposit(deposit, account),
-    txSignature: deposit.txSignature,
+    txSignature: deposit.reference,
   };
 }
 
@@ -85,7 +86,7 @@ describe("a payment seen by the watch and by its call", () => {
       await one.ledger.credit(account, call.payment!.transfer!);
       const [recorded, reversal] = await Promise.all([
         two.books.record(token, movement),
-        three.books.reverse(txSignature),
+        three.books.reverse({ network: NETWORK, reference: txSignature }),
       ]);
       expect(recorded).toBe(reversal ? "reinstated" : "finalized");
       expect(await one.ledger.balance(account)).toBe(round * PRICE);
@@ -102,7 +103,7 @@ describe("a payment seen by the watch and by its call", () => {
       await holder.query("select from treasury_watch for update");
       const recorded = two.books.record(token, movement);
       await untilWaiting(one.pool, two);
-      const reversal = three.books.reverse(txSignature);
+      const reversal = three.books.reverse({ network: NETWORK, reference: txSignature });
       await untilWaiting(one.pool, three);
       await holder.query("rollback");
       expect(await Promise.all([recorded, reversal])).toEqual(["finalized", undefined]);
@@ -129,9 +130,9 @@ describe("a payment seen by the watch and by its call", () => {
           at(1).ledger.credit(call.accountId, call.payment!.transfer!),
           at(1).books.record(token, movement),
           at(2).books.record(token, movement),
-          at(2).books.finalize([txSignature, calls[(n + 7) % 60]!.txSignature]),
-          at(0).books.reverse(txSignature),
-          at(1).books.postpone([txSignature, calls[(n + 3) % 60]!.txSignature]),
+          at(2).books.finalize(NETWORK, [txSignature, calls[(n + 7) % 60]!.txSignature]),
+          at(0).books.reverse({ network: NETWORK, reference: txSignature }),
+          at(1).books.postpone(NETWORK, [txSignature, calls[(n + 3) % 60]!.txSignature]),
         ];
       }),
     );

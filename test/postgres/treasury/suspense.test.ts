@@ -100,8 +100,8 @@ describe("a transfer in suspense", () => {
       { txSignature, to: { accountId: "acct_nonsense" } },
       { txSignature, to: { accountId: `acct_${"0".repeat(31)}5` } },
       { txSignature: "nonsense", to: "operator" as const },
-      { txSignature: depositOf().txSignature, to: "operator" as const },
-      { txSignature: known.txSignature, to: "operator" as const },
+      { txSignature: depositOf().reference, to: "operator" as const },
+      { txSignature: known.reference, to: "operator" as const },
     ];
     for (const assignment of bad) {
       await expect(one.suspense.assign({ ...assignment, reason: "r" })).rejects.toMatchObject({
@@ -129,7 +129,7 @@ describe("a transfer in suspense", () => {
   it("buys no call by its proof, before or after its assignment", async () => {
     const account = await makeAccount(one.pool, 0n);
     const txSignature = await suspend();
-    const proof = depositOf({ txSignature });
+    const proof = depositOf({ reference: txSignature });
     const call = callOf(account, { payment: paymentOf(proof) });
     const query = { ...proof, accountId: account, fingerprint: call.fingerprint };
     for (const round of ["open", "assigned"]) {
@@ -153,7 +153,7 @@ describe("a transfer in suspense", () => {
   it("is checked after the claim of the call's key", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     await one.ledger.authorize(callOf(account, { idempotencyKey: "k" }));
-    const payment = paymentOf(depositOf({ txSignature: await suspend() }));
+    const payment = paymentOf(depositOf({ reference: await suspend() }));
     const mine = callOf(account, { idempotencyKey: "k", payment });
     expect(await two.ledger.authorize(mine)).toEqual({ kind: "in_progress" });
     expect(await two.ledger.authorize({ ...mine, fingerprint: fingerprintOf("other") })).toEqual({

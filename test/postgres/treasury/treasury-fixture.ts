@@ -50,7 +50,7 @@ export function movementOf(change: Partial<AttributedMovement> = {}): Attributed
 /** The movement of a finalized deposit; `accountId` is the one its memo names. */
 export function movementOfDeposit(deposit: VerifiedTransfer, accountId: string): AttributedMovement {
   return movementOf({
-    txSignature: deposit.txSignature,
+    txSignature: deposit.reference,
     change: deposit.amount,
     attribution: { accountId, quoteId: deposit.quoteId },
   });

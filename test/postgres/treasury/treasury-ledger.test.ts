@@ -45,7 +45,7 @@ describe("a treasury movement", () => {
     await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
     expect(await two.books.record(token, movementOfDeposit(deposit, account))).toBe("finalized");
     expect(await one.ledger.balance(account)).toBe(0n);
-    expect(await one.books.reverse(deposit.txSignature)).toBeUndefined();
+    expect(await one.books.reverse(deposit)).toBeUndefined();
   });
 
   it("goes to suspense without an owner or with an unknown account", async () => {
@@ -96,8 +96,8 @@ describe("a treasury movement", () => {
     for (const _ of [1, 2]) expect(await one.books.record(token, other)).toBe("mismatch");
     expect(await one.ledger.balance(account)).toBe(PRICE);
     expect(await one.books.watch(token)).toEqual(watch);
-    expect(await one.books.unrecorded(token, [deposit.txSignature])).toEqual([
-      { txSignature: deposit.txSignature, credited: PRICE },
+    expect(await one.books.unrecorded(token, [deposit.reference])).toEqual([
+      { txSignature: deposit.reference, credited: PRICE },
     ]);
   });
 

@@ -5,6 +5,7 @@ import { expectedTreasuryBalance } from "../../../src/postgres/treasury/expected
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { depositOf, expectCleanAudit, makeAccount } from "../fixture.ts";
 import { movementOf, openTreasurer, type Treasurer } from "./treasury-fixture.ts";
+import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 let database: TestDatabase;
 let treasurers: Treasurer[];
@@ -99,10 +100,10 @@ describe("a treasury watch", () => {
     await one.books.record(other, elsewhere);
     const proved = depositOf({ amount: 77n });
     await one.ledger.credit(await makeAccount(one.pool, 0n), proved);
-    const asked = [unseen, recorded, proved, elsewhere].map(({ txSignature }) => txSignature);
+    const asked = [unseen.txSignature, recorded.txSignature, proved.reference, elsewhere.txSignature];
     expect(await two.books.unrecorded(token, asked)).toEqual([
       { txSignature: unseen.txSignature, credited: undefined },
-      { txSignature: proved.txSignature, credited: 77n },
+      { txSignature: proved.reference, credited: 77n },
       { txSignature: elsewhere.txSignature, credited: undefined },
     ]);
     expect(await two.books.unrecorded(token, [])).toEqual([]);
@@ -139,33 +140,38 @@ describe("payments waiting for finality", () => {
     );
     for (const deposit of deposits) await one.ledger.credit(account, deposit);
     await one.ledger.credit(account, depositOf({ finalized: true }));
-    const mine = new Set(deposits.map(({ txSignature }) => txSignature));
+    const mine = new Set(deposits.map(({ reference: txSignature }) => txSignature));
     const waiting = async (limit = 100) =>
-      (await two.books.unfinalized({ minAgeMs: 0, limit })).filter(({ txSignature }) =>
-        mine.has(txSignature),
+      (await two.books.unfinalized({ network: NETWORK, minAgeMs: 0, limit })).filter(
+        ({ reference: txSignature }) => mine.has(txSignature),
       );
     expect(await waiting()).toEqual(
-      deposits.map(({ txSignature, slot, amount }) => ({ txSignature, slot, amount })),
+      deposits.map(({ reference, slot, amount }) => ({ reference, slot, amount })),
     );
-    await one.books.postpone([deposits[0]!.txSignature, deposits[1]!.txSignature]);
+    await one.books.postpone(NETWORK, [deposits[0]!.reference, deposits[1]!.reference]);
     const slots = (await waiting()).map(({ slot }) => slot);
     expect(slots.slice(0, 2)).toEqual([2n, 3n]);
     expect(new Set(slots.slice(2))).toEqual(new Set([0n, 1n]));
-    await one.books.reverse(deposits[2]!.txSignature);
-    expect(await one.books.finalize([deposits[3]!.txSignature, deposits[3]!.txSignature])).toBe(1);
-    expect(await one.books.finalize([deposits[3]!.txSignature, deposits[2]!.txSignature])).toBe(0);
+    await one.books.reverse(deposits[2]!);
+    expect(await one.books.finalize(NETWORK, [deposits[3]!.reference, deposits[3]!.reference])).toBe(1);
+    expect(await one.books.finalize(NETWORK, [deposits[3]!.reference, deposits[2]!.reference])).toBe(0);
     expect(new Set((await waiting()).map(({ slot }) => slot))).toEqual(new Set([0n, 1n]));
-    expect(await two.books.unfinalized({ minAgeMs: 3_600_000, limit: 100 })).toEqual([]);
-    await one.books.finalize(deposits.map(({ txSignature }) => txSignature));
+    expect(await two.books.unfinalized({ network: NETWORK, minAgeMs: 3_600_000, limit: 100 })).toEqual([]);
+    await one.books.finalize(
+      NETWORK,
+      deposits.map(({ reference: txSignature }) => txSignature),
+    );
   });
 
   it("are counted once when several instances finalize them", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposits = Array.from({ length: 60 }, () => depositOf());
     await Promise.all(deposits.map((deposit) => one.ledger.credit(account, deposit)));
-    const signatures = deposits.map(({ txSignature }) => txSignature);
+    const signatures = deposits.map(({ reference: txSignature }) => txSignature);
     const counts = await Promise.all(
-      treasurers.map(({ books }, n) => books.finalize(n % 2 === 0 ? signatures : signatures.toReversed())),
+      treasurers.map(({ books }, n) =>
+        books.finalize(NETWORK, n % 2 === 0 ? signatures : signatures.toReversed()),
+      ),
     );
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(60);
   });

@@ -19,13 +19,13 @@ const SAFE = 601;
 /** A payment of 0.01 USDC, confirmed. */
 async function paid(): Promise<UnfinalizedPayment> {
   const txSignature = await net.pay(AMOUNT);
-  return { txSignature, slot: BigInt(net.local.chain.slots.current - 1), amount: AMOUNT };
+  return { reference: txSignature, slot: BigInt(net.local.chain.slots.current - 1), amount: AMOUNT };
 }
 
 /** A payment that was confirmed, and then forked away. */
 async function forked(): Promise<UnfinalizedPayment> {
   const payment = await paid();
-  net.local.chain.drop(payment.txSignature);
+  net.local.chain.drop(payment.reference);
   return payment;
 }
 
@@ -68,7 +68,7 @@ describe("the finality status of an accepted payment", () => {
   it("is returned in the order of the request", async () => {
     const done = await paid();
     const gone = await forked();
-    const failed = { ...(await paid()), txSignature: await net.confirm(net.payment(10n ** 15n)) };
+    const failed = { ...(await paid()), reference: await net.confirm(net.payment(10n ** 15n)) };
     net.local.chain.advance(SAFE + 32);
     const other = { ...done, amount: AMOUNT + 1n };
     const late = await paid();
@@ -79,7 +79,7 @@ describe("the finality status of an accepted payment", () => {
   it("is returned for hundreds of payments, 256 per request", async () => {
     const done = await paid();
     net.local.chain.advance(32);
-    const unknown = Array.from({ length: 256 }, () => ({ ...done, txSignature: signature() }));
+    const unknown = Array.from({ length: 256 }, () => ({ ...done, reference: signature() }));
     const reported = await statusesOf(...unknown.with(100, done), done);
     expect(reported).toEqual([...unknown.map(() => "pending").with(100, "finalized"), "finalized"]);
     expect(net.counts(net.first)).toEqual({ getSlot: 2, getSignatureStatuses: 2 });
@@ -105,7 +105,7 @@ describe("the finality status of an accepted payment", () => {
   it("is different for another amount only if no endpoint contradicts", async () => {
     const payment = await paid();
     const other = await net.getTransaction(await net.pay(1n));
-    other.transaction.signatures = [payment.txSignature];
+    other.transaction.signatures = [payment.reference];
     net.local.chain.advance(32);
     const lie = (liar: Node) => net.fail(liar, "getTransaction", { kind: "result", result: other });
     lie(net.first);
@@ -173,7 +173,7 @@ describe("a payment that was forked away", () => {
     net.local.chain.drop(txSignature);
     await send();
     net.local.chain.advance(33);
-    expect(await statusesOf({ ...payment, txSignature })).toEqual(["finalized"]);
+    expect(await statusesOf({ ...payment, reference: txSignature })).toEqual(["finalized"]);
   });
 
   it.each(DOUBTFUL)("is pending while one endpoint answers %j", async (fault) => {
@@ -242,7 +242,7 @@ describe("a lying endpoint", () => {
 
   it("does not make a payment fail by reporting a failure", async () => {
     const err = { InstructionError: [0, { Custom: 1 }] };
-    const { meta, ...rest } = await net.getTransaction(payment.txSignature);
+    const { meta, ...rest } = await net.getTransaction(payment.reference);
     const failed = { ...rest, meta: { ...(meta as object), err } };
     const lie = (liar: Node) => {
       net.fail(liar, "getSignatureStatuses", statuses({ err }));
@@ -261,7 +261,7 @@ describe("a lying endpoint", () => {
 describe("a payment that failed on the chain after all", () => {
   it("is failed when every endpoint says so, and pending while one does not know it", async () => {
     const payment = await paid();
-    const failed = { ...payment, txSignature: await net.confirm(net.payment(10n ** 15n)) };
+    const failed = { ...payment, reference: await net.confirm(net.payment(10n ** 15n)) };
     expect(await statusesOf(failed)).toEqual(["pending"]);
     net.local.chain.advance(32);
     expect(await statusesOf(failed)).toEqual(["failed"]);
@@ -271,7 +271,7 @@ describe("a payment that failed on the chain after all", () => {
 
   it("is pending when status and transaction contradict each other", async () => {
     const payment = await paid();
-    const failed = { ...payment, txSignature: await net.confirm(net.payment(10n ** 15n)) };
+    const failed = { ...payment, reference: await net.confirm(net.payment(10n ** 15n)) };
     net.local.chain.advance(32);
     const err = { InstructionError: [0, { Custom: 1 }] };
     for (const claims of [{ err: null }, { err, confirmationStatus: "confirmed" }]) {
@@ -283,7 +283,7 @@ describe("a payment that failed on the chain after all", () => {
 
   it("is failed also when an endpoint far beyond its slot has pruned it", async () => {
     const payment = await paid();
-    const failed = { ...payment, txSignature: await net.confirm(net.payment(10n ** 15n)) };
+    const failed = { ...payment, reference: await net.confirm(net.payment(10n ** 15n)) };
     net.local.chain.advance(SAFE + 32);
     for (const method of ["getSignatureStatuses", "getTransaction"])
       net.fail(net.first, method, { kind: "null" });

@@ -179,7 +179,7 @@ export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment
 
 function paymentOf(txSignature: string, quoteId: string, unsent: Unsent): GaslessPayment {
   const common = { method: gaslessProofs.name, stepId: undefined, made: false, stated: NOTHING_STATED };
-  return { ...common, txSignature, quoteId, unsent };
+  return { ...common, network: gaslessProofs.network, reference: txSignature, quoteId, unsent };
 }
 
 function requireSameQuote({ carrier, quoteId }: GaslessProof, named: string): void {

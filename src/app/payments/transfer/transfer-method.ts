@@ -1,4 +1,4 @@
-import type { TransferProof } from "../../../domain/payments/body-proof.ts";
+import { NETWORK, type TransferProof } from "../../../domain/payments/body-proof.ts";
 import { transferProofs } from "../../../domain/payments/transfer-proof.ts";
 import { X_PAYMENT_FORMATS } from "../../../domain/payments/x-payment.ts";
 import { lateProof, settleOnChain, type ChainPayment, type ChainPaymentDeps } from "../chain-payment.ts";
@@ -21,7 +21,8 @@ export function transferMethod(deps: TransferDeps): PaymentMethod<TransferProof,
     instructions: () => INSTRUCTIONS,
     identify: async ({ method, txSignature, quoteId, stated }) => ({
       method,
-      txSignature,
+      network: NETWORK,
+      reference: txSignature,
       quoteId,
       stepId: stated.stepId,
       made: true,

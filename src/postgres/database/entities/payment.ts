@@ -1,12 +1,13 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
-/** A transaction that reached the treasury: credited to its account or kept in suspense. */
+/** A payment that was received: credited to its account or kept in suspense. */
 export const PaymentEntity = defineEntity({
   name: "Payment",
   tableName: "payment",
   properties: {
-    txSignature: p.blob().primary(),
+    network: p.text().primary(),
+    reference: p.blob().primary(),
     accountId: p.uuid(),
     quoteId: p.text().nullable(),
     amount: p.bigint(),
@@ -28,18 +29,19 @@ export const PaymentEntity = defineEntity({
     {
       name: "payment_unfinalized_index",
       expression:
-        "create index payment_unfinalized_index on payment (looked_at) where not finalized and not reversed",
+        "create index payment_unfinalized_index on payment (network, looked_at) " +
+        "where not finalized and not reversed",
     },
     {
       name: "payment_suspense_index",
       expression:
-        "create index payment_suspense_index on payment (created_at, tx_signature) where account_id = " +
+        "create index payment_suspense_index on payment (created_at, reference) where account_id = " +
         `'${SYSTEM_ACCOUNTS.suspense}' and not reversed`,
     },
     {
       name: "payment_open_index",
       expression:
-        "create index payment_open_index on payment (created_at, tx_signature) include (amount) where " +
+        "create index payment_open_index on payment (created_at, reference) include (amount) where " +
         `account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`,
     },
     {
@@ -50,7 +52,7 @@ export const PaymentEntity = defineEntity({
     {
       name: "payment_failed_index",
       expression:
-        "create index payment_failed_index on payment (created_at, tx_signature) where reversed or " +
+        "create index payment_failed_index on payment (created_at, reference) where reversed or " +
         "(not settled and starts_with(quote_id, 'qt_'))",
     },
   ],

@@ -12,7 +12,8 @@ export const ReceiptEntity = defineEntity({
     tool: p.text(),
     quoteId: p.text().nullable(),
     stepId: p.text().nullable(),
-    txSignature: p.blob().nullable(),
+    network: p.text().nullable(),
+    reference: p.blob().nullable(),
     quoted: p.bigint(),
     debited: p.bigint(),
     paidBy: p.text(),
@@ -21,9 +22,9 @@ export const ReceiptEntity = defineEntity({
   indexes: [
     { properties: ["accountId", "id"] },
     {
-      name: "receipt_tx_signature_index",
+      name: "receipt_payment_index",
       expression:
-        "create index receipt_tx_signature_index on receipt (tx_signature) where tx_signature is not null",
+        "create index receipt_payment_index on receipt (network, reference) where reference is not null",
     },
   ],
 });

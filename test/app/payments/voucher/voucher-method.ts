@@ -5,7 +5,6 @@ import { requireQuoteId } from "../../../../src/domain/payments/body-proof.ts";
 import { BODY_CARRIER, type Proof } from "../../../../src/domain/payments/proof.ts";
 import { textMember } from "../../../../src/domain/payments/proof-members.ts";
 import { X_PAYMENT } from "../../../../src/domain/payments/x-payment.ts";
-import { encodeBase58 } from "../../../../src/domain/core/base58.ts";
 import { displayUsd } from "../../../../src/domain/core/money.ts";
 
 /** Vouchers of one issuer: `<micro-USD>-<serial>-<signature>`. Each pays once. */
@@ -52,20 +51,22 @@ export function voucherMethod({ secret, now, revoked }: VoucherDeps): PaymentMet
     }),
     identify: async ({ code, quoteId }) => ({
       method: NAME,
-      txSignature: voucherReference(code),
+      network: NAME,
+      reference: voucherReference(code),
       quoteId,
       stepId: undefined,
       made: false,
       value: valueOf(code, secret),
     }),
-    async verify({ value, txSignature }, { quote, receivedAt }) {
+    async verify({ value, reference }, { quote, receivedAt }) {
       if (value === undefined) throw paymentRefused("the issuer has not signed this voucher");
-      if (revoked(txSignature)) throw paymentRefused("the issuer has revoked this voucher");
+      if (revoked(reference)) throw paymentRefused("the issuer has revoked this voucher");
       if (receivedAt > quote.expiresAt) throw paymentRefused("the quote has expired");
     },
-    async settle({ txSignature, value = 0n }, { quote }) {
+    async settle({ network, reference, value = 0n }, { quote }) {
       const transfer = {
-        txSignature,
+        network,
+        reference,
         amount: value,
         quoteId: quote.quoteId,
         payer: undefined,
@@ -79,7 +80,7 @@ export function voucherMethod({ secret, now, revoked }: VoucherDeps): PaymentMet
       return { transfer, problem: { code: "INVALID_PAYMENT", message } };
     },
     finalityStatuses: async (payments) =>
-      payments.map(({ txSignature }) => (revoked(txSignature) ? "vanished" : "pending")),
+      payments.map(({ reference }) => (revoked(reference) ? "vanished" : "pending")),
   };
 }
 
@@ -88,9 +89,9 @@ export function issueVoucher(secret: Buffer, value: bigint, serial: string): str
   return `${value}-${serial}-${sign(secret, `${value}-${serial}`)}`;
 }
 
-/** What the ledger knows a voucher under. */
+/** What the ledger knows a voucher under: not the code, which is a secret until it is used. */
 export function voucherReference(code: string): string {
-  return encodeBase58(hash("sha512", code, "buffer"));
+  return hash("sha256", code);
 }
 
 function valueOf(code: string, secret: Buffer): bigint | undefined {

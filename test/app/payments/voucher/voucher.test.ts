@@ -1,4 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { fromBinary } from "@bufbuild/protobuf";
+import { z } from "zod";
+import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { callTool, type CallToolDeps, type ToolCall } from "../../../../src/app/calls/call-tool.ts";
 import type { CallContext } from "../../../../src/app/calls/call-context.ts";
@@ -13,12 +16,17 @@ import { PaymentRequiredMessages } from "../../../../src/transport/services/call
 import { PaymentRequiredError } from "../../../../src/app/calls/payment-required-error.ts";
 import { expectCleanAudit, makeAccount, openInstance, type Instance } from "../../../postgres/fixture.ts";
 import { createTestDatabase, type TestDatabase } from "../../../support/postgres.ts";
-import { PAYMENT } from "../../../transport/gateway.ts";
+import { PAYMENT, startGateway } from "../../../transport/gateway.ts";
 import { TestTools } from "../../../transport/test-tools.ts";
 import { newContext, unlimitedWork } from "../../context.ts";
 import { unusedPaymentPorts, withPayments } from "../payment-ports.ts";
 import { issueVoucher, voucherMethod, voucherReference } from "./voucher-method.ts";
 
+const answerSchema = z.object({
+  ok: z.boolean().optional(),
+  message: z.string().optional(),
+  details: z.array(z.object({ type: z.string(), value: z.string() })).optional(),
+});
 const PRICE = 10_000n;
 const secret = randomBytes(32);
 const revoked = new Set<string>();
@@ -173,6 +181,32 @@ describe("a voucher, as a payment method of one folder and one line", () => {
   });
 });
 
+describe("a voucher over HTTP", () => {
+  it("comes in payment_proof with its network, under the unchanged contract", async () => {
+    const gateway = await startGateway({}, [vouchers]);
+    try {
+      const { authorization } = gateway.key();
+      const call = async (paymentProof?: object) => {
+        const response = await fetch(`${gateway.baseUrl}/toolgate.v1.ToolService/CallTool`, {
+          method: "POST",
+          headers: { authorization, "content-type": "application/json" },
+          body: JSON.stringify({ tool: "paid", params: {}, paymentProof }),
+        });
+        return { status: response.status, body: answerSchema.parse(await response.json()) };
+      };
+      const { details = [] } = (await call()).body;
+      const found = details.find(({ type }) => type === PaymentRequiredSchema.typeName);
+      const { quote } = fromBinary(PaymentRequiredSchema, Buffer.from(found?.value ?? "", "base64"));
+      const proof = { txRef: newVoucher(), network: "voucher", quoteId: quote?.quoteId };
+      expect(await call(proof)).toMatchObject({ status: 200, body: { ok: true } });
+      const unknown = await call({ ...proof, network: "solana-devnet" });
+      expect(unknown.body.message).toBe("payment_proof.network: must be solana-mainnet or voucher");
+    } finally {
+      await gateway.close();
+    }
+  });
+});
+
 /** Runs the finality tracker once, as the background worker does. */
 async function track(): Promise<void> {
   await instance.pool.query("update payment set created_at = now() - interval '1 minute'");
@@ -180,6 +214,6 @@ async function track(): Promise<void> {
   const ledger = new PostgresTreasuryLedger({ pool, instanceId });
   const metrics = { count: () => {}, set: () => {}, observe: () => {} };
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  const tracker = new FinalityTracker({ chain: vouchers, ledger, metrics, log });
+  const tracker = new FinalityTracker({ networks: deps.payments.networks, ledger, metrics, log });
   await tracker.run(new AbortController().signal);
 }

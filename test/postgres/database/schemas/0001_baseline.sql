@@ -19,31 +19,36 @@ insert into hold (run_id, account_id, amount, state)
 select id, account_id, price, 'open' from run;
 
 -- Paid by a transfer, charged, and refunded.
-insert into payment (tx_signature, account_id, quote_id, amount, paid_by, slot, block_time, settled,
+insert into payment (network, reference, account_id, quote_id, amount, paid_by, slot, block_time, settled,
   fingerprint, claim_key, finalized)
-values (decode(repeat('aa', 64), 'hex'), '01900000-0000-7000-8000-000000000001', 'qt_1', 10000, 'transfer', 1,
+values ('solana-mainnet', decode(repeat('aa', 64), 'hex'),
+  '01900000-0000-7000-8000-000000000001', 'qt_1', 10000, 'transfer', 1,
   now(), true, sha256('call'), 'key:paid', true);
-insert into run (id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, tx_signature,
+insert into run (id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, network,
+  reference,
   paid_by, started_at, ended_at)
 values ('01900000-0000-7000-8000-000000000013', '01900000-0000-7000-8000-000000000001', 'vram_estimate',
   'completed', '01900000-0000-7000-8000-0000000000ff', now(), 10000, 'key:paid', 'qt_1',
-  decode(repeat('aa', 64), 'hex'), 'transfer', now(), now());
+  'solana-mainnet', decode(repeat('aa', 64), 'hex'), 'transfer', now(), now());
 insert into hold (run_id, account_id, amount, state)
 values ('01900000-0000-7000-8000-000000000013', '01900000-0000-7000-8000-000000000001', 10000, 'captured');
-insert into idempotency (account_id, key, fingerprint, state, run_id, tx_signature, result, expires_at)
+insert into idempotency (account_id, key, fingerprint, state, run_id, network, reference, result,
+  expires_at)
 values ('01900000-0000-7000-8000-000000000001', 'key:paid', sha256('call'), 'done',
-  '01900000-0000-7000-8000-000000000013', decode(repeat('aa', 64), 'hex'), '{"answer":42}', 'infinity');
+  '01900000-0000-7000-8000-000000000013', 'solana-mainnet', decode(repeat('aa', 64), 'hex'),
+  '{"answer":42}', 'infinity');
 insert into transfer (debit, credit, amount, kind, ref)
 values
   ('00000000-0000-0000-0000-000000000001', '01900000-0000-7000-8000-000000000001', 10000, 'deposit',
-    decode(repeat('aa', 64), 'hex')),
+    convert_to('solana-mainnet', 'UTF8') || '\x00'::bytea || decode(repeat('aa', 64), 'hex')),
   ('01900000-0000-7000-8000-000000000001', '00000000-0000-0000-0000-000000000002', 10000, 'charge',
     uuid_send('01900000-0000-7000-8000-000000000013')),
   ('00000000-0000-0000-0000-000000000002', '01900000-0000-7000-8000-000000000001', 10000, 'refund',
     uuid_send('01900000-0000-7000-8000-000000000013'));
-insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, tx_signature, quoted, debited,
+insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, network, reference, quoted, debited,
   paid_by)
-select '01900000-0000-7000-8000-000000000021', run.id, transfer.id, account_id, tool, quote_id, tx_signature,
+select '01900000-0000-7000-8000-000000000021', run.id, transfer.id, account_id, tool, quote_id,
+  network, reference,
   price, price, 'transfer'
 from run join transfer on kind = 'charge' and ref = uuid_send(run.id);
 update account set available = available + 10000;

@@ -22,9 +22,9 @@ declare
   results json[];
   replays uuid[];          -- runs whose results are replayed
   payments record;
-  deposited bytea[] = '{}';
-  credited bytea[];
-  adopted bytea[] = '{}';
+  deposited payment_key[] = '{}';
+  credited payment_key[];
+  adopted payment_key[] = '{}';
 begin
   select * into prior from ledger_decide(calls, instance);
   kinds := prior.kinds;

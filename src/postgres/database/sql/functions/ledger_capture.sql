@@ -19,7 +19,7 @@ begin
   with ended as (
     update run set ended_at = now(), status = 'completed', error_code = null, error_message = null
     where id = any (completed)
-    returning id, tool, quote_id, step_id, tx_signature, price, paid_by, claim_key,
+    returning id, tool, quote_id, step_id, network, reference, price, paid_by, claim_key,
       (endings[array_position(runs, run.id)]).receipt_id
   ), charged as (
     update hold set state = 'captured' from ended
@@ -30,9 +30,11 @@ begin
     select transfer_id, account_id, revenue, amount, 'charge', uuid_send(run_id) from charged
   ), issued as (
     insert into receipt (
-      id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted, debited, paid_by)
+      id, run_id, transfer_id, account_id, tool, quote_id, step_id, network, reference, quoted, debited,
+      paid_by)
     select encode(overlay(uuid_send(receipt_id) placing issued_at from 1), 'hex')::uuid,
-      run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, price, amount, paid_by
+      run_id, transfer_id, account_id, tool, quote_id, step_id, network, reference, price, amount,
+      paid_by
     from charged
   )
   select bool_or(claim_key is not null) into claimed from ended;

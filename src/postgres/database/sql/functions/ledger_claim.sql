@@ -11,9 +11,10 @@ declare
   inserted bigint;
   item record;
 begin
-  insert into idempotency (account_id, key, fingerprint, state, run_id, tx_signature, expires_at)
-  select call.account_id, call.claim_key, call.fingerprint, 'running', call.run_id, call.tx_signature,
-    case when call.tx_signature is null then now() + interval '48 hours' else 'infinity' end
+  insert into idempotency (account_id, key, fingerprint, state, run_id, network, reference, expires_at)
+  select call.account_id, call.claim_key, call.fingerprint, 'running', call.run_id, (call.payment).network,
+    (call.payment).reference,
+    case when (call.payment).reference is null then now() + interval '48 hours' else 'infinity' end
   from unnest(calls) call
   where kinds[call.n] in ('new', 'credited') and call.claim_key is not null
   order by call.account_id, call.claim_key

@@ -1,6 +1,6 @@
 -- Credits a payment that buys no call. Returns false if it was credited before.
 create or replace function ledger_credit(
-  account uuid, signature bytea, amount bigint, quote text, payer text, slot bigint,
+  account uuid, network text, reference bytea, amount bigint, quote text, payer text, slot bigint,
   block_time timestamptz, finalized boolean, paid_by text
 )
 returns boolean
@@ -14,14 +14,14 @@ declare
   treasury constant uuid := '00000000-0000-0000-0000-000000000001';
 begin
   insert into payment (
-    tx_signature, account_id, quote_id, amount, settled, payer, slot, block_time, finalized, paid_by)
-  values (signature, account, quote, amount, false, payer, slot, block_time, finalized, paid_by)
+    network, reference, account_id, quote_id, amount, settled, payer, slot, block_time, finalized, paid_by)
+  values (network, reference, account, quote, amount, false, payer, slot, block_time, finalized, paid_by)
   on conflict do nothing;
   if not found then
     return false;
   end if;
   insert into transfer (debit, credit, amount, kind, ref)
-  values (treasury, account, amount, 'deposit', signature);
+  values (treasury, account, amount, 'deposit', payment_ref(network, reference));
   update account a set available = a.available + amount where a.id = account;
   if not found then
     raise exception 'a deposit names an account that does not exist';

@@ -29,18 +29,19 @@ begin
     ) account on true
   loop
     kinds[item.n] := case
-      when item.tx_signature is not null and item.deposit is null
+      when (item.payment).reference is not null and item.deposit is null
         and coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'
       when item.verdict is not null then item.verdict
       when item.spent + item.price > item.day_limit then 'capped'
-      when item.tx_signature is null and item.price > 0 and item.available < item.price then 'insufficient'
+      when (item.payment).reference is null and item.price > 0 and item.available < item.price
+        then 'insufficient'
       else 'new' end;
     balances[item.n] := case kinds[item.n] when 'capped' then item.spent else item.available end;
     results[item.n] := item.result;
     replays[item.n] := item.replay_run;
     payment_claims[item.n] := item.payment_claim;
     claimed := claimed or item.claim_key is not null;
-    proved := proved or item.tx_signature is not null or item.payment_claim is not null;
+    proved := proved or (item.payment).reference is not null or item.payment_claim is not null;
     limited := limited or item.day_limit is not null;
   end loop;
 end

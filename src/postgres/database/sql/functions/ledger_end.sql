@@ -65,7 +65,8 @@ begin
           where kind = (select 'refund') and ref = uuid_send(receipt.run_id) offset 0
         ) refund on true
         left join lateral (
-          select reversed from payment where tx_signature = receipt.tx_signature offset 0
+          select reversed from payment
+    where network = receipt.network and reference = receipt.reference offset 0
         ) payment on true
       ) end
     from unnest(endings) ending

@@ -1,7 +1,7 @@
 -- A step of ledger_authorize: locks accounts and budgets, and grants calls in order of arrival as long as the
 -- balance and the key's daily limit cover them.
 create or replace function ledger_grant(
-  calls ledger_call[], inout kinds text[], inout balances bigint[], deposited bytea[], limited boolean
+  calls ledger_call[], inout kinds text[], inout balances bigint[], deposited payment_key[], limited boolean
 )
 language plpgsql
 as $$
@@ -45,7 +45,7 @@ begin
       current_account := item.account_id;
       available := item.available;
     end if;
-    if item.tx_signature = any (deposited) then
+    if item.payment = any (deposited) then
       available := available + item.deposit;
     end if;
     balances[item.n] := available;

@@ -1,7 +1,7 @@
 -- The last step of ledger_authorize: starts the runs of granted calls, holds their prices, and updates
 -- balances and daily budgets, the balances also by what was deposited.
 create or replace function ledger_hold(
-  calls ledger_call[], instance uuid, lease interval, kinds text[], deposited bytea[], limited boolean
+  calls ledger_call[], instance uuid, lease interval, kinds text[], deposited payment_key[], limited boolean
 )
 returns void
 language plpgsql
@@ -9,15 +9,17 @@ as $$
 begin
   -- Runs are listed by their ids (UUIDv7), so they are dated by them.
   insert into run (
-    id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, tx_signature,
+    id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, network, reference,
     paid_by, created_at, started_at, key_id, budget_id)
   select call.run_id, call.account_id, call.tool, 'active', instance, now() + lease, call.price,
-    call.claim_key, call.quote_id, call.step_id, call.tx_signature, coalesce(payment.paid_by, 'balance'),
+    call.claim_key, call.quote_id, call.step_id, (call.payment).network,
+    (call.payment).reference, coalesce(payment.paid_by, 'balance'),
     to_timestamp(('x' || substr(encode(uuid_send(call.run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0),
     now(), call.key_id, call.budget_id
   from unnest(calls) call
   left join lateral (
-    select paid_by from payment where tx_signature = call.tx_signature offset 0
+    select paid_by from payment
+    where network = (call.payment).network and reference = (call.payment).reference offset 0
   ) payment on true
   where kinds[call.n] = 'granted';
 
@@ -29,7 +31,7 @@ begin
   update account set available = account.available + change.amount
   from (
     select call.account_id, sum(
-      case when call.tx_signature = any (deposited) then call.deposit else 0 end
+      case when call.payment = any (deposited) then call.deposit else 0 end
       - case when kinds[call.n] = 'granted' then call.price else 0 end) as amount
     from unnest(calls) call
     group by call.account_id

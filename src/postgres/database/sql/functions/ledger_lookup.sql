@@ -38,14 +38,15 @@ left join lateral (
 ) claim on true
 left join lateral (
   select * from payment
-  where tx_signature = claim.tx_signature and account_id = call.account_id offset 0
+  where network = claim.network and reference = claim.reference and account_id = call.account_id offset 0
 ) former on true
 left join lateral (
   select * from idempotency
   where account_id = former.account_id and key = former.claim_key and fingerprint = call.fingerprint offset 0
 ) bought on true
 left join lateral (
-  select * from payment where tx_signature = call.tx_signature offset 0
+  select * from payment
+  where network = (call.payment).network and reference = (call.payment).reference offset 0
 ) payment on true
 left join lateral (
   select * from idempotency where account_id = payment.account_id and key = payment.claim_key offset 0

@@ -1,7 +1,7 @@
 -- A step of ledger_authorize: the payment of a granted claim points to it, so that all keys it came with
 -- identify one call; and what was deposited is transferred from the treasury.
 create or replace function ledger_record_payments(
-  calls ledger_call[], kinds text[], payment_claims text[], deposited bytea[], credited bytea[]
+  calls ledger_call[], kinds text[], payment_claims text[], deposited payment_key[], credited payment_key[]
 )
 returns void
 language plpgsql
@@ -12,16 +12,20 @@ begin
   update payment set claim_key = claim.key
   from unnest(calls) call
   cross join lateral (
-    select key, tx_signature from idempotency
+    select key, network, reference from idempotency
     where account_id = call.account_id and key = call.claim_key offset 0
   ) claim
-  where payment.tx_signature = any (credited || deposited)
+  where payment.network = any (array(select network from unnest(credited || deposited)))
+    and payment.reference = any (array(select reference from unnest(credited || deposited)))
+    and row(claim.network, claim.reference)::payment_key = any (credited || deposited)
     and kinds[call.n] = 'granted'
-    and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;
+    and payment_claims[call.n] <> call.claim_key
+    and payment.network = claim.network and payment.reference = claim.reference;
 
   insert into transfer (debit, credit, amount, kind, ref)
-  select treasury, call.account_id, call.deposit, 'deposit', call.tx_signature
-  from unnest(calls) call where call.tx_signature = any (deposited);
+  select treasury, call.account_id, call.deposit, 'deposit',
+    payment_ref((call.payment).network, (call.payment).reference)
+  from unnest(calls) call where call.payment = any (deposited);
 end
 $$;
 

@@ -1,7 +1,7 @@
 -- A step of ledger_authorize: granted calls take over retryable claims. Claims of other calls are deleted, or
 -- kept for a retry if this transaction has credited their payment. A claim that a payment points to never
 -- expires.
-create or replace function ledger_resolve_claims(calls ledger_call[], kinds text[], payments bytea[])
+create or replace function ledger_resolve_claims(calls ledger_call[], kinds text[], payments payment_key[])
 returns void
 language plpgsql
 as $$
@@ -17,9 +17,10 @@ begin
   loop
     update idempotency claim
     set state = 'running', run_id = item.run_id,
-      tx_signature = coalesce(item.tx_signature, claim.tx_signature),
+      network = coalesce((item.payment).network, claim.network),
+      reference = coalesce((item.payment).reference, claim.reference),
       expires_at = case
-        when item.tx_signature is null then greatest(claim.expires_at, now() + interval '48 hours')
+        when (item.payment).reference is null then greatest(claim.expires_at, now() + interval '48 hours')
         else 'infinity' end
     where claim.account_id = item.account_id and claim.key = item.claim_key;
   end loop;
@@ -28,9 +29,10 @@ begin
     select call.* from unnest(calls) call
     where kinds[call.n] not in ('granted', 'started') and call.claim_key is not null
   loop
-    if kinds[item.n] = 'insufficient' and item.tx_signature = any (payments) then
+    if kinds[item.n] = 'insufficient' and item.payment = any (payments) then
       update idempotency claim
-      set state = 'retryable', tx_signature = item.tx_signature, expires_at = 'infinity'
+      set state = 'retryable', network = (item.payment).network, reference = (item.payment).reference,
+        expires_at = 'infinity'
       where claim.account_id = item.account_id and claim.key = item.claim_key;
     end if;
     delete from idempotency claim

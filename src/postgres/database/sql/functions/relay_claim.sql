@@ -38,7 +38,7 @@ begin
     return;
   end if;
   -- The quote may also be paid by the payer's own transfer: sending now would pay for it twice.
-  select tx_signature into found_relay.tx_signature from payment where quote_id = claim.quote_id and settled;
+  select reference into found_relay.tx_signature from payment where quote_id = claim.quote_id and settled;
   if found then
     return query select 'quote_taken', 0, found_relay;
     return;

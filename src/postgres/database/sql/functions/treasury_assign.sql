@@ -1,6 +1,6 @@
 -- Assigns a transfer in suspense to an account or, without one, to the operator. Returns "assigned",
 -- "repeated", "other" (it was assigned to another), "unknown" (no such transfer in suspense) or "no_account".
-create or replace function treasury_assign(signature bytea, account uuid, reason text)
+create or replace function treasury_assign(network text, reference bytea, account uuid, reason text)
 returns text
 language plpgsql security definer
 set search_path = public, pg_temp
@@ -14,7 +14,7 @@ declare
   target constant uuid := coalesce(account, operator);
 begin
   select p.* into given from payment p
-  where p.tx_signature = signature and p.account_id = suspense and not p.reversed
+  where p.network = network and p.reference = reference and p.account_id = suspense and not p.reversed
   for update;
   if not found then
     return 'unknown';
@@ -25,9 +25,9 @@ begin
   if given.assigned_to is not null then
     return case when given.assigned_to = target then 'repeated' else 'other' end;
   end if;
-  update payment p set assigned_to = target where p.tx_signature = signature;
+  update payment p set assigned_to = target where p.network = network and p.reference = reference;
   insert into transfer (debit, credit, amount, kind, ref, note)
-  values (suspense, target, given.amount, 'assignment', signature, reason);
+  values (suspense, target, given.amount, 'assignment', payment_ref(network, reference), reason);
   update account a set available = a.available + given.amount where a.id = target;
   return 'assigned';
 end

@@ -1,5 +1,5 @@
 -- Moves payments to the end of the polling queue. Skips those that are locked: they are being authorized.
-create or replace function treasury_postpone(signatures bytea[])
+create or replace function treasury_postpone(of_network text, payment_references bytea[])
 returns void
 language plpgsql security definer
 set search_path = public, pg_temp
@@ -7,11 +7,12 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
   with due as (
-    select tx_signature from payment
-    where tx_signature = any (signatures)
-    order by tx_signature for update skip locked
+    select network, reference from payment
+    where network = of_network and reference = any (payment_references)
+    order by reference for update skip locked
   )
-  update payment set looked_at = now() from due where payment.tx_signature = due.tx_signature;
+  update payment set looked_at = now() from due
+  where payment.network = due.network and payment.reference = due.reference;
 end
 $$;
 

@@ -12,6 +12,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 #variable_conflict use_variable
 declare
+  solana constant text := 'solana-mainnet';
   treasury constant uuid := '00000000-0000-0000-0000-000000000001';
   suspense constant uuid := '00000000-0000-0000-0000-000000000003';
   operator constant uuid := '00000000-0000-0000-0000-000000000005';
@@ -28,15 +29,17 @@ begin
   if change > 0 then
     holder := coalesce((select a.id from account a where a.id = owner and quote is not null), suspense);
     insert into payment (
-      tx_signature, account_id, quote_id, amount, settled, payer, slot, block_time, finalized, paid_by, memos)
+      network, reference, account_id, quote_id, amount, settled, payer, slot, block_time, finalized, paid_by,
+      memos)
     values (
-      signature, holder, case when holder <> suspense then quote end, change, false, payer, at_slot, at_time,
-      true, 'transfer', case when holder = suspense then memos end)
+      solana, signature, holder, case when holder <> suspense then quote end, change, false, payer, at_slot,
+      at_time, true, 'transfer', case when holder = suspense then memos end)
     on conflict do nothing;
     if found then
       outcome := case when holder = suspense then 'suspended' else 'credited' end;
     else
-      select p.* into known from payment p where p.tx_signature = signature for update;
+      select p.* into known from payment p
+      where p.network = solana and p.reference = signature for update;
       if known.amount <> change then
         return 'mismatch';
       end if;
@@ -65,18 +68,18 @@ begin
       return outcome;
     when 'finalized' then
       update payment p set finalized = true, slot = at_slot, block_time = at_time
-      where p.tx_signature = signature;
+      where p.network = solana and p.reference = signature;
       return outcome;
     when 'reinstated' then
       update payment p set finalized = true, reversed = false, slot = at_slot, block_time = at_time
-      where p.tx_signature = signature;
+      where p.network = solana and p.reference = signature;
       insert into transfer (debit, credit, amount, kind, ref)
-      select treasury, t.debit, t.amount, 'reinstatement', signature
-      from transfer t where t.kind = 'reversal' and t.ref = signature
+      select treasury, t.debit, t.amount, 'reinstatement', t.ref
+      from transfer t where t.kind = 'reversal' and t.ref = payment_ref(solana, signature)
       returning credit into strict holder;
     else
       insert into transfer (debit, credit, amount, kind, ref)
-      values (treasury, holder, change, 'deposit', signature);
+      values (treasury, holder, change, 'deposit', payment_ref(solana, signature));
   end case;
   update account a set available = a.available + change where a.id = holder;
   return outcome;

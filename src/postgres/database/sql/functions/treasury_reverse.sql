@@ -1,7 +1,7 @@
 -- Takes back the credit of a payment that did not stay on the chain. No row if it was taken back before
 -- ("again" repeats the answer after a lost response), is finalized or unknown. The balance may fall below
 -- zero: the money may be spent.
-create or replace function treasury_reverse(signature bytea, again boolean DEFAULT false)
+create or replace function treasury_reverse(of_network text, of_reference bytea, again boolean DEFAULT false)
 returns table (account_id uuid, amount bigint, balance bigint)
 language plpgsql rows 1 security definer
 set search_path = public, pg_temp
@@ -15,16 +15,16 @@ declare
   available bigint;
 begin
   select * into taken from payment
-  where tx_signature = signature and not finalized and (again or not reversed)
+  where network = of_network and reference = of_reference and not finalized and (again or not reversed)
   for update;
   if not found then
     return;
   end if;
   holder := coalesce(taken.assigned_to, taken.account_id);
   if not taken.reversed then
-    update payment set reversed = true where tx_signature = signature;
+    update payment set reversed = true where network = of_network and reference = of_reference;
     insert into transfer (debit, credit, amount, kind, ref)
-    values (holder, treasury, taken.amount, 'reversal', signature);
+    values (holder, treasury, taken.amount, 'reversal', payment_ref(of_network, of_reference));
     update account set available = account.available - taken.amount where id = holder;
   end if;
   select account.available into available from account where id = holder;

@@ -25,6 +25,8 @@ grant execute on function
   ledger_refund,
   ledger_sweep,
   operations_revenue,
+  payment_of,
+  payment_ref,
   rate_take,
   relay_claim,
   relay_forget,

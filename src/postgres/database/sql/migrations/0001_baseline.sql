@@ -112,13 +112,18 @@ create index unpaid_work_free_at_index on unpaid_work (free_at);
 
 -- Payments
 
--- One row per transaction that reached the treasury. A settled payment pays the call of its quote; a quote is
--- settled once. "claim_key" is the idempotency row of the call that the payment was last claimed for. A
+-- What identifies a payment: its network, such as solana-mainnet, and its reference there. A reference is
+-- stored as on its network: a transaction signature on Solana has 64 bytes.
+create type payment_key as (network text, reference bytea);
+
+-- One row per payment that was received. A settled payment pays the call of its quote; a quote is settled
+-- once. "claim_key" is the idempotency row of the call that the payment was last claimed for. A
 -- payment without an owner belongs to the suspense account and keeps its memos, also after it is assigned.
--- "reversed": the transaction did not stay on the chain and its credit was taken back. "looked_at" orders the
--- polling of payments that wait to be finalized.
+-- "reversed": the payment did not stay on its network and its credit was taken back. "slot" is its position
+-- there. "looked_at" orders the polling of payments that wait to be finalized.
 create table payment (
-  tx_signature bytea primary key check (octet_length(tx_signature) = 64),
+  network text not null constraint payment_network_check check (octet_length(network) between 1 and 40),
+  reference bytea not null,
   account_id uuid not null,
   quote_id text,
   amount bigint not null check (amount > 0),
@@ -135,6 +140,10 @@ create table payment (
   assigned_to uuid,
   looked_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
+  primary key (network, reference),
+  constraint payment_reference_check check (
+    octet_length(reference) between 1 and 100
+    and (network <> 'solana-mainnet' or octet_length(reference) = 64)),
   constraint payment_settled_check check (not settled or (fingerprint is not null and claim_key is not null)),
   constraint payment_owner_check check (
     (quote_id is null) = (account_id = '00000000-0000-0000-0000-000000000003')),
@@ -142,12 +151,12 @@ create table payment (
   constraint payment_reversed_check check (not (reversed and finalized))
 );
 create unique index payment_settled_quote_unique on payment (quote_id) where settled;
-create index payment_unfinalized_index on payment (looked_at) where not finalized and not reversed;
-create index payment_suspense_index on payment (created_at, tx_signature)
+create index payment_unfinalized_index on payment (network, looked_at) where not finalized and not reversed;
+create index payment_suspense_index on payment (created_at, reference)
   where account_id = '00000000-0000-0000-0000-000000000003' and not reversed;
-create index payment_open_index on payment (created_at, tx_signature) include (amount)
+create index payment_open_index on payment (created_at, reference) include (amount)
   where account_id = '00000000-0000-0000-0000-000000000003' and not reversed and assigned_to is null;
-create index payment_failed_index on payment (created_at, tx_signature)
+create index payment_failed_index on payment (created_at, reference)
   where reversed or (not settled and starts_with(quote_id, 'qt_'));
 -- A payment of a deposit carries the deposit's id in place of a quote's.
 create index payment_deposit_index on payment (quote_id) where starts_with(quote_id, 'dep_');
@@ -230,7 +239,8 @@ create table run (
   claim_key text,
   quote_id text,
   step_id text,
-  tx_signature bytea,
+  network text,
+  reference bytea,
   paid_by text not null check (paid_by in ('balance', 'transfer', 'gasless')),
   error_code text,
   error_message text,
@@ -257,7 +267,7 @@ create table hold (
 
 -- Double entry in one row: "amount" leaves "debit" and reaches "credit". "ref" is what the transfer is for:
 -- the run of a charge or refund, the hashed key of an adjustment, the token account of an opening, that and
--- the transaction of a withdrawal, the transaction of all others.
+-- the transaction of a withdrawal, the payment (payment_ref) of all others.
 create table transfer (
   id bigserial primary key,
   debit uuid not null,
@@ -287,24 +297,27 @@ create table receipt (
   tool text not null,
   quote_id text,
   step_id text,
-  tx_signature bytea,
+  network text,
+  reference bytea,
   quoted bigint not null check (quoted > 0),
   debited bigint not null check (debited > 0),
   paid_by text not null check (paid_by in ('balance', 'transfer', 'gasless')),
   created_at timestamptz not null default now()
 );
 create index receipt_account_id_id_index on receipt (account_id, id);
-create index receipt_tx_signature_index on receipt (tx_signature) where tx_signature is not null;
+create index receipt_payment_index on receipt (network, reference) where reference is not null;
 
 -- A claim: one per account and key. "result" is json and not jsonb, so that a stored answer keeps its every
--- character. A claim of a payment never expires. "tx_signature" is the payment that last came with the claim.
+-- character. A claim of a payment never expires. "network" and "reference" are the payment that last
+-- came with the claim.
 create table idempotency (
   account_id uuid not null,
   key text not null,
   fingerprint bytea not null check (octet_length(fingerprint) = 32),
   state text not null check (state in ('running', 'done', 'retryable')),
   run_id uuid not null,
-  tx_signature bytea,
+  network text,
+  reference bytea,
   result json,
   expires_at timestamptz not null,
   primary key (account_id, key),
@@ -323,7 +336,7 @@ create type ledger_call as (
   price bigint,
   claim_key text,
   keyed boolean,
-  tx_signature bytea,
+  payment payment_key,
   quote_id text,
   step_id text,
   deposit bigint,

@@ -4,7 +4,7 @@ create or replace function payment_relayed() returns trigger
 language plpgsql
 as $$
 begin
-  if exists (select from relay where tx_signature = new.tx_signature) then
+  if new.network = 'solana-mainnet' and exists (select from relay where tx_signature = new.reference) then
     new.paid_by := 'gasless';
   end if;
   return new;

@@ -9,4 +9,4 @@ select coalesce(refund.amount, 0) as refunded,
   receipt.*
 from receipt
 left join transfer refund on refund.kind = 'refund' and refund.ref = uuid_send(receipt.run_id)
-left join payment on payment.tx_signature = receipt.tx_signature;
+left join payment on payment.network = receipt.network and payment.reference = receipt.reference;

@@ -1,0 +1,12 @@
+/** Identifies a payment everywhere. */
+export interface PaymentId {
+  /** Name of the network, such as `solana-mainnet`. */
+  readonly network: string;
+  /** Unique on its network: on Solana the transaction signature, base58 of 64 bytes. */
+  readonly reference: string;
+}
+
+/** Whether both are the same payment. */
+export function isSamePayment(one: PaymentId, other: PaymentId): boolean {
+  return one.network === other.network && one.reference === other.reference;
+}
