@@ -6,7 +6,9 @@ import { testWallet } from "./wallet.ts";
 export function failureFlows(getWorld: () => ConsoleWorld): void {
   test("loads a page that failed again on navigation, when the network returns and on reload", async () => {
     const world = getWorld();
-    const { page, context, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
+    const agent = await world.agent({ balance: 1_000n });
+    await world.call(agent, "vram_estimate", { parameters_b: 7 });
+    const { page, context, closeBrowser } = await world.signedInBrowser(agent.wallet, {
       expected: [/ERR_FAILED|ERR_INTERNET_DISCONNECTED|thrown|error/],
     });
     await page.route(/\/assets\/keys-[^/]*\.js$/, (route) => route.abort());
@@ -29,6 +31,15 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Create a temporary key" }).waitFor();
     // The page has its styles, too.
     await expect.poll(() => page.locator(".play-side").first().evaluate(gridAlignment)).toBe("start");
+
+    // The chart is a script of its own.
+    await page.route(/\/assets\/chart-[^/]*\.js$/, (route) => route.abort());
+    await to("Overview");
+    await heading(failed);
+    await page.unrouteAll();
+    await to("Keys");
+    await to("Overview");
+    await page.getByRole("table", { name: /^Spent by day/ }).waitFor();
 
     await page.route(/\/assets\/settings-[^/]*\.js$/, (route) => route.abort());
     await to("Settings");

@@ -2,6 +2,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { ToolgateClient } from "../../src/client/index.ts";
 import type { KeyLimits } from "../../src/domain/accounts/caller.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { query } from "../support/database-server.ts";
@@ -61,6 +62,11 @@ describe("the price of a call", () => {
       balanceUsdcMicrousd: 400n,
       missingUsdcMicrousd: 600n,
     });
+  });
+
+  it("is returned by the client package", async () => {
+    const client = new ToolgateClient({ baseUrl: world.gateway.baseUrl, apiKey: poor.apiKey });
+    expect(await client.price(PAID.tool, PAID.params)).toMatchObject({ missingUsdcMicrousd: 600n });
   });
 
   it("stores nothing, charges nothing and is rate-limited like a call", async () => {
