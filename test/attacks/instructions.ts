@@ -37,7 +37,7 @@ export function transfer(
   return createTransferCheckedInstruction(from, MINT, to, authority.publicKey, amount, USDC_DECIMALS);
 }
 
-/** A transfer out of the treasury's own account, which the treasury has to sign. */
+/** A transfer from the treasury's account, signed by the treasury. */
 export function transferOut(ground: Ground, amount: bigint, to: PublicKey): TransactionInstruction {
   return createTransferCheckedInstruction(
     payTo(ground),
@@ -49,9 +49,7 @@ export function transferOut(ground: Ground, amount: bigint, to: PublicKey): Tran
   );
 }
 
-/**
- * SPL Token instruction 255: several in one, which leave neither inner instructions nor logs of their own.
- */
+/** SPL Token instruction 255: several instructions in one, without inner instructions and logs. */
 export function batch(...instructions: TransactionInstruction[]): TransactionInstruction {
   const parts = instructions.map(({ keys, data }) =>
     Buffer.concat([Buffer.of(keys.length, data.length), data]),

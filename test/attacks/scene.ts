@@ -16,7 +16,7 @@ export function startScene(settings: Record<string, string> = {}, slotMs?: numbe
   return startWorld({ WATCH_INTERVAL_MS: "600000", ...settings }, slotMs);
 }
 
-/** What a 402 answer offers, as far as a payer needs it. */
+/** The fields of a 402 that a payer needs. */
 export interface Offer {
   quoteId: string;
   stepId: string;

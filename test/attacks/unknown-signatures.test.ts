@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { World } from "../support/world.ts";
 import { callWith, expectAccount, expectBought, offerFor, PRICE, startScene } from "./scene.ts";
 
-/** Transactions that no chain knows, each of which costs requests to look for. */
+/** Unknown transactions, each of which costs chain queries. */
 let world: World;
 beforeAll(async () => {
   world = await startScene({ PAYMENT_WAIT_MS: "0" });

@@ -34,14 +34,14 @@ const encoded = (payload: object) => Buffer.from(JSON.stringify(payload)).toStri
 
 type Terms = Record<string, unknown>;
 
-/** What an offer asks of the transaction itself: memo, fee payer, blockhash. */
+/** The offer's terms for the transaction: memo, fee payer, blockhash. */
 function termsOf(paymentRequired: string): Terms {
   const [accepted] = decoded(paymentRequired)["accepts"] as Payload["accepted"][];
   if (!accepted) throw new Error("nothing is offered");
   return accepted.extra;
 }
 
-/** The offer, but for what it asks of the transaction. */
+/** The offer without its terms for the transaction. */
 function withTermsOf(paymentRequired: string, extra: Terms): string {
   const offer = decoded(paymentRequired);
   const accepts = (offer["accepts"] as Payload["accepted"][]).map((accepted) => ({ ...accepted, extra }));
@@ -67,10 +67,7 @@ describe("a PAYMENT-SIGNATURE changed in transit", () => {
     truth = await payer.sign(offer);
     before = await payer.usdc();
   });
-  /**
-   * Whatever was tried: it cost nothing, and the true one, on a blockhash that has not ended meanwhile, buys
-   * the call, once.
-   */
+  /** Failed attempts cost nothing, and the valid payment on a live blockhash buys the call once. */
   afterAll(async () => {
     expect(await payer.usdc()).toBe(before);
     await expectAccount(world, agent, { balance: 0n, receipts: 0 });

@@ -4,7 +4,7 @@ import type { Bench } from "./bench.ts";
 import { median } from "./measure.ts";
 import type { Line } from "./report.ts";
 
-/** What the audit of a million transfers may take, seconds. */
+/** Limit for the audit of a million transfers, seconds. */
 const ALLOWANCE_S = 30;
 
 /** Measures a full audit of a freshly filled ledger without planner statistics. */

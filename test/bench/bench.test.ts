@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { command, ROOT, type Finished } from "../tooling/command.ts";
 
 describe("the benchmark", () => {
-  // Rounds are so short that a busy machine may have nothing to show for one of them, which ends the
-  // benchmark: as it should. `npm run bench -- --short` runs every part so.
+  // Rounds are so short that a busy machine may have no result, which ends the benchmark. `npm run bench --
+  // --short` runs every part so.
   it("runs every part briefly with every answer checked", { timeout: 300_000, retry: 1 }, async () => {
     const { code, output } = await bench("--short", "--json", "--verbose", "--only", "echo,402,audit");
     expect(code, output).toBe(0);
@@ -26,7 +26,7 @@ describe("the benchmark", () => {
   });
 });
 
-/** What the benchmark imports is compiled once. */
+/** Imports of the benchmark are compiled once. */
 function bench(...options: string[]): Promise<Finished> {
   const compiled = path.join(ROOT, "node_modules", ".cache", "compile");
   return command("node", ["test/bench/main.ts", ...options], { env: { NODE_COMPILE_CACHE: compiled } });

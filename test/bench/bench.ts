@@ -40,7 +40,7 @@ export interface Part {
   readonly ownBars?: true;
   /** Whether it loads a gateway that it starts itself, which is the one to be profiled. */
   readonly ownGateway?: true;
-  /** Whether it needs a database of its own, and so a gateway. */
+  /** Whether it needs its own database and gateway. */
   readonly ownDatabase?: true;
   readonly run: (bench: Bench) => Promise<Line[]>;
 }

@@ -6,7 +6,7 @@ export function commitOf(): string | undefined {
   try {
     const git = (...args: string[]) =>
       execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: "pipe" }).trim();
-    // What is measured goes into the documentation, part by part.
+    // Results go into the documentation part by part.
     const changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!docs");
     return changed === "" ? git("rev-parse", "--short=7", "HEAD") : undefined;
   } catch {

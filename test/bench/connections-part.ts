@@ -10,22 +10,19 @@ import type { ServerProcess } from "./server-process.ts";
 
 const CALL = { tool: "echo", params: { message: "hello, gateway" } };
 
-/** MB more that so many connections may take. */
+/** Limit of additional memory for the connections, MB. */
 const BARS: ReadonlyMap<number, number> = new Map([
   [1_000, 20],
   [5_000, 40],
 ]);
 
-/** How long memory may take to come to rest, ms; less where the windows are short. */
+/** Time limit for memory to settle, ms; less with short windows. */
 const SETTLED_MS = 3_000;
 
 /** Connections that are made at once. */
 const AT_ONCE = 50;
 
-/**
- * What connections take that have made one call and then wait: resident memory beyond that of the same server
- * under load before.
- */
+/** Memory of idle connections after one call: resident memory beyond that of the same server under load. */
 export async function idleConnections(bench: Bench): Promise<Line[]> {
   const { world, gateway, scale } = bench;
   const [key = ""] = await world.createAccounts(1);

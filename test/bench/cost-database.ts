@@ -13,7 +13,7 @@ interface Mark {
   readonly lsn: string;
 }
 
-/** What paid calls did since then. */
+/** Paid calls since then. */
 export interface Batches {
   /** Bytes of the log, of all databases of the server. */
   readonly walBytes: number;
@@ -52,7 +52,7 @@ export async function batchesSince(url: string, { at, lsn }: Mark): Promise<Batc
   }
 }
 
-/** What the server has counted up to now. */
+/** The server's counters. */
 export interface Counters {
   /** Transactions, whether they wrote or not. */
   readonly transactions: number;

@@ -11,7 +11,7 @@ export interface CostJob extends FleetJob {
   readonly bytes: { readonly request: number; readonly answer: number };
 }
 
-/** What they are made for. */
+/** Their purpose. */
 interface Options {
   /** Of accounts with money. */
   readonly keys: readonly string[];
@@ -35,7 +35,7 @@ export async function costJobs({ keys, poor, port, connections }: Options): Prom
   const again = { ...PAID_CALL, idempotency_key: "the same again" };
   const replayed = keys.slice(0, REPLAYED);
   await Promise.all(replayed.map((each) => callOnce(port, each, again, 200)));
-  // What a whole page is made of, for all that are asked for it.
+  // Content of a full page for all requests.
   const readers = keys.slice(0, 1);
   for (let receipt = 0; receipt < PAGE; receipt++) await callOnce(port, key, PAID_CALL, 200);
   const make = async (
@@ -86,7 +86,7 @@ function receiptsRequest(apiKey: string): string {
   return `GET /receipts?limit=${PAGE} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`;
 }
 
-/** Asks once over a socket of its own. */
+/** Sends one request over its own socket. */
 function bytesOfAnswer(port: number, request: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let bytes = 0;

@@ -5,12 +5,12 @@ import type { Line } from "./report.ts";
 
 /** WAL bytes allowed per uncharged call, including background writes. */
 const UNPAID_LOG = 50;
-/** What a charged call may write to the log and add to the tables, bytes. */
+/** Limits of a charged call's log and table growth, bytes. */
 const PAID_LOG = 3_500;
 const PAID_GROWTH = 4_000;
 /** Transactions of a call that goes alone: its beginning and its end. */
 const COMMITS = 2;
-/** What batches leave of those, and of the work. */
+/** Reduction by batches. */
 const BATCHED = 0.5;
 
 /** Every kind of call on its lines; of a call that is charged, what its batches save. */
@@ -67,7 +67,7 @@ function workLine(cost: Cost, alone: Cost): Line {
   };
 }
 
-/** What the tables and their indexes grow by. */
+/** Growth of the tables and indexes. */
 function growthLine({ job, answered, before, after }: Cost): Line {
   const tables = Object.entries(after.bytes)
     .map(([name, bytes]): [string, number] => [name, (bytes - (before.bytes[name] ?? 0)) / answered])

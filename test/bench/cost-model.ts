@@ -26,7 +26,7 @@ export function withStolenTime(stolen: number, { all, gateway }: Costs): Costs {
 export interface Site {
   /** Cores for all that is in the costs. */
   readonly cores: number;
-  /** What a durable commit waits for the disk, ms. */
+  /** Disk wait of a durable commit, ms. */
   readonly commitMs: number;
   readonly instances: number;
   /** Batches of paid calls that an instance has under way at once, at most. */
@@ -38,7 +38,7 @@ export interface Site {
 /** Transactions on disk that a paid call goes through one after the other: its beginning and its end. */
 const COMMITS = 2;
 
-/** What a cost is at a batch size, ms. */
+/** Cost at a batch size, ms. */
 export function costAt({ fixed, perBatch }: CallCost, batch: number): number {
   return fixed + perBatch / batch;
 }
@@ -84,8 +84,8 @@ export function paidPerSecond({ all, gateway }: Costs, perBatch: number, site: S
 }
 
 /**
- * How often customers go through a closed network, by mean value analysis.
- * @param queues what each asks of every station that has one customer at a time
+ * Throughput of a closed network by mean value analysis.
+ * @param queues service demands at stations with one server
  * @param delay service time of each station without waiting
  */
 function throughput(queues: readonly number[], delay: number, customers: number): number {
@@ -105,8 +105,8 @@ export function batchSize(perBatch: number, { instances, connections }: Site): n
 }
 
 /**
- * Calls per second that are not committed: all cores are at work, or every gateway keeps one busy. Their rate
- * limits are asked for in batches, too, which are as large as there are connections to an instance.
+ * Uncommitted calls per second: all cores are busy, or each gateway uses one. Rate limits are queried in
+ * batches as large as the connections per instance.
  */
 export function freePerSecond({ all, gateway }: Costs, { cores, instances, connections }: Site): number {
   const batch = connections / instances;

@@ -6,7 +6,7 @@ import { batchesSince, counters, mark, type Batches, type Counters } from "./cos
 import { Fleet, type FleetRate } from "./instances-fleet.ts";
 import type { Line } from "./report.ts";
 
-/** What a kind of call cost in one round, or in several together. */
+/** Cost of a kind of call in one or several rounds. */
 export interface Cost {
   readonly job: CostJob;
   readonly rates: readonly FleetRate[];
@@ -47,8 +47,7 @@ async function costOf(
 ): Promise<Cost> {
   const [rates, batches]: [FleetRate[], Batches[]] = [[], []];
   let answered = 0;
-  // What is counted from the first call to the last one needs no rounds; they are for what the machine does
-  // besides.
+  // Counters from the first to the last call need no rounds, which absorb the machine's noise.
   for (let round = 0; round < plan.rounds; round++) {
     const since = await mark(url);
     const measured = await fleet.measure(job);

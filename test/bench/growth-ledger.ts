@@ -31,7 +31,7 @@ export async function growLedger(world: World, transfers: number, accounts: numb
   return useLedger(url, transfers, accounts);
 }
 
-/** What to call a filled ledger with. */
+/** Credentials for a filled ledger. */
 async function useLedger(url: string, transfers: number, accounts: number): Promise<GrownLedger> {
   const holders = filledHolders(transfers, accounts, KEYS);
   // Every key was used: buckets have a row for each.
@@ -40,7 +40,7 @@ async function useLedger(url: string, transfers: number, accounts: number): Prom
     `insert into rate_bucket (bucket_id, tat) select id, 0 from api_key union select id, 0
       from account on conflict do nothing`,
   );
-  // Answers from all over the table; what they are of must be what is asked for again.
+  // Answers from the whole table, requested again later.
   const every = Math.max(1, Math.floor(transfers / 8 / REPLAYS));
   const { rows } = await query(
     url,

@@ -7,7 +7,7 @@ import { loaded, median, type Plan, type Side } from "./measure.ts";
 import type { Line } from "./report.ts";
 import type { ServedGateway } from "./world.ts";
 
-/** Low load: what is measured is how long an answer takes, not how many there can be. */
+/** Low load: measures latency, not throughput. */
 const CONNECTIONS = 2;
 
 /** A window that is long enough for half of the answers, and short enough for many questions. */
@@ -35,7 +35,7 @@ async function growthOf(
 ): Promise<Line[]> {
   const grown: { ledger: GrownLedger; gateway: ServedGateway }[] = [];
   try {
-    // An audit of the largest ledger takes minutes, and is measured by itself.
+    // An audit of the largest ledger takes minutes and is measured separately.
     const env = { AUDIT_INTERVAL_SECONDS: "0" };
     const serve = async (ledger: GrownLedger) => ({
       ledger,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { GrownLedger } from "./growth-ledger.ts";
 import { PAID_CALL, toolCallRequest } from "./http-request.ts";
 
-/** What is asked of ledgers of every size. */
+/** Queries to ledgers of every size. */
 export interface Operation {
   readonly name: string;
   /** Whole requests, taken in turn. */
@@ -75,7 +75,7 @@ function list(name: "receipts" | "runs", pageNumber: number, limit: number): Ope
   };
 }
 
-/** As many of them as the smallest ledger has, at even distances. */
+/** The same number as in the smallest ledger, evenly spaced. */
 function spread<Item>(items: readonly Item[], count: number): Item[] {
   const every = Math.max(1, Math.floor(items.length / count));
   return items.filter((_, n) => n % every === 0).slice(0, count);

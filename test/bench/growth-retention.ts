@@ -14,7 +14,7 @@ const CONNECTIONS = 16;
 /** Starting balance of each account: more than any run spends. */
 const USDC = "1000000";
 
-/** Long, so that the gateway does not remove expired records by itself during the measurement. */
+/** Long, so that the gateway removes no expired records during the measurement. */
 const LEASE_MS = 600_000;
 
 /** More calls than any gateway answers in a millisecond. */
@@ -22,7 +22,7 @@ const CALLS_A_MS = 5;
 
 const NOTHING_REMOVED = "nothing removed";
 
-/** The settings of the gateway that does not remove by itself. */
+/** Settings of a gateway without its own retention. */
 export function retentionSettings(): Record<string, string> {
   return { RUN_LEASE_MS: String(LEASE_MS) };
 }
@@ -72,7 +72,7 @@ function callsOn({ plan, signal, load }: Bench, gateway: ServedGateway, keys: re
   };
 }
 
-/** The same side while what is old is removed as an instance does it. */
+/** The same side during retention. */
 function removing(
   side: Side,
   {

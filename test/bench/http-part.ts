@@ -5,7 +5,7 @@ import { cpuLine, throughputLine, type Line } from "./report.ts";
 
 const CONNECTIONS = 64;
 const PEER = "node:http + JSON";
-/** What the log may make of a call's cost. */
+/** Limit of the log's share of a call's cost. */
 const OF_LOGGING = 1.05;
 
 /** Compares a free call over HTTP/JSON with a minimal JSON server. */

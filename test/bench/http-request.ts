@@ -23,7 +23,7 @@ export function postRequest(
   ].join("\r\n");
 }
 
-/** A paid tool call that costs the least work, so that what is measured is the payment. */
+/** The cheapest paid tool call, so that the payment dominates. */
 export const PAID_CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } };
 
 /** Asks once, and gives the body of the answer. @throws Error unless the status is the expected one */

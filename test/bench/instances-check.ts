@@ -9,7 +9,7 @@ interface ExpectedLedger {
   /** Starting balance of every account, micro-USD. */
   readonly startingBalance: bigint;
   readonly accounts: number;
-  /** What a call costs, micro-USD. */
+  /** Price of a call, micro-USD. */
   readonly price: bigint;
 }
 

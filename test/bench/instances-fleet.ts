@@ -9,21 +9,21 @@ import type { ServedGateway } from "./world.ts";
 /** How long a round waits for the first answers beyond its own time, ms. */
 const PATIENCE_MS = 20_000;
 
-/** What is asked of a fleet. */
+/** Requests to a fleet. */
 export interface FleetJob extends Pick<LoadJob, "requests" | "expect"> {
-  /** Instances that are asked; the others idle. */
+  /** Instances with load; the others idle. */
   readonly instances: number;
   /** Calls under way at once, over all instances. */
   readonly connections: number;
 }
 
-/** What one instance did. */
+/** Results of one instance. */
 interface Share {
   readonly perSecond: number;
   readonly p99Ms: number | undefined;
 }
 
-/** What all did together in one round. */
+/** Sum of one round. */
 export interface FleetRate {
   readonly perSecond: number;
   readonly shares: readonly Share[];
@@ -42,7 +42,7 @@ interface Member {
   readonly load: LoadProcess;
 }
 
-/** Several gateways on one database, each with a load generator of its own. */
+/** Several gateways on one database, each with its own load generator. */
 export class Fleet {
   readonly gateways: readonly ServedGateway[];
   readonly #members: readonly Member[];
@@ -93,8 +93,7 @@ export class Fleet {
     const before = await this.#sample(members);
     const patience = performance.now() + plan.windowMs + PATIENCE_MS;
     let after = before;
-    // A round in which an instance has no answer, as short ones may be on a busy machine, goes on until there
-    // is one.
+    // A round without an answer of some instance continues until there is one.
     while (after.samples.some(({ answers }, index) => answers === before.samples[index]?.answers)) {
       if (performance.now() > patience) throw new Error("an instance answered nothing in a whole round");
       await sleep(plan.windowMs, undefined, { signal });

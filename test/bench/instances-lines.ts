@@ -3,11 +3,11 @@ import { CONNECTIONS, titleOf, type Measured } from "./instances-scenarios.ts";
 import { median } from "./measure.ts";
 import type { Line } from "./report.ts";
 
-/** What more instances keep of the throughput of one that keeps the machine busy. */
+/** Throughput of several instances relative to one that keeps the machine busy. */
 const MIN_THROUGHPUT_RATIO = 0.8;
 /** The least share of an instance, over the greatest. */
 const MIN_SHARE_RATIO = 0.5;
-/** What a call on more instances costs of what it costs on one. */
+/** Cost of a call on several instances relative to one. */
 const MAX_COST_RATIO = 1.5;
 
 /** Several instances against one of them, measured in the same rounds. */

@@ -11,9 +11,9 @@ import type { Line } from "./report.ts";
 /** Starting balance of every account, USDC: more than any run spends. */
 const USDC = 1_000_000;
 const MICRO = 1_000_000n;
-/** What {@link PAID_CALL} costs, micro-USD. */
+/** Price of {@link PAID_CALL}, micro-USD. */
 const PRICE = 1_000n;
-/** Rounds of one key at all instances at once. */
+/** Rounds with one key at all instances concurrently. */
 const SAME_KEY = 20;
 
 /**

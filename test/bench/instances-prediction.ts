@@ -13,7 +13,7 @@ import { CONNECTIONS, titleOf, type Measured, type Scenario } from "./instances-
 import { median } from "./measure.ts";
 import type { Line } from "./report.ts";
 
-/** How far off a prediction may be, of what was measured. */
+/** Tolerance of a prediction relative to the measurement. */
 const ERROR = 0.25;
 /**
  * Batches under way at an instance: two of beginnings, but of one account only one, and two of endings
@@ -68,19 +68,19 @@ function alone(measured: readonly Measured[], calls: Scenario["calls"]): Measure
   return measured.filter(({ scenario }) => scenario.instances === 1 && scenario.calls === calls);
 }
 
-/** What a call costs, by its batches. */
+/** Cost of a call, by batch size. */
 function costsOf(alone: readonly Measured[], batch: (measured: Measured) => number): Costs {
   const costOf = (micros: (rate: FleetRate) => number) =>
     costThrough(alone.map((each) => pointOf(each, batch, micros)));
   return { all: costOf(allMicros), gateway: costOf(({ gatewayMicros }) => gatewayMicros) };
 }
 
-/** What a call costs of everything. */
+/** Total cost of a call. */
 function allMicros({ gatewayMicros, databaseMicros = 0, restMicros }: FleetRate): number {
   return gatewayMicros + databaseMicros + restMicros;
 }
 
-/** What a call costs at a batch size. */
+/** Cost of a call at a batch size. */
 function pointOf(
   measured: Measured,
   batch: (measured: Measured) => number,

@@ -17,7 +17,7 @@ export interface Scenario extends FleetJob {
 
 type Kind = Omit<Scenario, "instances" | "connections">;
 
-/** What came of it, by rounds. */
+/** Results by rounds. */
 export interface Measured {
   readonly scenario: Scenario;
   readonly rates: FleetRate[];
@@ -71,7 +71,7 @@ export function scenariosOf(keys: readonly string[], { instances: counts, everyL
   ];
 }
 
-/** What a scenario is called in the tables. */
+/** Name of a scenario in the tables. */
 export function titleOf({ title, instances, connections }: Scenario): string {
   return `${title}, ${instances === 1 ? "1 instance" : `${instances} instances`}, ${connections} connections`;
 }

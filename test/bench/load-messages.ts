@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What to send, and what must come back. */
+/** A request and its expected response. */
 const loadJob = z.object({
   host: z.string(),
   port: z.int(),

@@ -25,7 +25,7 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** What was answered so far; the next sample's latencies begin here. */
+/** Responses so far; the next sample's latencies start here. */
 function sampleOf({ answers, latencies }: Tally): LoadReport {
   const report = { kind: "sample", answers, atMs: performance.now() } as const;
   const [p50Ms, p99Ms] = [latencies.percentile(0.5), latencies.percentile(0.99)];
@@ -33,7 +33,7 @@ function sampleOf({ answers, latencies }: Tally): LoadReport {
   return { ...report, p50Ms, p99Ms };
 }
 
-/** The main loop of a load generator: does what the benchmark says over IPC. */
+/** The main loop of a load generator, controlled over IPC. */
 export function serveLoad(begin: (job: LoadJob, tally: Tally) => Promise<Load>): void {
   let tally = new Tally();
   let load: Load | undefined;

@@ -14,7 +14,7 @@ export interface Sample {
   readonly p99Ms?: number | undefined;
 }
 
-/** A load generator, a process of its own so that its work is not the server's. */
+/** A load generator in its own process, so that its work is not the server's. */
 export class LoadProcess {
   readonly #child: ChildProcess;
 
@@ -37,7 +37,7 @@ export class LoadProcess {
     return report;
   }
 
-  /** Calls no more, waits for what is under way, closes the connections. */
+  /** Stops calling, waits for running calls and closes the connections. */
   async pause(): Promise<void> {
     await this.#ask({ kind: "pause" }, "paused");
   }

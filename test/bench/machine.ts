@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import os from "node:os";
 import process from "node:process";
 
-/** What measurements were made on. */
+/** The machine of the measurements. */
 export function machine(): string {
   const cpus = os.cpus();
   return (

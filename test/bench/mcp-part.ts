@@ -7,7 +7,7 @@ const CONNECTIONS = 64;
 const MESSAGE = "hello, gateway";
 const MODERN = "2026-07-28";
 
-/** What a call through JSON-RPC may cost of the same call without it. */
+/** Limit of a JSON-RPC call's cost relative to the plain call. */
 const OVER_PLAIN = 1.3;
 /** And of the same call to a server of the official library, by its two lines. */
 const [OF_FIRST, OF_SECOND] = [1 / 10, 1 / 7];

@@ -15,7 +15,7 @@ export interface Plan {
 /** How long a round waits for its first answer, and the first tick, beyond its own time, ms. */
 const PATIENCE_MS = 20_000;
 
-/** What one side did in one round. */
+/** Result of one side in one round. */
 export interface Rate {
   readonly perSecond: number;
   /** Server CPU time per call, microseconds; undefined where it is not measured. */

@@ -7,7 +7,7 @@ import type { Circumstances, Results } from "./results.ts";
 import type { Section } from "./sections.ts";
 import { barTable, callTable, markdownTable } from "./tables.ts";
 
-/** What docs/explanation/performance.md is made of. */
+/** Input of docs/explanation/performance.md. */
 export interface Page {
   /** The text with the figures in their places. */
   readonly text: string;
@@ -93,7 +93,7 @@ function partSection(part: Section, results: Results): string {
   ].join("\n");
 }
 
-/** Where the CPU time of a call goes: groups of code in rows, parts in columns. */
+/** CPU time of a call: groups of code in rows, parts in columns. */
 function profilesSection(parts: readonly Section[], results: Results): string {
   const profiles = parts.flatMap(({ name }) => {
     const profile = results.profiles[name];

@@ -15,10 +15,10 @@ const FEW = 4;
 /** Connections of a service that is used as much as it can be. */
 const MANY = 64;
 
-/** What a paid call may take of the server's CPU at most, microseconds. */
+/** Limit of the server's CPU time for a paid call, microseconds. */
 const CPU_MICROS = 100;
 
-/** What the parts of this part work with. */
+/** Context of this part's measurements. */
 interface Paid {
   readonly bench: Bench;
   readonly keys: readonly string[];

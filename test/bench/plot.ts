@@ -8,7 +8,7 @@ export interface PlotGroup {
 
 const ROW = 22;
 const LABEL_WIDTH = 400;
-/** Room for what reaches its bar this many times over; what is better still ends in an arrow. */
+/** Scale: values beyond this multiple of the bar end in an arrow. */
 const TIMES = 2;
 const BARS_WIDTH = 260;
 const WIDTH = LABEL_WIDTH + BARS_WIDTH + 190;
@@ -51,7 +51,7 @@ export function drawPlot(groups: readonly PlotGroup[]): string {
   ].join("\n");
 }
 
-/** What the plot shows, in words. */
+/** The plot as text. */
 export function describePlot(groups: readonly PlotGroup[]): string {
   return groups
     .flatMap(({ lines }) => lines)

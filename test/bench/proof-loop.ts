@@ -15,7 +15,7 @@ const loopReport = z.discriminatedUnion("kind", [
 ]);
 export type LoopReport = z.output<typeof loopReport>;
 
-/** A program that looks transactions up, a process of its own. */
+/** A program that looks up transactions in its own process. */
 export class LoopProcess {
   readonly #child: ChildProcess;
 
@@ -38,7 +38,7 @@ export class LoopProcess {
     };
   }
 
-  /** As one side of a comparison; a sixth of them warms it up. */
+  /** One side of a comparison; a sixth of the calls warms it up. */
   side(signatures: readonly string[], atOnce: number): Side {
     return async () => {
       await this.lookUp(signatures.slice(0, Math.ceil(signatures.length / 6)), atOnce);

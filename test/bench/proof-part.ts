@@ -9,16 +9,15 @@ import type { RpcStandIn } from "./rpc-stand-in.ts";
 
 const AT_ONCE = 64;
 const PEER = "fetch + JSON.parse";
-/** What a call may ask of the chain for its proof. */
+/** Limit of chain queries per proof. */
 const PROOF_METHODS = ["getTransaction", "getSignatureStatuses"];
-/** What may be held more while all proofs of a wave are under way, MB for a thousand. */
+/** Limit of memory during a wave of proofs, MB per thousand. */
 const HELD_MB = 60;
-/** What may be left over of all waves but the first, MB. */
+/** Limit of memory left by all waves but the first, MB. */
 const LEFT_MB = 15;
 
 /**
- * Proofs of payments, against a bare loop that only asks for the transactions; and what many at once hold in
- * memory.
+ * Proofs of payments against a loop that only fetches the transactions; and the memory of concurrent ones.
  */
 export async function proofs({ world, plan, scale, profile, load: loadOf }: Bench): Promise<Line[]> {
   const stand = await ProofStand.start(world, profile);
@@ -93,7 +92,7 @@ function requestsLine(perProof: number): Line {
   };
 }
 
-/** What proofs under way hold, and what waves of them leave behind. */
+/** Memory of running proofs, and memory left by waves of them. */
 async function memoryLines(
   stand: ProofStand,
   load: LoadProcess,

@@ -5,11 +5,11 @@ import type { ProofStand } from "./proof-stand.ts";
 /** Poll interval of memory, ms. */
 const POLL_MS = 40;
 
-/** What one wave of proofs held, MB. */
+/** Memory of one wave of proofs, MB. */
 export interface Wave {
   readonly before: number;
   readonly peak: number;
-  /** How long it took, ms. */
+  /** Duration, ms. */
   readonly ms: number;
 }
 

@@ -22,7 +22,7 @@ export interface Quoted {
 
 /** A call that comes with the proof of its payment. */
 export interface ProvedCall extends Landed {
-  /** As it goes over the wire. */
+  /** Wire form. */
   readonly request: string;
 }
 

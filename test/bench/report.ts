@@ -4,19 +4,19 @@ import type { Comparison, Range, Rate } from "./measure.ts";
 export interface Line {
   readonly measure: string;
   readonly gateway: string;
-  /** What it is compared with, and how that did. */
+  /** The compared peer and its result. */
   readonly peer: string;
   readonly value: number;
   /** Of a ratio over several rounds. */
   readonly range?: Range | undefined;
   readonly bar: Bar;
-  /** Where calls are compared: what they took on both sides. */
+  /** For comparisons of calls: durations on both sides. */
   readonly calls?: Calls | undefined;
 }
 
 export type Bar = { readonly atMost: number } | { readonly atLeast: number };
 
-/** What the calls of both sides took, medians of the rounds. */
+/** Durations on both sides, medians of the rounds. */
 export interface Calls {
   readonly what: string;
   readonly peer: string;
@@ -84,7 +84,7 @@ export function cpuLine(measure: string, comparison: Comparison, peer: string, a
   ];
 }
 
-/** What all but one call in a hundred took at most, on both sides; no line where it could not be measured. */
+/** 99th percentile on both sides; omitted if it could not be measured. */
 export function p99Line(measure: string, comparison: Comparison, peer: string, atMost: number): Line[] {
   const { gateway, peer: other, p99Ratio: ratio } = comparison;
   if (!ratio) return [];

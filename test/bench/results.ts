@@ -28,18 +28,15 @@ const share = z.strictObject({ place: z.string(), share: z.number() });
 /** When, where and how it was measured. */
 const circumstances = {
   ...{ date: z.iso.date(), machine: z.string(), command: z.string() },
-  /** Of the sources, shortened; absent where these were changed meanwhile, or are in no repository. */
+  /** Commit of the sources, shortened; absent for changed sources or without a repository. */
   commit: z.string().optional(),
-  /**
-   * Of the processor time that was wanted meanwhile, what the host gave to others (machine.ts); absent where
-   * that is not known.
-   */
+  /** Share of the wanted processor time that the host gave to others (machine.ts); absent if unknown. */
   stolen: z.number().optional(),
 };
 
 const results = z.strictObject({
   parts: z.record(z.string(), z.strictObject({ ...circumstances, lines: z.array(line) })),
-  /** Where the CPU time of the gateway went, by part. */
+  /** Shares of the gateway's CPU time, by part. */
   profiles: z.record(
     z.string(),
     z.strictObject({ ...circumstances, groups: z.array(share), functions: z.array(share) }),
@@ -58,8 +55,8 @@ export async function readResults(file = FILE): Promise<Results> {
 }
 
 /**
- * Puts what was measured in the place of what is there of the same parts. @throws Error when it is not all
- * finite numbers
+ * Replaces the results of the same parts.
+ * @throws Error when it is not all finite numbers
  */
 export async function changeResults(change: Partial<Results>, file = FILE): Promise<Results> {
   const old = await readResults(file);

@@ -77,7 +77,7 @@ async function serveOne(world: World, part: Part, profile: string | undefined): 
   };
 }
 
-/** Runs a part against a gateway that others use as well, or one of its own. */
+/** Runs a part against a shared gateway or its own. */
 async function runPart(
   part: Part,
   { plan, scale, world, signal, profile }: Form & Pick<Bench, "world" | "signal" | "profile">,

@@ -41,7 +41,7 @@ export async function sandbox({ plan, scale, signal }: Bench): Promise<Line[]> {
     const javascript = await againstDeno(engine, runs, signal);
     const kill = await killing(engine, runs, signal);
     const left = await leavings(engine, idle.javascript, scale.executions);
-    // Python's interpreter takes seconds to start: a short run shows nothing of it.
+    // Python's interpreter takes seconds to start, longer than a short run.
     const python = isLong ? [await pythonWarm(plan.rounds, signal)] : [];
     return [javascript, ...python, kill, ...left];
   } finally {

@@ -1,8 +1,8 @@
 import type { Part } from "./bench.ts";
 import { PARTS } from "./parts.ts";
 
-/** What docs/explanation/performance.md shows the figures of. */
+/** Parts shown in docs/explanation/performance.md. */
 export type Section = Pick<Part, "name" | "title" | "ownBars">;
 
-/** Every part, and what is measured by programs of its own. */
+/** Every part, including those of other programs. */
 export const SECTIONS: readonly Section[] = [...PARTS, { name: "soak", title: "An hour under load" }];

@@ -23,7 +23,7 @@ export interface StartOptions {
   readonly nodeOptions?: readonly string[];
 }
 
-/** A server under measurement, a process of its own. */
+/** A server under measurement in its own process. */
 export class ServerProcess {
   /** The line of JSON that it printed when it was ready. */
   readonly ready: unknown;

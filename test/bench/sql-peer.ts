@@ -12,7 +12,7 @@ import type { World } from "./world.ts";
 
 const run = promisify(execFile);
 
-/** What a connection does in a short window. */
+/** Calls of a connection in a short window. */
 const FEW_TRANSACTIONS = 10;
 
 /** How a round is driven. */
@@ -21,14 +21,14 @@ export interface SqlLoad {
   readonly connections: number;
 }
 
-/** What is driven: paid calls, or pairs of bare commits. */
+/** The load: paid calls, or pairs of bare commits. */
 export interface SqlJob extends SqlLoad {
   readonly kind: "calls" | "commits";
 }
 
 /** PostgreSQL doing the SQL of paid calls and nothing else. */
 export interface SqlPeer {
-  /** What drives it. */
+  /** The load generator. */
   readonly name: string;
   /** Paid calls, two transactions each. */
   calls(load: SqlLoad, plan: Plan): Side;
@@ -68,7 +68,7 @@ function callScript(load: SqlLoad): SqlJob {
   return { kind: "calls", ...load };
 }
 
-/** Checks that what was counted as done was done: a receipt for each call, and no call half way. */
+/** Checks the count: a receipt for each call, and no unfinished call. */
 async function verified(url: string, work: () => Promise<Counted>): Promise<Rate> {
   const before = await receipts(url);
   const { calls, perSecond } = await work();
@@ -78,7 +78,7 @@ async function verified(url: string, work: () => Promise<Counted>): Promise<Rate
   return { perSecond };
 }
 
-/** What a run counted. */
+/** Counters of a run. */
 export interface Counted {
   readonly calls: number;
   readonly perSecond: number;
@@ -127,7 +127,7 @@ function isShort({ windowMs }: Plan): boolean {
   return windowMs < 1_000;
 }
 
-/** A script that was done: when, and how long it took, ms. */
+/** A finished script: its time and duration, ms. */
 interface Done {
   readonly atMs: number;
   readonly ms: number;
@@ -151,7 +151,7 @@ async function logged(folder: string): Promise<Done[]> {
   return done.sort((one, other) => one.atMs - other.atMs);
 }
 
-/** What was done after the warm-up; undefined when that was nothing. */
+/** Results after the warm-up; undefined without any. */
 function countOf(done: readonly Done[], warmUpMs: number): Counted | undefined {
   const [first] = done;
   const from = first && first.atMs - first.ms + warmUpMs;

@@ -6,11 +6,11 @@ import type { Bench } from "./bench.ts";
 import { median } from "./measure.ts";
 import type { Line } from "./report.ts";
 
-/** What the start may take beyond that of Node itself, seconds. */
+/** Limit of the start time beyond Node's own, seconds. */
 const ALLOWANCE_S = 1;
-/** What an idle gateway may hold, MB. */
+/** Memory limit of an idle gateway, MB. */
 const IDLE_MB = 160;
-/** When memory is looked at after the start, ms. */
+/** Delay of the memory sample after the start, ms. */
 const SETTLED_MS = 5_000;
 
 /** Measures the start time of `serve` and its idle memory. */

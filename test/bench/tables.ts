@@ -12,7 +12,7 @@ export function barTable(lines: readonly Line[]): string {
   ]);
 }
 
-/** What calls took on both sides, in Markdown; undefined where the lines compare no calls. */
+/** Durations on both sides in Markdown; undefined if the lines compare no calls. */
 export function callTable(lines: readonly Line[]): string | undefined {
   // Lines of one comparison carry the same rates.
   const compared = new Map(

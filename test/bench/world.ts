@@ -17,7 +17,7 @@ const gatewayReady = z.object({ base_url: z.string(), grpc_address: z.string() }
 /** The database that all others are copies of: to migrate each takes a second. */
 const TEMPLATE = "bench_template";
 
-/** What the wallet that pays fees has, lamports. */
+/** Balance of the fee payer, lamports. */
 const FEES = 1_000_000_000;
 
 /** The gateway as `serve` runs it. */
@@ -33,7 +33,7 @@ export interface ServeOptions {
   readonly profile?: string | undefined;
   /** Another database of the same server, from `createDatabase`. */
   readonly databaseUrl?: string;
-  /** Settings of its own, over those of the world. */
+  /** Settings that override the world's. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

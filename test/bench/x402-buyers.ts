@@ -46,7 +46,7 @@ export async function openX402Buyers(rpcUrl: string, apiKey: string) {
     async prove({ port }: Seller): Promise<void> {
       for (let purchase = 0; purchase < AT_ONCE; purchase++) await buy(port);
     },
-    /** Buys so many times: each is a 402, a signature, and the call with it. */
+    /** Buys `count` times: each is a 402, a signature, and the paid call. */
     side({ server, port }: Seller, purchases: number): Side {
       return async () => {
         const latencies = new Latencies();

@@ -8,14 +8,14 @@ import { openX402Buyers, type Seller } from "./x402-buyers.ts";
 
 const CONNECTIONS = 64;
 const PEER = "official x402 library";
-/** What is put in the place of an answer, so that the peer spends nothing on the tool. */
+/** Fixed result, so that the peer spends nothing on the tool. */
 const SOLD = { ok: true, result: {} };
 
 const offer = z.object({
   quote: z.object({ price_usdc_microusd: z.coerce.string() }),
 });
 
-/** What a gateway needs to sell by x402, to one buyer as often as it likes. */
+/** Dependencies of a gateway that sells by x402 to one buyer without limits. */
 export function x402Settings({ feePayerFile }: World): Record<string, string> {
   return { FEE_PAYER_KEYPAIR: feePayerFile, GASLESS_PER_ACCOUNT_HOURLY: "1000000" };
 }

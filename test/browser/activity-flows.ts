@@ -36,7 +36,7 @@ export function activityFlows(getWorld: () => ConsoleWorld): void {
     });
     for (const apiKey of [agent.apiKey, agent.apiKey, secret])
       await world.call({ ...agent, apiKey }, "vram_estimate", { parameters_b: 7 });
-    // As the sandbox records code that exceeded its time limit.
+    // Recorded like code that exceeded its time limit in the sandbox.
     await query(
       world.database.url,
       `update run set outcome = 'timeout' where key_id = '${key.keyId.slice("key_".length)}'`,
@@ -115,7 +115,7 @@ export function activityFlows(getWorld: () => ConsoleWorld): void {
     await navigate(page, "");
     const newest = page.getByRole("table", { name: "Recent calls" }).locator("time").first();
     await newest.waitFor();
-    // The overview asks once when it opens, and Activity did not while it was hidden.
+    // The overview queries once when it opens; the hidden Activity did not.
     expect(asked).toBe(1);
     // Just after a full ten seconds, when a coarse clock is off the most.
     await page.clock.fastForward(11_000 - ((await pageTime(page)) % 10_000));

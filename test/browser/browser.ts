@@ -19,7 +19,7 @@ export interface BrowserOptions extends Pick<
   expected?: readonly RegExp[];
 }
 
-/** A browser context of its own: shares neither cookies nor storage. */
+/** A separate browser context without shared cookies and storage. */
 export interface UserBrowser {
   readonly page: Page;
   readonly context: BrowserContext;

@@ -3,11 +3,11 @@ import { keypairSigner, payingFetch, type PaymentStore } from "../../src/client/
 import { fileStore } from "../../src/client/node/index.ts";
 
 /**
- * A program that buys one call and is killed, by its own hand and without a last word, at the point that
- * KILL_AT names. Its store is a folder: what it leaves there is what resumePayments finds.
+ * A program that buys one call and kills itself at the point KILL_AT. Its store is a folder for
+ * resumePayments.
  */
 
-/** Where a process can die between the decision to pay and the answer. */
+/** Points between the decision to pay and the response. */
 export const POINTS = ["before put", "after put", "after send", "after repeat"] as const;
 
 /** The input of the program, as JSON in BUYER. */

@@ -28,10 +28,7 @@ import {
   type Liar,
 } from "./hostile-gateway.ts";
 
-/**
- * What a gateway that lies, or was taken over, can make the client do: pay the honest price once, and nothing
- * else.
- */
+/** A hostile gateway can make the client pay the honest price once, and nothing else. */
 
 const PAY_TO = getAssociatedTokenAddressSync(new PublicKey(MINT), new PublicKey(OWNER)).toBase58();
 const STRANGER = Keypair.generate().publicKey.toBase58();
@@ -79,7 +76,7 @@ function proofIn({ headers }: Heard): { transaction: string; quote_id: string } 
   return typeof header === "string" ? JSON.parse(Buffer.from(header, "base64url").toString()) : undefined;
 }
 
-/** Asks for payment first, then says these, the last of them for ever. */
+/** Returns a 402 first, then these responses; the last one repeats. */
 function afterPayment(...said: ReturnType<typeof failure>[]): void {
   gateway.say = (_request, times) =>
     times === 1 ? offer(PAY_TO) : (said[Math.min(times - 2, said.length - 1)] ?? failure(500, "INTERNAL"));

@@ -19,7 +19,7 @@ export interface Said {
   readonly cut?: boolean;
 }
 
-/** A gateway, or an RPC server, that says whatever a test makes it say. */
+/** A gateway or RPC server with scripted responses. */
 export interface Liar {
   readonly url: string;
   readonly heard: Heard[];

@@ -9,10 +9,7 @@ import { listPayments, payingFetch, resumePayments } from "../../src/client/inde
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { callOf, optionsOf, POINTS, type Buyer } from "./buyer.ts";
 
-/**
- * A buyer whose process is killed, anywhere between the decision to pay and the answer, has paid at most
- * once, and gets what it paid for.
- */
+/** A buyer killed between the decision to pay and the response has paid at most once and gets the result. */
 
 const PRICE = 1000n;
 

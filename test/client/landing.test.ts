@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { keypairSigner, listPayments, memoryStore, payingFetch, paymentOf } from "../../src/client/index.ts";
 import { MINT, offer, OWNER, startLiar, type Heard, type Liar } from "./hostile-gateway.ts";
 
-/** What becomes of a transfer on a chain that takes its time, loses it, or lets it fail. */
+/** Transfers on a chain that is slow, loses them or lets them fail. */
 
 const PAY_TO = getAssociatedTokenAddressSync(new PublicKey(MINT), new PublicKey(OWNER)).toBase58();
 const SUCCESS = { status: 200, body: { ok: true, result: {}, receipt: { receipt_id: "rcpt_1" } } };
@@ -42,7 +42,7 @@ describe("a transfer", () => {
       .filter((one) => methodOf(one) === "sendTransaction")
       .map(({ body }) => JSON.parse(body).params[0]);
 
-  /** A chain that knows of the transaction what `status` says, the nth time that it is asked. */
+  /** A chain with the status of the n-th query from `status`. */
   function chain(status: (times: number) => object | null, height = 100): void {
     let times = 0;
     const results: Record<string, () => unknown> = {

@@ -7,12 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type World } from "../support/world.ts";
 import { command, ROOT } from "../tooling/command.ts";
 
-/**
- * The package as it is published: built, packed, put into node_modules, and used by programs that know
- * nothing of TypeScript.
- */
+/** The published package, built and packed, used by programs without TypeScript. */
 
-/** What the client package needs of others. */
+/** Dependencies of the client package. */
 const PACKAGES = ["@bufbuild", "@connectrpc", "@solana"];
 const PRICE = 1000n;
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** As browsers have it. */
+/** The browsers' implementation. */
 function storage() {
   const entries = new Map<string, string>();
   return {

@@ -6,7 +6,7 @@ import { PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } fr
 
 type Instructions = TransactionMessage["instructions"];
 
-/** A manipulation of what the payer is asked to sign or pay. */
+/** A manipulation of the offer or of the transaction to sign. */
 export interface Manipulation {
   readonly name: string;
   /** Raised price of the offer, micro-USD. */

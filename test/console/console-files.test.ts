@@ -18,7 +18,7 @@ interface Served {
   body: Buffer;
 }
 
-/** Serves the built files with these settings on a server of its own. */
+/** Serves the built files with these settings on another server. */
 async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } = {}) {
   const { url, ...more } = settings;
   const server = createServer((request, response) => files.handle(request, response)).listen(0, "127.0.0.1");

@@ -104,7 +104,7 @@ describe("building a transaction: 200", () => {
       });
       const again = await call();
       expect(again.body.receipt.receipt_id).toBe(receipt.receipt_id);
-      // The wallet paid the price and nothing else: what it does not have it cannot have paid.
+      // The wallet paid only the price, because it has nothing else.
       expect(await microUsdOf(wallet)).toBe(9n * PRICE);
     },
   );

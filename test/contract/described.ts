@@ -3,7 +3,7 @@ import formats from "ajv-formats";
 import { expect } from "vitest";
 import type { Answer } from "../support/world.ts";
 
-/** What the OpenAPI document says, held against what the gateway does. */
+/** Compares the OpenAPI document with the gateway. */
 
 type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- any document
 
@@ -39,10 +39,7 @@ export class Description {
     return all.filter((line) => !this.#seen.has(line));
   }
 
-  /**
-   * Expects the answer to be as the document says, and of an accepted request that the document would accept
-   * it too.
-   */
+  /** Expects the response, and an accepted request, to match the document. */
   expectDescribed(method: string, target: string, sent: unknown, answer: Answer): void {
     const path = this.#pathOf(method, target.replace(/\?.*$/, ""));
     const at = `/paths/${path.replaceAll("~", "~0").replaceAll("/", "~1")}/${method.toLowerCase()}`;

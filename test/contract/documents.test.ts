@@ -20,7 +20,7 @@ import {
 import { Description } from "./described.ts";
 import { expectError } from "./error-body.ts";
 
-/** /openapi.json and /llms.txt: that anyone may read them, and that what they say is true of every answer. */
+/** /openapi.json and /llms.txt are public, and true of every response. */
 
 const PUBLIC_URL = "https://tools.example.com";
 const CALL = "/v1/mcp/tools/call";
@@ -117,7 +117,7 @@ describe("the OpenAPI document", () => {
     const { "x-errors": errors } = JSON.parse(text);
     const rows = errors.map(({ code, status }: { code: string; status: number }) => [code, status]);
     const own = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
-    // What cannot even be read has a status of its own.
+    // Unreadable bodies have their own status.
     expect(
       rows.filter(([code, status]: [string, number]) => code !== "INVALID_PAYMENT" || status !== 400),
     ).toEqual(own);
@@ -415,7 +415,7 @@ describe("deploy/server.json for registries", () => {
     const file = await readFile(path.join(import.meta.dirname, "../../deploy/server.json"), "utf8");
     const { version, name, description: words, remotes } = JSON.parse(file);
     expect(version).toBe("0.1.0");
-    // What the registry's schema of 2025-12-11 demands of these two.
+    // Requirements of the registry's schema of 2025-12-11.
     expect(name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
     expect(words.length).toBeLessThanOrEqual(100);
     const [{ type, url, variables, headers }] = remotes;

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { ErrorCode } from "../../src/domain/core/errors.ts";
 import type { Answer } from "../support/world.ts";
 
-/** Every error body has exactly these members (specification 7), and says nothing that its headers do not. */
+/** Every error body has exactly these members (specification 7) and agrees with its headers. */
 export function expectError(answer: Answer, status: number, code: ErrorCode, message = /./): void {
   expect(answer.body).toEqual({
     code,

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Agent, Answer, World } from "../support/world.ts";
 import { expectError } from "./error-body.ts";
 
-/** What GET /receipts and GET /runs share (docs/reference/decisions.md, "lists"). */
+/** Common behaviour of GET /receipts and GET /runs (docs/reference/decisions.md, "lists"). */
 export interface ListRoute {
   path: "/receipts" | "/runs";
   /** The member that identifies an item. */
@@ -41,7 +41,7 @@ async function pages(world: World, agent: Agent, path: string): Promise<Answer[]
   return answers;
 }
 
-/** What is true of pages. */
+/** Paging. */
 export function itPages(route: ListRoute, world: () => World, agent: () => Agent): void {
   const get = (query: string) => world().get(agent(), route.path + query);
 
@@ -102,7 +102,7 @@ export function itPages(route: ListRoute, world: () => World, agent: () => Agent
   });
 }
 
-/** What is refused with 400. */
+/** Requests refused with 400. */
 export function itRefusesQueries(route: ListRoute, world: () => World, agent: () => Agent): void {
   const get = (query: string) => world().get(agent(), route.path + query);
 
@@ -182,7 +182,7 @@ export function itRefusesQueries(route: ListRoute, world: () => World, agent: ()
   });
 }
 
-/** Who is let in, and what is found. */
+/** Access and visibility. */
 export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () => Agent): void {
   it("answers foreign and unknown identifiers alike", async () => {
     const [item] = (await world().get(agent(), `${route.path}?limit=1`)).body.items;

@@ -7,7 +7,7 @@ export const MODERN = "2026-07-28";
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
-/** What a modern request says of itself. */
+/** `_meta` of a request in the newest version. */
 export const META = { [VERSION]: MODERN, [CAPABILITIES]: {} };
 
 /** `params._meta` without one of its members, or with others. */
@@ -15,7 +15,7 @@ export function metaWith(changes: Record<string, unknown>): object {
   return JSON.parse(JSON.stringify({ ...META, ...changes }));
 }
 
-/** The headers that repeat what a modern request says. */
+/** Headers that repeat the request in the newest version. */
 export function mirror(method: string, name?: string): Record<string, string> {
   return {
     "MCP-Protocol-Version": MODERN,

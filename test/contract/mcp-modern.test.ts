@@ -179,7 +179,7 @@ describe("the order of MCP refusals", () => {
     ["a version that is no string", { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": 1 }) }],
     ["no capabilities", { _meta: metaWith({ "io.modelcontextprotocol/clientCapabilities": undefined }) }],
   ])("rejects first a request with incomplete headers: %s", async (_, params) => {
-    // Whatever else is wrong with it comes later.
+    // Its other errors come later.
     const wrong = { "MCP-Protocol-Version": MODERN, "Mcp-Method": "nonsense" };
     expectRefused(await post(body({ params, method: "nothing" }), wrong), 400, -32602, /^params\._meta/);
   });

@@ -4,10 +4,7 @@ import { x402Payer, type X402Payer } from "../interop/x402-payer.ts";
 import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 import { mcp, modern } from "./mcp-client.ts";
 
-/**
- * Paying for tools/call without HTTP headers and statuses: asks in results, proofs in `_meta`; and batches,
- * which can do nothing else.
- */
+/** Payment for tools/call in band: offers in results, proofs in `_meta`; and batches, which need it. */
 
 const NAME = "vram_estimate";
 const ARGUMENTS = { model: "llama-3.1-8b" };

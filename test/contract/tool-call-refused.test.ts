@@ -4,7 +4,7 @@ import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
 
-/** POST /v1/mcp/tools/call (specification 4.1, 7): what is refused, by status. */
+/** POST /v1/mcp/tools/call (specification 4.1, 7): refusals by status. */
 
 const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } } as const;
 const PRICE = 1000n;

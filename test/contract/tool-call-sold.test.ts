@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
 
-/** POST /v1/mcp/tools/call (specification 4.1): what is sold, and what is offered. */
+/** POST /v1/mcp/tools/call (specification 4.1): results and offers. */
 
 const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } } as const;
 const PRICE = 1000n;

@@ -52,7 +52,7 @@ it("changes the treasury as docs/reference/configuration.md describes, and keeps
     await scene.postgres.suspense.assign({ txSignature, to: "operator", reason: "moved" });
   expect(await check()).toMatchObject({ violations: 0n, difference_usdc: "0.000000" });
 
-  // Who held a quote pays where it said.
+  // The holder of a quote pays to its address.
   const late = await scene.pay(agent, 1_000n, memoOf(quote));
   scene.finalize();
   expect(await present.buy(agent, xPayment(late, quote.quote_id))).toMatchObject({

@@ -50,7 +50,7 @@ export interface Teller {
  */
 export interface Scene extends TreasuryScene {
   teller(urls?: readonly string[]): Teller;
-  /** Lets the cluster vote for what is on the chain. */
+  /** Lets the cluster confirm the chain's transactions. */
   confirm(): void;
   /** Sends USDC to the treasury; `memo` and `reference` as they are named. */
   transfer(agent: Agent, transfer: { amount: bigint; memo?: string; reference?: string }): Promise<string>;
@@ -176,10 +176,10 @@ function reported({ deposit }: { deposit?: unknown }): Deposit {
   return deposit as Deposit;
 }
 
-/** Who is signed in to the agent's account. */
+/** A session of the agent's account. */
 function sessionOf({ accountId }: Agent, signal = new AbortController().signal): KeyedContext {
   return {
-    // All that these endpoints look at.
+    // The part of the context that these endpoints read.
     caller: { keyId: "ses_1", accountId } as Caller,
     requestId: "req_1",
     signal,

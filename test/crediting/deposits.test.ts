@@ -284,7 +284,7 @@ describe("deposits during chain outages", () => {
       faults.add({ method: "*", fault: { kind: "http", status: 503 } });
     await nextLook();
     expect(await stateOf()).toBe(CONFIRMED);
-    // Of what others have seen.
+    // For results of other instances.
     expect(await stateOf(another)).toBe(SEEN);
     expect(await stateOf(scene.teller())).toBe(SEEN);
   });

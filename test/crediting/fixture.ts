@@ -29,12 +29,12 @@ export interface Line {
 
 /** A chain behind two endpoints, a database, and gateways that keep the treasury. */
 export interface Scene extends Ground {
-  /** What the second endpoint does wrong; `chain.faults` is the first one's. */
+  /** Faults of the second endpoint; `chain.faults` are the first one's. */
   secondFaults: Faults;
   secondUrl: string;
   payTo: string;
   start(settings?: Record<string, string>): Promise<Watching>;
-  /** Lets the chain finalize what is on it. */
+  /** Finalizes the chain's transactions. */
   finalize(): void;
 }
 

@@ -8,7 +8,7 @@ import { memoOf, xPayment, type Agent } from "../support/world.ts";
 import { PRICE, setScene, soon, type Scene, type Watching } from "./fixture.ts";
 import { NETWORK } from "../../src/domain/payments/body-proof.ts";
 
-/** Whatever happens in whatever order, the treasury holds what the books say in the end. */
+/** After any events in any order, the treasury holds what the ledger says. */
 let scene: Scene;
 let gateway: Watching;
 let agents: Agent[];
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** What can happen; each works on what came before. */
+/** Events; each builds on the earlier ones. */
 const DEEDS = {
   async prove(agent: Agent, amount: bigint) {
     const quote = await quoteFor(agent);

@@ -11,7 +11,7 @@ const REQUEST = /^solana:([1-9A-HJ-NP-Za-km-z]{32,44})\?(.+)$/;
  * scientific notation is prohibited".
  */
 const AMOUNT = /^(0|[1-9]\d*)(?:\.(\d+))?$/;
-/** What a value may hold as it is: it is percent-encoded else. */
+/** Characters that a value may hold without percent-encoding. */
 const ENCODED = /^(?:[A-Za-z0-9\-._~!'()*:@/]|%[0-9A-F]{2})*$/;
 const MEMO_PROGRAM = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
 

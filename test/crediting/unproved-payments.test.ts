@@ -5,7 +5,7 @@ import { USDC_DECIMALS, USDC_MINT } from "../../src/localchain/index.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
 import { PRICE, setScene, soon, type Scene, type Watching } from "./fixture.ts";
 
-/** What reaches the treasury and what leaves it, with nobody's help. */
+/** Incoming and outgoing transfers, without any proof. */
 let scene: Scene;
 let gateway: Watching;
 let agent: Agent;

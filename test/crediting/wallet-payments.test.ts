@@ -25,7 +25,7 @@ import {
 } from "./deposit-fixture.ts";
 import { transactionOf } from "./solana-pay.ts";
 
-/** What wallets are given to sign, and what is sent for them. */
+/** Transactions that wallets sign and that are sent for them. */
 let scene: Scene;
 let gateway: Watching;
 let teller: Teller;

@@ -12,10 +12,7 @@ import { sunDay } from "../../src/dev/api-stand-in/sun.ts";
 import { openCustomTools, type OpenCustomTools } from "../../src/gateway/custom-tools.ts";
 import { createLogger } from "../../src/log.ts";
 
-/**
- * What `npm start` registers: the stand-in's process, its document and the file that names both, through the
- * code of every registered tool.
- */
+/** Registration of the stand-in by `npm start`, tested through the code of custom tools. */
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-stand-in-"));
 const main = fileURLToPath(new URL("../../src/dev/api-stand-in/main.ts", import.meta.url));
@@ -89,7 +86,7 @@ describe("the API stand-in", () => {
   });
 });
 
-/** Where the stand-in is, as its registration says it. */
+/** The stand-in's address from its registration. */
 function serverUrl(): string {
   const [tool] = readConfig({
     TOOLGATE_CONFIG: path.join(folder, "tools.json"),

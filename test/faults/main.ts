@@ -16,7 +16,7 @@ const { seed, profiles, durationMs, phaseMs, mutant, calls, customers } = option
 const stop = stopOnSignals();
 const { signal } = stop;
 const tally = new Tally();
-// A signal stops everything, including what is waited for.
+// A signal stops everything, including waits.
 signal.addEventListener("abort", () => tally.close());
 let began = performance.now();
 const seconds = () => (performance.now() - began) / 1_000;

@@ -185,7 +185,7 @@ export class Market {
   }
 }
 
-/** Whether the response asks for a retry and decides nothing. */
+/** Whether the response requests a retry without a decision. */
 function isPassing({ status, body }: Reply): boolean {
   if ([409, 429, 503].includes(status) || (status === 500 && body.code === "TOOL_FAILED")) return true;
   return status === 402 && body.message?.includes("is not on the chain yet") === true;

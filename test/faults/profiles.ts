@@ -25,7 +25,7 @@ const CALM = {
   skew: false,
 } as const;
 
-/** Stalls have a profile of their own: with kills, a stalled instance rarely resumes. */
+/** Stalls have a separate profile: with kills, a stalled instance rarely resumes. */
 export const PROFILES: readonly Profile[] = [
   { ...CALM, name: "kills", inside: ["kill", "fail"], onTheLine: ["kill"], strikeMs: 550 },
   { ...CALM, name: "stalls", inside: ["stall", "fail"], onTheLine: ["stall"], strikeMs: 900 },

@@ -22,9 +22,9 @@ export interface Payment {
   readonly amount: bigint;
   /** Monotonic time, ms. */
   readonly sentAt: number;
-  /** A response said that it was credited or paid for a call. */
+  /** A response reported it as credited or as paid for a call. */
   reported: boolean;
-  /** A response said that it will be credited once final. */
+  /** A response promised its credit after finality. */
   promised: boolean;
   /** A fork removed it from the chain. */
   dropped: boolean;

@@ -8,13 +8,13 @@ export interface FuzzRequest {
   body: string | undefined;
 }
 
-/** A good request of each kind; `id` stands for an identifier of a receipt or a run that the caller owns. */
+/** A valid request of each kind; `id` is a receipt or run of the caller. */
 export interface Base {
   method: string;
   path: string;
   query?: [name: string, value: string][];
   body?: Json;
-  /** What the gateway answers; default 200. */
+  /** Expected status; default 200. */
   status?: number;
 }
 

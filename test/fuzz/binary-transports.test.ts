@@ -159,7 +159,10 @@ function nested(depth: number): Buffer {
   return Buffer.concat(parts.toReversed());
 }
 
-/** Puts tag and length before what is there; `parts` is kept in reverse. @returns the new length */
+/**
+ * Prepends tag and length; `parts` is in reverse order.
+ * @returns the new length
+ */
 function prepend(parts: Buffer[], tag: number, length: number): number {
   const bytes = [tag];
   for (let rest = length; ; rest >>>= 7) {

@@ -104,9 +104,7 @@ function exchange(request: FuzzRequest) {
 }
 
 function basesWith(receiptId: string, runId: string, quoteId: string): Base[] {
-  /**
-   * Good in every way, but that no chain knows it: 402, which the gateway looks for the transaction to say.
-   */
+  /** Valid but unknown to the chain: 402 after a lookup. */
   const proof = {
     tx_ref: base58.encode(new Uint8Array(64).fill(7)),
     network: "solana-mainnet",

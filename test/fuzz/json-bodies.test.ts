@@ -2,10 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { expectRefused, expectWellBehaved, type TextAnswer } from "./well-behaved.ts";
 
-/**
- * Bodies that are not what the contract says, at both paths that take one: refused with 4xx before anything
- * is done.
- */
+/** Invalid bodies at both paths are refused with 4xx before anything happens. */
 
 const PATHS = ["/v1/mcp/tools/call", "/mcp"] as const;
 

@@ -30,7 +30,7 @@ const ODD = [
 
 let world: World;
 let model: ModelServer;
-/** What the model answers. */
+/** The model's answer. */
 let content = "";
 
 beforeAll(async () => {

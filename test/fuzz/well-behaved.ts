@@ -20,10 +20,7 @@ const DOCUMENTED = new Set<number>([
   ...Object.values(ERRORS).map(({ status }) => status),
 ]);
 
-/**
- * Whatever was sent: a documented status below 500, and for an error the error body, well-formed, with the
- * request's id.
- */
+/** Every request gets a documented status below 500, and an error the error body with the request's id. */
 export function expectWellBehaved({ status, headers, body }: TextAnswer): void {
   expect(status, body).toBeLessThan(500);
   expect(DOCUMENTED, body).toContain(status);

@@ -5,8 +5,8 @@ import { CallToolRequestSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { callToolRequestFromJson, toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
 
-// What the generated codecs cost next to the bare JSON.parse and JSON.stringify that no server can do
-// without: node test/httpjson/bench.ts. Prints ratios; absolute times are the machine's.
+// Cost of the generated codecs relative to JSON.parse and JSON.stringify: node test/httpjson/bench.ts. Prints
+// ratios.
 
 const rounds = 30;
 const callsPerRound = 20_000;

@@ -15,8 +15,7 @@ import { LibraryService } from "./gen/own/library_pb.ts";
 import { libraryServiceRoutes } from "./gen/own/library_http.ts";
 import { KindsSchema } from "./gen/own/kinds_pb.ts";
 
-// Other transcoders' test tables as facts: what they say about a template, a path or a query holds here, or
-// is a named divergence.
+// Test tables of other transcoders: each entry holds here or is a named divergence.
 
 const met = new Set<string>();
 

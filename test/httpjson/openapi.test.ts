@@ -13,8 +13,8 @@ import { errorTable } from "#httpjson/openapi/error-table.ts";
 import { openApiPlugin } from "#httpjson/openapi/plugin.ts";
 import { referencePlugin } from "#httpjson/reference/plugin.ts";
 
-// What the OpenAPI document and the reference pages say of an API that has a bit of everything. All protos
-// are compiled by buf in one go.
+// The OpenAPI document and reference pages of an API with all features. All protos are compiled in one run of
+// buf.
 
 const root = path.resolve(import.meta.dirname, "../..");
 

@@ -116,7 +116,7 @@ describe("three instances that settle one gasless payment at once", () => {
   });
 });
 
-/** Where the doomed instance is stopped: the blocked chain method and the payment's state. */
+/** Point at which the instance is stopped: the blocked chain method and the payment's state. */
 type Moment = readonly [method: string, state: "claimed" | "broadcast"];
 const CLAIMED: Moment = ["simulateTransaction", "claimed"];
 const SENT: Moment = ["getSignatureStatuses", "broadcast"];

@@ -9,10 +9,7 @@ import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
 import { ROOT, toolEnvironment } from "../tooling/command.ts";
 
-/**
- * What people type: curl over HTTP/JSON, and buf curl over gRPC, which learns the contract by reflection
- * alone.
- */
+/** curl over HTTP/JSON, and buf curl over gRPC, which reads the contract by reflection. */
 
 const CALL = '{"tool":"vram_estimate","params":{"model":"llama-3.1-8b","context_length":8192}}';
 
@@ -81,7 +78,7 @@ describe.runIf(curlIsInstalled)("curl", () => {
   it("walks the README: 402, pay, 200 with a receipt, replay, and the list of receipts", async () => {
     const offer = await toolCall();
     expect(offer.status).toBe(402);
-    // As the README's sed finds it.
+    // Extracted like the README's sed.
     const quoteId = /.*"quote_id":"([^"]*)".*/.exec(JSON.stringify(offer.body))?.[1] ?? "";
     const tx = await world.pay(agent, 1000n, memoOf({ quote_id: quoteId }));
     const proof = `X-Payment: ${xPayment(tx, quoteId)["X-Payment"]}`;

@@ -28,7 +28,7 @@ const PAID = { name: "vram_estimate", arguments: { model: "llama-3.1-8b" } };
 const ME = { name: "test", version: "1.0.0" };
 const STEPS = { name: "test_tool_with_progress", arguments: {} };
 const FAILS = { name: "fails", arguments: {} };
-/** What comes of it. */
+/** The outcome. */
 const FAILED = { code: 500, data: { code: "INTERNAL" } };
 
 const MODES: readonly (readonly [string, VersionNegotiationMode, string])[] = [
@@ -85,7 +85,7 @@ async function connect(
   return client;
 }
 
-/** What the client throws at an HTTP error has the body in it, whole. */
+/** The client's error for an HTTP error contains the whole body. */
 async function httpError(promise: Promise<unknown>): Promise<{ status: number; body: unknown }> {
   const error = await promise.then(
     () => undefined,

@@ -2,7 +2,7 @@
 interface Difference {
   readonly ours: string;
   readonly why: string;
-  /** Where it is written that ours is right, or that either is. */
+  /** Reference that confirms our behaviour or allows both. */
   readonly paragraph: string;
 }
 

@@ -34,7 +34,7 @@ describe("POST /mcp deliberately differs from the official library for", () => {
     const headers = { ...request.headers, authorization };
     const answer = await exchange(world.gateway.baseUrl, { ...request, headers });
     expect(answer, `${why} (${paragraph})`).toBe(ours);
-    // A difference that is none any more has to go.
+    // A difference that no longer exists must be removed.
     expect(answer).not.toBe(await exchange(official.baseUrl, request));
   });
 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request as startRequest, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** What is sent to POST /mcp, or with another method. */
+/** A request to /mcp. */
 export interface McpRequest {
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,9 +11,8 @@ export interface McpRequest {
 }
 
 /**
- * Sends it, and says in one line what came back: the HTTP status, then what each JSON-RPC message holds: its
- * id and the code of its error, or the members of its result with their types, two levels deep. Wording,
- * values and HTTP headers are left out.
+ * Sends a request and describes the response in one line: the HTTP status, then per message its id and error
+ * code, or the members of its result with types, two levels deep.
  */
 export async function exchange(
   baseUrl: string,
@@ -53,12 +52,12 @@ function outline(message: unknown): string[] {
   return [about, isRecord(result) ? `result=${shapeOf(result, 2)}` : "no result"];
 }
 
-/** The data that MCP demands with -32021 and -32022; other errors may say what they want. */
+/** The data that MCP requires for -32021 and -32022; other errors are free. */
 function demandedData({ code, data }: Record<string, unknown>): string {
   return (code === -32_021 || code === -32_022) && isRecord(data) ? shapeOf(data, 1) : "";
 }
 
-/** Names and types of the members, so many levels deep; of a list, those of its first entry. */
+/** Names and types of the members to a depth; for a list, those of its first entry. */
 function shapeOf(value: unknown, levels: number): string {
   if (Array.isArray(value))
     return levels === 0 || value.length === 0 ? "array" : `[${shapeOf(value[0], levels)}]`;

@@ -30,12 +30,12 @@ export function notification(method: string, params?: object) {
   return { jsonrpc: "2.0", method, ...(params && { params }) };
 }
 
-/** What `_meta` of every request has since 2026-07-28. */
+/** Required `_meta` since 2026-07-28. */
 export function envelope() {
   return { [VERSION]: MODERN, [CAPABILITIES]: {}, [INFO]: CLIENT };
 }
 
-/** What stands in the headers of every request since 2026-07-28. */
+/** Required headers since 2026-07-28. */
 export function modernHeaders(method: string): Headers {
   return { "mcp-protocol-version": MODERN, "mcp-method": method };
 }

@@ -19,10 +19,7 @@ import {
   VERSION,
 } from "./mcp-messages.ts";
 
-/**
- * What both servers are asked, by name. Where they answer differently, mcp-differences.ts has a row that says
- * why.
- */
+/** Requests to both servers, by name. mcp-differences.ts explains each different response. */
 export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   // Opening, revisions that have initialize
   ...["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "1999-01-01", "2026-07-28"].map(

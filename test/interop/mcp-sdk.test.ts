@@ -43,7 +43,7 @@ async function call(
   return CallToolResultSchema.parse(await client.callTool(params));
 }
 
-/** What the client throws at an HTTP error: the body stands at the end of its message. */
+/** The client's error for an HTTP error: the body is at the end of its message. */
 async function httpError(
   promise: Promise<unknown>,
 ): Promise<{ status: number | undefined; body: Record<string, unknown> }> {
@@ -55,9 +55,7 @@ async function httpError(
   return { status: error.code, body: JSON.parse(error.message.slice(error.message.indexOf("{"))) };
 }
 
-/**
- * Pays what it is asked for and repeats the request: all that an agent needs to buy through any MCP client.
- */
+/** Pays the offer and repeats the request: all an agent needs to buy through any MCP client. */
 function payingFetch(agent: Agent): typeof fetch {
   return async (url, init) => {
     const response = await fetch(url, init);

@@ -49,7 +49,7 @@ async function post(baseUrl: string, body: object, headers: Record<string, strin
   return { status: response.status, json: JSON.parse(text) as Record<string, unknown> };
 }
 
-/** The JSON-RPC error repeats what the body says; before the body is read there is none. */
+/** The JSON-RPC error repeats the body's error; before the body is read there is none. */
 function sameTwice(outcome: Outcome, plain: object, error: unknown): Outcome {
   if (error !== undefined && JSON.stringify((error as { data?: unknown }).data) !== JSON.stringify(plain)) {
     throw new Error(`the error says ${JSON.stringify(error)}, the body ${JSON.stringify(plain)}`);

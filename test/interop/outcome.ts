@@ -40,10 +40,7 @@ function catalogued(code: unknown): (typeof ERRORS)[ErrorCode] {
 const CHANGING = /"(request_id|receipt_id|run_id|quote_id|step_id|next_cursor|tx_signature)":"[^"]*"/g;
 const TIME = /"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"/g;
 
-/**
- * The same JSON with a sign instead of what is never twice the same: identifiers and times. What is null
- * stays null.
- */
+/** The JSON with placeholders for identifiers and times; null stays null. */
 function steady(json: unknown): unknown {
   const text = JSON.stringify(json).replace(CHANGING, '"$1":"…"').replace(TIME, '"<time>"');
   return JSON.parse(text);

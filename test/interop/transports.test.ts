@@ -9,7 +9,7 @@ import type { Outcome } from "./outcome.ts";
 /** One table of calls, one real gateway, every transport and client: all return the same content. */
 
 let world: World;
-/** What HTTP/JSON answers: the measure for all others, and itself measured by test/contract. */
+/** The HTTP/JSON response, the reference for all other transports; test/contract checks it. */
 const expected = new Map<string, Outcome>();
 
 beforeAll(async () => {
@@ -83,7 +83,7 @@ function authorization(caller: Row["caller"], { apiKey }: Agent): Record<string,
   return { Authorization: `Bearer ${caller === "impostor" ? "sk-agent-unknown" : apiKey}` };
 }
 
-/** Calls of a tool are made at one path of the contract; the names of those rows say what they need. */
+/** Tool calls share one path; the row names their conditions. */
 function isToolCall(row: Row): boolean {
   return !/^(receipts|one|a receipt|runs|a run|capabilities|health)/.test(row.name);
 }

@@ -43,7 +43,7 @@ const buy = (path: string, using: X402Payer, init: RequestInit = {}) =>
     headers: { "Content-Type": "application/json" },
   });
 
-/** Runs it, and holds the payer's money against what it should have cost. */
+/** Runs it and compares the payer's balance with the expected cost. */
 async function costing<Result>(price: bigint, run: () => Promise<Result>): Promise<Result> {
   const before = await payer.usdc();
   const result = await run();

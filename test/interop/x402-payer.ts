@@ -13,12 +13,12 @@ import type { Agent, World } from "../support/world.ts";
  */
 export const SLOT_MS = 150;
 
-/** The official x402 client with a key that holds USDC and no SOL, and what it sends. */
+/** The official x402 client with USDC and no SOL, and its requests. */
 export interface X402Payer {
   readonly wallet: Keypair;
-  /** What agents put in the place of `fetch`. */
+  /** The agents' replacement of `fetch`. */
   readonly fetch: typeof fetch;
-  /** The value of PAYMENT-SIGNATURE that the client makes of a 402 answer's PAYMENT-REQUIRED. */
+  /** The client's PAYMENT-SIGNATURE for a 402's PAYMENT-REQUIRED. */
   sign(paymentRequired: string, change?: (payload: Payload) => void): Promise<string>;
   /** Every request that `fetch` has sent: its proofs, and the status and headers that came back. */
   readonly exchanges: Exchange[];
@@ -42,7 +42,7 @@ export interface Exchange {
   readonly headers: Headers;
 }
 
-/** Which versions the client speaks: one of version 1 never reads PAYMENT-REQUIRED. */
+/** Versions of the client: version 1 never reads PAYMENT-REQUIRED. */
 export async function x402Payer(world: World, version: 1 | 2 = 2, microUsd = 1_000_000n): Promise<X402Payer> {
   const wallet = world.chain.controls.createWallet({ lamports: 0n, microUsd });
   const signer = await createKeyPairSignerFromBytes(wallet.secretKey);

@@ -2,7 +2,7 @@
 export interface Mutant {
   /** Unique, kebab-case. */
   readonly name: string;
-  /** What the guard ensures, in one sentence. */
+  /** The guarantee, in one sentence. */
   readonly guard: string;
   /** Source file, relative to the checkout. */
   readonly file: string;

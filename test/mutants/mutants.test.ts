@@ -6,7 +6,7 @@ import { ROOT } from "../tooling/command.ts";
 import { switchOff } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 
-/** What separates literal phrases in a pattern of test names. */
+/** Separators of literal phrases in a pattern of test names. */
 const PATTERN_OPERATORS = /\||\.\*|[()]/;
 
 describe("mutants", () => {

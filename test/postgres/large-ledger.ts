@@ -127,7 +127,7 @@ const at = "timestamptz '2026-01-01' + n * interval '20 seconds'";
 const token = "sha256('the token account')";
 /** Every account has a key with the same identifier; every third has a daily limit of a million USD. */
 const limited = (uuid: string) => `case when get_byte(uuid_send(${uuid}), 15) % 3 = 0 then 1000000000000 end`;
-/** As long as a real result. */
+/** Length of a real result. */
 const result = "json_build_object('model', 'meta-llama/Llama-3.1-8B', 'note', repeat('x', 700))";
 
 /**

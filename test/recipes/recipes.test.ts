@@ -9,7 +9,7 @@ import { databaseUrl, query } from "../support/database-server.ts";
 import { command, ROOT } from "../tooling/command.ts";
 import { RECIPES } from "./recipes.ts";
 
-/** What `npm run generate` and `npm run sql` write. */
+/** Files written by `npm run generate` and `npm run sql`. */
 const GENERATED = /^(gen|docs\/reference\/api)\/|^docs\/reference\/tools\.md$|\/checksums\.json$/;
 const VOUCHER = "test/app/payments/voucher/voucher-method.ts";
 const MIGRATIONS = "src/postgres/database/sql/migrations";

@@ -51,7 +51,7 @@ const LOOKS: Both = {
 };
 const NOTHING_PLANTED = { javascript: ["undefined", true], python: [false, false] };
 /**
- * What code can observe and what is reported about it, in both languages.
+ * Observable behaviour of code and its report, in both languages.
  * @param brief languages tested only for essentials, because their interpreter starts slowly
  */
 export function codeContract(engine: () => SandboxEngine, brief: readonly SandboxLanguage[]): void {

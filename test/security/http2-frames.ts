@@ -13,7 +13,7 @@ export const FRAME = {
 /** Flags of HEADERS, CONTINUATION and DATA; acknowledgement of SETTINGS and PING. */
 export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8 };
 
-/** What a client sends first, with empty SETTINGS (RFC 9113 section 3.4). */
+/** The client's preface with empty SETTINGS (RFC 9113 section 3.4). */
 export const PREFACE = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
   frame(FRAME.settings),

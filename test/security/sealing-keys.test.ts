@@ -73,7 +73,7 @@ it("adds and retires API key secrets as documented without breaking valid keys",
   const { accountId } = old;
   const { secret } = await later.apiKeys.create({ accountId, name: "new", scopes: DEFAULT_SCOPES });
   expect(parseApiKey(secret)?.version).toBe(2);
-  // The gateway looks up an unknown version at most once a second.
+  // The gateway queries an unknown version at most once a second.
   const status = async () =>
     (await world.get(undefined, "/receipts", { authorization: `Bearer ${secret}` })).status;
   await expect.poll(status).toBe(200);

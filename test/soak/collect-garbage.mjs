@@ -3,8 +3,8 @@ import process from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-// Loaded into the gateway under soak (NODE_OPTIONS --import): at SIGUSR2 it collects garbage and writes into
-// the file SOAK_MEMORY_FILE what is held then, at once, before anything else happens.
+// Loaded into the gateway under soak (NODE_OPTIONS --import): SIGUSR2 collects garbage and writes the memory
+// in use to SOAK_MEMORY_FILE at once.
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc");
 const file = process.env["SOAK_MEMORY_FILE"];

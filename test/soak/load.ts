@@ -10,7 +10,7 @@ const MOST = 512;
 /** Interval of arrivals, ms. */
 const TICK_MS = 10;
 
-/** What callers saw since the last sample. */
+/** Responses since the last sample. */
 export interface Answers {
   readonly answers: number;
   readonly p50Ms: number | undefined;

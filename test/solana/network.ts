@@ -19,7 +19,7 @@ import type { Log } from "../../src/domain/core/log.ts";
 import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import { SolanaTreasury } from "../../src/solana/treasury/treasury-chain.ts";
 
-/** One RPC address of the cluster, with failures of its own. */
+/** One RPC endpoint of the cluster with its own faults. */
 export interface Node {
   readonly url: string;
   readonly faults: Faults;
@@ -148,7 +148,7 @@ export class Network {
     return this.confirm(this.payment(amount));
   }
 
-  /** What `getTransaction` answers for it. */
+  /** Its `getTransaction` response. */
   async getTransaction(
     signature: string,
   ): Promise<{ transaction: { signatures: string[] } } & { [member: string]: Json }> {
@@ -164,12 +164,12 @@ export class Network {
     return (answer as { result: Awaited<ReturnType<Network["getTransaction"]>> }).result;
   }
 
-  /** Lets the node fail on every call of a method, or so many. */
+  /** Makes the node fail every call of a method, or `times` calls. */
   fail(node: Node, method: string, fault: Fault, calls?: number): void {
     node.faults.add({ method, fault, ...(calls !== undefined && { calls }) });
   }
 
-  /** How often nodes were asked, by method. */
+  /** Number of requests, by method. */
   counts(node: Node = this.first): Readonly<Record<string, number>> {
     return node.faults.callCounts();
   }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a node is asked. */
+/** The requests to a node. */
 export interface Call {
   readonly method: string;
   readonly params: readonly unknown[];

@@ -32,7 +32,7 @@ export interface Balance {
   programId?: string | undefined;
 }
 
-/** A transaction by what it does; {@link json} numbers the accounts. */
+/** A transaction by its effects; {@link json} numbers the accounts. */
 export interface Draft {
   signatures: string[];
   version: unknown;
@@ -43,7 +43,7 @@ export interface Draft {
   inner: Instruction[] | null;
   pre: Balance[] | null;
   post: Balance[] | null;
-  /** Accounts that the message looks up in a table instead of naming them. */
+  /** Accounts from a lookup table. */
   lookedUp: { writable: string[]; readonly: string[] };
 }
 
@@ -113,7 +113,7 @@ export function moved(amount: bigint): Pick<Draft, "pre" | "post"> {
   };
 }
 
-/** What {@link draft} pays, micro-USD. */
+/** Amount of {@link draft}, micro-USD. */
 export const AMOUNT = 10_000n;
 
 /** A plain payment of 0.01 USDC with changes. */
@@ -152,7 +152,7 @@ export function json(changes: Partial<Draft> = {}) {
   const tokenBalance = ({ account, amount, ...rest }: Balance) => ({
     accountIndex: keys.indexOf(account),
     ...rest,
-    // uiAmount says something else on purpose: no evidence is taken from it.
+    // uiAmount differs on purpose: it is no evidence.
     uiTokenAmount: { amount, decimals: 6, uiAmount: 4.2, uiAmountString: "4.2" },
   });
   const { writable, readonly } = d.lookedUp;

@@ -19,20 +19,20 @@ interface ConsoleAddress {
 /** A person at the console, as their browser is. */
 export interface SignedInPerson {
   readonly session: Session;
-  /** What the browser sends as its Cookie header. */
+  /** The browser's Cookie header. */
   readonly cookie: string;
-  /** What the browser sends with every request that the page makes. */
+  /** The browser's headers for every request of the page. */
   readonly headers: Readonly<Record<string, string>>;
   /** The page's client of a service. */
   client<S extends DescService>(service: S): Client<S>;
 }
 
-/** Where the console's services are. */
+/** Base URL of the console's services. */
 export function rpcUrl({ consoleUrl }: ConsoleAddress): string {
   return `${consoleUrl}/rpc`;
 }
 
-/** What a browser says of a page of the console. */
+/** The browser's headers for a console page. */
 export function pageHeaders({ consoleUrl }: ConsoleAddress): Record<string, string> {
   return { origin: new URL(consoleUrl).origin, "sec-fetch-site": "same-origin" };
 }
@@ -82,7 +82,7 @@ export function textOf(challenge: SignInChallenge, address: string): string {
   });
 }
 
-/** What wallets answer to a challenge: the request of SignIn. */
+/** A wallet's response to a challenge: the request of SignIn. */
 export function answerOf(wallet: Keypair, challenge: SignInChallenge) {
   const address = wallet.publicKey.toBase58();
   const signedMessage = Buffer.from(textOf(challenge, address));

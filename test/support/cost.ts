@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";
 
-/** What some work took of this process. */
+/** Resources of this process for some work. */
 export interface Cost {
   /** CPU time of all threads, ms. */
   cpuMs: number;

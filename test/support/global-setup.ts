@@ -9,9 +9,7 @@ import { createTemplate } from "./template.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /**
-     * Connection string of the superuser of this run's server; a test takes a database of its own from it.
-     */
+    /** Superuser's connection string of this run's server; a test creates its own database. */
     postgresUrl: string;
   }
 }

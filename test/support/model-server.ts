@@ -7,12 +7,12 @@ export interface ModelServer {
   readonly url: string;
   /** Status of the next answers. */
   status: number;
-  /** What the next answers wait for. */
+  /** A gate for the next answers. */
   waits: Promise<void> | undefined;
   close(): void;
 }
 
-/** What it answers to every chat. */
+/** Its answer to every chat. */
 const COMPLETION = {
   id: "c1",
   object: "chat.completion",

@@ -5,9 +5,9 @@ import { SERVING, templateName } from "./template.ts";
 
 /** A database that belongs to one test or one file of tests. */
 export interface TestDatabase {
-  /** As the superuser, who owns it. */
+  /** Connected as the superuser, its owner. */
   readonly url: string;
-  /** As the role that gateways serve with. */
+  /** Connected as the gateways' role. */
   readonly servingUrl: string;
   /** Drops it and ends its connections. */
   drop(): Promise<void>;

@@ -10,7 +10,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** What to send: pieces are written one after the other, with a pause between them. */
+/** Data to send: chunks are written in order with a pause between. */
 export interface RawRequest {
   pieces: readonly (string | Buffer)[];
   pauseMs?: number;

@@ -2,12 +2,12 @@ import { appendFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 
-// What `npm test` keeps during a run, to look through it at its end (test/tooling/leaks.ts): the secrets that
-// tests make, and all that was logged and answered with an error. Without TEST_RECORD nothing is kept.
+// The record of a run of `npm test` (test/tooling/leaks.ts): secrets of the tests, logs and error responses.
+// Without TEST_RECORD nothing is kept.
 
 const folder = process.env["TEST_RECORD"];
 
-/** Where logs go; undefined: nowhere. */
+/** Log destination; undefined: none. */
 export const LOG_FILE = folder === undefined ? undefined : file("log");
 
 /** Keeps a secret, and returns it. */
@@ -18,7 +18,7 @@ export function secret<Secret extends string | Uint8Array>(kind: string, value: 
   return value;
 }
 
-/** Keeps what was logged, or answered with an error. */
+/** Records logs and error responses. */
 export function record(text: string): void {
   if (folder !== undefined) appendFileSync(file("log"), `${text}\n`);
 }

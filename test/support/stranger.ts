@@ -2,7 +2,7 @@ import { once } from "node:events";
 import process from "node:process";
 import { Worker } from "node:worker_threads";
 
-/** What a stranger has to send. */
+/** The stranger's request. */
 export interface Errand {
   readonly port: number;
   /** A request as it goes over the wire, Latin-1. */
@@ -10,11 +10,11 @@ export interface Errand {
   readonly times: number;
 }
 
-/** What requests cost the thread whose server answers them. */
+/** Cost of requests for the thread of the server. */
 interface Cost {
-  /** Of CPU, each. */
+  /** CPU time per request. */
   readonly micros: number;
-  /** Of the answers. */
+  /** Of the responses. */
   readonly statuses: readonly string[];
 }
 

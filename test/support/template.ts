@@ -20,7 +20,7 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   await query(serverUrl, `ALTER DATABASE ${templateName} WITH ALLOW_CONNECTIONS false IS_TEMPLATE true`);
 }
 
-/** Makes the role on a server that has none, with what it needs on a database of the current schema. */
+/** Creates the role if missing and grants it the rights on a database of the current schema. */
 export async function makeServingRole(url: string): Promise<void> {
   await query(url, `CREATE ROLE ${SERVING.role} LOGIN PASSWORD '${SERVING.password}'`);
   await grantServing(url, SERVING.role);

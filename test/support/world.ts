@@ -22,7 +22,7 @@ import { query } from "./database-server.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";
 import { LOG_FILE, record, secret } from "./record.ts";
 
-/** A caller with an account, a key and a wallet of its own. */
+/** A caller with its own account, key and wallet. */
 export interface Agent {
   accountId: string;
   keyId: string;
@@ -30,7 +30,7 @@ export interface Agent {
   wallet: Keypair;
 }
 
-/** What an agent starts with. */
+/** Initial funds of an agent. */
 export interface AgentOptions {
   /** Balance in micro-USD. */
   balance?: bigint;
@@ -51,7 +51,7 @@ export interface Answer {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Body = any;
 
-/** What gateways work on: a database with the current schema and a chain with a treasury. */
+/** Dependencies of gateways: a database with the current schema and a chain with a treasury. */
 export interface Ground {
   chain: LocalChain;
   /** The wallet that owns the treasury's token account. */
@@ -60,7 +60,7 @@ export interface Ground {
   postgres: Postgres;
   /** Pays the fees of relayed payments. */
   feePayer: Keypair;
-  /** What an instance on this ground has in its environment. */
+  /** Environment of an instance with these dependencies. */
   settings: Record<string, string>;
   agent(options?: AgentOptions): Promise<Agent>;
   /** Sends USDC to the treasury with a memo, as the agent, and returns the transaction's signature. */
@@ -137,7 +137,7 @@ export async function startGround(
     FEE_PAYER_KEYPAIR: keyFile,
     PAYMENT_WAIT_MS: "1500",
     SHUTDOWN_GRACE_MS: "5000",
-    // One look at the treasury as it starts, no more: tests of other things count what the chain is asked.
+    // One run of the treasury watch at start: other tests count chain queries.
     WATCH_INTERVAL_MS: "600000",
     AUDIT_INTERVAL_SECONDS: "0",
     // Only tests of the sandbox pay for its processes.
@@ -188,10 +188,7 @@ export async function startGround(
   };
 }
 
-/**
- * Starts a world; `settings` go to the gateway as its environment would, and slots last as {@link
- * startGround} says.
- */
+/** Starts a world; `settings` are the gateway's environment, slots last as in {@link startGround}. */
 export async function startWorld(settings: Record<string, string> = {}, slotMs?: number): Promise<World> {
   const ground = await startGround(settings, undefined, slotMs);
   const start = (more: Record<string, string> = {}) =>
@@ -224,7 +221,7 @@ export async function startWorld(settings: Record<string, string> = {}, slotMs?:
   };
 }
 
-/** What TEST_LOG names as a level; else everything to where the run's record is kept, or nothing. */
+/** The level of TEST_LOG; by default everything to the run's record, or nothing. */
 function testLog() {
   const level = process.env["TEST_LOG"];
   if (level !== undefined || LOG_FILE === undefined) return createLogger(level ?? "silent", { secrets: [] });

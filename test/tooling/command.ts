@@ -22,7 +22,7 @@ export interface Finished {
   readonly output: string;
 }
 
-/** Where a tool runs (default: the checkout), with what, and what ends it early. */
+/** Working directory (default: the checkout), environment and abort signal of a tool. */
 export interface CommandOptions {
   readonly cwd?: string;
   readonly signal?: AbortSignal | undefined;

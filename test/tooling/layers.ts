@@ -22,7 +22,7 @@ interface Layer {
   readonly gen?: RegExp;
 }
 
-/** What each layer may import; the longest matching folder of a file decides. */
+/** Allowed imports of each layer; the longest matching folder decides. */
 export const LAYERS: Readonly<Record<string, Layer>> = {
   httpjson: { layers: [], packages: /^(node:.*|@bufbuild\/.*)$/, gen: /^(httpjson|google|buf)\// },
   domain: { layers: [], packages: /^(node:crypto|@scure\/base|canonicalize)$/, gen: /^errors\.ts$/ },

@@ -3,12 +3,12 @@ import path from "node:path";
 import { base58 } from "@scure/base";
 import { z } from "zod";
 
-/** What was found of the secrets in a run's record (test/support/record.ts). */
+/** Secrets found in a run's record (test/support/record.ts). */
 export interface Leaks {
   readonly secrets: number;
-  /** How much was looked through. */
+  /** Amount of text searched. */
   readonly bytes: number;
-  /** One line for each secret that was found: what it is and where, never the secret itself. */
+  /** One line per secret with its kind and place, never the secret itself. */
   readonly leaks: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const entry = z.union([
   z.object({ kind: z.string(), hex: z.string() }),
 ]);
 
-/** So much of each form is looked up; a secret that is shorter is looked for as a whole. */
+/** Length of the searched prefix; shorter secrets are searched whole. */
 const KEY = 12;
 
 /**
@@ -75,7 +75,7 @@ function formsOfBytes(bytes: Buffer): string[] {
 function encoded(bytes: Buffer): string[] {
   const hex = bytes.toString("hex");
   const base64 = [0, 1, 2].map((before) => {
-    // What stands before and after changes the characters at the ends: those are left out.
+    // Neighbours change the characters at the ends, so those are omitted.
     const text = Buffer.concat([Buffer.alloc(before), bytes])
       .toString("base64")
       .replace(/=+$/, "");
@@ -85,7 +85,7 @@ function encoded(bytes: Buffer): string[] {
   return [hex, hex.toUpperCase(), ...both];
 }
 
-/** What stands around a secret, without it. */
+/** The text around a secret, without it. */
 function around(text: string, at: number, form: string): string {
   const line = text.slice(text.lastIndexOf("\n", at) + 1, at).slice(-200);
   const rest = text.slice(at + form.length).split("\n", 1)[0] ?? "";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { command, ROOT } from "./command.ts";
 
-/** What the linter must refuse, one small source each. */
+/** Sources that the linter must refuse. */
 const SOURCES: Record<string, { file: string; source: string; rule: string }> = {
   "an import() type": {
     file: "src/domain/core/import-type.ts",

@@ -6,7 +6,7 @@ const MEMORY = "/dev/shm";
 const GIB = 2 ** 30;
 /** The databases of a run take at most half of it. */
 const NEEDED_BYTES = 3 * GIB;
-/** What a run of the tests takes in all. */
+/** Resources of a whole test run. */
 const FREE_BYTES = 8 * GIB;
 const NAME = /^toolgate-tests-(\d+)-/;
 

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
-/** An option that means nothing; the message says why, in one line. */
+/** An invalid option; the message says why in one line. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
@@ -10,9 +10,10 @@ export class UsageError extends Error {
 const HELP = { help: { type: "boolean", short: "h", default: false } } as const;
 
 /**
- * Reads the options that a program was started with. `--help` prints its usage and ends it; options that mean
- * nothing end it with one line that says why, and exit code 2.
- * @param read makes of them what the program works with. @throws UsageError
+ * Parses the program's options. `--help` prints the usage; invalid options end the program with one line and
+ * exit code 2.
+ * @param read converts the options.
+ * @throws UsageError
  */
 export function readOptions<const Config extends ParseArgsConfig, Options>(
   usage: string,

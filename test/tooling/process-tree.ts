@@ -8,7 +8,7 @@ export interface KnownProcess {
   readonly started: string;
   /** Its command line, shortened. */
   readonly command: string;
-  /** What ran when it was first seen. */
+  /** The command at first sight. */
   readonly during: string;
 }
 
@@ -98,7 +98,7 @@ function readTable(): Map<number, Entry> {
   for (const name of folders()) {
     const stat = read(`/proc/${name}/stat`);
     if (stat === undefined) continue;
-    // The command's name stands in brackets and may hold anything; proc(5) counts the state as the third
+    // The command's name is in brackets and may contain anything; proc(5) counts the state as the third
     // field.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [state = "", parent = ""] = fields;

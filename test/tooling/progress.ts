@@ -5,7 +5,7 @@ export interface Counts {
   readonly skipped: number;
 }
 
-/** What the reporter writes (progress-reporter.ts). */
+/** Events of the reporter (progress-reporter.ts). */
 export type ProgressEvent =
   | { readonly event: "file"; readonly file: string }
   | { readonly event: "test"; readonly file: string; readonly test: string }
@@ -34,7 +34,7 @@ interface FileState {
   failed: boolean;
 }
 
-/** What is known of a run of vitest from the events of its reporter. */
+/** State of a vitest run from the events of its reporter. */
 export class Progress {
   readonly #files = new Map<string, FileState>();
   readonly #now: () => number;

@@ -4,13 +4,13 @@ import { styleText } from "node:util";
 import type { Finished } from "./command.ts";
 import type { Part } from "./parts.ts";
 
-/** Where progress is written; `process.stdout`, or a list in tests. */
+/** Progress output: `process.stdout`, or a list in tests. */
 export interface Out {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** Coloured on a terminal, plain anywhere else, whatever the environment asks for. */
+/** Coloured on terminals only, regardless of the environment. */
 export function paint(out: Out, format: "green" | "red" | "bold", text: string): string {
   return out.isTTY ? styleText(format, text, { stream: process.stdout }) : text;
 }
@@ -28,9 +28,8 @@ const AT_ONCE = 2;
 const LIMIT_MS = 600_000;
 
 /**
- * Runs the parts, two at a time, and writes one line for each as it ends: its name and its time, and for a
- * failure what it said. A part that throws or takes longer than `limitMs` has failed; the signal that it then
- * gets is not waited for.
+ * Runs the parts, two at a time, and prints one line for each: name, time and the output of a failure. A part
+ * that throws or exceeds `limitMs` fails; its abort is not awaited.
  */
 export async function runParts(
   parts: readonly Part[],

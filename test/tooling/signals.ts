@@ -9,7 +9,7 @@ export interface Stop {
   exitCode(): number | undefined;
 }
 
-/** Lets what runs end by itself when a signal comes, so that no process is left behind. */
+/** Ends running tools on a signal, so that no process is left behind. */
 export function stopOnSignals(): Stop {
   const controller = new AbortController();
   let code: number | undefined;

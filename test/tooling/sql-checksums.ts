@@ -11,7 +11,7 @@ import type { Finished } from "./command.ts";
 /** Longest function, lines. */
 const MAX_LINES = 120;
 
-/** What is wrong with the SQL files: one line each. */
+/** Problems of the SQL files, one line each. */
 export function sqlProblems(folder: string): string[] {
   const { frozen, repeatable } = readSqlSchema(folder);
   const { files } = readChecksums(folder);
@@ -42,8 +42,8 @@ export function sqlIsCurrent(): Promise<Finished> {
 }
 
 /**
- * Writes the checksums of all files and raises the version, if a file was added, changed or deleted.
- * @returns what has to be mended first; then nothing is written
+ * Writes the checksums of all files and increments the version after a change.
+ * @returns problems to fix first; then nothing is written
  */
 export async function updateChecksums(folder: string): Promise<string[]> {
   const problems = sqlProblems(folder);

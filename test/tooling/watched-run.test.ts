@@ -62,7 +62,7 @@ interface Trial {
   readonly hoursPass?: boolean;
 }
 
-/** By so many looks at a run, its events have arrived. */
+/** Polls of a run after which its events have arrived. */
 const LOOKS = 4;
 
 let trials = 0;

@@ -33,7 +33,7 @@ export interface WatchedRun {
   write(line: string): void;
   /** Default: the terminal. */
   readonly output?: "inherit" | "ignore";
-  /** The clock of the limits, ms; called after each look at the run. */
+  /** The clock of the limits, ms; called after each poll of the run. */
   readonly now?: () => number;
 }
 

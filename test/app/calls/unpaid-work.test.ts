@@ -13,14 +13,14 @@ import { MemoryLedger } from "../../transport/memory-ledger.ts";
 import { TestTools } from "../../transport/test-tools.ts";
 import { newContext } from "../context.ts";
 
-/** What the store and the metrics got. */
+/** Writes to the store and the metrics. */
 let added: [tool: string, charged: number][];
 let counted: string[];
 let blockedMs: number;
 let ledger: MemoryLedger;
 let context: CallContext;
 let deps: CallPorts;
-/** What the tools fail with; undefined: they succeed. */
+/** Error that the tools throw; undefined: they succeed. */
 let failure: ToolgateError | undefined;
 let ran: number;
 

@@ -11,7 +11,7 @@ class Leadership {
   owner: string | undefined;
   until = 0;
 
-  /** One instance's view of it; `answer` may stand in its way. */
+  /** One instance's view; `answer` may delay it. */
   of(instance: string, answer: () => Promise<void> = async () => {}) {
     return {
       acquireLeadership: async (leaseMs: number) => {

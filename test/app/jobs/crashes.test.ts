@@ -15,7 +15,7 @@ beforeEach(() => {
   scene = setScene();
 });
 
-/** What must be the same in the end: the books to the micro-USD. */
+/** The final state, to the micro-USD. */
 const books = ({ ledger }: Scene) => ({
   state: ledger.state,
   recorded: [...ledger.recorded.keys()].toSorted(),
@@ -60,14 +60,14 @@ function land({ chain, ledger, accountId }: Scene, memos: readonly string[]): vo
 
 type Work = (scene: Scene) => Promise<void>;
 
-/** What a leader does at each look, in a fresh process each time. */
+/** One run of a leader, in a fresh process each time. */
 const look: Work = async (scene) => {
   const process = { ...scene, settled: newSettledTransactions() };
   await watchTreasury(process, scene.signal);
   await new FinalityTracker(process).run(scene.signal);
 };
 
-/** And what it does now and then. */
+/** Less frequent jobs. */
 const lookTwice: Work = async (scene) => {
   await look(scene);
   await rescanHistory({ ...scene, settled: newSettledTransactions() }, { firstEndpoint: 1 }, scene.signal);

@@ -7,7 +7,7 @@ import { Quotes } from "../../../src/domain/payments/quote.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { GENESIS, MemoryLedger, MemoryChain, Steps } from "./memory-treasury.ts";
 
-/** What was counted and set, by name and label. */
+/** Counted and set values, by name and label. */
 export class MemoryMetrics implements Metrics {
   readonly values = new Map<string, number>();
 

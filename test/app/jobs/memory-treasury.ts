@@ -75,7 +75,7 @@ export class MemoryChain implements TreasuryChain {
     this.steps = steps;
   }
 
-  /** Lands a transaction in a slot of its own, after the installation, or in the one that is named. */
+  /** Lands a transaction in its own or the given slot, after the installation. */
   land(txSignature: string, change: MicroUsd, more: Partial<Movement & { failed: boolean }> = {}): void {
     const last = this.landed.at(-1)?.movement;
     const slot = more.slot ?? (last && last.slot > 1_000n ? last.slot : 1_000n) + 1n;
@@ -143,7 +143,7 @@ interface MemoryPayment extends UnfinalizedPayment {
 export class MemoryLedger implements TreasuryLedger {
   readonly steps: Steps;
   readonly recorded = new Map<string, AttributedMovement>();
-  /** What record() said, in order. */
+  /** Results of record(), in order. */
   readonly reported: [txSignature: string, recorded: RecordResult][] = [];
   readonly payments = new Map<string, MemoryPayment>();
   readonly balances = new Map<string, MicroUsd>();

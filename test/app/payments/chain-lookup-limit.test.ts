@@ -21,7 +21,7 @@ beforeEach(() => {
   });
 });
 
-/** How many of so many looks, one after the other or all at once, are made. */
+/** Returns how many of `count` lookups run, sequentially or concurrently. */
 async function looks(accountId: string, many: number, found: LookupResult): Promise<number> {
   let made = 0;
   for (let n = 0; n < many; n++)

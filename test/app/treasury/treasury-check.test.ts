@@ -10,7 +10,7 @@ beforeEach(() => {
   problem = new TreasuryCheck({ clock: { now: () => now }, watchIntervalMs: 2_500 });
 });
 
-/** What is said of these holdings, where the watch has just looked. */
+/** The problem for these holdings right after a run of the watch. */
 const look = (held: bigint | undefined, expected: bigint) =>
   problem.problem(held, { slot: 1n, opening: 0n, expected, checkedAt: new Date(now) });
 

@@ -1,4 +1,4 @@
-/** Where a test is: its file, from `test/` on, and a part of its title. */
+/** A test: its file below `test/`, and a part of its title. */
 export type Where = readonly [file: string, title: string];
 
 const CASES = "attacks/money-cases";

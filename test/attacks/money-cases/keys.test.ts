@@ -12,7 +12,7 @@ import {
   TOOL,
 } from "../scene.ts";
 
-/** What an idempotency key stands for, before and after the payment, and which money a call takes. */
+/** The call of an idempotency key before and after the payment, and the money a call takes. */
 let world: World;
 let agent: Agent;
 const OTHER = { model: "llama-3.1-70b" };

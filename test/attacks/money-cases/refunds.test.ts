@@ -11,7 +11,7 @@ import {
   TOOL,
 } from "../scene.ts";
 
-/** Calls that the operator refunded: the account has the money, and every response says so. */
+/** Calls refunded by the operator: the account has the money, and every response shows it. */
 let world: World;
 let agent: Agent;
 const KEY = { idempotency_key: "k" };

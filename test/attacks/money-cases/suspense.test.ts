@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-/** What the watch of the treasury does when it sees the transfer. */
+/** Records the transfer as the treasury watch does. */
 async function seen(tx: string): Promise<void> {
   await world.postgres.treasuryLedger.record(world.gateway.payTo, {
     txSignature: tx,

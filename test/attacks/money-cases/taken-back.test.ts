@@ -63,7 +63,7 @@ async function pay(amount = PRICE): Promise<{ tx: string; quoteId: string }> {
   return { quoteId, tx: await world.pay(agent, amount, memo) };
 }
 
-/** The account owes `debt`: it bought so many calls for one payment, which vanished then. */
+/** Makes the account owe `debt`: it bought calls with one payment, which then vanished. */
 async function indebted(calls: bigint): Promise<{ tx: string; quoteId: string; bought: Answer }> {
   const payment = await pay(calls * PRICE);
   const bought = await callWith(world, agent, payment.tx, payment.quoteId, KEY);

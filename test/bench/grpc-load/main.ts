@@ -27,7 +27,7 @@ serveLoad(async (job, tally) => {
 });
 
 function clientOf({ host, port }: LoadJob): Client {
-  // Without a pool of its own, channels to one address would share a connection.
+  // Without a separate pool, channels to one address would share a connection.
   return new Client(`${host}:${port}`, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 });
 }
 

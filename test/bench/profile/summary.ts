@@ -21,7 +21,7 @@ export interface Share {
   readonly share: number;
 }
 
-/** Where a server's time went, the largest shares first. */
+/** Shares of a server's time, largest first. */
 export interface ProfileSummary {
   /** Time in which it did something, ms. */
   readonly busyMs: number;
@@ -36,8 +36,8 @@ export interface ProfileSummary {
 const IDLE = new Set(["(idle)", "(root)"]);
 
 /**
- * Reads a `.cpuprofile`. @param afterMs what is left out at the beginning of the recording: the start of the
- * server
+ * Reads a `.cpuprofile`.
+ * @param afterMs omitted start of the recording, ms
  */
 export function summarize(text: string, afterMs: number): ProfileSummary {
   const { nodes, samples, timeDeltas } = profile.parse(JSON.parse(text));
@@ -81,7 +81,7 @@ class Tally {
   }
 }
 
-/** The group of each node; what is built in counts to the nearest caller that is not. */
+/** The group of each node; built-in functions count for the nearest other caller. */
 function groupsOf(nodes: z.output<typeof profile>["nodes"]): ReadonlyMap<number, string> {
   const groups = new Map<number, string>();
   // Parents come before their children.

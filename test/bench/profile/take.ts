@@ -3,12 +3,15 @@ import path from "node:path";
 import type { ProfileSummary } from "./summary.ts";
 import { readProfile } from "./text.ts";
 
-/** Where the gateway of a part writes its profile when it ends. */
+/** Where the gateway of a part writes its profile at its end. */
 export function profileFolder(folder: string, part: string): string {
   return path.join(folder, `${part}.d`);
 }
 
-/** Reads what it wrote, and keeps it as `<folder>/<part>.cpuprofile`. @throws Error when there is not one */
+/**
+ * Reads the profile and keeps it as `<folder>/<part>.cpuprofile`.
+ * @throws Error when there is not one
+ */
 export async function takeProfile(folder: string, part: string): Promise<ProfileSummary> {
   const written = profileFolder(folder, part);
   const [file, ...more] = await readdir(written);

@@ -4,7 +4,10 @@ import { summarize, type ProfileSummary, type Share } from "./summary.ts";
 /** How long a server starts and waits for its first calls, at least. */
 const START_MS = 2_500;
 
-/** Where the time of a server went after its start. @param file a `.cpuprofile` */
+/**
+ * Shares of a server's time after its start.
+ * @param file a `.cpuprofile`
+ */
 export async function readProfile(file: string): Promise<ProfileSummary> {
   return summarize(await readFile(file, "utf8"), START_MS);
 }

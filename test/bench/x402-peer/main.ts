@@ -73,7 +73,7 @@ async function answer(context: HTTPRequestContext, response: ServerResponse): Pr
   response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) }).end(text);
 }
 
-/** What the library's middlewares do: a 402, or verify, run, settle. */
+/** The library's middlewares: a 402, or verify, run, settle. */
 async function sell(context: HTTPRequestContext): Promise<Answer> {
   const headers = { "content-type": "application/json" };
   const outcome = await seller.processHTTPRequest(context);

@@ -8,7 +8,7 @@ const [key, other] = [wallet.publicKey.toBytes(), Keypair.generate().publicKey.t
 const text = "gateway.example wants you to sign in with your Solana account:\nNonce: 1";
 const signers = [{ address: address(wallet.publicKey.toBase58()) }];
 
-/** What wallets sign that follow the specification, version by version, as Solana's own library writes it. */
+/** Messages that conforming wallets sign, by version, as Solana's library writes them. */
 const VERSION_0 = getOffchainMessageEncoder().encode({
   version: 0,
   applicationDomain: "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin" as never,

@@ -1,5 +1,4 @@
-// Where this transcoder does not do what the test table of another one says, and why. An entry that no longer
-// differs fails the test.
+// Divergences from the test tables of other transcoders, with reasons. An entry that no longer differs fails.
 
 export const divergences: ReadonlyMap<string, string> = new Map([
   ...[

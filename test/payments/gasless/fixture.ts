@@ -22,7 +22,7 @@ export const LIGHTHOUSE = new PublicKey("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA
 
 export const PRICE = 10_000n;
 
-/** Who takes part in a relayed payment. */
+/** Participants of a relayed payment. */
 export interface Scene {
   readonly feePayer: Keypair;
   readonly payer: Keypair;
@@ -114,7 +114,7 @@ export function guard(
   return new TransactionInstruction({ programId: LIGHTHOUSE, keys, data });
 }
 
-/** What the x402 client writes: limit, price, transfer, memo. */
+/** The x402 client's instructions: limit, price, transfer, memo. */
 export function payment(scene: Scene): TransactionInstruction[] {
   return [limit(), bid(), transfer(scene), memo(scene.memo)];
 }
@@ -125,7 +125,7 @@ export interface Wrapping {
   readonly feePayer?: PublicKey;
   readonly blockhash?: string;
   readonly tables?: AddressLookupTableAccount[];
-  /** Who signs besides the payer. */
+  /** Signers besides the payer. */
   readonly others?: Keypair[];
 }
 

@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => local.close());
 
-/** A blockhash of its own for each, so that equal payments are different transactions. */
+/** A different blockhash for each, so that equal payments are different transactions. */
 function freshBlockhash(): string {
   local.chain.advance();
   return local.chain.slots.blockhash(local.chain.slots.current);
@@ -105,7 +105,7 @@ async function x402(): Promise<Uint8Array> {
   return Buffer.from(String(payload.transaction), "base64");
 }
 
-/** As an agent does that has nothing but a key that signs. */
+/** Signs like an agent that has only a key. */
 function built(): Uint8Array {
   const recent = { blockhash: freshBlockhash(), lastValidBlockHeight: 150n };
   const { quote, sponsor, payer } = scene;

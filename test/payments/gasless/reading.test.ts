@@ -17,11 +17,11 @@ const payerKey = createPrivateKey({
   type: "pkcs8",
 });
 
-/** Where things are in the good message. */
+/** Offsets in the valid message. */
 const [VERSION, REQUIRED, READONLY_SIGNED, READONLY_UNSIGNED, KEYS] = [0, 1, 2, 3, 4];
 const INSTRUCTIONS = KEYS + 1 + 32 * message.readUInt8(KEYS) + 32;
 
-/** A message as its payer signs it, whatever it says. */
+/** A message signed by its payer, valid or not. */
 function signedMessage(bytes: Uint8Array, ...signatures: Uint8Array[]): Buffer {
   const all = [Buffer.alloc(64), sign(null, bytes, payerKey), ...signatures];
   return Buffer.concat([Buffer.of(all.length), ...all, bytes]);
@@ -180,7 +180,7 @@ describe("a valid transaction with changed bytes", () => {
     );
   });
 
-  /** What web3.js reads. */
+  /** The payment as web3.js parses it. */
   function meaningOf(bytes: Buffer) {
     const transaction = VersionedTransaction.deserialize(bytes);
     expect(Buffer.from(transaction.serialize()).equals(bytes), "written back as it was").toBe(true);

@@ -1,6 +1,6 @@
 import { query } from "../../support/database-server.ts";
 
-/** What makes two schemas the same, but for the order of columns in tables. */
+/** Compares two schemas regardless of the order of columns. */
 export const CATALOG: readonly (readonly [string, string])[] = [
   [
     "functions",

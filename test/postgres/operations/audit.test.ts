@@ -107,7 +107,7 @@ beforeAll(async () => {
   for (const movement of nobodys) await instance.books.record(token, movement);
   const quoteId = await begunDeposit(instance, account);
   await instance.books.record(token, movementOf({ attribution: { accountId: account, quoteId } }));
-  // The watch stands in a partly reported slot: a payment of that slot has no movement yet.
+  // The watch is in a partly reported slot: a payment of it has no movement yet.
   await instance.books.advanceWatch(token, 2n);
   await instance.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
   await payRelayed(instance, account);

@@ -29,7 +29,7 @@ describe("audit of a large ledger without statistics", () => {
   });
 
   it("stops in the database when cancelled, and waits only briefly for a lock", async () => {
-    // No timeout of its own, so that nothing else ends it.
+    // No own timeout, so that nothing else ends it.
     const pool = new pg.Pool({ connectionString: database.url, application_name: "cancelled" });
     const locker = new pg.Client({ connectionString: database.url });
     await locker.connect();

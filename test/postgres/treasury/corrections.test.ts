@@ -250,7 +250,7 @@ describe("reversals", () => {
         const tried = callOf(account, { payment });
         if ((await one.ledger.authorize(tried)).kind === "started") await one.ledger.release(failed(tried));
       }
-      // With a key of its own, so that the payment is claimed again.
+      // With its own key, so that the payment is claimed again.
       const call = callOf(account, { payment, idempotencyKey: `key ${round}` });
       // Each side gets a head start in turn, so that both can win.
       const [started, reversal] = await Promise.all([
@@ -279,7 +279,7 @@ describe("reversals", () => {
     const { amount } = await one.books.suspended();
     const client = await one.pool.connect();
     try {
-      // As if accepted before finality, which the watch never does.
+      // Accepted before finality, unlike by the watch.
       await client.query("begin");
       await client.query("update payment set finalized = false where account_id = $1", [
         SYSTEM_ACCOUNTS.suspense,

@@ -36,7 +36,7 @@ export function judge(one: Case, outcome: SandboxOutcome, host: CanaryHost, caps
   return problems;
 }
 
-/** Time for code that ends by itself on a busy machine, ms. */
+/** Time limit for code that ends on its own on a busy machine, ms. */
 export const DEFAULT_TIMEOUT_MS = 20_000;
 
 /** Lines of successful attempts. */

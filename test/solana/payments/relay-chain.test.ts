@@ -5,7 +5,7 @@ import type { Fault } from "../../../src/localchain/faults.ts";
 import { SolanaRelayChain } from "../../../src/solana/payments/relay-chain.ts";
 import { Network, patient } from "../network.ts";
 
-/** What relaying asks of the network: two nodes, of which either may fail, lag or lie. */
+/** Chain queries of the relay: two nodes, of which either may fail, lag or lie. */
 let net: Network;
 let feePayer: Keypair;
 

@@ -138,7 +138,7 @@ describe("the finality status of an accepted payment", () => {
   });
 });
 
-/** What an endpoint may say that proves nothing. */
+/** Responses that prove nothing. */
 const DOUBTFUL: Fault[] = [
   { kind: "http", status: 429, retryAfterSeconds: 1 },
   { kind: "http", status: 500 },

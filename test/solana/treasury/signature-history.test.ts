@@ -46,7 +46,7 @@ function page(all: readonly Entry[], { params }: Call): Entry[] {
   return before !== undefined && from === 0 ? [] : all.slice(from, from + limit);
 }
 
-/** What a node says besides the history: it keeps everything. */
+/** Other responses of a node: it keeps everything. */
 function otherMethods({ method }: Call): unknown {
   if (method === "getFirstAvailableBlock") return 0;
   throw new Error(`unexpected ${method}`);

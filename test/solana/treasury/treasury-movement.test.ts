@@ -38,7 +38,7 @@ const withdrawal = (amount: bigint) =>
   createTransferInstruction(treasury, source, net.treasuryOwner.publicKey, amount);
 const payerAddress = () => net.payer.publicKey.toBase58();
 
-/** What a transaction did, once it is finalized. */
+/** The movement of a finalized transaction. */
 async function moved(
   instructions: TransactionInstruction[],
   signers: Keypair[] = [net.payer],

@@ -110,7 +110,7 @@ const call = (more: Partial<ToolCall>): ToolCall => ({
   ...more,
 });
 
-/** What the book has of a payment that was sent. */
+/** The stored claim of a sent payment. */
 const claimFor = (quoteId: string, state: RelayClaim["state"] = "broadcast"): RelayClaim => ({
   messageHash: Buffer.alloc(32),
   quoteId,

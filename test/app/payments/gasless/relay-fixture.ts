@@ -23,7 +23,7 @@ const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const sealing = { version: 1, secret: Buffer.alloc(32, 7) };
 const PLENTY: RelayLimits = { dailyLamports: 10n ** 12n, perAccountHourly: 1_000, failuresHourly: 1_000 };
 
-/** One gateway as far as relaying goes; every one has connections of its own. */
+/** The relay part of one gateway, with its own connections. */
 export interface Instance {
   readonly relay: GaslessRelay;
   readonly book: RelayClaims;
@@ -127,7 +127,7 @@ export class RelayScene {
     return { quote, bytes, keyId: change.keyId ?? idFromUuid("key", randomUUID()) };
   }
 
-  /** What the paid-call path does with a payment. */
+  /** The paid-call path up to the payment. */
   async relay({ relay }: Instance, { quote, bytes, keyId }: Payment, change: Partial<RelayRequest> = {}) {
     const transaction = await relay.identify(bytes);
     const { signal } = new AbortController();

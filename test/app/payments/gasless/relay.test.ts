@@ -27,7 +27,7 @@ afterEach(() => {
   scene.local.faults.resetCallCounts();
 });
 
-/** What a refused relaying says. */
+/** The error of a refused relay. */
 async function refusal(relaying: Promise<unknown>): Promise<ToolgateError> {
   const error = await relaying.then(
     (value) => expect.unreachable(`relayed: ${JSON.stringify(value)}`),

@@ -173,7 +173,7 @@ describe("a voucher, as a payment method of one folder and one line", () => {
     await track();
     await track();
     expect(await balanceOf(payer)).toBe(-10_000n);
-    // What was delivered stays delivered; its receipt says so.
+    // A delivered result stays delivered; its receipt shows the reversal.
     expect(await callTool(deps, call, payer)).toMatchObject({ result, receipt: { status: "reversed" } });
     const { quoteId } = quoteFor(payer, { again: true });
     const again = callWith(code, quoteId, { params: { again: true } });
