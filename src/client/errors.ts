@@ -14,10 +14,10 @@ export interface PaymentSummary {
 }
 
 /**
- * Where the money of a payment is.
+ * State of a payment's money.
  * - `not_moved`: nothing left the wallet, and nothing will.
  * - `signed`: the gateway holds a signed transaction. Unless it was sent it can be sent until its blockhash
- *   expires, 60 to 90 seconds after it was signed.
+ * expires, 60 to 90 seconds after it was signed.
  * - `sent`: the transfer is on the chain, or may still get there.
  * - `received`: the treasury has it on the chain.
  */

@@ -12,7 +12,7 @@ const QUOTE_ID = /^qt_[1-9A-HJ-NP-Za-km-z]{1,197}$/;
 const STEP_ID = /^step_[0-9a-f]{32}$/;
 const MEMO_PREFIX = /^[a-z][a-z0-9_-]{0,31}$/;
 
-/** What one call costs and how it is paid, after every check that needs no setting of the caller's. */
+/** Price and payment of one call, after every check that is independent of the caller's settings. */
 export interface Offer {
   readonly quoteId: string;
   readonly tool: string;
@@ -26,7 +26,7 @@ export interface Offer {
   readonly gasless: GaslessOffer | undefined;
 }
 
-/** What a gasless payment is built with. */
+/** Input of a gasless payment. */
 export interface GaslessOffer {
   /** Base58. */
   readonly feePayer: string;

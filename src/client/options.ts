@@ -18,7 +18,7 @@ export type PaymentMethod = "gasless" | "transfer" | "auto";
 /** Whom to pay with, how, and how much at most. */
 export interface PaymentOptions {
   /**
-   * Who pays: a key that signs bytes, or a wallet (`keypairSigner`, `walletSigner`, `standardWalletSigner`).
+   * The payer: a key that signs bytes, or a wallet (`keypairSigner`, `walletSigner`, `standardWalletSigner`).
    */
   readonly signer: Signer;
   /** The most that one call may cost. */
@@ -28,7 +28,7 @@ export interface PaymentOptions {
    * another budget, e.g. one for each month.
    */
   readonly budget: Usdc | { readonly total: Usdc; readonly name: string };
-  /** Where payments are written before they are made. Default: memory, which a crash wipes out. */
+  /** Store for payments, written before they are made. Default: memory, lost in a crash. */
   readonly store?: PaymentStore;
   /** Default `auto`: gasless where the gateway offers it, else a transfer. */
   readonly method?: PaymentMethod;

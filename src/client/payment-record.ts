@@ -4,12 +4,12 @@ import { PaymentStoreError, type MoneyIs, type PaymentSummary } from "./errors.t
 import type { PaymentStore } from "./store.ts";
 
 /**
- * Where a payment is.
+ * State of a payment.
  * - `signed`: it may have been sent.
- * - `confirmed`: a transfer is on the chain; the call is to be repeated with its proof.
- * - `answered`: over; kept for a while where the caller gave the call a key, as another call with that key
- *   may still hold an offer.
- * - `refused`: over; kept as evidence until it is deleted explicitly.
+ * - `confirmed`: a transfer is on the chain; repeat the call with its proof.
+ * - `answered`: finished; kept for a while if the call has a key, because another call with that key may hold
+ * an offer.
+ * - `refused`: finished; kept as evidence until deleted explicitly.
  */
 export type PaymentState = "signed" | "confirmed" | "answered" | "refused";
 

@@ -12,10 +12,7 @@ export interface Payment extends PaymentSummary {
 
 const payments = new WeakMap<Response, Payment>();
 
-/**
- * What a response cost; undefined when nothing was paid for it on the chain (it was free, or the prepaid
- * balance paid).
- */
+/** Cost of a response; undefined without an on-chain payment (a free call, or paid from the balance). */
 export function paymentOf(response: Response): Payment | undefined {
   return payments.get(response);
 }

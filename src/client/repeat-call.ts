@@ -86,7 +86,7 @@ async function finish(payer: Payer, record: PaymentRecord, response: Response): 
     attachPayment(response, payment);
     await payer.budget.spend(record.paymentId);
     await payer.book.finish(record);
-    // Whatever the caller does with it has nothing to do with the call.
+    // The caller's use of it does not affect the call.
     queueMicrotask(() => payer.onPayment?.(payment));
   };
   const copy = response.clone();

@@ -15,7 +15,7 @@ export interface ResumeOptions extends PaymentOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What became of a payment that had been left behind. */
+/** Outcome of a payment that was left behind. */
 export interface Resumed {
   readonly payment: PaymentSummary | Payment;
   readonly request: { readonly url: string; readonly method: string; readonly body: Uint8Array | undefined };
@@ -68,7 +68,7 @@ export async function resumePayments(options: ResumeOptions): Promise<Resumed[]>
   }
 }
 
-/** What is signed is signed, whatever the budget says by now. */
+/** A signed payment counts, whatever the budget allows now. */
 function overBudget(error: unknown): void {
   if (!(error instanceof ToolgateClientError)) throw error;
 }

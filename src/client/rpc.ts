@@ -7,12 +7,12 @@ export interface RecentBlockhash {
   readonly lastValidBlockHeight: bigint;
 }
 
-/** What the chain says of a transaction. */
+/** Status of a transaction on the chain. */
 export type OnChain = "confirmed" | "absent" | { readonly failed: string };
 
-/** An answer of the RPC server that is an error, or none at all. */
+/** An error response of the RPC server, or no response. */
 export class RpcError extends Error {
-  /** The server answered, and what was asked will not work: to ask again does not help. */
+  /** A final error response: a retry does not help. */
   readonly refused: boolean;
 
   constructor(message: string, refused: boolean) {

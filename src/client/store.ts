@@ -5,9 +5,8 @@ export interface StoredValue {
 }
 
 /**
- * Where payments and budgets are kept. Every change is compare-and-set: it happens only if the version is
- * still the one that was read, or not at all. What `put` has confirmed must survive the process: else a crash
- * may pay twice.
+ * Store for payments and budgets. Every change is compare-and-set: it succeeds only if the version is
+ * unchanged since it was read. What `put` has confirmed must survive the process, or a crash may pay twice.
  */
 export interface PaymentStore {
   get(key: string): Promise<StoredValue | undefined>;

@@ -16,7 +16,7 @@ import {
 import type { PaymentOptions } from "./options.ts";
 import { payingFetch } from "./paying-fetch.ts";
 
-/** Where the gateway is, and who calls. */
+/** The gateway's URL and the caller's key. */
 export interface ToolgateClientOptions {
   /** E.g. `https://tools.example.com`. */
   readonly baseUrl: string;

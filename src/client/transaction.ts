@@ -6,15 +6,13 @@ const MEMO_PROGRAM = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 const COMPUTE_BUDGET_PROGRAM = new PublicKey("ComputeBudget111111111111111111111111111111");
 const USDC_DECIMALS = 6;
 
-/**
- * Compute units that are asked for: plenty for a transfer and a memo, and no more than a gateway pays for.
- */
+/** Requested compute units: enough for a transfer and a memo, within a gateway's limit. */
 const COMPUTE_UNIT_LIMIT = 40_000;
 
 /** A payment to build. Addresses and the blockhash are base58. */
 export interface PaymentOrder {
   readonly payer: string;
-  /** Who pays the chain's fee: the payer itself, or the gateway's fee payer. */
+  /** The chain's fee payer: the payer, or the gateway's fee payer. */
   readonly feePayer: string;
   /** Token account. */
   readonly payTo: string;
@@ -88,8 +86,8 @@ export function buildPayment(order: PaymentOrder): VersionedTransaction {
 }
 
 /**
- * Unsigned integers of so many bytes, little-endian, one after the other. @throws RangeError for one that
- * does not fit
+ * Consecutive unsigned little-endian integers of the given sizes.
+ * @throws RangeError for one that does not fit
  */
 function numbers(...fields: readonly (readonly [bigint | number, number])[]): Uint8Array {
   const bytes: number[] = [];

@@ -22,7 +22,7 @@ export function claimDataDir(dataDir: string): () => void {
   const claim = claimOf(process.pid);
   writeFileSync(mine, claim, { mode: 0o600 });
   try {
-    // A link appears with its content, or not at all.
+    // A link appears together with its content.
     while (!linked(mine, lock)) {
       const theirs = read(lock);
       const pid = Number(theirs.split(" ")[0]);

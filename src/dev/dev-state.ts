@@ -11,7 +11,7 @@ const stateSchema = z.object({
   api_key: z.string().optional(),
 });
 
-/** What the development setup made for itself and keeps between runs. */
+/** State of the development setup, kept between runs. */
 export interface DevState {
   /** Owns the treasury's token account. */
   treasury: Keypair;
@@ -23,7 +23,7 @@ export interface DevState {
   apiKey: string | undefined;
 }
 
-/** What `dev` writes when it is ready, for tools that want to use it. */
+/** Output of `dev` when it is ready, for other tools. */
 export interface DevJson {
   base_url: string;
   grpc_address: string;
@@ -91,7 +91,7 @@ function stateFile(dataDir: string): string {
   return path.join(dataDir, "state.json");
 }
 
-/** Whole or not at all, and for its owner's eyes only. */
+/** Atomic, and readable by its owner only. */
 function writePrivately(file: string, content: object): void {
   mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(`${file}.new`, `${JSON.stringify(content, undefined, 2)}\n`, { mode: 0o600 });

@@ -37,10 +37,10 @@ interface Endpoints {
   usdcMint: string;
 }
 
-/** What the terminal shows once the gateway is up. */
+/** Terminal output once the gateway is up. */
 export interface DevReady {
   summary: string;
-  /** What dev.json says. */
+  /** Content of dev.json. */
   devJson: DevJson;
   /** A line to paste. */
   curl: string;

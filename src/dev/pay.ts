@@ -18,7 +18,7 @@ export class DevPaymentError extends Error {
   override name = "DevPaymentError";
 }
 
-/** What the development wallet sends to the treasury. */
+/** The development wallet's transfer to the treasury. */
 export interface DevPayment {
   /** micro-USD */
   readonly amount: MicroUsd;

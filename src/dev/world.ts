@@ -24,7 +24,7 @@ export interface DevWorld {
   stop(): Promise<void>;
 }
 
-/** What to start of it. */
+/** Parts to start. */
 export interface DevWorldOptions {
   dataDir: string;
   withInference: boolean;

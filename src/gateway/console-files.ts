@@ -16,7 +16,7 @@ export function isConsoleBuilt(): boolean {
   return existsSync(path.join(BUILT, "index.html"));
 }
 
-/** What `dev` adds to the console. */
+/** Additions of `dev` to the console. */
 export interface DevConsole {
   /** Secret key of the development wallet. */
   readonly wallet: Uint8Array;

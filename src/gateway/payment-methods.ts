@@ -2,7 +2,7 @@ import { GaslessMethod, type GaslessDeps } from "../app/payments/gasless/gasless
 import type { PaymentMethod } from "../app/payments/payment-method.ts";
 import { transferMethod, type TransferDeps } from "../app/payments/transfer/transfer-method.ts";
 
-/** What the payment methods need. */
+/** Dependencies of the payment methods. */
 export interface PaymentPorts extends TransferDeps, GaslessDeps {}
 
 /** Registers the payment methods, in the order of 402 responses. */

@@ -10,7 +10,7 @@ import type { SandboxDeps } from "../tools/sandbox/deps.ts";
 import { openCustomTools } from "./custom-tools.ts";
 import { openSandbox } from "./sandbox.ts";
 
-/** What the tools need to reach other systems. */
+/** Dependencies of tools that reach other systems. */
 export interface ToolParts {
   readonly inference: ChatModels | undefined;
   readonly sandbox: SandboxDeps | undefined;

@@ -16,7 +16,7 @@ import { decodeTransaction } from "./wire-transaction.ts";
 /** More compute units than creating a token account and minting take. */
 const ENOUGH_UNITS = 200_000;
 
-/** What {@link Controls.createWallet} puts into a new wallet. */
+/** Initial funds of {@link Controls.createWallet}. */
 export interface WalletFunds {
   /** Lamports; default 1 SOL. */
   readonly lamports?: bigint;
@@ -35,7 +35,7 @@ export class Controls {
     this.#chain = chain;
   }
 
-  /** Makes a key pair with SOL and, if asked for, USDC. */
+  /** Creates a key pair with SOL and optionally USDC. */
   createWallet({ lamports = 1_000_000_000n, microUsd }: WalletFunds = {}): Keypair {
     const wallet = Keypair.generate();
     if (lamports > 0n) this.airdrop(wallet.publicKey, lamports);
@@ -43,7 +43,7 @@ export class Controls {
     return wallet;
   }
 
-  /** Gives SOL to a wallet. Not finalized at once when it stands for a client's `requestAirdrop`. */
+  /** Gives SOL to a wallet. Not finalized at once for a client's `requestAirdrop`. */
   airdrop(to: PublicKey | string, lamports: bigint, rooted = true): TransactionRecord {
     return this.#send([airdropInstruction(address(to.toString()), lamports)], rooted);
   }

@@ -8,7 +8,7 @@ import { transactionError, type TransactionError } from "./transaction-error.ts"
 import type { Execution, Simulation, TransactionRecord } from "./transaction-record.ts";
 import type { WireTransaction } from "./wire-transaction.ts";
 
-/** Where in time a transaction lands. */
+/** Slot and time at which a transaction lands. */
 export type Position = Pick<TransactionRecord, "slot" | "blockTime" | "rooted">;
 
 /** A transaction that never becomes part of the chain: it cannot pay its fee, or is not well-formed. */

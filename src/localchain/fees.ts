@@ -12,7 +12,7 @@ const MAX_UNITS = 1_400_000n;
 const SET_COMPUTE_UNIT_LIMIT = 2;
 const SET_COMPUTE_UNIT_PRICE = 3;
 
-/** What a message will cost its fee payer, in lamports: signatures, and the priority fee rounded up. */
+/** A message's fee, lamports: signatures, and the priority fee rounded up. */
 export function messageFee(message: CompiledTransactionMessage): bigint {
   const base = LAMPORTS_PER_SIGNATURE * BigInt(message.header.numSignerAccounts);
   return (

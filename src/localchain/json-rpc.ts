@@ -8,7 +8,7 @@ import { solanaMethods } from "./rpc/index.ts";
 import { localMethods } from "./rpc/local.ts";
 import { Params } from "./rpc/params.ts";
 
-/** What the HTTP server is to send instead of, or around, a JSON-RPC answer. */
+/** The HTTP server's response instead of, or around, a JSON-RPC response. */
 export class TransportFault extends Error {
   readonly fault: Extract<Fault, { kind: "http" | "garbage" | "hang" }>;
 

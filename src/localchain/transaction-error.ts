@@ -2,7 +2,7 @@ import type { FailedTransactionMetadata } from "litesvm";
 import { INSTRUCTION_ERRORS, TRANSACTION_ERRORS } from "./transaction-error-names.ts";
 import { sentence } from "./transaction-error-text.ts";
 
-/** What went wrong inside an instruction: a named error, or a number that the program defines. */
+/** Error of an instruction: a named error, or a number defined by the program. */
 type InstructionError = string | { readonly Custom: number };
 
 /**

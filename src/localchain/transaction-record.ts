@@ -6,7 +6,7 @@ import type { TokenBalance } from "./token-balances.ts";
 import type { TransactionError } from "./transaction-error.ts";
 import type { WireTransaction } from "./wire-transaction.ts";
 
-/** What running a transaction brought about, whether it succeeded or failed. */
+/** Effects of a transaction, successful or failed. */
 export interface Execution {
   readonly err: TransactionError | null;
   readonly logs: readonly string[];
@@ -16,7 +16,7 @@ export interface Execution {
   readonly returnData: { readonly program: Address; readonly data: Uint8Array } | null;
 }
 
-/** What running a transaction would bring about. */
+/** Expected effects of a transaction. */
 export interface Simulation extends Execution {
   /** The accounts as they would be; absent if it would fail. */
   readonly accountsAfter?: readonly EncodedAccount[];

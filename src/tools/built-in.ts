@@ -3,7 +3,7 @@ import type { MicroUsd } from "../domain/core/money.ts";
 import type { Tool } from "../domain/tools/tool.ts";
 import type { SandboxDeps } from "./sandbox/deps.ts";
 
-/** What built-in tools need. */
+/** Dependencies of built-in tools. */
 export interface ToolDeps {
   /** As in GET /health. */
   readonly version: string;

@@ -33,7 +33,7 @@ export interface Credentials extends RemotePeer {
   readonly page?: PageRequest;
 }
 
-/** What a browser sends about the page a request comes from. Headers are as sent, undefined when absent. */
+/** A browser's headers about the requesting page. Headers are as sent, undefined when absent. */
 export interface PageRequest {
   readonly method: string;
   readonly host: string | undefined;

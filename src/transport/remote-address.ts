@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** Where a request comes from. */
+/** Origin of a request. */
 export interface RemotePeer {
   /** Address of the connection's other end; undefined once it is closed. */
   readonly peer: string | undefined;

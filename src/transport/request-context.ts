@@ -6,7 +6,7 @@ import type { ClientInfo } from "./authentication.ts";
 import type { Header } from "./headers.ts";
 import type { SettlementReport } from "./x402/settlement.ts";
 
-/** What a service knows of a request besides its message, on every transport. */
+/** A service's context of a request besides its message, on every transport. */
 export interface RequestContext {
   /** Undefined when no key is required and none was sent. */
   readonly caller: Caller | undefined;

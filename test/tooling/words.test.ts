@@ -15,7 +15,7 @@ describe("the words check", () => {
     ["docs/a.md", "as research/chain.md says"],
     ["src/solana/a.ts", "// Tells the caller."],
     ["docs/guides/a.md", "Whoever asks"],
-    ["test/a.test.ts", "// Nobody is told."],
+    ["test/a.test.ts", "// Nobody asks."],
     ["deploy/a.yaml", "# The sightings"],
   ])("refuses in %s: %s", (file, line) => {
     expect(bannedWords(file, `fine\n${line}\n`)).toEqual([expect.stringMatching(`^${file}:2: `)]);

@@ -1,7 +1,7 @@
 import type { Caller } from "../../domain/accounts/caller.ts";
 import type { ProgressListener } from "../../domain/tools/tool.ts";
 
-/** What a transport knows about the request it passes to a use case. */
+/** The context of a request that a transport passes to a use case. */
 export interface CallContext {
   readonly caller: Caller;
   /** `req_…` */

@@ -56,7 +56,7 @@ export interface CallingKey {
   name: string;
 }
 
-/** What lists show of a call besides its run or receipt. */
+/** Details of a call in lists, besides its run or receipt. */
 export interface CallInfo {
   key: CallingKey | undefined;
   /** Undefined while the run is active. */

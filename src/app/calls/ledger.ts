@@ -149,6 +149,6 @@ export interface Ledger {
   credit(accountId: string, deposit: VerifiedTransfer): Promise<{ credited: boolean; balance: MicroUsd }>;
   /** Entries minus open holds. */
   balance(accountId: string): Promise<MicroUsd>;
-  /** What the keys of a {@link KeyBudget} spent from the balance this UTC day, with open holds. */
+  /** Spending of a {@link KeyBudget}'s keys from the balance this UTC day, with open holds. */
   spentToday(budgetId: string): Promise<MicroUsd>;
 }

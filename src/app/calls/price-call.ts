@@ -20,7 +20,7 @@ export interface CallPrice {
   /** 0n if the call is free. */
   readonly price: MicroUsd;
   readonly balance: MicroUsd;
-  /** What the balance lacks; 0n if it covers the price. */
+  /** Amount missing on the balance; 0n if it covers the price. */
   readonly missing: MicroUsd;
 }
 

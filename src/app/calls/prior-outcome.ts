@@ -5,7 +5,7 @@ import type { IdentifiedPayment } from "../payments/payment-method.ts";
 import type { CallPayment, Ledger, PriorQuery } from "./ledger.ts";
 import { priorCallError } from "./refusals.ts";
 
-/** What an earlier call with the same key or proof means for this one. */
+/** Outcome of an earlier call with the same key or proof. */
 export type PriorLookup =
   | { readonly kind: "none"; readonly payment: undefined; readonly idempotencyKey: undefined }
   | { readonly kind: "replay"; readonly result: JsonObject; readonly receipt: Receipt | undefined }

@@ -58,7 +58,7 @@ export interface Actor {
 export interface NewAction {
   actor: Actor;
   name: ActionName;
-  /** What it applies to, such as an account id. */
+  /** Target, such as an account id. */
   target: string;
   /** Parameters without secrets. */
   details: JsonObject;

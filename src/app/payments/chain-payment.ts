@@ -14,7 +14,7 @@ const CLUSTER_CLOCK_MS = 60_000;
 /** Time that finality may take after the quote expired, ms: it is not the payer's delay. */
 const FINALITY_GRACE_MS = 120_000;
 
-/** What verifying a transfer on Solana needs. */
+/** Dependencies of verifying a transfer on Solana. */
 export interface ChainPaymentDeps {
   readonly chain: PaymentVerifier;
   readonly quotes: Pick<Quotes, "open">;

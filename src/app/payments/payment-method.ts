@@ -34,13 +34,13 @@ export interface SettledPayment {
   readonly problem: { readonly code: ErrorCode; readonly message: string } | undefined;
 }
 
-/** What a 402 response says about one method. 402 responses with the same methods share one message. */
+/** One payment method in a 402 response. Responses with the same methods share one message. */
 export interface PaymentInstructions {
   /** Entry of `payment_methods`. */
   readonly name: string;
   /** Its part of `x402_header_format`; undefined if it has no X-Payment form. */
   readonly xPayment: string | undefined;
-  /** Who pays the network fee for the caller. Base58. */
+  /** Fee payer for the caller, base58. */
   readonly sponsor: { readonly feePayer: string; readonly treasuryOwner: string } | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface HistoryQuery {
   signal: AbortSignal;
 }
 
-/** What a finalized transaction did to the treasury's token account. */
+/** Effect of a finalized transaction on the treasury's token account. */
 export interface Movement {
   txSignature: string;
   slot: bigint;

@@ -85,7 +85,7 @@ function useAutoConnect(
 ): void {
   const last = connected ? undefined : wallets.find(({ name }) => name === remembered());
   useEffect(() => {
-    // Ignored: the wallet is asked again when it is needed.
+    // Ignored: the wallet is queried again when needed.
     if (last) connect(last, true).then(setConnected, () => undefined);
   }, [last, setConnected]);
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
-/** What the stand-in prints when it is ready. */
+/** Output of the stand-in when it is ready. */
 export const apiReady = z.object({ url: z.string(), key: z.string() });
 
 /** The variable that holds its key. */

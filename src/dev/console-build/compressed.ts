@@ -7,7 +7,7 @@ import type { Plugin } from "vite";
 const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);
 
-/** What gets smaller. */
+/** Compressible types. */
 const TEXT = /\.(?:js|css|html|svg|json)$/;
 
 /** Writes each text a second and third time, compressed, so that no request waits for it. */

@@ -19,7 +19,7 @@ try {
  * them.
  */
 async function buildConsole(): Promise<void> {
-  // What changes while it builds makes the built console an old one.
+  // A source changed during the build makes the built console outdated.
   const fingerprint = fingerprintOfSources();
   // Tests have another one, with which React is twice as large.
   process.env["NODE_ENV"] = "production";

@@ -6,7 +6,7 @@ export const ROOT = path.resolve(import.meta.dirname, "../../..");
 /** The console's sources. */
 export const SOURCES = path.join(ROOT, "src/console");
 
-/** Where the built console is, from where the gateway serves it. */
+/** Folder of the built console, from which the gateway serves it. */
 export const BUILT = path.join(ROOT, "dist/console");
 
 /** Which sources it was built from: beside the files, not among them. */

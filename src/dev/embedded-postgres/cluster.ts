@@ -11,7 +11,7 @@ export interface Cluster {
   readonly home: string;
   /** PGDATA, with every link on the way resolved. */
   readonly dataFolder: string;
-  /** What the server writes to its standard error. */
+  /** The server's standard error. */
   readonly logFile: string;
   readonly password: string;
 }

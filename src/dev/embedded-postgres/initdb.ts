@@ -9,7 +9,7 @@ import { openPlace } from "./open-place.ts";
 import { isAlive } from "./postmaster.ts";
 
 interface Initialization {
-  /** Where the cluster is to be found afterwards; nothing is there yet. */
+  /** Final place of the cluster; must not exist yet. */
   readonly home: string;
   readonly account: Account | undefined;
   readonly initdb: string;
@@ -19,9 +19,8 @@ interface Initialization {
 }
 
 /**
- * Makes a cluster that appears at `home` whole or not at all: it is built beside and moved there in one step,
- * so a process killed half-way leaves nothing that a later start could take for data.
- *
+ * Creates a cluster at `home` atomically: built beside and moved in one step, so a killed process leaves
+ * nothing that a later start could take for data.
  * @throws EmbeddedPostgresError with the output of initdb when that fails
  */
 export async function initializeCluster({

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Answer } from "./answer.ts";
 
-/** What all chunks of an answer have in common. */
+/** Common fields of all chunks of an answer. */
 interface ChunkHead {
   readonly id: string;
   /** Seconds since the Unix epoch. */

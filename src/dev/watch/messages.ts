@@ -9,7 +9,7 @@ export const gatewayJob = z.object({
 });
 export type GatewayJob = z.output<typeof gatewayJob>;
 
-/** What a gateway process sends when it serves. */
+/** Message of a gateway process that serves. */
 export const endpoints = z.object({
   baseUrl: z.string(),
   consoleUrl: z.string(),

@@ -9,7 +9,7 @@ export const NETWORK = "solana-mainnet";
 /** The only asset (specification 8). */
 export const ASSET = "USDC";
 
-/** What a proof states about its payment; undefined: not stated. */
+/** A proof's claims about its payment; undefined: not stated. */
 export interface StatedPayment {
   amount: MicroUsd | undefined;
   memo: string | undefined;

@@ -7,7 +7,7 @@ import type { X402Terms } from "./x402.ts";
 /** A transaction signed by the caller, to be sent by the gateway. */
 export interface GaslessProof extends Proof {
   readonly method: "gasless";
-  /** Where it was sent, as the caller knows it. */
+  /** Its carrier in the caller's terms. */
   readonly carrier: string;
   /** Wire bytes without our signature, which is the first. */
   readonly transaction: Uint8Array;

@@ -64,8 +64,8 @@ export interface ProofFormat<P extends Proof = Proof> {
 }
 
 /**
- * Parses the proof of a call. Several places must carry the same proof.
- * @param formats asked in order; the first that recognises a proof takes it
+ * Parses the proof of a call. Several carriers must hold the same proof.
+ * @param formats in order; the first that recognises a proof parses it
  * @throws ToolgateError INVALID_PAYMENT 400: nothing was looked up or consumed
  */
 export function parseProof(carriers: ProofCarriers, formats: readonly ProofFormat[]): Proof | undefined {

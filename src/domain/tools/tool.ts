@@ -63,7 +63,7 @@ export interface Progress {
 /** Never throws. */
 export type ProgressListener = (progress: Progress) => void;
 
-/** What a tool knows about its call. */
+/** A tool's context of its call. */
 export interface ToolContext {
   readonly caller: Caller;
   /** Undefined for calls without a run. */

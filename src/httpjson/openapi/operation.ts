@@ -12,7 +12,7 @@ import { anyOf, responsesOf, type Other } from "./responses.ts";
 import { isRequired, type Schema } from "./rules.ts";
 import type { Schemas } from "./schemas.ts";
 
-/** What operations are made with. */
+/** Input of the generation of operations. */
 export interface OperationContext {
   /** Of all methods: they are named by their place among their method's. */
   readonly bindings: readonly Binding[];

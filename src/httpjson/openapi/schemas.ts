@@ -15,7 +15,7 @@ const LARGEST = Number.MAX_SAFE_INTEGER;
 export class Schemas {
   readonly #annotations: Annotations;
   readonly #options: PluginOptions;
-  /** What requests are made of: they may have no other members, and rules say what they must have. */
+  /** Messages of requests: unknown members are refused, and rules make members required. */
   readonly #read: ReadonlySet<DescMessage | DescEnum>;
   readonly #owners = new Map<string, DescMessage | DescEnum>();
   readonly #made = new Map<string, Schema>();
@@ -83,7 +83,7 @@ export class Schemas {
     if (field.message !== undefined) return this.message(field.message);
     if (field.enum !== undefined) return this.ref(field.enum);
     const schema = this.#scalar(field.scalar);
-    // Where 64-bit integers are strings, JSON Schema has no word for their size.
+    // JSON Schema cannot limit 64-bit integers that are strings.
     return schema["type"] === "string" && isLong(field.scalar)
       ? schema
       : { ...schema, ...ruleKeywords(rules) };

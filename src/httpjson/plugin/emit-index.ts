@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Schema } from "@bufbuild/protoplugin";
 import { runtime } from "./output-file.ts";
 
-/** What a `<name>_http.ts` exports for the index of its folder. */
+/** Exports of a `<name>_http.ts` for the index of its folder. */
 export interface Exports {
   /** File name without its ending, e.g. `toolgate/v1/tool_service`. */
   readonly file: string;

@@ -45,7 +45,7 @@ export function parsePathTemplate(template: string): PathTemplate {
 }
 
 const identifiers = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
-/** What ends a literal, and what may not stand unescaped in a URL path (RFC 3986 3.3). */
+/** Characters that end a literal, or need escapes in a URL path (RFC 3986 3.3). */
 const notLiteral = /[\s/{}*:?#"<>\\^`|\u0000-\u001f\u007f]/;
 
 class Parser {
@@ -124,7 +124,7 @@ class Parser {
       throw this.#error(`has a malformed percent escape in "${literal}"`);
     }
     this.#position += literal.length;
-    // What is not ASCII is written as the escapes of its UTF-8.
+    // Non-ASCII characters are written as escapes of their UTF-8.
     return normaliseEscapes(literal.replace(/[^\u0021-\u007e]+/g, encodeURIComponent));
   }
 

@@ -13,7 +13,7 @@ import {
 import type { Plugin } from "@bufbuild/protoplugin";
 import { parseOptions, type PluginOptions } from "./options.ts";
 
-/** What a plugin that writes text from descriptors is given. */
+/** Input of a plugin that writes text from descriptors. */
 export interface Input {
   /** The files to generate for. */
   readonly files: readonly DescFile[];

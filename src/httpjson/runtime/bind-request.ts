@@ -137,8 +137,8 @@ function nameIn(json: Json, names: readonly string[]): string {
 }
 
 /**
- * What has no JSON form of its kind stays text, where the field's reader says what is wrong with it. @throws
- * JsonFieldError
+ * Values without a JSON form of their type stay text, and the field's reader reports the error.
+ * @throws JsonFieldError
  */
 function toJson(text: string, parameter: Parameter): unknown {
   const { kind, words } = parameter;

@@ -2,7 +2,7 @@ import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { isMessage } from "@bufbuild/protobuf";
 import type { WireJson } from "./write.ts";
 
-/** What an error detail is answered with over HTTP. */
+/** The HTTP response of an error detail. */
 export interface ErrorBody {
   /** HTTP status; undefined when the error, not the message, decides. */
   readonly status: number | undefined;

@@ -4,7 +4,7 @@
  */
 export class JsonFieldError extends Error {
   /**
-   * Where the problem is: `messages[2].role`, `headers["x-payment"]`, the name of a query parameter, or
+   * The problem's place: `messages[2].role`, `headers["x-payment"]`, the name of a query parameter, or
    * `body`.
    */
   readonly path: string;

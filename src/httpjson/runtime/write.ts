@@ -1,10 +1,7 @@
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { setOwn } from "./read.ts";
 
-/**
- * What the generated writers make: the object that one JSON.stringify turns into the body.
- * Members that are undefined are left out by JSON.stringify.
- */
+/** Result of the generated writers: the object for one JSON.stringify, which omits undefined members. */
 export type WireJson =
   | string
   | number

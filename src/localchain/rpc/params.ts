@@ -52,7 +52,7 @@ export class Options {
     return toJson(this.#members[name] ?? null);
   }
 
-  /** The commitment asked for; validators default to `finalized`. */
+  /** The requested commitment; validators default to `finalized`. */
   commitment(name = "commitment"): Commitment {
     const text = this.text(name) ?? "finalized";
     const known = COMMITMENTS.find((commitment) => commitment === text);

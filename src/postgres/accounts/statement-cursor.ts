@@ -3,7 +3,7 @@ import { invalidField } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { SealingKey, SealingKeys } from "../../domain/payments/quote.ts";
 
-/** Where a page of entries starts, and what its balances are computed from. */
+/** Start of a page of entries, and the base of its balances. */
 export interface StatementPosition {
   /** Entries of the page have smaller numbers. */
   before: bigint;

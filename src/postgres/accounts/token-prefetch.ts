@@ -12,7 +12,7 @@ const [SHARE_OF_TAKES, SHARE_OF_BUCKET, MAX_PREFETCH] = [1 / 4, 1 / 100, 512];
 /** Maximum keys with a measured rate. */
 const MAX_KEYS = 10_000;
 
-/** What a bucket granted in one statement. Microseconds fit a number until the year 2255. */
+/** Result of one statement on a bucket. Microseconds fit a number until the year 2255. */
 export interface BucketState {
   readonly granted: number;
   /** When the bucket is full again, after this grant. */

@@ -53,7 +53,7 @@ async function applyAll(client: Client, schema: SqlSchema, state: SchemaState): 
       await record(client, file);
       applied.push(file.path);
     }
-    // What a dropped function or view has taken along.
+    // Objects dropped together with a function or view.
     const present = await installedObjects(client);
     files = schema.repeatable.filter(
       (file) => file.folder !== "grants" && !present.has(file.path) && !applied.includes(file.path),

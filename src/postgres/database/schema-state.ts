@@ -5,7 +5,7 @@ const TOO_OLD =
   "the schema is older than the first release; create a new database (in development: delete the data " +
   "folder)";
 
-/** What a database has installed, compared with what the program needs. */
+/** Installed schema objects compared with the program's. */
 export interface SchemaState {
   /** Why the program cannot work on this database and `migrate` cannot help. */
   readonly conflict: string | undefined;

@@ -22,7 +22,7 @@ export function idempotencyKeyOf(claim: string | null): string | undefined {
   return claim?.startsWith("key:") ? claim.slice("key:".length) : undefined;
 }
 
-/** What no two calls of a batch share: a claim, a payment, a quote (settled by one payment only). */
+/** Keys that no two calls of a batch share: a claim, a payment, a quote (settled by one payment only). */
 export function exclusiveKeys(call: CallAuthorization): string[] {
   const claim = claimKey(call);
   const keys = claim === undefined ? [] : [`claim ${call.accountId} ${claim}`];

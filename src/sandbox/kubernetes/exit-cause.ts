@@ -11,7 +11,7 @@ export type ExitCause =
   | { readonly kind: "cancelled" | "timeout" | "memory_limit" }
   | { readonly kind: "lost"; readonly why: string };
 
-/** What was last known about an execution without a result. */
+/** Last known state of an execution without a result. */
 export interface LastObservation {
   readonly pod: Pod | undefined;
   readonly podGone: boolean;

@@ -2,7 +2,7 @@ import { parseAddress } from "../../domain/core/base58.ts";
 import { USDC_MINT } from "./addresses.ts";
 import { associatedTokenAccount } from "./associated-token-account.ts";
 
-/** Where payments go. */
+/** Destination of payments. */
 export interface Treasury {
   /** Wallet (or multisig vault) that owns the token account, base58. */
   readonly owner: string;

@@ -18,7 +18,7 @@ export interface ChainProblem {
     | "NO_TREASURY_ACCOUNT"
     | "TREASURY_ACCOUNT_UNFIT"
     | "WRONG_MINT";
-  /** What is wrong, and what to do. */
+  /** The problem and its remedy. */
   readonly problem: string;
 }
 

@@ -105,8 +105,8 @@ export class SolanaChain implements PaymentVerifier {
   }
 
   /**
-   * Waits until an endpoint returns the transaction; asks all of them when the waiting time ends.
-   * @param absent no endpoint knew it recently: if polling confirms that, none is asked again
+   * Waits until an endpoint returns the transaction; queries all of them at the end.
+   * @param absent no endpoint knew it recently: if polling confirms that, none is queried again
    */
   async #await(wait: Wait, absent: boolean): Promise<Finding | undefined> {
     const searched = new Set<Endpoint>();

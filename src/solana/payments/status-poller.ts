@@ -99,7 +99,7 @@ export class StatusPoller {
 
   async #tick(): Promise<void> {
     const { endpoints } = this.#rpc;
-    // The first endpoint was just asked for the transaction, so rotation starts with the second.
+    // The first endpoint was just queried, so rotation starts with the second.
     this.#turn = (this.#turn + 1) % endpoints.length;
     const order = [...endpoints.slice(this.#turn), ...endpoints.slice(0, this.#turn)];
     const waiters = [...this.#waiters];

@@ -49,7 +49,7 @@ function gpusFor(workload: ResolvedWorkload): JsonObject[] {
     workload.tensorParallel === undefined ? feasible(workload) : [workload.tensorParallel];
   const shares: [Share, ...Share[]] = [shareOn(first)];
   for (const gpus of more) {
-    // What fits the smallest GPU fits all.
+    // A size that fits the smallest GPU fits all.
     if ((shares.at(-1)?.total ?? 0n) <= SMALLEST) break;
     shares.push(shareOn(gpus));
   }

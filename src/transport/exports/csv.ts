@@ -7,7 +7,7 @@ export type Cell = string | MicroUsd | undefined;
 export const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
- * Where a spreadsheet may see the start of a formula: at the start of a cell, after a semicolon or tab
+ * Positions where a spreadsheet may see a formula: at the start of a cell, after a semicolon or tab
  * (separators in some locales), and after a line break.
  */
 const FORMULA = /(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])(?<=^|[;\t\r\n]\s*)|^(?=[\t\r\n])/g;

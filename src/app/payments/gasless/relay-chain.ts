@@ -4,7 +4,7 @@ export interface RecentBlockhash {
   readonly lastValidBlockHeight: bigint;
 }
 
-/** Chain queries of the relay. Methods throw ToolgateError UNAVAILABLE when no endpoint can be asked. */
+/** Chain queries of the relay. Methods throw ToolgateError UNAVAILABLE when no endpoint answers. */
 export interface RelayChain {
   latestBlockhash(signal: AbortSignal): Promise<RecentBlockhash>;
   /**

@@ -5,7 +5,7 @@ import { pluralize, formatCount, formatUsd } from "../../format.ts";
 import { LazyChart } from "../../ui/lazy-chart.tsx";
 import { bucketLabel, bucketTitle } from "./time-range.ts";
 
-/** What the chart shows. */
+/** Content of the chart. */
 export type Measure = "spend" | "calls";
 
 /** Spend or charged calls by hour or day. */

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** What the keys of a budget spent from the balance on one UTC day. */
+/** Spending of a budget's keys from the balance on one UTC day. */
 export const KeyBudgetEntity = defineEntity({
   name: "KeyBudget",
   tableName: "key_budget",

@@ -27,7 +27,7 @@ export interface SessionServiceDeps {
   readonly sessions: Sessions;
   readonly origin: ConsoleOrigin;
   readonly clock: Clock;
-  /** What the page needs to know about this installation. */
+  /** The page's data about this installation. */
   readonly installation: () => MessageInitShape<typeof InstallationSchema>;
 }
 
