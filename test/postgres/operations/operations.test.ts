@@ -265,8 +265,8 @@ describe("a database with a hundred thousand accounts", () => {
       `insert into payment (network, reference, account_id, quote_id, amount, settled, fingerprint,
          claim_key,
           slot, block_time, finalized, paid_by)
-       select 'solana-mainnet', decode(lpad(to_hex(n), 128, '0'), 'hex'), gen_random_uuid(), 'qt_' || n, 5, true,
-         decode(repeat('00', 32), 'hex'), 'k', 1, now(), true, 'transfer'
+       select 'solana-mainnet', decode(lpad(to_hex(n), 128, '0'), 'hex'), gen_random_uuid(), 'qt_' || n, 5,
+         true, decode(repeat('00', 32), 'hex'), 'k', 1, now(), true, 'transfer'
        from generate_series(1, ${ROWS}) n`,
     );
     await pool.query(
