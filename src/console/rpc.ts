@@ -1,4 +1,4 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, isMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { createConnectTransport } from "@connectrpc/connect-web";
@@ -40,8 +40,7 @@ export function setSigningOut(value: boolean): void {
 
 /** Rejects requests without a session: a page may render once more after sign-out. */
 const requireSession: Interceptor = (next) => (request) => {
-  const signedOut = queryClient.getQueryData<GetSessionResponse>(sessionKey)?.session === undefined;
-  if (request.service.typeName !== SessionService.typeName && (signingOut || signedOut))
+  if (request.service.typeName !== SessionService.typeName && (signingOut || !isSignedIn()))
     throw new ConnectError("the session has ended", Code.Canceled);
   return next(request);
 };
@@ -52,19 +51,31 @@ let expired = false;
 /** Counts changes of the session. */
 let sessionVersion = 0;
 
-/** Ends the session on an unauthenticated response. Ignores responses to requests of an earlier session. */
+/**
+ * Ends the session on an unauthenticated response, and when GetSession no longer finds it. Ignores responses
+ * to requests of an earlier session.
+ */
 const detectExpiredSession: Interceptor = (next) => async (request) => {
   const asked = sessionVersion;
+  const expire = () => {
+    if (asked !== sessionVersion) return;
+    expired = true;
+    changeSession({});
+  };
   try {
-    return await next(request);
+    const response = await next(request);
+    const isGone = isMessage(response.message, GetSessionResponseSchema) && !response.message.session;
+    if (isGone && !signingOut && isSignedIn()) expire();
+    return response;
   } catch (error) {
-    if (isUnauthenticated(error) && asked === sessionVersion && !SIGN_IN_METHODS.has(request.method)) {
-      expired = true;
-      changeSession({});
-    }
+    if (isUnauthenticated(error) && !SIGN_IN_METHODS.has(request.method)) expire();
     throw error;
   }
 };
+
+function isSignedIn(): boolean {
+  return queryClient.getQueryData<GetSessionResponse>(sessionKey)?.session !== undefined;
+}
 
 /** Transport of the console API: sends the cookie, reads by GET. */
 export const transport = createConnectTransport({

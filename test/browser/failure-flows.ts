@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { query } from "../support/database-server.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
@@ -76,11 +77,12 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
 
   test("reports a session that was ended elsewhere and returns to the same page after sign-in", async () => {
     const world = getWorld();
-    const { wallet } = await world.agent();
+    const { wallet, accountId } = await world.agent();
     const { page, closeBrowser } = await world.signedInBrowser(wallet, {
       wallets: [testWallet(wallet)],
       expected: [/status of 401/],
     });
+    await page.clock.install();
     await page.goto("");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     const other = await world.signedInBrowser(wallet);
@@ -94,6 +96,11 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("Your session has ended").waitFor();
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByRole("heading", { name: "Settings" }).waitFor();
+    // The page asks for its session while it is visible, so it ends without a click.
+    await page.getByText("This session").waitFor();
+    await query(world.database.url, `delete from console_session where account_id = '${accountId.slice(5)}'`);
+    await page.clock.fastForward(30_000);
+    await page.getByText("Your session has ended").waitFor();
     await closeBrowser();
   });
 }

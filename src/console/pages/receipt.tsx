@@ -147,7 +147,7 @@ function CallCard({ answer, receipt, accountId }: ReceiptDetailsProps) {
           ],
           ["Outcome", <Outcome key="outcome" call={answer} />],
           ["Duration", run && durationLabel(run)],
-          ["Key", <KeyName key="key" keyId={keyId} name={keyName} />],
+          ["Key", <KeyName key="key" keyId={keyId} name={keyName} own={accountId === undefined} />],
         ]}
       />
     </Card>

@@ -69,7 +69,7 @@ function CallCard({ answer, run, accountId }: RunDetailsProps) {
           ["Tool", run.tool],
           ["Status", <Outcome key="status" call={answer} />],
           ["Cost", <Cost key="cost" run={run} accountId={accountId} />],
-          ["Key", <KeyName key="key" keyId={keyId} name={keyName} />],
+          ["Key", <KeyName key="key" keyId={keyId} name={keyName} own={accountId === undefined} />],
           [
             "Idempotency key",
             accountId !== undefined ? undefined : idempotencyKey === undefined ? (
