@@ -141,7 +141,7 @@ message GetLatestReceiptResponse {
       "src/app/payments/voucher/voucher-method.ts": "",
       "src/gateway/payment-methods.ts": both(
         before(
-          "\n/** What the payment methods need. */",
+          "\n/** Dependencies of the payment methods. */",
           `import { voucherMethod } from "../app/payments/voucher/voucher-method.ts";\n`,
         ),
         before(
