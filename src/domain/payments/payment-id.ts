@@ -5,8 +5,3 @@ export interface PaymentId {
   /** Unique on its network: on Solana the transaction signature, base58 of 64 bytes. */
   readonly reference: string;
 }
-
-/** Whether both are the same payment. */
-export function isSamePayment(one: PaymentId, other: PaymentId): boolean {
-  return one.network === other.network && one.reference === other.reference;
-}

@@ -4,7 +4,7 @@ import { isJsonObject } from "../core/json.ts";
 import { parseXPayment, refuseXPayment, X_PAYMENT } from "./x-payment.ts";
 import { META_PAYMENT, PAYMENT_SIGNATURE } from "./x402.ts";
 
-export const META_CARRIER = `_meta["${META_PAYMENT}"]`;
+const META_CARRIER = `_meta["${META_PAYMENT}"]`;
 export const BODY_CARRIER = "payment_proof";
 
 /**
