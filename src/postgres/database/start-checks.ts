@@ -46,12 +46,18 @@ async function checkRights(pool: Pool): Promise<string[]> {
 }
 
 async function checkSchema(pool: Pool): Promise<string[]> {
-  const { conflict, ahead, pending, removed } = await schemaState(pool, readSqlSchema());
+  const schema = readSqlSchema();
+  const { conflict, ahead, pending, removed } = await schemaState(pool, schema);
   if (conflict !== undefined) return [conflict];
   // An update migrates first; instances of the version before keep running and may restart meanwhile.
   if (ahead) return [];
-  const behind = pending.length + removed.length;
-  return behind === 0 ? [] : [`the schema is ${behind} migrations behind; run: node src/main.ts migrate`];
+  const outdated = pending.length + removed.length;
+  if (outdated === 0) return [];
+  const isEmpty = pending.length === schema.frozen.length + schema.repeatable.length;
+  const state = isEmpty
+    ? "the database has no schema yet"
+    : `the schema is outdated (changed files: ${outdated})`;
+  return [`${state}; run: node src/main.ts migrate`];
 }
 
 /** The driver's code and message; never the address, which contains the password. */
