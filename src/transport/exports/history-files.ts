@@ -21,11 +21,14 @@ const CALL_COLUMNS: Columns<unknown> = {
   outcome: (_item, call) => call?.outcome,
 };
 
-const RECEIPT_COLUMNS: Columns<Receipt> = Object.fromEntries(
-  Object.entries(RECEIPT_MEMBERS).flatMap(([member, column]) =>
-    column === undefined ? [] : [[column, (receipt) => cellOf(receipt, member)]],
+const RECEIPT_COLUMNS: Columns<Receipt> = {
+  ...Object.fromEntries(
+    Object.entries(RECEIPT_MEMBERS).flatMap(([member, column]) =>
+      column === undefined ? [] : [[column, (receipt: Receipt) => cellOf(receipt, member)]],
+    ),
   ),
-);
+  ...CALL_COLUMNS,
+};
 
 const RUN_COLUMNS: Columns<Run> = {
   time_utc: ({ createdAt }) => createdAt.toISOString(),

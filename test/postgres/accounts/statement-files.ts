@@ -99,6 +99,7 @@ export function describeFiles(
       });
       expect(fitting.length).toBeGreaterThan(50);
       expect(sorted(of.map((row) => row["run_id"]))).toEqual(sorted(fitting.map(({ ref }) => `run_${ref}`)));
+      expect(of[0]).toMatchObject({ key_id: world.keyIds[0], outcome: "succeeded" });
       const failed = await saved("runs.csv?status=failed");
       expect(failed).toHaveLength(
         [...world.runs.values()].filter(({ status }) => status === "failed").length,
