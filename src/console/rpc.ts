@@ -17,6 +17,8 @@ export const queryClient = new QueryClient({
     // A local gateway is reachable without a network, so always send requests.
     queries: {
       networkMode: "always",
+      // Off by default in this network mode.
+      refetchOnReconnect: true,
       staleTime: 5_000,
       retry: (failures, error) => failures < 2 && isTransient(error),
     },

@@ -4,7 +4,7 @@ import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { useCatalogue } from "../catalogue.ts";
 import { formatUsd } from "../format.ts";
 import { useBlockedHint } from "../session.tsx";
-import { Button, Card, EmptyState, Field, Page, Select } from "../ui/index.ts";
+import { Button, Card, EmptyState, Field, focusInvalidField, Page, Select } from "../ui/index.ts";
 import { QueryResult } from "./query-result.tsx";
 import { CopyAs } from "./playground/copy-as.tsx";
 import { KeyCard } from "./playground/key-card.tsx";
@@ -39,10 +39,11 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
   const { record, history, run, pay, again, stop, show } = usePlaygroundCall();
   const { key } = usePlaygroundKey();
   const start = (call: ToolCall) => key && run(call, key.secret, key.expiresAt !== undefined);
+  // The navigation's link names no tool: the one of the last call then.
+  const [lastTool] = useState(record?.call.tool);
+  const selected = search.get("tool") ?? lastTool;
   const tool =
-    tools.find(({ name }) => name === search.get("tool")) ??
-    tools.find(({ billable }) => billable) ??
-    tools[0];
+    tools.find(({ name }) => name === selected) ?? tools.find(({ billable }) => billable) ?? tools[0];
   if (!tool) {
     return (
       <Card>
@@ -115,9 +116,10 @@ function CallCard({
   const [submitted, setSubmitted] = useState(false);
   const blockedHint = useBlockedHint();
   const { params, fieldErrors } = paramsFromTexts(fields, texts);
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setSubmitted(true);
+    focusInvalidField(event.currentTarget);
     if (secret !== undefined && Object.keys(fieldErrors).length === 0) onRun({ tool: tool.name, params });
   };
   return (

@@ -109,3 +109,8 @@ export function Checkbox({
     </div>
   );
 }
+
+/** Focuses the first control with an error, once the submitted form has been rendered again. */
+export function focusInvalidField(form: HTMLFormElement): void {
+  requestAnimationFrame(() => form.querySelector<HTMLElement>("[aria-invalid]")?.focus());
+}

@@ -4,7 +4,7 @@ export { CopyButton, Copyable } from "./copy-button.tsx";
 export { Dialog } from "./dialog.tsx";
 export { EmptyState } from "./empty-state.tsx";
 export { ErrorNote, Note } from "./note.tsx";
-export { Checkbox, Field, Input, Select, Textarea } from "./field.tsx";
+export { Checkbox, Field, focusInvalidField, Input, Select, Textarea } from "./field.tsx";
 export { Icon } from "./icon.tsx";
 export { Aligned, Money, SignedMoney } from "./money.tsx";
 export { Name } from "./name.tsx";

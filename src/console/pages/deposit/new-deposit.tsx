@@ -5,7 +5,7 @@ import { useLocation } from "wouter";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { formatUsd, formatPlainUsd } from "../../format.ts";
 import { useBlockedHint } from "../../session.tsx";
-import { Button, Card, ErrorNote, Field, Input } from "../../ui/index.ts";
+import { Button, Card, ErrorNote, Field, focusInvalidField, Input } from "../../ui/index.ts";
 import { PRESETS, parseAmount } from "./amount.ts";
 
 /** Form that creates a deposit. */
@@ -25,9 +25,10 @@ export function NewDeposit() {
     setText(amount);
     setProblem(undefined);
   };
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const amount = parseAmount(text);
+    focusInvalidField(event.currentTarget);
     if ("problem" in amount) setProblem(amount.problem);
     else create.mutate({ amountUsdcMicrousd: amount.microUsd });
   };

@@ -2,7 +2,18 @@ import { useState, type FormEvent } from "react";
 import { ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 import { useCatalogue } from "../../catalogue.ts";
 import { formatUtcDay } from "../../format.ts";
-import { Button, Card, Checkbox, Choice, ErrorNote, Field, Input, Select, Skeleton } from "../../ui/index.ts";
+import {
+  Button,
+  Card,
+  Checkbox,
+  Choice,
+  ErrorNote,
+  Field,
+  focusInvalidField,
+  Input,
+  Select,
+  Skeleton,
+} from "../../ui/index.ts";
 import {
   emptyForm,
   EXPIRY_OPTIONS,
@@ -25,11 +36,12 @@ export function CreateKey({ onDone }: { onDone: () => void }) {
     setForm({ ...form, ...part });
     setFieldErrors({});
   };
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const now = new Date();
     const found = validate(form, now);
     setFieldErrors(found);
+    focusInvalidField(event.currentTarget);
     if (Object.keys(found).length === 0) create(toRequest(form, now), onDone);
   };
   return (
