@@ -135,8 +135,8 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
     name: "leader-lapses",
     guard: "An instance that cannot renew its leader lease stops before another can take it.",
     file: "src/app/jobs/background-worker.ts",
-    find: "setTimeout(() => this.#stopLeading(), this.#leaseMs)",
-    replace: "setTimeout(() => {}, this.#leaseMs)",
+    find: "setTimeout(() => this.#stopLeading(), this.#leaseMs * LOCAL_SHARE)",
+    replace: "setTimeout(() => {}, this.#leaseMs * LOCAL_SHARE)",
     tests: ["test/app/jobs/background-worker.test.ts"],
   },
 ];

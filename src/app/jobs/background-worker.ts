@@ -11,6 +11,9 @@ import type { Job } from "./job.ts";
  */
 const LEASE_MS = 9_000;
 
+/** Share of the lease after which a leader stops by itself: a busy event loop fires its timers late. */
+const LOCAL_SHARE = 0.9;
+
 /** Heartbeat interval, ms. */
 const HEARTBEAT_MS = 3_000;
 
@@ -81,7 +84,7 @@ export class BackgroundWorker {
   /** Acquires or renews leadership. After a failure the last lease stays valid until it expires. */
   async #renewLease(): Promise<void> {
     // Starts before the query, so the local lease always expires first.
-    const leaseTimer = setTimeout(() => this.#stopLeading(), this.#leaseMs).unref();
+    const leaseTimer = setTimeout(() => this.#stopLeading(), this.#leaseMs * LOCAL_SHARE).unref();
     const acquire = {
       name: "lead" as const,
       limitMs: this.#heartbeatMs,
