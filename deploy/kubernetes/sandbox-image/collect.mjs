@@ -8,7 +8,7 @@ import process from "node:process";
 const ROOTS = ["deno", "pino", "pyodide", "zod"];
 
 /** The sources that it is made of. */
-const SOURCES = ["package.json", "src/log.ts", "src/domain", "src/sandbox"];
+const SOURCES = ["package.json", "gen/errors.ts", "src/log.ts", "src/domain", "src/sandbox"];
 
 const [from = "", to = ""] = process.argv.slice(2);
 if (from === "" || to === "") throw new Error("usage: node collect.mjs FROM TO");
