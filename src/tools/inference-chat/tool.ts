@@ -47,7 +47,7 @@ function paramsFor(models: readonly ChatModel[]) {
       .min(1)
       .max(256)
       .meta({
-        description: `Identifier of the model:\n${modelList(models)}`,
+        description: `Identifier of the model.\n${modelList(models)}`,
         enum: models.map(({ id }) => id),
       }),
     messages,
