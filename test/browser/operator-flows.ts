@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { Agent } from "../support/world.ts";
 import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
@@ -23,6 +23,10 @@ async function checkBlocked(world: ConsoleWorld, agent: Agent): Promise<void> {
     expect([await isDisabled(button), await banner.count()], at).toEqual([true, 1]);
   }
   await closeBrowser();
+}
+
+function hasFocus(target: Locator): Promise<boolean> {
+  return target.evaluate((element) => element === element.ownerDocument.activeElement);
 }
 
 /** Answers the next matching request with 503. */
@@ -54,6 +58,7 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Adjust balance" }).click();
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByText("Enter a reason").waitFor();
+    await expect.poll(() => hasFocus(page.getByLabel("Amount")), POLL).toBe(true);
     await page.getByLabel("Amount").fill("1.25");
     await page.getByLabel("Reason").fill("Goodwill");
     await page.getByRole("button", { name: "Continue" }).click();
@@ -106,6 +111,7 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await recipient.fill(operator.wallet.publicKey.toBase58().slice(0, 40));
     await assign.click();
     await page.getByText("No account has this ID or wallet").waitFor();
+    await expect.poll(() => hasFocus(recipient), POLL).toBe(true);
     await recipient.fill(operator.wallet.publicKey.toBase58());
     await page.getByText(`The amount is added to the balance of ${operator.accountId}`).waitFor();
     await page.getByRole("button", { name: "Use the sender’s account" }).click();

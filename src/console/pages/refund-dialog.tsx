@@ -1,11 +1,11 @@
 import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useState, type MouseEvent } from "react";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
 import { formatUsd } from "../format.ts";
 import { queryClient } from "../rpc.ts";
-import { Button, Dialog, ErrorNote, showToast } from "../ui/index.ts";
+import { Button, Dialog, ErrorNote, focusInvalidField, showToast } from "../ui/index.ts";
 import { ReasonField } from "./operator/reason-field.tsx";
 import { refreshAccounts } from "./operator/refresh-account.ts";
 
@@ -17,8 +17,9 @@ export function RefundDialog({ receipt, onClose }: { receipt: Receipt; onClose: 
     onSuccess: refreshReceipts,
   });
   const amount = formatUsd(receipt.debitedUsdcMicrousd);
-  const refund = () => {
+  const refund = (event: MouseEvent) => {
     setSubmitted(true);
+    focusInvalidField(event.currentTarget);
     if (reason.trim() === "") return;
     mutate(
       { receiptId: receipt.receiptId, reason: reason.trim() },

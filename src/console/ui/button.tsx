@@ -13,7 +13,7 @@ interface Look {
   icon?: IconName;
 }
 
-/** A button. While `busy` it is disabled, keeps its width and sets aria-busy. */
+/** A button. While `busy` it ignores clicks and submits no form; it keeps its width and the focus. */
 export function Button({
   tone = "plain",
   small,
@@ -21,14 +21,18 @@ export function Button({
   busy = false,
   className,
   children,
+  onClick,
   ...rest
 }: ComponentProps<"button"> & Look & { busy?: boolean }) {
   return (
     <button
       type="button"
       aria-busy={busy || undefined}
+      // `disabled` would lose the focus.
+      aria-disabled={busy || undefined}
       {...rest}
-      disabled={busy || rest.disabled}
+      // Enter in a form clicks its submit button too.
+      onClick={busy ? (event) => event.preventDefault() : onClick}
       className={classes("button", `button-${tone}`, small && "button-small", busy && "is-busy", className)}
     >
       {icon && <Icon name={icon} />}

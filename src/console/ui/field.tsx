@@ -110,7 +110,8 @@ export function Checkbox({
   );
 }
 
-/** Focuses the first control with an error, once the submitted form has been rendered again. */
-export function focusInvalidField(form: HTMLFormElement): void {
-  requestAnimationFrame(() => form.querySelector<HTMLElement>("[aria-invalid]")?.focus());
+/** Focuses the first control with an error in the form or dialog of `element`, once it has rendered again. */
+export function focusInvalidField(element: Element): void {
+  const form = element.closest("form, dialog");
+  requestAnimationFrame(() => form?.querySelector<HTMLElement>("[aria-invalid]")?.focus());
 }

@@ -1,8 +1,18 @@
 import { useMutation } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useState, type MouseEvent } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
 import { formatSignedUsd, formatUsd, MAX_USD, parseUsd } from "../../format.ts";
-import { Button, Choice, Dialog, ErrorNote, Field, Input, Note, showToast } from "../../ui/index.ts";
+import {
+  Button,
+  Choice,
+  Dialog,
+  ErrorNote,
+  Field,
+  focusInvalidField,
+  Input,
+  Note,
+  showToast,
+} from "../../ui/index.ts";
 import { ReasonField } from "./reason-field.tsx";
 import { refreshAccounts } from "./refresh-account.ts";
 
@@ -31,8 +41,9 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
     reason: reason.trim() === "" ? "Enter a reason" : undefined,
   };
   const amount = direction === "add" ? (size ?? 0n) : -(size ?? 0n);
-  const next = () => {
+  const next = (event: MouseEvent) => {
     setSubmitted(true);
+    focusInvalidField(event.currentTarget);
     if (fieldErrors.amount === undefined && fieldErrors.reason === undefined) setConfirming(true);
   };
   const back = () => {

@@ -1,10 +1,19 @@
 import { useMutation, useQuery } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useState, type MouseEvent } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
 import { TreasuryService, type SuspendedTransfer } from "#gen/toolgate/v1/treasury_service_pb.ts";
 import { formatUsd, truncateMiddle } from "../../format.ts";
 import { queryClient } from "../../rpc.ts";
-import { Button, Choice, Dialog, ErrorNote, Field, Input, showToast } from "../../ui/index.ts";
+import {
+  Button,
+  Choice,
+  Dialog,
+  ErrorNote,
+  Field,
+  focusInvalidField,
+  Input,
+  showToast,
+} from "../../ui/index.ts";
 import { ReasonField } from "./reason-field.tsx";
 
 const RECIPIENTS = [
@@ -38,8 +47,9 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       set(value);
     };
   const amount = formatUsd(transfer.amountUsdcMicrousd);
-  const submit = () => {
+  const submit = (event: MouseEvent) => {
     setSubmitted(true);
+    focusInvalidField(event.currentTarget);
     if (fieldErrors.account !== undefined || fieldErrors.reason !== undefined) return;
     assign(recipient === "account" ? accountId : undefined, reason.trim());
   };

@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useState, type MouseEvent } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
-import { Button, Dialog, ErrorNote, showToast } from "../../ui/index.ts";
+import { Button, Dialog, ErrorNote, focusInvalidField, showToast } from "../../ui/index.ts";
 import { ReasonField } from "./reason-field.tsx";
 import { refreshAccounts } from "./refresh-account.ts";
 
@@ -13,8 +13,9 @@ export function BlockDialog({ account, onClose }: { account: Account; onClose: (
   const { mutate, reset, error, isPending } = useMutation(AccountService.method.setBlocked, {
     onSuccess: refreshAccounts,
   });
-  const submit = () => {
+  const submit = (event: MouseEvent) => {
     setSubmitted(true);
+    focusInvalidField(event.currentTarget);
     if (reason.trim() === "") return;
     mutate(
       { accountId: account.accountId, blocked, reason: reason.trim() },

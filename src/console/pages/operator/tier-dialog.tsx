@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useState, type MouseEvent } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
-import { Button, Dialog, ErrorNote, Field, Input, showToast } from "../../ui/index.ts";
+import { Button, Dialog, ErrorNote, Field, focusInvalidField, Input, showToast } from "../../ui/index.ts";
 import { refreshAccounts } from "./refresh-account.ts";
 
 const FIELDS = [
@@ -32,7 +32,8 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
   const { mutate, reset, error, isPending } = useMutation(AccountService.method.setTier, {
     onSuccess: refreshAccounts,
   });
-  const submit = () => {
+  const submit = (event: MouseEvent) => {
+    focusInvalidField(event.currentTarget);
     if (FIELDS.some(({ name, most }) => rangeError(limits[name], most) !== undefined)) return;
     const [accountRate, accountBurst] = [Number(limits.accountRate), Number(limits.accountBurst)];
     mutate(
