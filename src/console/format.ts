@@ -96,9 +96,10 @@ export function formatRelativeTime(date: Date, now: Date): string {
   if (size < 10) return "just now";
   let divisor = 1;
   for (const [limit, unit] of STEPS) {
-    if (size < limit) {
-      // Round past times down and future times to the nearest unit.
-      const text = pluralize(seconds < 0 ? Math.floor(size / divisor) : Math.round(size / divisor), unit);
+    // Round past times down and future times to the nearest unit: `in 1 hour`, not `in 60 minutes`.
+    const count = seconds < 0 ? Math.floor(size / divisor) : Math.round(size / divisor);
+    if (count * divisor < limit) {
+      const text = pluralize(count, unit);
       return seconds < 0 ? `${text} ago` : `in ${text}`;
     }
     divisor = limit === 86_400 * 60 ? divisor : limit;

@@ -60,6 +60,8 @@ export function keyFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "I have saved it" }).click();
     const row = page.getByRole("table", { name: "API keys" }).getByRole("row").last();
     expect(await row.getByText(LONG_NAME).getAttribute("title")).toBe(LONG_NAME);
+    // The name takes the room that the other columns leave.
+    expect((await row.getByText(LONG_NAME).boundingBox())?.width).toBeGreaterThan(240);
     expect(await row.innerText()).toContain("$0.00 of $2.00");
     expect(await row.innerText()).toContain("$2.00 left today");
     expect(await overflow(page)).toBe(0);

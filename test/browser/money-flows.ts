@@ -64,7 +64,8 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Cancel deposit" }).click();
     await page.getByText("This deposit was cancelled").waitFor();
     await page.getByRole("table", { name: "Deposits" }).getByText("Cancelled").waitFor();
-    await page.getByRole("link", { name: "New deposit" }).first().click();
+    expect(await page.locator(".progress li").count()).toBe(0);
+    await page.getByRole("link", { name: "New deposit" }).click();
     await start();
     await page.getByRole("img", { name: "Solana Pay code of this deposit" }).waitFor();
     expect(await page.locator(".progress").innerText()).not.toContain("in progress");

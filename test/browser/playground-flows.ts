@@ -93,6 +93,10 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByText("400 INVALID_REQUEST").waitFor();
     await page.getByLabel("Tool", { exact: true }).selectOption("echo");
+    await page.getByLabel("message").fill("");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("Required", { exact: true }).waitFor();
+    await page.getByLabel("message").fill("hello");
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByText("Free call").waitFor();
     const table = page.getByRole("table", { name: "Call history" });
@@ -267,11 +271,19 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("Charged $0.001, paid from balance").waitFor();
     expect(await balance()).toBe(8_000n);
     expect(await edited()).toBe("4096");
+    await page.reload();
+    await page.getByText("Last call before the reload").waitFor();
 
+    // While the call runs, its button keeps the focus, and Enter sends no second call.
     await page.route(lost, () => {}, { times: 1 });
     await button("Run").click();
+    await button("Stop").waitFor();
+    expect(await page.locator(":focus").innerText()).toBe("Run");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("context_length").press("Enter");
     await button("Stop").click();
     await page.getByText("The connection was closed.").waitFor();
+    expect(await balance()).toBe(8_000n);
     await button("Use another key").click();
     await button("Create a temporary key").click();
     const working = async () =>

@@ -31,9 +31,9 @@ describe("parseAmount", () => {
     ["١٢", /such as 25/],
     ["5 USDC", /such as 25/],
     ["0.0000001", /six decimals/],
-    ["0", /Minimum/],
+    ["0", /^Minimum \$0\.01\.$/],
     ["0.009999", /Minimum/],
-    ["1000000.000001", /Maximum/],
+    ["1000000.000001", /^Maximum \$1,000,000\.$/],
     ["99999999999999999999", /Maximum/],
   ])("rejects %j with an instruction", (text, problem) => {
     expect(parseAmount(text)).toEqual({ problem: expect.stringMatching(problem) });

@@ -32,8 +32,8 @@ describe("stepsOf", () => {
     expect(depositStateLabel(DepositState.UNASSIGNED).kind).toBe("warn");
   });
 
-  it("shows a cancelled deposit without progress, and polls it no more", () => {
-    expect(states(DepositState.CANCELLED)).toEqual(["later", "later", "later", "later"]);
+  it("shows no steps of a cancelled deposit, and polls it no more", () => {
+    expect(states(DepositState.CANCELLED)).toEqual([]);
     expect(depositStateLabel(DepositState.CANCELLED)).toEqual({ text: "Cancelled", kind: "off" });
     expect(pollIntervalMs(DepositState.CANCELLED)).toBe(false);
     expect(isPayable(DepositState.CANCELLED)).toBe(false);

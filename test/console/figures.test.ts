@@ -66,6 +66,8 @@ describe("counts and times", () => {
     [-3_599, "59 minutes ago"],
     [-7_200, "2 hours ago"],
     [-86_400 * 3, "3 days ago"],
+    [3_569, "in 59 minutes"],
+    [3_599, "in 1 hour"],
     [86_400 * 7 - 5, "in 7 days"],
     [-86_400 * 61, "2025-12-30"],
   ])("formats %s seconds from now as %s", (seconds, text) => {

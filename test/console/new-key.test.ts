@@ -54,6 +54,19 @@ describe("new key form", () => {
   ])("reports an error for %s: %j", (field, part) => {
     expect(Object.keys(validate({ ...GOOD, ...part }, NOW))).toEqual([field]);
   });
+
+  it.each([
+    ["0", "Minimum $0.000001."],
+    ["0.0000001", "USDC has at most six decimals."],
+    ["99999999999999", "Maximum $1,000,000,000."],
+    ["1,000", "Use a decimal point and no commas, such as 1250.50."],
+  ])("names the bound that the limit %s exceeds", (perCall, problem) => {
+    expect(validate({ ...GOOD, perCall }, NOW)).toEqual({ perCall: problem });
+  });
+
+  it("sends a limit without a whole part", () => {
+    expect(toRequest({ ...GOOD, perCall: ".5" }, NOW).limits).toMatchObject({ callUsdcMicrousd: 500_000n });
+  });
 });
 
 describe("key state", () => {

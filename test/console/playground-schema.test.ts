@@ -67,10 +67,10 @@ describe("paramsFromTexts", () => {
     });
   });
 
-  it("accepts an empty string for required text fields only", () => {
+  it("reports an error for every empty required field, text too", () => {
     expect(paramsFromTexts(FIELDS, {})).toEqual({
-      params: { prompt: "" },
-      fieldErrors: { count: "Required", mode: "Required" },
+      params: {},
+      fieldErrors: { prompt: "Required", count: "Required", mode: "Required" },
     });
   });
 

@@ -123,14 +123,7 @@ function Outcome({
       );
     case DepositState.CANCELLED:
       return (
-        <Note
-          title="This deposit was cancelled"
-          action={
-            <ButtonLink href="/deposit" small>
-              New deposit
-            </ButtonLink>
-          }
-        >
+        <Note title="This deposit was cancelled">
           A transfer with its memo that still arrives is credited to your balance.
         </Note>
       );

@@ -23,11 +23,13 @@ const STEPS = [
 ] as const;
 
 /**
- * Returns the four steps with their states. No step is under way before a transaction was seen.
+ * Returns the four steps with their states; none of a cancelled deposit. No step is under way before a
+ * transaction was seen.
  * A failed transaction never shows a later step as done, and a payment without the deposit's reference is
  * never shown as credited.
  */
 export function stepsOf(state: DepositState): readonly Step[] {
+  if (state === DepositState.CANCELLED) return [];
   if (state === DepositState.FAILED) {
     return STEPS.map(({ name, text }, index) => ({ name, text, state: index === 0 ? "failed" : "later" }));
   }

@@ -1,7 +1,8 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CreateKeyRequestSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import { MAX_USD, parseUsd } from "../../format.ts";
+import { MAX_USD } from "../../format.ts";
+import { parseAmount, type AmountRange } from "../deposit/amount.ts";
 
 /** The form's values as typed. */
 export interface NewKeyForm {
@@ -33,6 +34,9 @@ export const EXPIRY_OPTIONS = [
   { value: "date", label: "On a date…" },
 ] as const;
 
+/** Of a limit per call or per day. */
+const LIMIT_RANGE: AmountRange = [1n, MAX_USD];
+
 /** Returns an empty form with these scopes. */
 export function emptyForm(scopes: readonly string[]): NewKeyForm {
   return {
@@ -53,10 +57,8 @@ export function validate(form: NewKeyForm, now: Date): FieldErrors {
   if (form.name.trim() === "") fieldErrors.name = "Enter a name";
   if (form.scopes.length === 0) fieldErrors.scopes = "Select at least one permission";
   for (const limit of ["perCall", "perDay"] as const) {
-    const amount = parseUsd(form[limit]);
-    if (form[limit].trim() !== "" && (amount === undefined || amount === 0n))
-      fieldErrors[limit] = "Enter an amount, such as 25 or 12.50.";
-    else if (amount !== undefined && amount > MAX_USD) fieldErrors[limit] = "Maximum $1,000,000,000.";
+    const amount = parseAmount(form[limit], LIMIT_RANGE);
+    if (form[limit].trim() !== "" && "problem" in amount) fieldErrors[limit] = amount.problem;
   }
   if (form.expires === "date" && !(expiryOf(form, now) > now))
     fieldErrors.expiryDate = "Choose today or a later day";
@@ -67,7 +69,7 @@ export function validate(form: NewKeyForm, now: Date): FieldErrors {
 
 /** Converts a valid form to a request. */
 export function toRequest(form: NewKeyForm, now: Date): MessageInitShape<typeof CreateKeyRequestSchema> {
-  const [perCall, perDay] = [parseUsd(form.perCall), parseUsd(form.perDay)];
+  const [perCall, perDay] = [limitOf(form.perCall), limitOf(form.perDay)];
   return {
     name: form.name.trim(),
     scopes: [...form.scopes],
@@ -78,6 +80,11 @@ export function toRequest(form: NewKeyForm, now: Date): MessageInitShape<typeof 
       tools: form.onlySelectedTools ? [...form.tools] : [],
     },
   };
+}
+
+function limitOf(text: string): bigint | undefined {
+  const amount = parseAmount(text, LIMIT_RANGE);
+  return "microUsd" in amount ? amount.microUsd : undefined;
 }
 
 /** Returns the expiry: days from now, or the end of the chosen UTC day. Invalid Date if no day is chosen. */

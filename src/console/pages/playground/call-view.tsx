@@ -60,7 +60,9 @@ export function CallView({
           </Button>
         )}
       </div>
-      {isRestored && <RestoredNote hasKey={hasKey} onAgain={onAgain} />}
+      {isRestored && (
+        <RestoredNote resultShown={record.resultShown === true} hasKey={hasKey} onAgain={onAgain} />
+      )}
       <ErrorNote error={error} />
       {(isOpen || (error !== undefined && payment !== undefined)) && (
         <Note
@@ -89,10 +91,18 @@ export function CallView({
 }
 
 /** A call that was sent before a reload. */
-function RestoredNote({ hasKey, onAgain }: { hasKey: boolean; onAgain: () => void }) {
+function RestoredNote({
+  resultShown,
+  hasKey,
+  onAgain,
+}: {
+  resultShown: boolean;
+  hasKey: boolean;
+  onAgain: () => void;
+}) {
   return (
     <Note
-      title="The page was reloaded after this call was sent"
+      title={resultShown ? "Last call before the reload" : "The page was reloaded after this call was sent"}
       action={
         <Button small disabled={!hasKey} onClick={onAgain}>
           Show the result

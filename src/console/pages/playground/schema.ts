@@ -57,8 +57,7 @@ export function paramsFromTexts(
   for (const field of fields) {
     const text = texts[field.name] ?? "";
     if (text === "") {
-      if (field.required && !["line", "text"].includes(field.kind)) fieldErrors[field.name] = "Required";
-      else if (field.required) params[field.name] = "";
+      if (field.required) fieldErrors[field.name] = "Required";
       continue;
     }
     const value = parseValue(field.kind, text);

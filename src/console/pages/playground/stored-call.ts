@@ -9,8 +9,14 @@ const NAME = "call";
  * Stores what finds the result again after a reload: the request with its idempotency key, and its payment.
  * Only for calls with a temporary key, which the tab keeps as well.
  */
-export function storeCall(sessionId: string, { body, payment, startedAt, recoverable }: CallRecord): void {
-  const stored = { body, payment: payment && { ...payment, exchange: undefined }, startedAt };
+export function storeCall(sessionId: string, record: CallRecord): void {
+  const { body, payment, startedAt, recoverable, lastExchange } = record;
+  const stored = {
+    body,
+    payment: payment && { ...payment, exchange: undefined },
+    startedAt,
+    resultShown: lastExchange?.response.status === 200,
+  };
   writeToTab(NAME, sessionId, recoverable ? stored : undefined);
 }
 
@@ -21,7 +27,7 @@ export function forgetCall(sessionId: string): void {
 
 /** Returns the stored call without its steps. */
 export function storedCall(sessionId: string): CallRecord | undefined {
-  const { body, payment, startedAt } = asObject(readFromTab(NAME, sessionId));
+  const { body, payment, startedAt, resultShown } = asObject(readFromTab(NAME, sessionId));
   const { tool, params } = asObject(body);
   const started = new Date(asText(startedAt));
   if (typeof tool !== "string" || Number.isNaN(started.getTime())) return undefined;
@@ -33,6 +39,7 @@ export function storedCall(sessionId: string): CallRecord | undefined {
     steps: [],
     recoverable: true,
     restored: true,
+    resultShown: resultShown === true,
     payment: paymentOf(asObject(payment)),
   };
 }

@@ -43,6 +43,8 @@ export interface CallRecord {
   readonly recoverable?: boolean;
   /** Whether the page was reloaded since the call. */
   readonly restored?: boolean;
+  /** Whether its result was shown before that reload. */
+  readonly resultShown?: boolean;
 }
 
 /** Limits of the retries while a payment is pending. */
@@ -79,6 +81,7 @@ function useSend() {
           canStop: false,
         };
         if (isRejected(now)) forgetCall(sessionId);
+        else storeCall(sessionId, now);
         end({ ...now, quote: quoteFromResponse(exchange.response) ?? reusableQuote(from, exchange) });
       } catch (error) {
         if (!signal.aborted) end({ ...now, error, progress: undefined, canStop: false });
