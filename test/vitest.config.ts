@@ -10,8 +10,8 @@ export default defineConfig({
   root,
   test: {
     pool: "forks",
-    // On two processors: a third of a test's time is waiting, for another process or a timer.
-    maxWorkers: 3,
+    // On two processors: much of a test's time is waiting, for another process or a timer.
+    maxWorkers: 4,
     // Files share a worker's modules: reloading them per file would take a third of the total time.
     isolate: false,
     sequence: { sequencer: LongestFirst },

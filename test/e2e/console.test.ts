@@ -66,7 +66,7 @@ it("a new user signs in, creates a key, deposits, buys and downloads the stateme
   await page.getByRole("button", { name: "Create a temporary key" }).click();
   await page.getByText(/^expires in/).waitFor();
   await page.getByRole("button", { name: "Run" }).click();
-  await page.getByText("paid from balance").waitFor();
+  await page.getByText(/^Charged .*, paid from balance/).waitFor();
 
   await page.goto("activity?tab=statement");
   await page.getByRole("button", { name: "Export CSV" }).click();
