@@ -1,12 +1,33 @@
+import { Link } from "wouter";
 import type { CallInfo } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import type { Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
+import type { Run } from "#gen/toolgate/v1/run_pb.ts";
 import { truncateMiddle } from "../../format.ts";
-import { Name, Status } from "../../ui/index.ts";
+import { Name, Status, Time, type Column } from "../../ui/index.ts";
 import { outcomeLabel } from "../status-labels.ts";
 
 /** A run or receipt with its key and outcome. */
 export interface ListedCall<Item> {
   readonly item: Item;
   readonly call: CallInfo | undefined;
+}
+
+/** Returns the columns that the lists of receipts and runs begin with. */
+export function callColumns<Item extends Receipt | Run>(
+  hrefOf: (item: Item) => string,
+): readonly Column<ListedCall<Item>>[] {
+  return [
+    {
+      head: "Time",
+      cell: ({ item }) => (
+        <Link href={hrefOf(item)} className="row-link">
+          <Time at={item.createdAt} />
+        </Link>
+      ),
+    },
+    { head: "Tool", cell: ({ item }) => item.tool },
+    { head: "Key", cell: ({ call }) => <CallKey call={call} /> },
+  ];
 }
 
 /** Joins the items of a page with `calls`, which has the same order. */
@@ -21,7 +42,7 @@ export function Outcome({ call }: { call: Pick<CallInfo, "outcome"> | undefined 
 }
 
 /** The key of a call. */
-export function CallKey({ call }: { call: CallInfo | undefined }) {
+function CallKey({ call }: { call: CallInfo | undefined }) {
   if (call === undefined || call.keyId === "") return <span className="faint none">—</span>;
   const name = call.keyName === "" ? truncateMiddle(call.keyId) : call.keyName;
   return <Name name={name} />;

@@ -1,15 +1,14 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useState } from "react";
-import { Link } from "wouter";
 import { CallOutcome, HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { pluralize } from "../../format.ts";
-import { Button, Money, Status, Time, type Column } from "../../ui/index.ts";
+import { Button, Money, Status, type Column } from "../../ui/index.ts";
 import { RefundDialog } from "../refund-dialog.tsx";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { paymentMethodLabel, receiptStatusLabel } from "../status-labels.ts";
-import { CallKey, Outcome, recordHref, withCalls, type ListedCall } from "./call.tsx";
+import { callColumns, Outcome, recordHref, withCalls, type ListedCall } from "./call.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import {
   dateRangeError,
@@ -27,16 +26,7 @@ function columnsOf(
   onRefund: (receipt: Receipt) => void,
 ): readonly Column<ListedCall<Receipt>>[] {
   return [
-    {
-      head: "Time",
-      cell: ({ item: { receiptId, createdAt } }) => (
-        <Link href={recordHref("receipts", receiptId, accountId)} className="row-link">
-          <Time at={createdAt} />
-        </Link>
-      ),
-    },
-    { head: "Tool", cell: ({ item }) => item.tool },
-    { head: "Key", cell: ({ call }) => <CallKey call={call} /> },
+    ...callColumns<Receipt>(({ receiptId }) => recordHref("receipts", receiptId, accountId)),
     {
       head: "Outcome",
       cell: ({ item, call }) => (

@@ -1,13 +1,12 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import { Link } from "wouter";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { pluralize } from "../../format.ts";
-import { Money, Time, type Column } from "../../ui/index.ts";
+import { Money, type Column } from "../../ui/index.ts";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { durationLabel } from "../duration.ts";
-import { CallKey, Outcome, recordHref, withCalls, type ListedCall } from "./call.tsx";
+import { callColumns, Outcome, recordHref, withCalls, type ListedCall } from "./call.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import {
   dateRangeError,
@@ -21,16 +20,7 @@ import { ListCard } from "./list-card.tsx";
 import { EmptyList } from "./empty-list.tsx";
 
 const columnsOf = (accountId: string | undefined): readonly Column<ListedCall<Run>>[] => [
-  {
-    head: "Time",
-    cell: ({ item: { runId, createdAt } }) => (
-      <Link href={recordHref("runs", runId, accountId)} className="row-link">
-        <Time at={createdAt} />
-      </Link>
-    ),
-  },
-  { head: "Tool", cell: ({ item }) => item.tool },
-  { head: "Key", cell: ({ call }) => <CallKey call={call} /> },
+  ...callColumns<Run>(({ runId }) => recordHref("runs", runId, accountId)),
   { head: "Status", cell: ({ call }) => <Outcome call={call} /> },
   {
     head: "Error",
