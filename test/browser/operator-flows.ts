@@ -115,13 +115,13 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await recipient.fill(operator.wallet.publicKey.toBase58());
     await page.getByText(`The amount is added to the balance of ${operator.accountId}`).waitFor();
     await page.getByRole("button", { name: "Use the sender’s account" }).click();
-    expect(await recipient.inputValue()).toBe(agent.accountId);
+    await expect.poll(() => recipient.inputValue(), POLL).toBe(agent.accountId);
     await failOnce(page, /AssignSuspense/);
     await assign.click();
     const failure = page.getByRole("dialog").getByRole("alert");
     await failure.waitFor();
     await page.getByLabel("Reason").fill("They wrote to us again");
-    expect(await failure.count()).toBe(0);
+    await expect.poll(() => failure.count(), POLL).toBe(0);
     await assign.click();
     await page.getByText("No unassigned transfers").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(750_000n);
