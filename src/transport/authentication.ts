@@ -1,7 +1,9 @@
 import type { Caller } from "../domain/accounts/caller.ts";
 import type { RateDecision } from "../domain/accounts/rate-limit.ts";
 import type { RemotePeer } from "./remote-address.ts";
-import type { Endpoint } from "./services/service-impl.ts";
+
+/** Whether a method requires credentials; with `optional`, those that are sent must be valid. */
+export type KeyRequirement = "none" | "optional" | "required";
 
 /**
  * Authenticates requests. API keys and console sessions have separate authenticators; neither accepts the
@@ -12,7 +14,7 @@ export interface RequestAuthenticator {
    * @param requirement whether the method requires credentials
    * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
    */
-  authenticate(requirement: Endpoint["key"], credentials: Credentials): Promise<Authentication>;
+  authenticate(requirement: KeyRequirement, credentials: Credentials): Promise<Authentication>;
 }
 
 /** The result of a successful authentication. */

@@ -4,8 +4,7 @@ import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
 import { KEY_PREFIX } from "../domain/accounts/api-key.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import type { RateDecision } from "../domain/accounts/rate-limit.ts";
-import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
-import type { Endpoint } from "./services/service-impl.ts";
+import type { Authentication, Credentials, RequestAuthenticator, KeyRequirement } from "./authentication.ts";
 
 /** An error for an authenticated caller, with rate limit headers. */
 export abstract class RatedError extends ToolgateError {
@@ -63,7 +62,7 @@ export class KeyAuthenticator implements RequestAuthenticator {
    * Checks the key, then the rate limit; an invalid key consumes nothing.
    * @throws ToolgateError UNAUTHORIZED; RateLimitedError; ToolgateError FORBIDDEN for a blocked account
    */
-  async authenticate(requirement: Endpoint["key"], credentials: Credentials): Promise<Authentication> {
+  async authenticate(requirement: KeyRequirement, credentials: Credentials): Promise<Authentication> {
     if (requirement === "none" || (requirement === "optional" && credentials.authorization === undefined))
       return ANONYMOUS;
     const found = this.#authenticator.authenticate(secretOf(credentials.authorization));

@@ -1,4 +1,4 @@
-import type { CallContext } from "../../src/app/calls/call-context.ts";
+import type { CallContext } from "../../src/domain/calls/call-context.ts";
 import { newId } from "../../src/domain/core/ids.ts";
 import { DEFAULT_TIER } from "../../src/domain/accounts/rate-limit.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";

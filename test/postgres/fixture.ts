@@ -2,14 +2,8 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import { expect } from "vitest";
-import type {
-  CallAuthorization,
-  CallPayment,
-  VerifiedTransfer,
-  Ledger,
-  RunEnd,
-  RunEndResult,
-} from "../../src/app/calls/ledger.ts";
+import type { CallAuthorization, Ledger, RunEnd, RunEndResult } from "../../src/app/calls/ledger.ts";
+import type { CallPayment, VerifiedTransfer } from "../../src/app/payments/verified-transfer.ts";
 import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { stepIdOf } from "../../src/domain/payments/quote.ts";
 import { audit } from "../../src/postgres/operations/audit.ts";

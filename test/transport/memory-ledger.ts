@@ -1,7 +1,6 @@
 import type {
   CallAuthorization,
   AuthorizeResult,
-  VerifiedTransfer,
   CompletedRun,
   FailedRun,
   RunEnd,
@@ -10,6 +9,7 @@ import type {
   PriorOutcome,
   PriorQuery,
 } from "../../src/app/calls/ledger.ts";
+import type { VerifiedTransfer } from "../../src/app/payments/verified-transfer.ts";
 import type { JsonObject } from "../../src/domain/core/json.ts";
 import type { MicroUsd } from "../../src/domain/core/money.ts";
 import type { Receipt } from "../../src/domain/calls/receipt.ts";

@@ -8,7 +8,7 @@ import type { Proof, ProofCarriers } from "../../domain/payments/proof.ts";
 import { creditExtraPayment, payQuote } from "../payments/pay-quote.ts";
 import type { PaymentMethods } from "../payments/payment-methods.ts";
 import { authorizeCall } from "./authorize-call.ts";
-import type { CallContext } from "./call-context.ts";
+import type { CallContext } from "../../domain/calls/call-context.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { dailyBudgetOf, requirePriceWithinLimit, requireToolAccess } from "./key-limits.ts";
 import type { CallAuthorization, Ledger } from "./ledger.ts";

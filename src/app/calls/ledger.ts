@@ -3,22 +3,7 @@ import type { RunError } from "../../domain/calls/run.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
-
-/** A payment that was verified on its network. Its account is credited once. */
-export interface VerifiedTransfer extends PaymentId {
-  /** Gain of the treasury's token account, micro-USD; more than 0. */
-  amount: MicroUsd;
-  /** The quote that the memo names. */
-  quoteId: string;
-  /** Owner of the paying token account, base58; undefined when unknown. */
-  payer: string | undefined;
-  slot: bigint;
-  /** When the chain confirmed it. */
-  blockTime: Date;
-  /** Whether it can no longer be dropped by a fork. */
-  finalized: boolean;
-  paidBy: "transfer" | "gasless";
-}
+import type { CallPayment, PaymentCredits } from "../payments/verified-transfer.ts";
 
 /** Daily budget of a key. */
 export interface KeyBudget {
@@ -45,17 +30,6 @@ export interface CallAuthorization {
   idempotencyKey: string | undefined;
   /** Payment of the call, claimed so that it pays for one call only. */
   payment: CallPayment | undefined;
-}
-
-/** The payment of a call with a proof. */
-export interface CallPayment extends PaymentId {
-  quoteId: string;
-  stepId: string;
-  /**
-   * Credited and held in the same transaction; undefined when already credited ({@link PriorOutcome},
-   * `credited`).
-   */
-  transfer: VerifiedTransfer | undefined;
 }
 
 /** Result of {@link Ledger.authorize}. */
@@ -130,7 +104,7 @@ export type RunEndResult =
   | { kind: "lost" };
 
 /** The ledger: the only place where money moves. */
-export interface Ledger {
+export interface Ledger extends PaymentCredits {
   /** Finds an earlier call with the key or payment. */
   findPrior(query: PriorQuery): Promise<PriorOutcome>;
   /** Claims key and payment, credits the payment, holds the price and creates the run, atomically. */
@@ -142,11 +116,6 @@ export interface Ledger {
   capture(run: CompletedRun): Promise<RunEndResult>;
   /** Releases the hold. Does nothing unless the run is active and owned by this instance. */
   release(run: FailedRun): Promise<RunEndResult>;
-  /**
-   * Credits a transfer that pays no call (too small, too late). `credited` is false if it was credited
-   * before.
-   */
-  credit(accountId: string, deposit: VerifiedTransfer): Promise<{ credited: boolean; balance: MicroUsd }>;
   /** Entries minus open holds. */
   balance(accountId: string): Promise<MicroUsd>;
   /** Spending of a {@link KeyBudget}'s keys from the balance this UTC day, with open holds. */

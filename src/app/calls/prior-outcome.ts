@@ -2,7 +2,8 @@ import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { stepIdOf } from "../../domain/payments/quote.ts";
 import type { IdentifiedPayment } from "../payments/payment-method.ts";
-import type { CallPayment, Ledger, PriorQuery } from "./ledger.ts";
+import type { Ledger, PriorQuery } from "./ledger.ts";
+import type { CallPayment } from "../payments/verified-transfer.ts";
 import { priorCallError } from "./refusals.ts";
 
 /** Outcome of an earlier call with the same key or proof. */

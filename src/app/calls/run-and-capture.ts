@@ -4,7 +4,7 @@ import { newId } from "../../domain/core/ids.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
-import type { CallContext } from "./call-context.ts";
+import type { CallContext } from "../../domain/calls/call-context.ts";
 import { claimDigest } from "./claim-digest.ts";
 import type { CallAuthorization, FailedRun, Ledger } from "./ledger.ts";
 import { PaymentCreditedError } from "./payment-credited-error.ts";

@@ -7,7 +7,6 @@ import type { LastAudit } from "./audit.ts";
 import type { CallMinute, OperationsQueries } from "./operations-queries.ts";
 import type { OperatorAction, OperatorActionLog } from "./operator-actions.ts";
 import type { Page } from "../../domain/core/page.ts";
-import type { RelayClaims } from "../payments/gasless/relay-claims.ts";
 import { TreasuryCheck } from "../treasury/treasury-check.ts";
 import type { TreasuryLedger, WatchState } from "../treasury/treasury-ledger.ts";
 
@@ -18,7 +17,7 @@ export interface OperationsDeps {
   readonly treasury: { readonly owner: string; readonly tokenAccount: string };
   /** Undefined when the relay is off. */
   readonly feePayer: FeePayerRules | undefined;
-  readonly relays: Pick<RelayClaims, "spentToday">;
+  readonly relays: { spentToday(): Promise<bigint> };
   readonly actions: Pick<OperatorActionLog, "list">;
   readonly lastAudit: () => LastAudit | undefined;
   readonly quotes: Pick<Quotes, "open">;

@@ -3,7 +3,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { parseMemo } from "../../domain/payments/memo.ts";
 import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import { stepIdOf, type Quote, type Quotes } from "../../domain/payments/quote.ts";
-import type { VerifiedTransfer } from "../calls/ledger.ts";
+import type { VerifiedTransfer } from "./verified-transfer.ts";
 import type { IdentifiedPayment, PaymentAttempt, SettledPayment } from "./payment-method.ts";
 import { paymentRefused } from "./payment-refused.ts";
 import type { PaymentVerifier, PaymentVerdict } from "./payment-verifier.ts";

@@ -2,15 +2,15 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import { stepIdOf, type Quote } from "../../domain/payments/quote.ts";
-import type { CallContext } from "../calls/call-context.ts";
-import type { CallPayment, Ledger } from "../calls/ledger.ts";
+import type { CallContext } from "../../domain/calls/call-context.ts";
+import type { CallPayment, PaymentCredits } from "./verified-transfer.ts";
 import { paymentRefused } from "./payment-refused.ts";
 import type { IdentifiedPayment } from "./payment-method.ts";
 import type { PaymentMethods } from "./payment-methods.ts";
 
 export interface PayDeps {
   readonly payments: Pick<PaymentMethods, "verify" | "settle">;
-  readonly ledger: Pick<Ledger, "credit">;
+  readonly ledger: PaymentCredits;
   readonly clock: Clock;
 }
 

@@ -3,8 +3,8 @@ import type { PaymentId } from "../../domain/payments/payment-id.ts";
 import type { Proof, ProofFormat } from "../../domain/payments/proof.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
 import type { X402Terms } from "../../domain/payments/x402.ts";
-import type { CallContext } from "../calls/call-context.ts";
-import type { VerifiedTransfer } from "../calls/ledger.ts";
+import type { CallContext } from "../../domain/calls/call-context.ts";
+import type { VerifiedTransfer } from "./verified-transfer.ts";
 import type { FinalityStatus, UnfinalizedPayment } from "../treasury/treasury-chain.ts";
 
 /** A proof by what the ledger knows its payment under. */

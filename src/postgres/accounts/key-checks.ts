@@ -1,4 +1,4 @@
-import type { AuditCheck } from "../operations/audit-checks.ts";
+import type { AuditCheck } from "../database/audit-check.ts";
 
 /** Audit checks of API key budgets. */
 export const KEY_CHECKS: readonly AuditCheck[] = [

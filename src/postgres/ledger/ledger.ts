@@ -2,7 +2,6 @@ import type { Pool } from "pg";
 import type {
   AuthorizeResult,
   CallAuthorization,
-  VerifiedTransfer,
   CompletedRun,
   FailedRun,
   RunEnd,
@@ -11,6 +10,7 @@ import type {
   PriorOutcome,
   PriorQuery,
 } from "../../app/calls/ledger.ts";
+import type { VerifiedTransfer } from "../../app/payments/verified-transfer.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { Batcher, type RETRY } from "../database/batcher.ts";

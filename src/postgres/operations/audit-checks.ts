@@ -1,17 +1,8 @@
 import { KEY_CHECKS } from "../accounts/key-checks.ts";
 import { RELAY_CHECKS } from "../payments/relay-checks.ts";
+import type { AuditCheck } from "../database/audit-check.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 import { TREASURY_CHECKS } from "../treasury/treasury-checks.ts";
-
-/**
- * One invariant. `sql` returns one row per checked item, with a boolean column `wrong`. Checks join whole
- * tables: row-by-row lookups would take hours on a large ledger.
- */
-export interface AuditCheck {
-  name: string;
-  description: string;
-  sql: string;
-}
 
 const { treasury, revenue } = SYSTEM_ACCOUNTS;
 const SYSTEM = Object.values(SYSTEM_ACCOUNTS)

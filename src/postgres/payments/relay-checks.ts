@@ -1,5 +1,5 @@
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
-import type { AuditCheck } from "../operations/audit-checks.ts";
+import type { AuditCheck } from "../database/audit-check.ts";
 
 /** Audit checks of the gasless relay. */
 export const RELAY_CHECKS: readonly AuditCheck[] = [

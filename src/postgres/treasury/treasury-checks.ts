@@ -1,4 +1,4 @@
-import type { AuditCheck } from "../operations/audit-checks.ts";
+import type { AuditCheck } from "../database/audit-check.ts";
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 

@@ -6,9 +6,14 @@ import { Lru } from "../../domain/core/lru.ts";
 import type { RateTier } from "../../domain/accounts/rate-limit.ts";
 import { RateLimitedError } from "../key-authenticator.ts";
 import { TokenBuckets } from "../token-buckets.ts";
-import type { Authentication, Credentials, RequestAuthenticator, ClientInfo } from "../authentication.ts";
+import type {
+  Authentication,
+  Credentials,
+  RequestAuthenticator,
+  ClientInfo,
+  KeyRequirement,
+} from "../authentication.ts";
 import { clientAddress, networkOf } from "../remote-address.ts";
-import type { Endpoint } from "../services/service-impl.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 import { tokenFromCookie } from "./cookie.ts";
 
@@ -47,7 +52,7 @@ export class SessionAuthenticator implements RequestAuthenticator {
     this.#invalidCookies = new TokenBuckets(options.clock, INVALID_COOKIE_RATE);
   }
 
-  async authenticate(requirement: Endpoint["key"], credentials: Credentials): Promise<Authentication> {
+  async authenticate(requirement: KeyRequirement, credentials: Credentials): Promise<Authentication> {
     const { origin, trustedProxies } = this.#options;
     const { page } = credentials;
     if (!page) throw new Error("the console is served over HTTP only");

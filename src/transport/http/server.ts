@@ -8,11 +8,8 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { DocumentHandler } from "../documents/document-handler.ts";
-import type { McpHandler } from "../mcp/mcp-handler.ts";
 import { hasBody } from "./body.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
-import type { Cors } from "./cors.ts";
 import type { Facade } from "./facade.ts";
 import { splitTarget, type JsonRoutes } from "./json-routes.ts";
 import { OpenResponses } from "./open-responses.ts";
@@ -26,14 +23,27 @@ export interface MountedHandler {
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
 
+/** A handler that leaves the requests it does not answer to the next one. */
+export interface RequestFilter {
+  /** @returns whether it answers the request */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+}
+
+/** The handler of one path. */
+export interface PathHandler {
+  readonly path: string;
+  /** Never throws. @param gone aborts when the client disconnects before the response */
+  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void>;
+}
+
 /** Handlers of the HTTP server. */
 export interface HttpServerParts {
-  readonly documents: DocumentHandler;
+  readonly documents: RequestFilter;
   /** Has its own origin policy, so CORS does not apply. */
   readonly console: MountedHandler;
-  readonly cors: Cors;
+  readonly cors: RequestFilter;
   readonly connect: MountedHandler;
-  readonly mcp: McpHandler;
+  readonly mcp: PathHandler;
   readonly facade: Facade;
   /** Answers bytes that are not a request. */
   readonly routes: Pick<JsonRoutes, "refusal">;

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { callTool } from "../../../src/app/calls/call-tool.ts";
 import type { CallPorts } from "../../../src/gateway/call-tool-deps.ts";
 import { Catalogue } from "../../../src/app/calls/catalogue.ts";
-import type { CallContext } from "../../../src/app/calls/call-context.ts";
+import type { CallContext } from "../../../src/domain/calls/call-context.ts";
 import type { PaymentVerdict } from "../../../src/app/payments/payment-verifier.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";

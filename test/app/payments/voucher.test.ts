@@ -4,7 +4,7 @@ import { z } from "zod";
 import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { callTool, type CallToolDeps, type ToolCall } from "../../../src/app/calls/call-tool.ts";
-import type { CallContext } from "../../../src/app/calls/call-context.ts";
+import type { CallContext } from "../../../src/domain/calls/call-context.ts";
 import { Catalogue } from "../../../src/app/calls/catalogue.ts";
 import { FinalityTracker } from "../../../src/app/jobs/finality-tracker.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization, CallPayment } from "../../../src/app/calls/ledger.ts";
+import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
+import type { CallPayment } from "../../../src/app/payments/verified-transfer.ts";
 import { newId } from "../../../src/domain/core/ids.ts";
 import { callRecord } from "../../../src/postgres/ledger/records.ts";
 import { signatureFrom, uuidFromId } from "../../../src/postgres/database/row-mapping.ts";

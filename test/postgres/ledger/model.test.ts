@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization, AuthorizeResult, VerifiedTransfer } from "../../../src/app/calls/ledger.ts";
+import type { CallAuthorization, AuthorizeResult } from "../../../src/app/calls/ledger.ts";
+import type { VerifiedTransfer } from "../../../src/app/payments/verified-transfer.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import type { Receipt } from "../../../src/domain/calls/receipt.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";

@@ -1,12 +1,11 @@
 import type {
   AuthorizeResult,
   CallAuthorization,
-  CallPayment,
-  VerifiedTransfer,
   RunEnd,
   RunEndResult,
   KeyBudget,
 } from "../../../src/app/calls/ledger.ts";
+import type { CallPayment, VerifiedTransfer } from "../../../src/app/payments/verified-transfer.ts";
 import type { AttributedMovement, RecordResult } from "../../../src/app/treasury/treasury-ledger.ts";
 
 interface Claim {

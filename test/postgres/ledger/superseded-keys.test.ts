@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
-import type { CallAuthorization, CallPayment } from "../../../src/app/calls/ledger.ts";
+import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
+import type { CallPayment } from "../../../src/app/payments/verified-transfer.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,

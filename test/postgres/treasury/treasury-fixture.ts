@@ -4,7 +4,7 @@ import type { AttributedMovement } from "../../../src/app/treasury/treasury-ledg
 import { PostgresRefunds } from "../../../src/postgres/treasury/refunds.ts";
 import { PostgresSuspense } from "../../../src/postgres/treasury/suspense.ts";
 import { PostgresTreasuryLedger } from "../../../src/postgres/treasury/treasury-ledger.ts";
-import type { VerifiedTransfer } from "../../../src/app/calls/ledger.ts";
+import type { VerifiedTransfer } from "../../../src/app/payments/verified-transfer.ts";
 import { openInstance, PRICE, type Instance } from "../fixture.ts";
 
 /** An instance with the treasury ledger. */

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { callTool, type ToolCall } from "../../../../src/app/calls/call-tool.ts";
 import type { CallPorts } from "../../../../src/gateway/call-tool-deps.ts";
 import { Catalogue } from "../../../../src/app/calls/catalogue.ts";
-import type { CallContext } from "../../../../src/app/calls/call-context.ts";
+import type { CallContext } from "../../../../src/domain/calls/call-context.ts";
 import type { PaymentVerdict } from "../../../../src/app/payments/payment-verifier.ts";
 import type { Relay, RelayRequest } from "../../../../src/app/payments/gasless/relay-port.ts";
 import type { RelayClaim } from "../../../../src/app/payments/gasless/relay-claims.ts";

@@ -1,5 +1,5 @@
-import type { Caller } from "../../domain/accounts/caller.ts";
-import type { ProgressListener } from "../../domain/tools/tool.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { ProgressListener } from "../tools/tool.ts";
 
 /** The context of a request that a transport passes to a use case. */
 export interface CallContext {
