@@ -3,15 +3,18 @@ import path from "node:path";
 import { ROOT, type Finished } from "./command.ts";
 
 const RUNTIME = ["log.ts", "loop-time.ts", "system.ts", "version.ts"];
-const ADAPTER = { layers: ["app", "domain", "outbound", ...RUNTIME], gen: /^(buf|grpc)/ };
-const OTHERS = { sql: "pg|@mikro-orm/.*", chain: "@solana/.*", rpc: "@grpc/.*|@connectrpc/.*" };
-const none = (...names: string[]) => new RegExp(`^(?!(?:${names.join("|")})$)`);
-const PARTS = [
-  ...[...RUNTIME, "app", "config", "domain", "httpjson", "inference", "metrics", "outbound"],
-  ...["payments", "postgres", "sandbox", "solana", "tools", "transport"],
-];
+const INNER = ["app", "domain", ...RUNTIME];
+const CORE = [...INNER, "outbound"];
+const ADAPTERS = ["inference", "metrics", "payments", "postgres", "sandbox", "solana", "tools"];
+const PARTS = [...CORE, ...ADAPTERS, "config", "httpjson", "transport"];
 const COMPOSED = [...PARTS, "gateway"];
 const STARTED = [...COMPOSED, "gateway.ts", "start-checks.ts", "client"];
+
+const [SQL, CHAIN, RPC] = ["pg|@mikro-orm/.*", "@solana/.*", "@grpc/.*|@connectrpc/.*"];
+const only = (...names: string[]) => new RegExp(`^(?:${names.join("|")})$`);
+const except = (...names: string[]) => new RegExp(`^(?!(?:${names.join("|")})$)`);
+const ANY = /./;
+const GRPC = /^(buf|grpc)/;
 
 interface Layer {
   /** Folders and files of src/ that it may import besides itself. */
@@ -24,53 +27,46 @@ interface Layer {
 
 /** Allowed imports of each layer; the longest matching folder decides. */
 export const LAYERS: Readonly<Record<string, Layer>> = {
-  httpjson: { layers: [], packages: /^(node:.*|@bufbuild\/.*)$/, gen: /^(httpjson|google|buf)\// },
-  domain: { layers: [], packages: /^(node:crypto|@scure\/base|canonicalize)$/, gen: /^errors\.ts$/ },
-  app: { layers: ["domain", "httpjson"], packages: /^node:(crypto|timers\/promises)$/ },
-  outbound: { layers: ["app", "domain", ...RUNTIME], packages: none(OTHERS.sql, OTHERS.chain, OTHERS.rpc) },
-  tools: { ...ADAPTER, packages: none(OTHERS.sql, OTHERS.rpc) },
-  "tools/custom": { ...ADAPTER, packages: none(OTHERS.sql, OTHERS.chain, "@connectrpc/.*") },
-  payments: { ...ADAPTER, packages: none(OTHERS.sql, OTHERS.rpc) },
-  postgres: { ...ADAPTER, packages: none(OTHERS.chain, OTHERS.rpc) },
-  solana: { ...ADAPTER, packages: none(OTHERS.sql, OTHERS.rpc) },
-  sandbox: { ...ADAPTER, packages: none(OTHERS.sql, OTHERS.chain, OTHERS.rpc) },
-  inference: { ...ADAPTER, packages: none(OTHERS.sql, OTHERS.chain, OTHERS.rpc) },
-  metrics: { ...ADAPTER, packages: none(OTHERS.sql, OTHERS.chain, OTHERS.rpc) },
-  transport: {
-    layers: ["app", "domain", "httpjson", "outbound", ...RUNTIME],
-    packages: none(OTHERS.sql),
-    gen: /./,
-  },
-  client: { layers: [], packages: /^(?!node:)/, gen: /^toolgate\// },
+  domain: { layers: [], packages: only("node:crypto", "@scure/base", "canonicalize"), gen: /^errors\.ts$/ },
+  httpjson: { layers: [], packages: only("node:.*", "@bufbuild/.*"), gen: /^(httpjson|google|buf)\// },
+  app: { layers: ["domain", "httpjson"], packages: only("node:crypto", "node:timers/promises") },
+  outbound: { layers: INNER, packages: except(SQL, CHAIN, RPC) },
+  inference: { layers: CORE, packages: except(SQL, CHAIN, RPC), gen: GRPC },
+  metrics: { layers: CORE, packages: except(SQL, CHAIN, RPC), gen: GRPC },
+  payments: { layers: CORE, packages: except(SQL, RPC), gen: GRPC },
+  postgres: { layers: CORE, packages: except(CHAIN, RPC), gen: GRPC },
+  sandbox: { layers: CORE, packages: except(SQL, CHAIN, RPC), gen: GRPC },
+  solana: { layers: CORE, packages: except(SQL, RPC), gen: GRPC },
+  tools: { layers: CORE, packages: except(SQL, RPC), gen: GRPC },
+  "tools/custom": { layers: CORE, packages: except(SQL, CHAIN, "@connectrpc/.*"), gen: GRPC },
+  transport: { layers: [...CORE, "httpjson"], packages: except(SQL), gen: ANY },
+  client: { layers: [], packages: except("node:.*"), gen: /^toolgate\// },
   "client/node": { layers: ["client"], gen: /^toolgate\// },
-  console: {
-    layers: [],
-    packages: none("node:.*", OTHERS.sql, "@grpc/.*", "@connectrpc/connect-node"),
-    gen: /./,
-  },
+  console: { layers: [], packages: except("node:.*", SQL, "@grpc/.*", "@connectrpc/connect-node"), gen: ANY },
   localchain: { layers: ["domain"] },
   config: { layers: ["domain", "inference", "sandbox", "tools", ...RUNTIME] },
-  gateway: { layers: PARTS, gen: /./ },
-  "gateway.ts": { layers: COMPOSED, gen: /./ },
-  "start-checks.ts": { layers: COMPOSED, gen: /./ },
-  cli: { layers: STARTED, gen: /./ },
-  dev: { layers: [...STARTED, "cli", "localchain"], gen: /./ },
+  gateway: { layers: PARTS, gen: ANY },
+  "gateway.ts": { layers: COMPOSED, gen: ANY },
+  "start-checks.ts": { layers: COMPOSED, gen: ANY },
+  cli: { layers: STARTED, gen: ANY },
+  dev: { layers: [...STARTED, "cli", "localchain"], gen: ANY },
   "main.ts": { layers: ["cli"] },
   "main.mjs": { layers: ["cli"] },
   "system.ts": { layers: ["domain"] },
   "log.ts": { layers: ["domain"] },
 };
 
-/** Only these commands reach development code, by import() alone. */
+/** Only these layers reach development code, by types and import() alone. */
 const DEVELOPMENT = ["dev", "localchain"];
 const LAZY = ["cli", "main.ts"];
 
 interface Import {
   readonly specifier: string;
-  readonly kind: "value" | "type" | "lazy";
+  /** Whether it loads the module when the importing file is loaded. */
+  readonly isEager: boolean;
 }
 
-/** One line for each import of src/ that the table refuses, and for each circle of value imports. */
+/** One line for each import of src/ that the table refuses, and for each folder in a circle. */
 export function layerProblems(sources: ReadonlyMap<string, string>): string[] {
   const problems: string[] = [];
   const arrows = new Map<string, Set<string>>();
@@ -79,7 +75,7 @@ export function layerProblems(sources: ReadonlyMap<string, string>): string[] {
       const target = targetOf(file, one.specifier);
       const problem = refusal(file, target, one);
       if (problem) problems.push(`src/${file}: imports ${one.specifier}: ${problem}`);
-      if (one.kind === "value" && target.startsWith("src/")) addArrow(arrows, file, target.slice(4));
+      if (target.startsWith("src/")) addArrow(arrows, file, target.slice(4));
     }
   }
   return [...problems, ...circles(arrows)];
@@ -90,14 +86,13 @@ export function layersAreKept(): Promise<Finished> {
   const root = path.join(ROOT, "src");
   const files = globSync("**/*.{ts,tsx,mjs}", { cwd: root });
   const sources = files.map((file) => [file, readFileSync(path.join(root, file), "utf8")] as const);
-  const problems = layerProblems(new Map(sources));
-  return Promise.resolve({
-    code: problems.length === 0 ? 0 : 1,
-    output: problems.map((line) => `${line}\n`).join(""),
-  });
+  const output = layerProblems(new Map(sources))
+    .map((line) => `${line}\n`)
+    .join("");
+  return Promise.resolve({ code: output === "" ? 0 : 1, output });
 }
 
-function refusal(file: string, target: string, { kind }: Import): string | undefined {
+function refusal(file: string, target: string, { isEager }: Import): string | undefined {
   const name = layerOf(file);
   const { layers, packages, gen } = LAYERS[name] ?? { layers: [] };
   const [kindOfTarget, rest = ""] = target.split(/\/(.*)/s);
@@ -107,17 +102,14 @@ function refusal(file: string, target: string, { kind }: Import): string | undef
   if (kindOfTarget !== "src")
     return packages?.test(target) === false ? `${name} may not use this package` : undefined;
   const [top = ""] = rest.split("/");
-  if (DEVELOPMENT.includes(top) && LAZY.some((one) => name === one) && kind !== "value") return undefined;
-  const isOwn = rest === name || rest.startsWith(`${name}/`);
-  return isOwn || layers.some((one) => rest === one || rest.startsWith(`${one}/`))
-    ? undefined
-    : `${name} may import ${[...layers].join(", ") || "no other layer"}; change the design or ` +
-        "test/tooling/layers.ts";
+  if (DEVELOPMENT.includes(top) && LAZY.includes(name) && !isEager) return undefined;
+  if ([name, ...layers].some((one) => `${rest}/`.startsWith(`${one}/`))) return undefined;
+  return `${name} may import ${layers.join(", ") || "no other layer"}; change it or test/tooling/layers.ts`;
 }
 
 function layerOf(file: string): string {
-  const parts = file.split("/");
-  return [parts.slice(0, 2).join("/"), parts[0] ?? ""].find((name) => name in LAYERS) ?? parts[0] ?? "";
+  const [top = "", second = ""] = file.split("/");
+  return `${top}/${second}` in LAYERS ? `${top}/${second}` : top;
 }
 
 /** As `src/…`, `gen/…`, `test/…` or the name of a package. */
@@ -131,7 +123,7 @@ function importsOf(source: string): Import[] {
     /^(?:import|export)\s(type\s)?(?:[^;"']*?\sfrom\s)?\s*["']([^"']+)["']|(?<![.\w])import\(\s*["']([^"']+)["']/gm;
   return [...source.matchAll(pattern)].map(([, type, eager, lazy]) => ({
     specifier: eager ?? lazy ?? "",
-    kind: lazy === undefined ? (type ? "type" : "value") : "lazy",
+    isEager: lazy === undefined && type === undefined,
   }));
 }
 
