@@ -147,7 +147,7 @@ describe("session", () => {
     const first = await signIn(world, wallet);
     const { accountId } = first.session;
     for (let n = 1; n < MAX_SESSIONS; n++)
-      await world.postgres.sessions.begin({ accountId, address: "192.0.2.1", userAgent: "" });
+      await world.postgres.sessions.create({ accountId, address: "192.0.2.1", userAgent: "" });
     expect(await isIn(first)).toBe(true);
     const last = await signIn(world, wallet);
     expect([await isIn(first), await isIn(last)]).toEqual([false, true]);

@@ -97,7 +97,7 @@ export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "sandbox-slots-by-account",
     guard: "Sandbox executions are counted per account, not per key.",
-    file: sqlFile("functions/sandbox_begin.sql"),
+    file: sqlFile("functions/sandbox_create.sql"),
     find: "where open.account_id = account and open.ended_at is null",
     replace: "where open.key_id = key and open.ended_at is null",
     tests: ["test/postgres/ledger/sandbox-runs.test.ts"],

@@ -139,7 +139,7 @@ export const TREASURY: readonly Mutant[] = [
   {
     name: "opening-once",
     guard: "The treasury's opening balance is recorded once.",
-    file: sqlFile("functions/treasury_begin_watch.sql"),
+    file: sqlFile("functions/treasury_start_watch.sql"),
     find: "if found and amount > 0 then",
     replace: "if amount > 0 then",
     tests: ONCE,

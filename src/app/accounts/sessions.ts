@@ -30,7 +30,7 @@ export interface SignedIn {
 /** Console sessions. Tokens are stored as hashes only; ended sessions are deleted. */
 export interface Sessions {
   /** Creates a session and its token. At the limit, the account's oldest session is ended. */
-  begin(start: {
+  create(start: {
     accountId: string;
     address: string;
     userAgent: string;

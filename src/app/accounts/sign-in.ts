@@ -51,7 +51,7 @@ export class SignIn {
   }
 
   /** Creates a challenge that can be used once within five minutes. */
-  async begin(): Promise<SignInInput> {
+  async createChallenge(): Promise<SignInInput> {
     const { challenges, clock, random, origin } = this.#deps;
     const input = newChallenge(origin(), clock, random);
     await challenges.add(input);
@@ -83,7 +83,7 @@ export class SignIn {
     if (proof.kind === "message") requireMessage(proof, text, key);
     else await this.#requireTransaction(proof.transaction, text, address, key);
     const { accountId } = await accounts.create(address);
-    return sessions.begin({ accountId, ...from });
+    return sessions.create({ accountId, ...from });
   }
 
   #good(input: SignInInput | undefined): SignInInput | undefined {

@@ -31,7 +31,7 @@ export interface SandboxRuns {
    * @throws ToolgateError RATE_LIMITED at the account's limit; REQUEST_IN_PROGRESS when an active execution
    * has the name
    */
-  begin(run: SandboxRunStart): Promise<void>;
+  create(run: SandboxRunStart): Promise<void>;
   /** Records the end. @returns the status that counts: `cancelled` if a cancel came first */
   end(runId: string, status: SandboxStatus): Promise<SandboxStatus>;
   /** Finds an execution of the account by its `run_…` or, newest first, by its name. */

@@ -94,7 +94,7 @@ export class AccountDeposits {
   ): Promise<Uint8Array> {
     const { payments, memoPrefix } = this.#deps;
     const { amount, reference, credited, cancelledAt } = await this.#own(accountId, depositId);
-    if (credited > 0n) throw invalidField("deposit_id", "was credited before; begin another deposit");
+    if (credited > 0n) throw invalidField("deposit_id", "was credited before; create another deposit");
     if (cancelledAt) throw invalidField("deposit_id", "was cancelled; create another deposit");
     return payments.build({ payer, amount, reference, memo: depositMemo(depositId, memoPrefix) }, signal);
   }

@@ -25,7 +25,7 @@ export interface WatchDeps extends RecordDeps {
 export async function watchTreasury(deps: WatchDeps, signal: AbortSignal): Promise<NewRecord[]> {
   const { ledger, chain } = deps;
   const fromTime = await watchStartTime(ledger);
-  const { slot } = (await ledger.watch(chain.tokenAccount)) ?? (await begin(deps, fromTime, signal));
+  const { slot } = (await ledger.watch(chain.tokenAccount)) ?? (await startWatch(deps, fromTime, signal));
   // Includes the slot of the last run: a node may have returned that slot in part.
   const { entries } = await chain.history({ fromSlot: slot, fromTime, firstEndpoint: 0, signal });
   const records = await recordParts(deps, entries, signal);
@@ -65,7 +65,7 @@ export async function watchStartTime(ledger: Pick<TreasuryLedger, "installedAt">
   return new Date((await ledger.installedAt()).getTime() - DRIFT_MS);
 }
 
-async function begin(
+async function startWatch(
   deps: WatchDeps,
   fromTime: Date,
   signal: AbortSignal,

@@ -58,7 +58,7 @@ export class PostgresSessions implements Sessions {
     this.#random = random;
   }
 
-  async begin(start: {
+  async create(start: {
     accountId: string;
     address: string;
     userAgent: string;
@@ -68,7 +68,7 @@ export class PostgresSessions implements Sessions {
     const account = uuidFromId("acct", start.accountId);
     const now = this.#clock.now();
     await queryWithRetry(this.#pool, {
-      name: "sessions-begin",
+      name: "sessions-create",
       text: `insert into console_session (id, account_id, sha256, address, user_agent, created_at,
           last_used_at, expires_at)
              values ($1, $2, $3, $4, $5, $6, $6, $7) on conflict (id) do nothing`,
@@ -89,7 +89,7 @@ export class PostgresSessions implements Sessions {
       values: [account, MAX_SESSIONS],
     });
     const rows = await queryWithRetry<SessionRow>(this.#pool, {
-      name: "sessions-begun",
+      name: "sessions-created",
       text: `${SELECT} where session.id = $1`,
       values: [id],
     });

@@ -55,11 +55,11 @@ export class PostgresSandboxRuns implements SandboxRuns {
     return this.#timer.stop();
   }
 
-  async begin({ runId, accountId, keyId, name, mostPerAccount }: SandboxRunStart): Promise<void> {
+  async create({ runId, accountId, keyId, name, mostPerAccount }: SandboxRunStart): Promise<void> {
     const uuid = uuidFromId("run", runId);
     const [row] = await queryWithRetry<{ kind: string; running: bigint }>(this.#options.pool, {
-      name: "sandbox-begin",
-      text: "select kind, running from sandbox_begin($1, $2, $3, $4, $5)",
+      name: "sandbox-create",
+      text: "select kind, running from sandbox_create($1, $2, $3, $4, $5)",
       values: [uuid, uuidFromId("acct", accountId), uuidFromId("key", keyId), name ?? null, mostPerAccount],
     });
     if (row?.kind === "named") {

@@ -94,7 +94,7 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
 
   async startWatch(tokenAccount: string, opening: { amount: MicroUsd; slot: bigint }): Promise<void> {
     const values = [addressFrom(tokenAccount), opening.amount, opening.slot];
-    await this.#query("treasury-begin-watch", "select treasury_begin_watch($1, $2, $3)", values);
+    await this.#query("treasury-start-watch", "select treasury_start_watch($1, $2, $3)", values);
   }
 
   async unrecorded(

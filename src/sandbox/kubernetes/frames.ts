@@ -10,7 +10,7 @@ const MAX_RESULT_BYTES = 24 * 1024 * 1024;
  * Protocol of a pod's log: lines `tg1.<nonce> <number> <kind> <text>`. Code in the pod does not write to
  * the log and does not know the nonce. Line numbers reveal lost lines.
  */
-export type Frame = { readonly kind: "begun" } | { readonly kind: "result"; readonly value: unknown };
+export type Frame = { readonly kind: "started" } | { readonly kind: "result"; readonly value: unknown };
 
 /** Lines of a result: JSON, gzipped, Base64, split. */
 export function* resultLines(nonce: string, firstNumber: number, value: unknown): Generator<string> {
@@ -25,7 +25,7 @@ export function* resultLines(nonce: string, firstNumber: number, value: unknown)
 
 /** The line sent when the code was handed over. */
 export function startedLine(nonce: string): string {
-  return line(nonce, 0, "begun", "-");
+  return line(nonce, 0, "started", "-");
 }
 
 function line(nonce: string, number: number, kind: string, text: string): string {
@@ -61,7 +61,7 @@ export class FrameReader {
     const [number, kind, piece = ""] = text.trimEnd().split(" ");
     if (Number(number) !== this.#next) throw new Error(`line ${this.#next} of the result is missing`);
     this.#next += 1;
-    if (kind === "begun") return { kind };
+    if (kind === "started") return { kind };
     if (kind === "end") return { kind: "result", value: unpacked(this.#packed) };
     if (kind === "part") this.#packed += piece;
     return undefined;

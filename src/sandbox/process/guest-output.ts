@@ -42,7 +42,7 @@ export class BoundedText {
   #take(text: string): void {
     if (!this.#count(text)) {
       this.truncated = true;
-      text = this.#beginning(text);
+      text = this.#prefix(text);
     }
     if (text !== "") this.#pieces.push(text);
   }
@@ -57,7 +57,7 @@ export class BoundedText {
   }
 
   /** Returns the longest prefix that fits. */
-  #beginning(text: string): string {
+  #prefix(text: string): string {
     let end = 0;
     for (const character of text) {
       if (!this.#count(character)) break;

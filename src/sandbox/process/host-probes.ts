@@ -63,7 +63,7 @@ function namespaceOf(pid: number | "self", name: string): string {
 }
 
 /** Prints when it starts, then runs forever. */
-const WAITS = { code: 'console.log("begun"); setInterval(() => {}, 1_000);', nonce: "0" };
+const WAITS = { code: 'console.log("running"); setInterval(() => {}, 1_000);', nonce: "0" };
 
 /** Starts a worker below a shell, kills the shell, and returns whether the guest ended. */
 export async function diesWithParent(
@@ -75,7 +75,7 @@ export async function diesWithParent(
   const hasBegun = new Promise<void>((resolve) => {
     parent.onStdout = (bytes) => {
       output += bytes.toString("latin1");
-      if (output.includes("begun")) resolve();
+      if (output.includes("running")) resolve();
     };
   });
   parent.write(frameOf(WAITS));
@@ -84,7 +84,7 @@ export async function diesWithParent(
   // The output stays open as long as a process holds it.
   const ended = await Promise.race([parent.closed.then(() => true), after(timeoutMs)]);
   if (!ended) parent.killGroup();
-  return ended && output.includes("begun");
+  return ended && output.includes("running");
 }
 
 async function after(ms: number): Promise<false> {

@@ -100,12 +100,12 @@ export class WorkerPool {
   #fill(): void {
     const target = this.#waiters.length + (this.#wanted ? this.#options.idle : 0);
     while (!this.#closed && this.#starting.size + this.#idle.length < target) {
-      const beginning = this.#startOne().finally(() => {
-        this.#starting.delete(beginning);
+      const worker = this.#startOne().finally(() => {
+        this.#starting.delete(worker);
         // A concurrent caller may have counted this start as pending.
         this.#fill();
       });
-      this.#starting.add(beginning);
+      this.#starting.add(worker);
     }
   }
 

@@ -63,7 +63,7 @@ export function executeTool(deps: SandboxDeps, prices: Prices): Tool {
       const { caller, runId, signal, progress } = context;
       if (runId === undefined) throw new TypeError("an execution needs a ledger run");
       const { accountId, keyId } = caller;
-      await runs.begin({ runId, accountId, keyId, name, mostPerAccount: deps.concurrencyPerAccount });
+      await runs.create({ runId, accountId, keyId, name, mostPerAccount: deps.concurrencyPerAccount });
       progress?.({ progress: 0, total: 2, message: "the code is queued" });
       const onChange = (change: 1 | -1) => {
         onRunning(change);

@@ -79,10 +79,10 @@ async function started(at: Hearing, more: Partial<SandboxRunStart> = {}) {
   return { call, start, accountId };
 }
 
-/** The outcome of a start: "begun" or the error code. */
-async function begin(at: Hearing, start: SandboxRunStart): Promise<string> {
-  return at.runs.begin(start).then(
-    () => "begun",
+/** The outcome of a start: "created" or the error code. */
+async function outcomeOf(at: Hearing, start: SandboxRunStart): Promise<string> {
+  return at.runs.create(start).then(
+    () => "created",
     (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error)),
   );
 }
@@ -90,7 +90,7 @@ async function begin(at: Hearing, start: SandboxRunStart): Promise<string> {
 describe("a sandbox execution", () => {
   it("is found by run and by name, by its account only", async () => {
     const { start, accountId } = await started(one, { name: "mine" });
-    await one.runs.begin(start);
+    await one.runs.create(start);
     const known = { runId: start.runId, status: "running" };
     expect(await two.runs.find(accountId, start.runId)).toEqual(known);
     expect(await two.runs.find(accountId, "mine")).toEqual(known);
@@ -102,12 +102,12 @@ describe("a sandbox execution", () => {
 
   it("starts once, also when retried after a lost response", async () => {
     const { start } = await started(one, { name: "again", mostPerAccount: 1 });
-    expect([await begin(one, start), await begin(one, start)]).toEqual(["begun", "begun"]);
+    expect([await outcomeOf(one, start), await outcomeOf(one, start)]).toEqual(["created", "created"]);
   });
 
   it("keeps the status of its end", async () => {
     const { call, start, accountId } = await started(one);
-    await one.runs.begin(start);
+    await one.runs.create(start);
     expect(await one.runs.end(start.runId, "timeout")).toBe("timeout");
     expect(await one.runs.end(start.runId, "succeeded")).toBe("timeout");
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "timeout" });
@@ -118,7 +118,7 @@ describe("a sandbox execution", () => {
       { outcome: "timeout" },
     ]);
     const other = await started(one);
-    await one.runs.begin(other.start);
+    await one.runs.create(other.start);
     await one.runs.end(other.start.runId, "succeeded");
     expect((await owner.pool.query(outcomes, [uuidOf("run", other.start.runId)])).rows).toEqual([
       { outcome: null },
@@ -127,14 +127,14 @@ describe("a sandbox execution", () => {
 
   it("has failed when its run ended without a status: its instance died or the engine lost it", async () => {
     const { call, start, accountId } = await started(one, { name: "lost" });
-    await one.runs.begin(start);
+    await one.runs.create(start);
     await expireLeases(owner.pool, call);
     expect(await two.instance.sweeper.sweep()).toBe(1);
     expect(await two.runs.find(accountId, "lost")).toMatchObject({ status: "failed" });
     expect(await two.runs.requestCancel(start.runId)).toBe(false);
     const next = await started(two, { ...start, runId: undefined as never, accountId });
-    await expect(begin(two, { ...next.start, runId: next.call.runId, mostPerAccount: 1 })).resolves.toBe(
-      "begun",
+    await expect(outcomeOf(two, { ...next.start, runId: next.call.runId, mostPerAccount: 1 })).resolves.toBe(
+      "created",
     );
   });
 });
@@ -147,37 +147,39 @@ describe("concurrent executions of an account", () => {
       const at = n % 2 === 0 ? one : two;
       all.push({ at, ...(await started(at, { accountId, mostPerAccount })) });
     }
-    const outcomes = await Promise.all(all.map(({ at, start }) => begin(at, start)));
-    expect(outcomes.filter((outcome) => outcome === "begun")).toHaveLength(mostPerAccount);
+    const outcomes = await Promise.all(all.map(({ at, start }) => outcomeOf(at, start)));
+    expect(outcomes.filter((outcome) => outcome === "created")).toHaveLength(mostPerAccount);
     expect(outcomes.filter((outcome) => outcome === "RATE_LIMITED")).toHaveLength(10 - mostPerAccount);
 
-    const first = all[outcomes.indexOf("begun")];
+    const first = all[outcomes.indexOf("created")];
     const refused = all[outcomes.indexOf("RATE_LIMITED")];
     if (!first || !refused) throw new Error("there is one of each");
-    await expect(refused.at.runs.begin(refused.start)).rejects.toMatchObject({
+    await expect(refused.at.runs.create(refused.start)).rejects.toMatchObject({
       retryAfterSeconds: 1,
       message: expect.stringMatching(
         new RegExp(`^${mostPerAccount} executions of this account.*sandbox_cancel.*nothing was charged`),
       ),
     });
-    expect(await begin(two, (await started(two)).start), "another account").toBe("begun");
+    expect(await outcomeOf(two, (await started(two)).start), "another account").toBe("created");
     await first.at.runs.end(first.start.runId, "succeeded");
-    expect(await begin(refused.at, refused.start)).toBe("begun");
+    expect(await outcomeOf(refused.at, refused.start)).toBe("created");
   });
 });
 
 describe("an execution name", () => {
   it("belongs to one active execution of the account, over all keys", async () => {
     const { call, start, accountId } = await started(one, { name: "taken" });
-    await one.runs.begin(start);
+    await one.runs.create(start);
     const second = await started(two, { name: "taken", accountId });
-    expect(await begin(two, second.start)).toBe("REQUEST_IN_PROGRESS");
-    await expect(two.runs.begin(second.start)).rejects.toThrow(/^params\.run_id: "taken" is running; /);
-    expect(await begin(two, (await started(two, { name: "taken" })).start), "another account").toBe("begun");
+    expect(await outcomeOf(two, second.start)).toBe("REQUEST_IN_PROGRESS");
+    await expect(two.runs.create(second.start)).rejects.toThrow(/^params\.run_id: "taken" is running; /);
+    expect(await outcomeOf(two, (await started(two, { name: "taken" })).start), "another account").toBe(
+      "created",
+    );
 
     await one.runs.end(start.runId, "succeeded");
     await one.instance.ledger.capture(completed(call));
-    expect(await begin(two, second.start)).toBe("begun");
+    expect(await outcomeOf(two, second.start)).toBe("created");
     expect(await one.runs.find(accountId, "taken")).toEqual({ runId: second.start.runId, status: "running" });
   });
 });
@@ -185,7 +187,7 @@ describe("an execution name", () => {
 describe("a cancel request", () => {
   it("reaches the instance with the execution only", async () => {
     const { start } = await started(one);
-    await one.runs.begin(start);
+    await one.runs.create(start);
     expect(await two.runs.requestCancel(start.runId)).toBe(true);
     await expect.poll(() => one.heard).toContain(start.runId);
     expect(two.heard).not.toContain(start.runId);
@@ -196,7 +198,7 @@ describe("a cancel request", () => {
     const reported = open(false);
     try {
       const { start } = await started(reported);
-      await reported.runs.begin(start);
+      await reported.runs.create(start);
       // It may not listen yet.
       const heard = async () => (await two.runs.requestCancel(start.runId)) && reported.heard;
       await expect.poll(heard).toContain(start.runId);
@@ -208,7 +210,7 @@ describe("a cancel request", () => {
 
   it("is repeated until the execution ends, also without notifications", async () => {
     const { start } = await started(one);
-    await one.runs.begin(start);
+    await one.runs.create(start);
     await owner.pool.query("update sandbox_run set cancel_requested_at = now() where run_id = $1", [
       uuidOf("run", start.runId),
     ]);
@@ -222,7 +224,7 @@ describe("a cancel request", () => {
 
   it("cancels the execution when it comes before the end, and is accepted repeatedly", async () => {
     const { start, accountId } = await started(one);
-    await one.runs.begin(start);
+    await one.runs.create(start);
     expect([await two.runs.requestCancel(start.runId), await one.runs.requestCancel(start.runId)]).toEqual([
       true,
       true,
@@ -234,7 +236,7 @@ describe("a cancel request", () => {
 
   it("changes nothing after the end", async () => {
     const { call, start, accountId } = await started(one);
-    await one.runs.begin(start);
+    await one.runs.create(start);
     await one.runs.end(start.runId, "succeeded");
     expect(await two.runs.requestCancel(start.runId)).toBe(false);
     await one.instance.ledger.capture(completed(call));
@@ -245,7 +247,7 @@ describe("a cancel request", () => {
     const accountId = await makeAccount(owner.pool, 20n * PRICE);
     for (let n = 0; n < 15; n++) {
       const { start } = await started(one, { accountId });
-      await one.runs.begin(start);
+      await one.runs.create(start);
       const [accepted, end] = await Promise.all([
         two.runs.requestCancel(start.runId),
         one.runs.end(start.runId, "succeeded"),
@@ -256,7 +258,7 @@ describe("a cancel request", () => {
 
   it("counts although the engine fails afterwards", async () => {
     const { call, start, accountId } = await started(one);
-    await one.runs.begin(start);
+    await one.runs.create(start);
     await two.runs.requestCancel(start.runId);
     await one.instance.ledger.release(failed(call));
     expect(await two.runs.find(accountId, start.runId)).toMatchObject({ status: "cancelled" });
@@ -267,10 +269,10 @@ describe("executions that ended two days ago", () => {
   it("are deleted in batches, but no active or newer ones", async () => {
     const accountId = await makeAccount(owner.pool, 20n * PRICE);
     const over = await started(one, { accountId });
-    await one.runs.begin(over.start);
+    await one.runs.create(over.start);
     await one.instance.ledger.capture(completed(over.call));
     const active = await started(one, { accountId });
-    await one.runs.begin(active.start);
+    await one.runs.create(active.start);
     const age = (hours: number) =>
       owner.pool.query(
         "update sandbox_run set created_at = now() - $2 * interval '1 hour' where account_id = $1",

@@ -3,11 +3,11 @@ import type { Row } from "./case.ts";
 /** Attempts that are refused while the interpreter continues. */
 const SHARES = { ends: ["succeeded"], shares: true } as const;
 const FAILS = { ends: ["failed"] } as const;
-const HANGS = { ends: ["timeout"], timeoutMs: 1_000, says: "begun" } as const;
+const HANGS = { ends: ["timeout"], timeoutMs: 1_000, says: "started" } as const;
 const BOMB = {
   ends: ["memory_limit", "failed", "cpu_limit", "timeout"],
   timeoutMs: 2_500,
-  says: "begun",
+  says: "started",
 } as const;
 
 export const PYTHON: readonly Row[] = [
@@ -81,14 +81,14 @@ export const PYTHON: readonly Row[] = [
     name: "memory-read-raw",
     attacks: "native code through ctypes",
     ends: ["failed", "succeeded"],
-    says: "begun",
+    says: "started",
   },
   {
     name: "memory-written-raw",
     attacks: "the interpreter's own memory",
     ends: ["failed", "timeout", "memory_limit"],
     timeoutMs: 3_000,
-    says: "begun",
+    says: "started",
   },
 
   // Results and output
@@ -153,7 +153,7 @@ export const PYTHON: readonly Row[] = [
     attacks: "memory, refusals ignored",
     ends: ["timeout", "memory_limit", "cpu_limit", "failed"],
     timeoutMs: 1_500,
-    says: "begun",
+    says: "started",
   },
   { name: "memory-of-javascript", attacks: "memory of JavaScript", ...BOMB },
   {
@@ -161,7 +161,7 @@ export const PYTHON: readonly Row[] = [
     attacks: "memory and time, by unpacking",
     ends: ["memory_limit", "timeout", "cpu_limit", "failed"],
     timeoutMs: 1_500,
-    says: "begun",
+    says: "started",
   },
   { name: "cpu-of-a-loop", always: true, attacks: "time", ...HANGS, sharp: true },
   { name: "cpu-in-c", attacks: "time, within one call", ...HANGS },
@@ -170,7 +170,7 @@ export const PYTHON: readonly Row[] = [
     attacks: "time, by a large number",
     ends: ["timeout", "failed"],
     timeoutMs: 1_000,
-    says: "begun",
+    says: "started",
   },
   { name: "cpu-of-a-pattern", attacks: "time, by a regular expression", ...HANGS },
   { name: "waits-asleep", attacks: "time, asleep", ...HANGS },
@@ -180,15 +180,15 @@ export const PYTHON: readonly Row[] = [
     attacks: "time, at the exit",
     ends: ["timeout", "succeeded"],
     timeoutMs: 1_000,
-    says: "begun",
+    says: "started",
   },
-  { name: "exits-at-once", attacks: "the worker, by _exit()", ...FAILS, says: "begun" },
-  { name: "aborts", attacks: "the worker, by abort()", ...FAILS, says: "begun" },
+  { name: "exits-at-once", attacks: "the worker, by _exit()", ...FAILS, says: "started" },
+  { name: "aborts", attacks: "the worker, by abort()", ...FAILS, says: "started" },
   {
     name: "interrupts-itself",
     attacks: "the worker, by KeyboardInterrupt",
     ...FAILS,
-    says: "begun",
+    says: "started",
     error: "KeyboardInterrupt",
   },
   {
@@ -215,7 +215,7 @@ export const PYTHON: readonly Row[] = [
     attacks: "the stack",
     ends: ["failed", "timeout", "memory_limit"],
     timeoutMs: 1_500,
-    says: "begun",
+    says: "started",
   },
   {
     name: "input-beyond-its-end",

@@ -22,7 +22,7 @@ describe("log frames of a pod", () => {
     expect(lines().length).toBeGreaterThan(4);
     const text = lines().join("{level:50} something else\r\n\n");
     for (const size of [1, 7, 4_096, text.length]) {
-      expect(read(text, size)).toEqual([{ kind: "begun" }, { kind: "result", value: VALUE }]);
+      expect(read(text, size)).toEqual([{ kind: "started" }, { kind: "result", value: VALUE }]);
     }
   });
 
@@ -38,7 +38,7 @@ describe("log frames of a pod", () => {
   });
 
   it("returns no result without its last line", () => {
-    expect(read(lines().slice(0, -1).join(""))).toEqual([{ kind: "begun" }]);
+    expect(read(lines().slice(0, -1).join(""))).toEqual([{ kind: "started" }]);
   });
 
   it("limits the decompressed size of a result", () => {
@@ -48,6 +48,6 @@ describe("log frames of a pod", () => {
   it("discards a line that never ends", () => {
     const reader = new FrameReader(NONCE);
     for (let at = 0; at < 20; at += 1) expect([...reader.read(Buffer.alloc(1 << 20, 120))]).toEqual([]);
-    expect([...reader.read(Buffer.from(`\n${startedLine(NONCE)}`))]).toEqual([{ kind: "begun" }]);
+    expect([...reader.read(Buffer.from(`\n${startedLine(NONCE)}`))]).toEqual([{ kind: "started" }]);
   });
 });

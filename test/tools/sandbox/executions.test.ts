@@ -185,7 +185,7 @@ describe("cancellation", () => {
     await postgres.ledger.authorize(call);
     const { runId } = call;
     const caller = callerOf(accountId);
-    await postgres.sandboxRuns.begin({
+    await postgres.sandboxRuns.create({
       runId,
       accountId,
       keyId: caller.keyId,

@@ -16,7 +16,7 @@ import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
 export function unaskedSandbox(proof: () => SelfTestStatus = () => "passed"): SandboxDeps {
   const unasked = () => Promise.reject(new Error("not asked"));
   const runs = {
-    begin: unasked,
+    create: unasked,
     end: unasked,
     find: unasked,
     requestCancel: unasked,

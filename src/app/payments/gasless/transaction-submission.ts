@@ -59,10 +59,10 @@ export class TransactionSubmission {
     { resend, signal }: { resend: boolean; signal: AbortSignal },
   ): Promise<SubmissionState> {
     if (isOver(claim)) return claim;
-    return claim.state === "claimed" ? this.#begin(claim, signal) : this.#lookFor(claim, resend, signal);
+    return claim.state === "claimed" ? this.#submit(claim, signal) : this.#lookFor(claim, resend, signal);
   }
 
-  async #begin(claim: RelayClaim, signal: AbortSignal): Promise<SubmissionState> {
+  async #submit(claim: RelayClaim, signal: AbortSignal): Promise<SubmissionState> {
     const { claims, chain } = this.#deps;
     const problem = await chain.simulate(claim.signedTransaction, signal);
     if (problem !== undefined) {

@@ -44,7 +44,7 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
       key: "none",
       async call(_request, context) {
         demandChallenge(context);
-        return { challenge: await signIn.begin() };
+        return { challenge: await signIn.createChallenge() };
       },
     },
     buildSignInTransaction: {

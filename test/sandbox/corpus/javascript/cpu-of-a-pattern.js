@@ -1,2 +1,2 @@
-console.log("begun");
+console.log("started");
 /^(([a-z])+.)+[A-Z]([a-z])+$/.test("a".repeat(60));

@@ -1,3 +1,3 @@
-console.log("begun");
+console.log("started");
 const again = () => Promise.resolve().then(again);
 await again();

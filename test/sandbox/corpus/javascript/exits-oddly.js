@@ -1,2 +1,2 @@
-console.log("begun");
+console.log("started");
 process.reallyExit(139);

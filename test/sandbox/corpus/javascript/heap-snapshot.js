@@ -1,3 +1,3 @@
 const v8 = await import("node:v8");
-console.log("begun");
+console.log("started");
 await attempt("v8.writeHeapSnapshot", () => v8.writeHeapSnapshot("{{dir}}/heap"));

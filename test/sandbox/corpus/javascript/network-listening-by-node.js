@@ -1,5 +1,5 @@
 const net = await import("node:net");
-console.log("begun");
+console.log("started");
 net
   .createServer()
   .on("listening", () => console.log("ESCAPED listening"))

@@ -1,3 +1,3 @@
 const dgram = await import("node:dgram");
-console.log("begun");
+console.log("started");
 dgram.createSocket("udp4").send("x", Number("{{port}}"), "127.0.0.1", (error) => error ?? console.log("ESCAPED sent"));

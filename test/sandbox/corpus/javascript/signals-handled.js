@@ -3,5 +3,5 @@ for (const name of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGALR
     Deno.addSignalListener(name, () => {});
   } catch {}
 }
-console.log("begun");
+console.log("started");
 for (;;);

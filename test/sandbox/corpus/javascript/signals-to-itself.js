@@ -1,2 +1,2 @@
-console.log("begun");
+console.log("started");
 Deno.kill(Deno.pid, "SIGSTOP");

@@ -6,5 +6,5 @@ process.on("exit", () => {
   for (;;);
 });
 process.on("beforeExit", () => setTimeout(() => {}, 10));
-console.log("begun");
+console.log("started");
 process.exit(0);

@@ -1,3 +1,3 @@
-console.log("begun");
+console.log("started");
 setInterval(() => {}, 1_000);
 await new Promise(() => {});

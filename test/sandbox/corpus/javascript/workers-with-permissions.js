@@ -1,5 +1,5 @@
 const reads = `postMessage(Deno.readTextFileSync("{{file}}"))`;
-console.log("begun");
+console.log("started");
 const worker = new Worker(`data:text/javascript,${encodeURIComponent(reads)}`, {
   type: "module",
   deno: { permissions: { read: true, write: true, net: true, env: true, run: true, ffi: true, sys: true } },

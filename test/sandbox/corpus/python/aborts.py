@@ -1,3 +1,3 @@
 import os
-print("begun", flush=True)
+print("started", flush=True)
 os.abort()

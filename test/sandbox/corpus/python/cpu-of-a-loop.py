@@ -1,2 +1,2 @@
-print("begun", flush=True)
+print("started", flush=True)
 while True: pass

@@ -1,3 +1,3 @@
 import re
-print("begun", flush=True)
+print("started", flush=True)
 re.match(r"^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 60)

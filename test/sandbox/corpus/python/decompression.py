@@ -1,5 +1,5 @@
 import bz2, io, zipfile, zlib
-print("begun", flush=True)
+print("started", flush=True)
 bomb = zlib.compress(bytes(64 << 20), 9)
 for _ in range(1_000):
     bomb_of_bombs = io.BytesIO()

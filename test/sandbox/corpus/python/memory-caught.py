@@ -1,4 +1,4 @@
-print("begun", flush=True)
+print("started", flush=True)
 all = []
 while True:
     try:

@@ -1,3 +1,3 @@
-print("begun", flush=True)
+print("started", flush=True)
 all = []
 while True: all.append(b"x" * (16 << 20))

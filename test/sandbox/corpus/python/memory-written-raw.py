@@ -1,5 +1,5 @@
 import ctypes
-print("begun", flush=True)
+print("started", flush=True)
 for at in range(0, 1 << 26, 1 << 12):
     ctypes.memset(at, 0xFF, 1 << 12)
 print("still there")

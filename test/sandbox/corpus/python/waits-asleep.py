@@ -1,3 +1,3 @@
 import time
-print("begun", flush=True)
+print("started", flush=True)
 time.sleep(60)

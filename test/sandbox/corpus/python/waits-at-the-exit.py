@@ -6,5 +6,5 @@ class Hangs:
     def __del__(self): hang()
 kept = Hangs()
 asyncio.ensure_future(asyncio.sleep(3600))
-print("begun", flush=True)
+print("started", flush=True)
 raise SystemExit(0)

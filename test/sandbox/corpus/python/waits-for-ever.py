@@ -1,3 +1,3 @@
 import js
-print("begun", flush=True)
+print("started", flush=True)
 js.Atomics.wait(js.Int32Array.new(js.SharedArrayBuffer.new(4)), 0, 0)

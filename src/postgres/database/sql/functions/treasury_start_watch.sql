@@ -1,5 +1,5 @@
 -- Starts the statement of a token account. What it held before is the operator's.
-create or replace function treasury_begin_watch(token bytea, amount bigint, at_slot bigint)
+create or replace function treasury_start_watch(token bytea, amount bigint, at_slot bigint)
 returns void
 language plpgsql security definer
 set search_path = public, pg_temp
@@ -19,4 +19,4 @@ begin
 end
 $$;
 
-revoke execute on function treasury_begin_watch from public;
+revoke execute on function treasury_start_watch from public;

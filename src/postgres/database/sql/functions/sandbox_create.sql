@@ -1,6 +1,6 @@
--- Returns "begun"; "named": an active execution has this name; or "busy": "running" executions are as many as
--- allowed. Calls of one account wait for each other, so that each counts all before it. Idempotent by run.
-create or replace function sandbox_begin(
+-- Returns "created"; "named": an active execution has this name; or "busy": the "running" executions reach
+-- the limit. Calls of one account wait for each other, so that each counts all before it. Idempotent by run.
+create or replace function sandbox_create(
   run uuid, account uuid, key uuid, called text, most integer
 )
 returns table (kind text, running bigint)
@@ -14,7 +14,7 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtextextended('sandbox ' || account, 0));
   if exists (select from sandbox_run where run_id = run) then
-    return query select 'begun', 0::bigint;
+    return query select 'created', 0::bigint;
     return;
   end if;
   if exists (
@@ -31,11 +31,11 @@ begin
     return query select 'busy', active;
     return;
   end if;
-  -- Not now(), which is when this began to wait: the newest of a name is the one that was admitted last.
+  -- Not now(), which is when this started to wait: the newest of a name is the one that was admitted last.
   insert into sandbox_run (run_id, account_id, key_id, name, created_at)
   values (run, account, key, called, clock_timestamp());
-  return query select 'begun', active + 1;
+  return query select 'created', active + 1;
 end
 $$;
 
-revoke execute on function sandbox_begin from public;
+revoke execute on function sandbox_create from public;
