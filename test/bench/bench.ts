@@ -1,5 +1,6 @@
 import type { LoadProcess } from "./load.ts";
-import type { Plan } from "./measure.ts";
+import type { LoadJob } from "./load-messages.ts";
+import type { Plan, Side } from "./measure.ts";
 import type { Line } from "./report.ts";
 import type { Scale } from "./scale.ts";
 import type { ServerProcess, StartOptions } from "./server-process.ts";
@@ -19,8 +20,22 @@ export interface Bench {
   readonly profile: string | undefined;
   /** A load generator; ended with the part. */
   load(kind: "http" | "grpc"): LoadProcess;
+  /** A server under load by wrk, or by the generator on Node where wrk is missing. */
+  http(target: HttpTarget, job: HttpJob): Side;
   /** A bare server to compare with; ended with the part. @returns it and its port */
   peer(file: string, options: StartOptions): Promise<{ server: ServerProcess; port: number }>;
+}
+
+/** A server under HTTP load. */
+export interface HttpTarget {
+  readonly server: ServerProcess;
+  readonly port: number;
+}
+
+/** HTTP load. */
+export interface HttpJob extends Pick<LoadJob, "connections" | "requests" | "expect"> {
+  /** False where a database works beside them: otherwise wrk and the server get a core each. */
+  readonly pinned?: false;
 }
 
 /** One part of the benchmark. */
@@ -33,11 +48,8 @@ export interface Part {
   readonly loadsSharedGateway?: true;
   /** Settings of its gateway; the one that parts share has those of all of them. */
   readonly settings?: (world: World) => Readonly<Record<string, string>>;
-  /**
-   * Whether its bars were set with it, to see what gets worse; the others' were there before anything was
-   * built.
-   */
-  readonly ownBars?: true;
+  /** Whether --quick runs it. */
+  readonly quick?: true;
   /** Whether it loads a gateway that it starts itself, which is the one to be profiled. */
   readonly ownGateway?: true;
   /** Whether it needs its own database and gateway. */

@@ -8,6 +8,8 @@ const UNPAID_LOG = 50;
 /** Limits of a charged call's log and table growth, bytes. */
 const PAID_LOG = 3_500;
 const PAID_GROWTH = 4_000;
+/** Limits of the CPU time of a charged call alone, microseconds: of the gateway and of PostgreSQL. */
+const [GATEWAY_MICROS, DATABASE_MICROS] = [400, 500];
 /** Transactions of a call that goes alone: its beginning and its end. */
 const COMMITS = 2;
 /** Reduction by batches. */
@@ -18,7 +20,8 @@ export function costLines(costs: readonly Cost[]): Line[] {
   const alone = costs.find(({ job }) => job.paid && job.connections === 1);
   return costs.flatMap((cost) => {
     if (!cost.job.paid) return [logLine(cost, UNPAID_LOG)];
-    if (!alone || cost === alone) return [logLine(cost, PAID_LOG), commitLine(cost, 1.1), growthLine(cost)];
+    if (!alone || cost === alone)
+      return [logLine(cost, PAID_LOG), commitLine(cost, 1.1), growthLine(cost), ...aloneLines(cost)];
     return [logLine(cost, PAID_LOG), commitLine(cost, BATCHED), workLine(cost, alone)];
   });
 }
@@ -65,6 +68,26 @@ function workLine(cost: Cost, alone: Cost): Line {
     value: workOf(cost) / workOf(alone),
     bar: { atMost: BATCHED },
   };
+}
+
+/** CPU time of a call that goes alone. */
+function aloneLines({ job, rates }: Cost): Line[] {
+  const line = (name: string, limit: number, microsOf: (rate: FleetRate) => number | undefined): Line[] => {
+    const micros = rates.flatMap((rate) => microsOf(rate) ?? []).map((value) => value / limit);
+    const value = median(micros);
+    if (value === undefined) return [];
+    return [
+      {
+        ...{ measure: `${job.name}: CPU of ${name}`, gateway: `${(value * limit).toFixed(0)} us` },
+        ...{ peer: `${limit} us`, value, bar: { atMost: 1 } },
+        range: { least: Math.min(...micros), most: Math.max(...micros) },
+      },
+    ];
+  };
+  return [
+    ...line("the gateway", GATEWAY_MICROS, (rate) => rate.gatewayMicros),
+    ...line("PostgreSQL", DATABASE_MICROS, (rate) => rate.databaseMicros),
+  ];
 }
 
 /** Growth of the tables and indexes. */

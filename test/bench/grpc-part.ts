@@ -36,7 +36,10 @@ export async function grpcEcho(bench: Bench): Promise<Line[]> {
     side(peer.server, peer.port),
     plan,
   );
-  return [...cpuLine("gRPC echo", comparison, PEER, 1.6), throughputLine("gRPC echo", comparison, PEER, 0.6)];
+  return [
+    ...cpuLine("gRPC echo", comparison, PEER, 1.5),
+    throughputLine("gRPC echo", comparison, PEER, 0.65),
+  ];
 }
 
 function base64(bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
-import type { Bench } from "./bench.ts";
+import type { Bench, HttpTarget } from "./bench.ts";
 import { postRequest, toolCallRequest } from "./http-request.ts";
-import { compare, loaded, type Comparison, type Plan, type Side } from "./measure.ts";
+import { compare, type Comparison, type Plan, type Side } from "./measure.ts";
 import { cpuLine, throughputLine, type Line } from "./report.ts";
 
 const CONNECTIONS = 64;
@@ -10,27 +10,17 @@ const MODERN = "2026-07-28";
 /** Limit of a JSON-RPC call's cost relative to the plain call. */
 const OVER_PLAIN = 1.3;
 /** And of the same call to a server of the official library, by its two lines. */
-const [OF_FIRST, OF_SECOND] = [1 / 10, 1 / 7];
-
-/** Load before each turn that is measured, as a share of it: a second in the long form. */
-const WARM_UP = 0.4;
+const [OF_FIRST, OF_SECOND] = [1 / 12, 1 / 10];
 
 /** Compares a free MCP call with the same call over HTTP/JSON and with both versions of the official SDK. */
 export async function mcp(bench: Bench): Promise<Line[]> {
-  const { world, gateway, signal } = bench;
-  const plan = { ...bench.plan, warmUpMs: bench.plan.windowMs * WARM_UP };
+  const { world, gateway, plan } = bench;
   const [key = ""] = await world.createAccounts(1);
-  const load = bench.load("http");
-  const side = ({ server, port }: { server: typeof gateway.server; port: number }, request: string) => {
-    const job = { host: "127.0.0.1", port, connections: CONNECTIONS, requests: [request] };
-    return loaded(
-      load,
-      server,
-      { ...job, expect: { status: 200, body: `{"echo":"${MESSAGE}"}` } },
-      plan,
-      signal,
-    );
-  };
+  const side = (target: HttpTarget, request: string) =>
+    bench.http(target, {
+      ...{ connections: CONNECTIONS, requests: [request] },
+      expect: { status: 200, body: `{"echo":"${MESSAGE}"}` },
+    });
   const ours = { server: gateway.server, port: gateway.httpPort };
   const plain = toolCallRequest(key, { tool: "echo", params: { message: MESSAGE } });
   const [first, second] = await Promise.all(

@@ -12,6 +12,11 @@ export interface Plan {
   readonly warmUpMs: number;
 }
 
+/** Whether rounds are too short for programs that know whole seconds only. */
+export function isShort({ windowMs }: Plan): boolean {
+  return windowMs < 1_000;
+}
+
 /** How long a round waits for its first answer, and the first tick, beyond its own time, ms. */
 const PATIENCE_MS = 20_000;
 

@@ -4,7 +4,8 @@ import { commitOf } from "./commit.ts";
 import { machine } from "./machine.ts";
 import { PARTS } from "./parts.ts";
 import type { Circumstances } from "./results.ts";
-import { LONG, SHORT, type Form } from "./scale.ts";
+import { LONG, QUICK, SHORT, type Form } from "./scale.ts";
+import { HAS_WRK } from "./wrk.ts";
 
 const USAGE = `npm run bench [-- options]: compares the gateway with minimal peers.
 docs/explanation/performance.md explains the measurements.
@@ -19,6 +20,7 @@ docs/explanation/performance.md explains the measurements.
   --json         one JSON object a line
   --huge         adds a ledger of ten million transfers to growth: 15 GB of disk, 15 minutes
   --verbose      prints the time of each part on standard error
+  --quick        rounds of a second: a quarter of an hour for ${quickParts().join(", ")}
   --short        takes seconds and shows that the benchmark works; its figures mean nothing
   --help         prints this help`;
 
@@ -33,6 +35,7 @@ const CONFIG = {
     profile: { type: "string" },
     json: { type: "boolean", default: false },
     verbose: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
     short: { type: "boolean", default: false },
     huge: { type: "boolean", default: false },
   },
@@ -56,17 +59,20 @@ export function benchOptions(): BenchOptions {
   return readOptions(
     USAGE,
     CONFIG,
-    ({ values: { only, rounds, write, profile, json, verbose, short, huge } }) => {
+    ({ values: { only, rounds, write, profile, json, verbose, quick, short, huge } }) => {
       if (short && write)
         throw new UsageError("--short produces no results to save; omit --short or --write");
-      const usual = short ? SHORT : LONG;
+      const usual = short ? SHORT : quick ? QUICK : LONG;
       const form = huge ? enlarged(usual) : usual;
       const plan =
         rounds === undefined ? form.plan : { ...form.plan, rounds: wholeNumber("rounds", rounds, 1) };
-      const chosen = only ?? (profile === undefined ? undefined : profiledParts().join(","));
+      const chosen =
+        only ??
+        (profile === undefined ? (quick ? quickParts().join(",") : undefined) : profiledParts().join(","));
       const given = [
         ...(only === undefined ? [] : [`--only ${only}`]),
         ...(rounds === undefined ? [] : [`--rounds ${rounds}`]),
+        ...(quick ? ["--quick"] : []),
         ...(huge ? ["--huge"] : []),
         ...(profile === undefined ? [] : ["--profile DIR"]),
       ];
@@ -75,7 +81,7 @@ export function benchOptions(): BenchOptions {
         circumstances: {
           date: new Date().toISOString().slice(0, 10),
           command: ["npm run bench", ...(given.length > 0 ? ["--", ...given] : [])].join(" "),
-          machine: machine(),
+          machine: `${machine()}, load by ${HAS_WRK ? "wrk" : "Node"}`,
           commit: commitOf(),
         },
       };
@@ -89,6 +95,10 @@ function enlarged(form: Form): Form {
 
 function profiledParts(): string[] {
   return PARTS.filter(({ loadsSharedGateway }) => loadsSharedGateway).map(({ name }) => name);
+}
+
+function quickParts(): string[] {
+  return PARTS.filter(({ quick }) => quick).map(({ name }) => name);
 }
 
 function chosenParts(only: string | undefined): readonly Part[] {

@@ -1,127 +1,91 @@
 import type { Bench } from "./bench.ts";
 import { callOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
-import type { LoadProcess } from "./load.ts";
-import type { LoadJob } from "./load-messages.ts";
-import { compare, loaded, type Side } from "./measure.ts";
+import { compare, type Comparison, type Side } from "./measure.ts";
 import { p99Line, throughputLine, type Line } from "./report.ts";
-import { openSqlPeer, type SqlPeer } from "./sql-peer.ts";
+import { openSqlPeer, type SqlLoad } from "./sql-peer.ts";
 
 /** Starting balance of every account: more than any run spends. */
 const USDC = "1000000";
 
-/** Connections of a service that is hardly used. */
-const FEW = 4;
+/** Connections of a service that is hardly used, used, and used as much as it can be. */
+const [FEW, SOME, MANY] = [4, 16, 64];
 
-/** Connections of a service that is used as much as it can be. */
-const MANY = 64;
+/** Throughput relative to the lean SQL: of one account and of many. */
+const LEAST: ReadonlyMap<number, readonly [number, number]> = new Map([
+  [FEW, [1, 1]],
+  [SOME, [2.5, 1.2]],
+  [MANY, [8, 2]],
+]);
 
-/** Limit of the server's CPU time for a paid call, microseconds. */
-const CPU_MICROS = 100;
+/** Limits of the gateway's CPU time for a paid call, microseconds. */
+const CPU_MICROS: ReadonlyMap<number, number> = new Map([
+  [SOME, 160],
+  [MANY, 120],
+]);
 
-/** Context of this part's measurements. */
-interface Paid {
-  readonly bench: Bench;
-  readonly keys: readonly string[];
-  readonly sql: SqlPeer;
-  readonly load: LoadProcess;
-  /** The gateway answering calls of these accounts. */
-  calls(of: { readonly accounts: number; readonly connections: number }): Side;
-}
+/** Limit of the latency at few connections, relative to two bare commits. */
+const OF_COMMITS = 2.5;
 
 /**
- * Compares paid calls over HTTP with PostgreSQL running only their SQL, one call per transaction.
+ * Compares paid calls over HTTP with PostgreSQL running the leanest SQL of them, one call at a time.
  * A ratio above 1 is possible because the gateway commits calls in batches.
  */
 export async function paidCalls(bench: Bench): Promise<Line[]> {
-  const { world, gateway, plan, scale, signal } = bench;
+  const { world, gateway, plan, scale } = bench;
   const keys = await world.createAccounts(scale.accounts, USDC);
   const sql = await openSqlPeer(world, scale.accounts);
-  const load = bench.load("http");
-  const paid: Paid = {
-    ...{ bench, keys, sql, load },
-    calls: ({ accounts, connections }) => {
-      const requests = keys.slice(0, accounts).map((key) => toolCallRequest(key, PAID_CALL));
-      return loaded(load, gateway.server, jobOf(gateway.httpPort, connections, requests), plan, signal);
-    },
-  };
-  return [
-    ...(await throughputs(paid)),
-    ...(await serverCpu(paid)),
-    ...(await latencies(paid)),
-    await replays(paid),
-  ];
-}
-
-async function throughputs({ bench: { plan, scale }, sql, calls }: Paid): Promise<Line[]> {
+  const answered = (connections: number, requests: string[]): Side =>
+    bench.http(
+      { server: gateway.server, port: gateway.httpPort },
+      { connections, requests, expect: { status: 200, body: '"receipt_id":"rcpt_' }, pinned: false },
+    );
+  const calls = ({ accounts, connections }: SqlLoad) =>
+    answered(
+      connections,
+      keys.slice(0, accounts).map((key) => toolCallRequest(key, PAID_CALL)),
+    );
   const lines: Line[] = [];
   for (const accounts of [1, scale.accounts]) {
-    for (const connections of scale.connections) {
-      const comparison = await compare(
-        calls({ accounts, connections }),
-        sql.calls({ accounts, connections }, plan),
-        plan,
-      );
-      const title = `paid call, ${accountsText(accounts)}, ${connections} connections`;
-      lines.push(throughputLine(title, comparison, sql.name, leastOf(accounts, connections)));
+    for (const connections of [FEW, ...scale.connections]) {
+      const load = { accounts, connections };
+      const comparison = await compare(calls(load), sql.calls(load, plan), plan);
+      const title = titleOf(load);
+      const least = LEAST.get(connections)?.[accounts === 1 ? 0 : 1] ?? 1;
+      lines.push(throughputLine(title, comparison, sql.name, least), ...serverCpu(title, load, comparison));
     }
+    const load = { accounts, connections: FEW };
+    const comparison = await compare(calls(load), sql.commits(FEW, plan), plan);
+    lines.push(...p99Line(titleOf(load), comparison, "two bare commits", OF_COMMITS));
   }
-  return lines;
+  return [...lines, await replays(bench, keys[0] ?? "", answered, calls({ accounts: 1, connections: MANY }))];
 }
 
-/** How many times what PostgreSQL does alone, one call a transaction, the gateway must do. */
-function leastOf(accounts: number, connections: number): number {
-  if (connections < MANY) return accounts === 1 ? 2 : 1;
-  return accounts === 1 ? 5 : 1.5;
-}
-
-/** An absolute cost; a minimal server shows the current speed of the machine. */
-async function serverCpu({ bench, keys, load, calls }: Paid): Promise<Line[]> {
-  const { gateway, plan, signal } = bench;
-  const answer = await callOnce(gateway.httpPort, keys[0] ?? "", PAID_CALL, 200);
-  const peer = await bench.peer("test/bench/http-peer/main.ts", { args: ["200", answer] });
-  const job = jobOf(peer.port, MANY, [toolCallRequest(keys[0] ?? "", PAID_CALL)]);
-  const bare = loaded(load, peer.server, job, plan, signal);
-  const comparison = await compare(calls({ accounts: 1, connections: MANY }), bare, plan);
-  const { cpuMicros } = comparison.gateway;
-  if (cpuMicros === undefined) return [];
+/** An absolute cost, of one account. */
+function serverCpu(title: string, load: SqlLoad, { gateway: { cpuMicros } }: Comparison): Line[] {
+  const limit = CPU_MICROS.get(load.connections);
+  if (load.accounts > 1 || limit === undefined || cpuMicros === undefined) return [];
   return [
     {
-      ...{
-        measure: "paid call, one account: server CPU per call, us",
-        value: cpuMicros,
-        bar: { atMost: CPU_MICROS },
-      },
-      gateway: `${cpuMicros.toFixed(0)} us`,
-      peer:
-        `node:http + JSON ${comparison.peer.cpuMicros?.toFixed(0)} us, ` +
-        `${comparison.cpuRatio?.median.toFixed(1)} times as much`,
+      ...{ measure: `${title}: server CPU per call, us`, gateway: `${cpuMicros.toFixed(0)} us` },
+      ...{ peer: `${limit} us`, value: cpuMicros, bar: { atMost: limit } },
     },
   ];
-}
-
-/** Measures the latency of a call beyond its two durable commits, without contention. */
-async function latencies({ bench: { plan, scale }, sql, calls }: Paid): Promise<Line[]> {
-  const lines: Line[] = [];
-  for (const accounts of [1, scale.accounts]) {
-    const comparison = await compare(calls({ accounts, connections: FEW }), sql.commits(FEW, plan), plan);
-    const title = `paid call, ${accountsText(accounts)}, ${FEW} connections`;
-    lines.push(...p99Line(title, comparison, "two bare commits", 1.5));
-  }
-  return lines;
 }
 
 /** A replay only reads: it takes no lock and writes nothing. Replays of one key run one at a time. */
-async function replays({ bench, keys, load, calls }: Paid): Promise<Line> {
-  const { gateway, plan, signal } = bench;
-  const [key = ""] = keys;
+async function replays(
+  { gateway, plan }: Bench,
+  key: string,
+  answered: (connections: number, requests: string[]) => Side,
+  fresh: Side,
+): Promise<Line> {
   const repeats = Array.from({ length: MANY }, (_, n) => ({
     ...PAID_CALL,
     idempotency_key: `answered before ${n}`,
   }));
   await Promise.all(repeats.map((call) => callOnce(gateway.httpPort, key, call, 200)));
   const requests = repeats.map((call) => toolCallRequest(key, call));
-  const repeated = loaded(load, gateway.server, jobOf(gateway.httpPort, MANY, requests), plan, signal);
-  const comparison = await compare(repeated, calls({ accounts: 1, connections: MANY }), plan);
+  const comparison = await compare(answered(MANY, requests), fresh, plan);
   return throughputLine(
     `replay of a paid call, one account, ${MANY} connections`,
     comparison,
@@ -130,16 +94,6 @@ async function replays({ bench, keys, load, calls }: Paid): Promise<Line> {
   );
 }
 
-function jobOf(port: number, connections: number, requests: string[]): LoadJob {
-  return {
-    host: "127.0.0.1",
-    port,
-    connections,
-    requests,
-    expect: { status: 200, body: '"receipt_id":"rcpt_' },
-  };
-}
-
-function accountsText(accounts: number): string {
-  return accounts === 1 ? "one account" : `${accounts} accounts`;
+function titleOf({ accounts, connections }: SqlLoad): string {
+  return `paid call, ${accounts === 1 ? "one account" : `${accounts} accounts`}, ${connections} connections`;
 }

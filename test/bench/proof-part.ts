@@ -42,8 +42,8 @@ export async function proofs({ world, plan, scale, profile, load: loadOf }: Benc
       plan,
     );
     return [
-      ...linesOf("proof, verification alone", alone, 1.4),
-      ...linesOf("proof, the whole paid call", whole, 3),
+      ...linesOf("proof, verification alone", alone, 0.7, 1.4),
+      ...linesOf("proof, the whole paid call", whole, 0.4, 3),
       requestsLine(Math.max(...requests)),
       ...(await memoryLines(stand, load, scale.proofsAtOnce, scale.proofWaves)),
     ];
@@ -78,8 +78,11 @@ async function proofRequests(node: RpcStandIn): Promise<number> {
   return PROOF_METHODS.reduce((sum, method) => sum + (counts[method] ?? 0), 0);
 }
 
-function linesOf(measure: string, comparison: Comparison, cpuAtMost: number): Line[] {
-  return [throughputLine(measure, comparison, PEER, 0.7), ...cpuLine(measure, comparison, PEER, cpuAtMost)];
+function linesOf(measure: string, comparison: Comparison, atLeast: number, cpuAtMost: number): Line[] {
+  return [
+    throughputLine(measure, comparison, PEER, atLeast),
+    ...cpuLine(measure, comparison, PEER, cpuAtMost),
+  ];
 }
 
 function requestsLine(perProof: number): Line {

@@ -1,12 +1,14 @@
 import { z } from "zod";
 import type { Bench, Part } from "./bench.ts";
 import { LoadProcess } from "./load.ts";
+import { isShort, loaded } from "./measure.ts";
 import { countStolen } from "./machine.ts";
 import { profileFolder } from "./profile/take.ts";
 import type { Line } from "./report.ts";
 import type { Form } from "./scale.ts";
 import { ServerProcess } from "./server-process.ts";
 import { startWorld, type World } from "./world.ts";
+import { HAS_WRK, wrkSide } from "./wrk.ts";
 
 const peerReady = z.object({ port: z.int() });
 
@@ -88,12 +90,20 @@ async function runPart(
   try {
     const served = shared ?? (await serve());
     if (!shared) started.push(served.gateway.server);
+    const loadOf = (kind: "http" | "grpc") => {
+      const load = new LoadProcess(kind);
+      started.push(load);
+      return load;
+    };
+    let generator: LoadProcess | undefined;
     const bench: Bench = {
-      ...{ ...served, world, plan, scale, signal, profile },
-      load(kind) {
-        const load = new LoadProcess(kind);
-        started.push(load);
-        return load;
+      ...{ ...served, world, plan, scale, signal, profile, load: loadOf },
+      http({ server, port }, { pinned = true, ...rest }) {
+        const job = { host: "127.0.0.1", port, ...rest };
+        const load = (generator ??= loadOf("http"));
+        return HAS_WRK && !isShort(plan)
+          ? wrkSide(load, server, job, { plan, signal, pinned })
+          : loaded(load, server, job, plan, signal);
       },
       async peer(file, options) {
         const server = await ServerProcess.start(file, options);

@@ -2,7 +2,7 @@ import type { Part } from "./bench.ts";
 import { PARTS } from "./parts.ts";
 
 /** Parts shown in docs/explanation/performance.md. */
-export type Section = Pick<Part, "name" | "title" | "ownBars">;
+export type Section = Pick<Part, "name" | "title">;
 
 /** Every part, including those of other programs. */
 export const SECTIONS: readonly Section[] = [...PARTS, { name: "soak", title: "An hour under load" }];

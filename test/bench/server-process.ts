@@ -6,9 +6,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { ROOT } from "../tooling/command.ts";
-
-/** Clock ticks per second in /proc/<pid>/stat: always 100 on Linux. */
-const USER_HZ = 100;
+import { USER_HZ } from "./process-tree.ts";
 
 /** Options of Node that tie a process to the benchmark. */
 export const ATTACHED = ["--import", import.meta.resolve("./attached.mjs")];

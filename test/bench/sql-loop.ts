@@ -1,7 +1,6 @@
 import pg from "pg";
 import { Latencies } from "./latencies.ts";
 import type { Plan } from "./measure.ts";
-import { AUTHORIZE, COMMIT, CAPTURE } from "./paid-sql.ts";
 import type { Counted, SqlJob } from "./sql-peer.ts";
 
 /**
@@ -10,7 +9,7 @@ import type { Counted, SqlJob } from "./sql-peer.ts";
  */
 export async function runSqlLoop(
   url: string,
-  { kind, accounts, connections }: SqlJob,
+  { statements, accounts, connections }: SqlJob,
   { windowMs, warmUpMs }: Plan,
 ): Promise<Counted> {
   const clients = await Promise.all(
@@ -20,6 +19,7 @@ export async function runSqlLoop(
       return client;
     }),
   );
+  const prepared = statements.map(prepare);
   const began = performance.now() + warmUpMs;
   let calls = 0;
   const latencies = new Latencies();
@@ -27,7 +27,11 @@ export async function runSqlLoop(
     clients.map(async (client) => {
       while (performance.now() - began < windowMs) {
         const sentAt = performance.now();
-        await (kind === "commits" ? commitTwice(client) : callOnce(client, accounts));
+        let values: Values = { account: 1 + Math.floor(Math.random() * accounts) };
+        for (const { names, ...statement } of prepared) {
+          const query = { ...statement, values: names.map((name) => values[name]) };
+          values = { ...values, ...(await client.query<Values>(query)).rows[0] };
+        }
         if (performance.now() < began) continue;
         latencies.count(performance.now() - sentAt);
         calls++;
@@ -39,16 +43,14 @@ export async function runSqlLoop(
   return { calls, perSecond: calls / seconds, latencies };
 }
 
-async function callOnce(client: pg.Client, accounts: number): Promise<void> {
-  const account = 1 + Math.floor(Math.random() * accounts);
-  const started = await client.query<{ run: string }>({
-    name: "begin",
-    text: AUTHORIZE("$1"),
-    values: [account],
-  });
-  await client.query({ name: "finish", text: CAPTURE("$1"), values: [started.rows[0]?.run] });
-}
+type Values = Readonly<Record<string, unknown>>;
 
-async function commitTwice(client: pg.Client): Promise<void> {
-  for (let time = 0; time < 2; time++) await client.query({ name: "commit", text: COMMIT });
+/** Numbers the variables of a statement as the driver wants them. */
+function prepare(statement: string, index: number) {
+  const names: string[] = [];
+  const text = statement.replaceAll(/:(\w+)/g, (_, name: string) => {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  });
+  return { name: `statement ${index}`, text, names };
 }

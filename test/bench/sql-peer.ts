@@ -5,8 +5,8 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { query } from "../support/database-server.ts";
 import { Latencies } from "./latencies.ts";
-import type { Plan, Rate, Side } from "./measure.ts";
-import { AUTHORIZE, COMMIT, CAPTURE } from "./paid-sql.ts";
+import { LEAN_CALL, leanTables, TWO_COMMITS } from "./lean-sql.ts";
+import { isShort, type Plan, type Rate, type Side } from "./measure.ts";
 import { runSqlLoop } from "./sql-loop.ts";
 import type { World } from "./world.ts";
 
@@ -21,9 +21,9 @@ export interface SqlLoad {
   readonly connections: number;
 }
 
-/** The load: paid calls, or pairs of bare commits. */
+/** The load, and the statements of a call; the first row of each gives variables to the next. */
 export interface SqlJob extends SqlLoad {
-  readonly kind: "calls" | "commits";
+  readonly statements: readonly string[];
 }
 
 /** PostgreSQL doing the SQL of paid calls and nothing else. */
@@ -36,36 +36,21 @@ export interface SqlPeer {
   commits(connections: number, plan: Plan): Side;
 }
 
-/** Makes a database like the gateway's, with as many funded accounts, beside it on the same server. */
+/** Makes the lean tables with as many funded accounts, in a database beside the gateway's. */
 export async function openSqlPeer(world: World, accounts: number): Promise<SqlPeer> {
   const url = await world.createDatabase("peer");
-  // The accounts have numbers for identifiers, so that a script can name them.
-  await query(
-    url,
-    `insert into account (id, wallet, rate_per_minute, burst)
-     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'wallet ' || n, 60, 10
-       from generate_series(1, ${accounts}) n`,
-  );
-  await query(
-    url,
-    `select ledger_adjust(id, 1000000000000, uuid_send(id), 'starting balance') from account
-      where wallet like 'wallet %'`,
-  );
-  await query(url, "create table tiny (id bigserial primary key)");
+  await query(url, leanTables(accounts));
   const pgbench = await findPgbench();
   const run = pgbench === undefined ? runSqlLoop : runPgbenchOf(pgbench);
   return {
-    name: pgbench === undefined ? "pg driver loop" : "pgbench",
-    calls: (load, plan) => () => verified(url, () => run(url, callScript(load), plan)),
+    name: `lean SQL by ${pgbench === undefined ? "pg driver loop" : "pgbench"}`,
+    calls: (load, plan) => () => verified(url, () => run(url, { ...load, statements: LEAN_CALL }, plan)),
     commits: (connections, plan) => async () => {
-      const { perSecond, latencies } = await run(url, { kind: "commits", accounts: 1, connections }, plan);
+      const job = { statements: TWO_COMMITS, accounts: 1, connections };
+      const { perSecond, latencies } = await run(url, job, plan);
       return { perSecond, p50Ms: latencies.percentile(0.5), p99Ms: latencies.percentile(0.99) };
     },
   };
-}
-
-function callScript(load: SqlLoad): SqlJob {
-  return { kind: "calls", ...load };
 }
 
 /** Checks the count: a receipt for each call, and no unfinished call. */
@@ -86,14 +71,14 @@ export interface Counted {
 }
 
 async function receipts(url: string): Promise<number> {
-  const { rows } = await query(url, "select count(*)::integer as made from receipt");
+  const { rows } = await query(url, "select count(*)::integer as made from lean_receipt");
   return rows[0].made;
 }
 
-/** One script execution is one call: begin, then finish, each a transaction; or one pair of commits. */
-function scriptOf({ kind, accounts }: SqlJob): string {
-  if (kind === "commits") return `${COMMIT};\n${COMMIT};\n`;
-  return `\\set account random(1, ${accounts})\n${AUTHORIZE(":account")} \\gset\n${CAPTURE(":run")};\n`;
+/** One script execution is one call. */
+function scriptOf({ statements, accounts }: SqlJob): string {
+  const lines = statements.map((text) => (text.includes("returning") ? `${text} \\gset` : `${text};`));
+  return [`\\set account random(1, ${accounts})`, ...lines, ""].join("\n");
 }
 
 function runPgbenchOf(pgbench: string) {
@@ -121,10 +106,6 @@ function endOf(plan: Plan): string[] {
 /** Warm-up, ms: new connections first plan and compile the functions. */
 function warmUpOf(plan: Plan): number {
   return isShort(plan) ? 0 : plan.warmUpMs;
-}
-
-function isShort({ windowMs }: Plan): boolean {
-  return windowMs < 1_000;
 }
 
 /** A finished script: its time and duration, ms. */

@@ -3,29 +3,26 @@ import { once } from "node:events";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bench } from "./bench.ts";
-import { median } from "./measure.ts";
+import { isShort, median } from "./measure.ts";
+import { treeUse } from "./process-tree.ts";
 import type { Line } from "./report.ts";
 
 /** Limit of the start time beyond Node's own, seconds. */
 const ALLOWANCE_S = 1;
-/** Memory limit of an idle gateway, MB. */
-const IDLE_MB = 160;
-/** Delay of the memory sample after the start, ms. */
-const SETTLED_MS = 5_000;
+/** Limits of an idle gateway with the sandbox on: MB of the process and of its children, share of a core. */
+const [IDLE_MB, CHILDREN_MB, IDLE_CPU] = [130, 250, 0.005];
+/** When its sandbox has started and proved itself, and how long its CPU time is then counted, ms. */
+const [SETTLED_MS, COUNTED_MS] = [30_000, 10_000];
 
-/** Measures the start time of `serve` and its idle memory. */
+/** Measures the start time of `serve`, and what it takes when idle. */
 export async function start(bench: Bench): Promise<Line[]> {
-  const { world, plan, signal } = bench;
-  const [bare, ready, memory]: [number[], number[], number[]] = [[], [], []];
+  const { world, plan } = bench;
+  const [bare, ready]: [number[], number[]] = [[], []];
   for (let round = 0; round < plan.rounds; round++) {
     bare.push(await secondsOf(() => once(spawn(process.execPath, ["-e", "0"]), "exit")));
     const began = performance.now();
     const { server } = await world.serve();
     ready.push((performance.now() - began) / 1000);
-    if (round === 0) {
-      await sleep(Math.min(SETTLED_MS, plan.windowMs * 5), undefined, { signal });
-      memory.push((await server.residentMegabytes()) ?? Number.NaN);
-    }
     await server.stop();
   }
   const [bareSeconds = 0, readySeconds = 0] = [median(bare), median(ready)];
@@ -37,16 +34,32 @@ export async function start(bench: Bench): Promise<Line[]> {
       value: (readySeconds - bareSeconds) / ALLOWANCE_S,
       bar: { atMost: 1 },
     },
-    ...memory
-      .filter((megabytes) => !Number.isNaN(megabytes))
-      .map((megabytes): Line => ({
-        measure: "idle memory (RSS)",
-        gateway: `${megabytes.toFixed(0)} MB`,
-        peer: `${IDLE_MB} MB`,
-        value: megabytes / IDLE_MB,
-        bar: { atMost: 1 },
-      })),
+    ...(await idle(bench)),
   ];
+}
+
+async function idle({ world, plan, signal }: Bench): Promise<Line[]> {
+  const { server } = await world.serve({ env: { SANDBOX_ISOLATION: "auto" } });
+  try {
+    const pid = server.pid ?? 0;
+    await sleep(isShort(plan) ? 0 : SETTLED_MS, undefined, { signal });
+    const [began, before] = [performance.now(), await treeUse(pid)];
+    await sleep(isShort(plan) ? plan.windowMs : COUNTED_MS, undefined, { signal });
+    const [seconds, after] = [(performance.now() - began) / 1000, await treeUse(pid)];
+    if (!before || !after) return [];
+    const busy = (after.cpuSeconds - before.cpuSeconds) / seconds;
+    const line = (measure: string, unit: string, used: number, limit: number): Line => ({
+      ...{ measure, gateway: `${used.toFixed(used < 10 ? 1 : 0)} ${unit}`, peer: `${limit} ${unit}` },
+      ...{ value: used / limit, bar: { atMost: 1 } },
+    });
+    return [
+      line("idle memory (RSS)", "MB", after.ownMb, IDLE_MB),
+      line("idle memory of the sandbox's processes (RSS)", "MB", after.othersMb, CHILDREN_MB),
+      line("idle CPU of all processes", "% of a core", busy * 100, IDLE_CPU * 100),
+    ];
+  } finally {
+    await server.stop();
+  }
 }
 
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {

@@ -3,22 +3,16 @@ import { Keypair } from "@solana/web3.js";
 import { x402Client } from "@x402/core/client";
 import { wrapFetchWithPayment } from "@x402/fetch";
 import { ExactSvmScheme } from "@x402/svm";
+import type { HttpTarget } from "./bench.ts";
 import { requestLocalChain } from "./chain-request.ts";
 import { PAID_CALL } from "./http-request.ts";
 import { Latencies } from "./latencies.ts";
 import type { Side } from "./measure.ts";
-import type { ServerProcess } from "./server-process.ts";
 
 /** Purchases under way at once. */
 const AT_ONCE = 8;
 /** Micro-USD of the wallet that buys: more than any run spends. */
 const MICRO_USD = 1_000_000_000;
-
-/** A server that sells. */
-export interface Seller {
-  readonly server: ServerProcess;
-  readonly port: number;
-}
 
 /** The official client with a wallet of USDC and no SOL, in this process so that signing is not measured. */
 export async function openX402Buyers(rpcUrl: string, apiKey: string) {
@@ -43,11 +37,11 @@ export async function openX402Buyers(rpcUrl: string, apiKey: string) {
      * Buys one after the other: a new wallet may have two payments under way, and one more for each that was
      * confirmed.
      */
-    async prove({ port }: Seller): Promise<void> {
+    async prove({ port }: HttpTarget): Promise<void> {
       for (let purchase = 0; purchase < AT_ONCE; purchase++) await buy(port);
     },
     /** Buys `count` times: each is a 402, a signature, and the paid call. */
-    side({ server, port }: Seller, purchases: number): Side {
+    side({ server, port }: HttpTarget, purchases: number): Side {
       return async () => {
         const latencies = new Latencies();
         let left = purchases;

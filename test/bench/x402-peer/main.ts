@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import process from "node:process";
+import { createMcpExpressApp } from "@modelcontextprotocol/sdk/server/express.js";
 import { createKeyPairSignerFromBytes } from "@solana/kit";
 import { x402Facilitator } from "@x402/core/facilitator";
 import {
@@ -14,12 +15,13 @@ import { ExactSvmScheme as FacilitatorScheme } from "@x402/svm/exact/facilitator
 import { ExactSvmScheme } from "@x402/svm/exact/server";
 import { z } from "zod";
 
-// A paid tool sold with the official x402 library behind node:http, with the facilitator in the same process.
-// node test/bench/x402-peer/main.ts <answer as JSON> <price> <pay to> <RPC URL> <key file of the fee payer>
+// A paid tool sold with the official x402 library behind node:http or express, with the facilitator in the
+// same process.
+// node test/bench/x402-peer/main.ts node:http|express <answer> <price> <pay to> <RPC URL> <fee payer's file>
 
 const NETWORK = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
 const PATH = "/v1/mcp/tools/call";
-const [sold = "{}", amount = "", payTo = "", rpcUrl = "", keyFile = ""] = process.argv.slice(2);
+const [front, sold = "{}", amount = "", payTo = "", rpcUrl = "", keyFile = ""] = process.argv.slice(2);
 const asset = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 
 const secretKey = z.array(z.int()).parse(JSON.parse(await readFile(keyFile, "utf8")));
@@ -47,18 +49,32 @@ const seller = new x402HTTPResourceServer(
 );
 await seller.initialize();
 
-const server = createServer((request, response) => {
-  const chunks: Buffer[] = [];
-  request.on("data", (chunk: Buffer) => chunks.push(chunk));
-  request.on("end", () => {
-    const context = contextOf(request, JSON.parse(Buffer.concat(chunks).toString()));
-    answer(context, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
-  });
-});
+const server = createServer(front === "express" ? expressApp() : read);
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();
   if (typeof address === "object") process.stdout.write(`${JSON.stringify({ port: address?.port })}\n`);
 });
+
+function read(request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => respond(request, JSON.parse(Buffer.concat(chunks).toString()), response));
+}
+
+/** Express with its JSON parser, as the official MCP library makes it. */
+function expressApp(): RequestListener {
+  const app = createMcpExpressApp();
+  app.post(PATH, (request: IncomingMessage & { body: unknown }, response: ServerResponse) =>
+    respond(request, request.body, response),
+  );
+  return app;
+}
+
+function respond(request: IncomingMessage, body: unknown, response: ServerResponse): void {
+  answer(contextOf(request, body), response).catch((error: unknown) =>
+    response.writeHead(500).end(String(error)),
+  );
+}
 
 /** An answer before it is written. */
 interface Answer {
