@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ChainLookupLimit } from "./app/payments/chain-lookup-limit.ts";
 import { PaymentMethods } from "./app/payments/payment-methods.ts";
 import type { Metrics } from "./app/operations/metrics.ts";
+import { Readiness } from "./app/operations/readiness.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/core/errors.ts";
 import type { DevConsole } from "./gateway/console-files.ts";
@@ -35,7 +37,10 @@ export interface Gateway extends Addresses {
   readonly metricsAddress: string | undefined;
   readonly payTo: string;
   readonly usdcMint: string;
-  /** Stops accepting calls, finishes running ones, hands over the leadership and closes. */
+  /**
+   * Is unready for DRAIN_MS, then stops accepting calls, finishes running ones, hands over the leadership and
+   * closes.
+   */
   close(): Promise<void>;
 }
 
@@ -72,19 +77,30 @@ export async function startGateway(
   const ports = around(callPorts(config, postgres, chain, parts, paying, signal));
   const deps = { ...ports, payments: new PaymentMethods(paymentMethods(ports)) };
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
+  const readiness = new Readiness({
+    health: postgres.health,
+    sandbox: () => parts.sandbox?.selfTestStatus() ?? "off",
+    sandboxRequired: config.SANDBOX_ISOLATION === "required",
+  });
   const servers = createServers({
     config,
     postgres,
     deps,
     relay: relay?.relay,
     chain,
+    readiness,
     metrics,
     log,
     addresses: () => addresses,
     devConsole,
   });
   const worker = createWorker({ config, postgres, chain, treasury, deps, relay, metrics, log });
+  let listening = false;
   const close = async () => {
+    readiness.drain();
+    servers.http.drain();
+    await servers.grpc.drain();
+    if (listening) await sleep(config.DRAIN_MS);
     await closeServers(servers, config.SHUTDOWN_GRACE_MS, stopping);
     // Other instances finish relayed payments whose callers disconnected.
     stopping.abort(STOPPING);
@@ -101,6 +117,7 @@ export async function startGateway(
     const port = await listen("PORT", servers.http);
     const grpcPort = await listen("GRPC_PORT", servers.grpc);
     const metricsPort = metricsServer && (await listen("METRICS_PORT", metricsServer));
+    listening = true;
     postgres.start();
     worker.start();
     parts.start();

@@ -41,6 +41,7 @@ async function dev(options: DevOptions): Promise<void> {
   const environment: NodeJS.ProcessEnv = {
     HOST: "127.0.0.1",
     SANDBOX_ISOLATION: "auto",
+    DRAIN_MS: "0",
     ...readEnvironment(),
   };
   const { DATA_DIR, LOG_LEVEL, TOOLGATE_CONFIG, upstreams } = readConfig(environment);

@@ -110,6 +110,9 @@ export const settings = {
   RUN_LEASE_MS: integer(1000, 600_000, 15_000).describe(
     "how long a run may go without a heartbeat before another instance releases it",
   ),
+  DRAIN_MS: integer(0, 600_000, 5_000).describe(
+    "how long a stopping instance still accepts calls while the load balancer sees it as not ready; 0 in dev",
+  ),
   SHUTDOWN_GRACE_MS: integer(0, 600_000, 30_000).describe(
     "how long a shutdown waits for running calls before it aborts them",
   ),

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Metrics } from "../app/operations/metrics.ts";
-import type { SandboxEngine } from "../domain/tools/sandbox.ts";
+import type { SandboxEngine, SelfTestStatus } from "../domain/tools/sandbox.ts";
 import type { Log } from "../domain/core/log.ts";
 import { systemClock } from "../system.ts";
-import type { SelfTestStatus } from "../tools/define-tool.ts";
 
 export interface SandboxMonitorOptions {
   readonly engine: SandboxEngine;

@@ -2,6 +2,7 @@ import { errorBindings, routes as generatedRoutes } from "#gen/toolgate/v1/index
 import { createTranscoder } from "#httpjson/runtime/index.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
+import type { Readiness } from "../app/operations/readiness.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Log } from "../domain/core/log.ts";
@@ -18,6 +19,7 @@ import { OriginPolicy } from "../transport/http/origin-policy.ts";
 import { Cors } from "../transport/http/cors.ts";
 import { Facade } from "../transport/http/facade.ts";
 import { JsonRoutes } from "../transport/http/json-routes.ts";
+import { Probes } from "../transport/http/probes.ts";
 import { HttpServer } from "../transport/http/server.ts";
 import { McpHandler } from "../transport/mcp/mcp-handler.ts";
 import { Pipeline } from "../transport/pipeline.ts";
@@ -42,6 +44,7 @@ export interface ServersOptions {
   /** Undefined when gasless is off. */
   readonly relay: Relay | undefined;
   readonly chain: SolanaChain;
+  readonly readiness: Readiness;
   readonly metrics: Metrics;
   readonly log: Log;
   /** Available after the servers listen. */
@@ -74,6 +77,7 @@ export function createServers({
   deps,
   relay,
   chain,
+  readiness,
   metrics,
   log,
   addresses,
@@ -131,6 +135,7 @@ export function createServers({
   return {
     http: new HttpServer({
       documents,
+      probes: new Probes(readiness),
       console: console.handler,
       cors: new Cors(origins),
       connect,

@@ -3,6 +3,7 @@ import { ToolgateError } from "../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import type { Scope } from "../domain/accounts/scope.ts";
+import type { SelfTestStatus } from "../domain/tools/sandbox.ts";
 import type { Tool, ToolAnnotations, ToolContext } from "../domain/tools/tool.ts";
 import { explainIssues } from "./explain-issues.ts";
 
@@ -54,9 +55,6 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
     },
   };
 }
-
-/** Status of the self-test a tool depends on. */
-export type SelfTestStatus = "running" | "passed" | "failed";
 
 const SELF_TEST_RETRY_SECONDS = 5;
 

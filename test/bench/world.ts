@@ -93,6 +93,7 @@ export async function startWorld(inMemory = false): Promise<World> {
       SOLANA_RPC_URLS: rpcUrl,
       TREASURY_OWNER: treasuryOwner,
       LOG_LEVEL: "error",
+      DRAIN_MS: "0",
       SANDBOX_ISOLATION: "off",
     };
     await migrate(postgres.url);

@@ -136,6 +136,7 @@ export async function startGround(
     // Gasless is on; with "" it is off.
     FEE_PAYER_KEYPAIR: keyFile,
     PAYMENT_WAIT_MS: "1500",
+    DRAIN_MS: "0",
     SHUTDOWN_GRACE_MS: "5000",
     // One run of the treasury watch at start: other tests count chain queries.
     WATCH_INTERVAL_MS: "600000",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChatModels } from "../../src/domain/tools/chat.ts";
-import type { SelfTestStatus } from "../../src/tools/define-tool.ts";
+import type { SelfTestStatus } from "../../src/domain/tools/sandbox.ts";
 import { makeTools, pricesSchema } from "../../src/tools/index.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 

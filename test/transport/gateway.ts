@@ -9,6 +9,7 @@ import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { Catalogue } from "../../src/app/calls/catalogue.ts";
 import type { Account, Accounts, TierChange } from "../../src/app/accounts/accounts.ts";
+import type { DatabaseState } from "../../src/app/operations/health.ts";
 import type { ApiKeys, ListedKey } from "../../src/app/accounts/api-keys.ts";
 import type { PaymentMethod } from "../../src/app/payments/payment-method.ts";
 import type { PaymentVerdict } from "../../src/app/payments/payment-verifier.ts";
@@ -64,6 +65,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
       health.checks += 1;
       return health.up;
     },
+    state: async (): Promise<DatabaseState> => (health.up ? "ok" : "unreachable"),
   };
   const chain = { verdict: { kind: "not_found" } as PaymentVerdict, verify: async () => chain.verdict };
   const logged: { requestId?: string; err?: unknown }[] = [];

@@ -8,6 +8,7 @@ import { OriginPolicy } from "../../src/transport/http/origin-policy.ts";
 import type { ConnectionLimits } from "../../src/transport/http/connection-limits.ts";
 import { Cors } from "../../src/transport/http/cors.ts";
 import { Facade } from "../../src/transport/http/facade.ts";
+import { Probes } from "../../src/transport/http/probes.ts";
 import { JsonRoutes } from "../../src/transport/http/json-routes.ts";
 import { HttpServer } from "../../src/transport/http/server.ts";
 import { McpHandler } from "../../src/transport/mcp/mcp-handler.ts";
@@ -34,9 +35,11 @@ export async function openHttpServer(
   const mcp = new McpHandler({ routes, pipeline, catalogue, originPolicy });
   const large = { path: "/large", mediaType: "text/plain", maxAgeSeconds: 0, text: () => "x".repeat(LARGE) };
   const failed = () => ({ status: 405 });
+  const ready = { ready: true, database: "ok", sandbox: "off", draining: false } as const;
   const server = new HttpServer(
     {
       documents: new DocumentHandler({ documents: [large], random, failed }),
+      probes: new Probes({ report: async () => ready }),
       console: { prefixes: ["/console"], handle: (_, response) => void response.writeHead(404).end() },
       cors: new Cors([]),
       connect,

@@ -113,3 +113,6 @@ export function cancelledBeforeStart(): ToolgateError {
       "want it",
   );
 }
+
+/** Status of the self-test a tool depends on. */
+export type SelfTestStatus = "running" | "passed" | "failed";

@@ -1,19 +1,28 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Pool } from "pg";
-import type { Health } from "../../app/operations/health.ts";
+import { DatabaseError, Pool } from "pg";
+import type { DatabaseState, Health } from "../../app/operations/health.ts";
+import { readSqlSchema } from "../database/sql-files.ts";
 
 /** Timeout of a check, and how long its result is cached, ms. */
 const [DEADLINE_MS, CACHE_MS] = [2_000, 500];
 
+/** A standby and a database with default_transaction_read_only are both read-only. */
+const STATE = `select current_setting('transaction_read_only')::boolean as "readOnly",
+  (select count(*) from schema_file where name = any ($1)) = cardinality($1) as current`;
+
+/** PostgreSQL's code for a missing table. */
+const UNDEFINED_TABLE = "42P01";
+
 /**
- * Whether the database responds. Concurrent checks share one query on a dedicated connection, so that
+ * The state of the database for calls. Concurrent checks share one query on a dedicated connection, so that
  * unauthenticated requests cannot load the database.
  */
 export class PostgresHealth implements Health {
   readonly #pool: Pool;
-  #pending: Promise<boolean> | undefined;
-  #last = { healthy: false, at: Number.NEGATIVE_INFINITY };
+  readonly #migrations = readSqlSchema().frozen.map(({ path }) => path);
+  #pending: Promise<DatabaseState> | undefined;
+  #last: { state: DatabaseState; at: number } = { state: "unreachable", at: Number.NEGATIVE_INFINITY };
 
   constructor(url: string) {
     this.#pool = new Pool({
@@ -28,13 +37,17 @@ export class PostgresHealth implements Health {
   }
 
   async check(signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) return false;
-    if (performance.now() - this.#last.at < CACHE_MS) return this.#last.healthy;
+    return (await this.state(signal)) === "ok";
+  }
+
+  async state(signal: AbortSignal): Promise<DatabaseState> {
+    if (signal.aborted) return "unreachable";
+    if (performance.now() - this.#last.at < CACHE_MS) return this.#last.state;
     this.#pending ??= this.#query().finally(() => (this.#pending = undefined));
     const done = new AbortController();
     const aborted = once(signal, "abort", { signal: done.signal }).then(
-      () => false,
-      () => false,
+      () => "unreachable" as const,
+      () => "unreachable" as const,
     );
     try {
       return await Promise.race([this.#pending, aborted]);
@@ -47,16 +60,25 @@ export class PostgresHealth implements Health {
     await this.#pool.end();
   }
 
-  async #query(): Promise<boolean> {
+  async #query(): Promise<DatabaseState> {
     const done = new AbortController();
-    const response = this.#pool.query("select").then(
-      () => true,
-      () => false,
-    );
-    const timeout = sleep(DEADLINE_MS, false, { signal: done.signal }).catch(() => false);
-    const healthy = await Promise.race([response, timeout]);
+    const timeout = sleep(DEADLINE_MS, "unreachable" as const, { signal: done.signal });
+    const state = await Promise.race([this.#ask(), timeout.catch(() => "unreachable" as const)]);
     done.abort();
-    this.#last = { healthy, at: performance.now() };
-    return healthy;
+    this.#last = { state, at: performance.now() };
+    return state;
+  }
+
+  async #ask(): Promise<DatabaseState> {
+    try {
+      const { rows } = await this.#pool.query<{ readOnly: boolean; current: boolean }>(STATE, [
+        this.#migrations,
+      ]);
+      if (rows[0]?.readOnly !== false) return "read-only";
+      return rows[0].current ? "ok" : "old schema";
+    } catch (error) {
+      const code = error instanceof DatabaseError ? error.code : undefined;
+      return code === UNDEFINED_TABLE ? "old schema" : "unreachable";
+    }
   }
 }

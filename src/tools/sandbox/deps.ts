@@ -1,7 +1,6 @@
 import type { Metrics } from "../../app/operations/metrics.ts";
 import type { SandboxRuns } from "../../app/calls/sandbox-runs.ts";
-import type { SandboxEngine } from "../../domain/tools/sandbox.ts";
-import type { SelfTestStatus } from "../define-tool.ts";
+import type { SandboxEngine, SelfTestStatus } from "../../domain/tools/sandbox.ts";
 
 export interface SandboxDeps {
   readonly engine: SandboxEngine;

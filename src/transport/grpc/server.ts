@@ -123,12 +123,17 @@ export class GrpcServer {
     return bound;
   }
 
+  /** Reports NOT_SERVING to health checks; calls are still served. */
+  async drain(): Promise<void> {
+    await this.#health.close();
+  }
+
   /**
    * Rejects new calls and waits for running ones; after `graceMs` it closes their connections.
    * `forceShutdown` needs channelz to find its sessions, which is off.
    */
   async close(graceMs: number): Promise<void> {
-    await this.#health.close();
+    await this.drain();
     const { promise, resolve } = Promise.withResolvers<void>();
     if (this.#address !== undefined) this.#server.drain(this.#address, graceMs);
     this.#server.tryShutdown(() => resolve());

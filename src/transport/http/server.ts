@@ -15,6 +15,7 @@ import { splitTarget, type JsonRoutes } from "./json-routes.ts";
 import { OpenResponses } from "./open-responses.ts";
 import { isHostTooLong, originForm } from "./request-head.ts";
 import { HEAD_LIMIT, parseError } from "./parse-error.ts";
+import type { Probes } from "./probes.ts";
 
 /** A node:http handler for some path prefixes. */
 export interface MountedHandler {
@@ -39,6 +40,7 @@ export interface PathHandler {
 /** Handlers of the HTTP server. */
 export interface HttpServerParts {
   readonly documents: RequestFilter;
+  readonly probes: Probes;
   /** Has its own origin policy, so CORS does not apply. */
   readonly console: MountedHandler;
   readonly cors: RequestFilter;
@@ -57,10 +59,11 @@ export class HttpServer {
   readonly #server: Server;
   readonly #responses: OpenResponses;
   readonly #limits: ConnectionLimits;
+  #draining = false;
 
   /** @param limits overrides {@link CONNECTION_LIMITS} */
   constructor(parts: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
-    const { documents, console, cors, connect, mcp, facade, routes } = parts;
+    const { documents, probes, console, cors, connect, mcp, facade, routes } = parts;
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
     this.#responses = new OpenResponses(this.#limits);
     const handle = (request: IncomingMessage, response: ServerResponse) => {
@@ -74,11 +77,12 @@ export class HttpServer {
       this.#responses.inTurn(socket, () => serve(request, response, gone));
     };
     const serve = (request: IncomingMessage, response: ServerResponse, gone: AbortSignal) => {
+      if (this.#draining) response.shouldKeepAlive = false;
       if (!this.#server.listening) this.#endAfter(response, request.socket);
       const url = originForm(request.url ?? "/");
       request.url = url;
       if (isHostTooLong(request.headers.host)) return void facade.handle(request, response, gone);
-      if (documents.handle(request, response)) return;
+      if (documents.handle(request, response) || probes.handle(request, response, gone)) return;
       if (isFor(console, url)) return console.handle(request, response);
       if (cors.handle(request, response)) return;
       if (isFor(connect, url)) return connect.handle(request, response);
@@ -136,6 +140,11 @@ export class HttpServer {
     this.#server.listen({ host, port, backlog: 1024 });
     await once(this.#server, "listening");
     return portOf(this.#server.address());
+  }
+
+  /** Ends each connection with its next response, and still accepts new ones. */
+  drain(): void {
+    this.#draining = true;
   }
 
   /** Stops accepting, waits for running requests, and closes idle connections at once. */

@@ -63,4 +63,31 @@ describe("database health", () => {
     await outdated();
     expect(await check()).toBe(true);
   });
+
+  it("is unhealthy while the database accepts no writes, as a standby does", async () => {
+    const standby = new PostgresHealth(`${database.url}?options=-c%20default_transaction_read_only%3Don`);
+    try {
+      expect(await standby.state(new AbortController().signal)).toBe("read-only");
+      expect(await standby.check(new AbortController().signal)).toBe(false);
+    } finally {
+      await standby.close();
+    }
+  });
+
+  it("is unhealthy until the database has the schema's migrations", async () => {
+    const { rows } = await watcher.pool.query(
+      "delete from schema_file where name like 'migrations/%' returning *",
+    );
+    const applied = rows as { name: string; checksum: string }[];
+    expect(await health.state(new AbortController().signal)).toBe("old schema");
+    await outdated();
+    await watcher.pool.query("alter table schema_file rename to schema_file_away");
+    expect(await health.state(new AbortController().signal)).toBe("old schema");
+    await outdated();
+    await watcher.pool.query("alter table schema_file_away rename to schema_file");
+    for (const { name, checksum } of applied) {
+      await watcher.pool.query("insert into schema_file (name, checksum) values ($1, $2)", [name, checksum]);
+    }
+    expect(await health.state(new AbortController().signal)).toBe("ok");
+  });
 });

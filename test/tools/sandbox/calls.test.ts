@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { JsonValue } from "../../../src/domain/core/json.ts";
-import type { SelfTestStatus } from "../../../src/tools/define-tool.ts";
+import type { SelfTestStatus } from "../../../src/domain/tools/sandbox.ts";
 import { cancelTool } from "../../../src/tools/sandbox/cancel.ts";
 import { executeTool } from "../../../src/tools/sandbox/execute.ts";
 import { resultOf } from "../../../src/tools/sandbox/result.ts";

@@ -4,9 +4,9 @@ import {
   type SandboxEngine,
   type SandboxJob,
   type SandboxOutcome,
+  type SelfTestStatus,
 } from "../../../src/domain/tools/sandbox.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
-import type { SelfTestStatus } from "../../../src/tools/define-tool.ts";
 import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
 
 /**

@@ -1,0 +1,43 @@
+import type { SelfTestStatus } from "../../domain/tools/sandbox.ts";
+import type { DatabaseState, Health } from "./health.ts";
+
+export type SandboxState = SelfTestStatus | "off";
+
+/** The checks of readiness. */
+export interface ReadinessReport {
+  readonly ready: boolean;
+  readonly database: DatabaseState;
+  readonly sandbox: SandboxState;
+  readonly draining: boolean;
+}
+
+export interface ReadinessDeps {
+  readonly health: Health;
+  readonly sandbox: () => SandboxState;
+  /** Whether an instance without a working sandbox must not take calls. */
+  readonly sandboxRequired: boolean;
+}
+
+/** Whether this instance may take traffic. */
+export class Readiness {
+  readonly #deps: ReadinessDeps;
+  #draining = false;
+
+  constructor(deps: ReadinessDeps) {
+    this.#deps = deps;
+  }
+
+  /** Makes the instance unready for good; it still serves what arrives. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  async report(signal: AbortSignal): Promise<ReadinessReport> {
+    const { health, sandbox: sandboxState, sandboxRequired } = this.#deps;
+    const database = await health.state(signal);
+    const sandbox = sandboxState();
+    const draining = this.#draining;
+    const proven = sandbox === "failed" ? !sandboxRequired : sandbox !== "running";
+    return { ready: database === "ok" && proven && !draining, database, sandbox, draining };
+  }
+}

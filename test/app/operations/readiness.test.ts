@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import type { DatabaseState } from "../../../src/app/operations/health.ts";
+import { Readiness, type SandboxState } from "../../../src/app/operations/readiness.ts";
+
+const READY = { database: "ok", sandbox: "passed", sandboxRequired: false, drain: false } as const;
+
+interface Conditions {
+  database?: DatabaseState;
+  sandbox?: SandboxState;
+  sandboxRequired?: boolean;
+  drain?: boolean;
+}
+
+async function isReady(conditions: Conditions): Promise<boolean> {
+  const { database, sandbox, sandboxRequired, drain } = { ...READY, ...conditions };
+  const health = { check: async () => database === "ok", state: async () => database };
+  const readiness = new Readiness({ health, sandbox: () => sandbox, sandboxRequired });
+  if (drain) readiness.drain();
+  return (await readiness.report(AbortSignal.timeout(1_000))).ready;
+}
+
+it.each<[string, Conditions]>([
+  ["the database works and the sandbox is proven", {}],
+  ["the sandbox is off", { sandbox: "off" }],
+  ["the sandbox failed and is not required: other tools work", { sandbox: "failed" }],
+])("is ready when %s", async (_, conditions) => {
+  expect(await isReady(conditions)).toBe(true);
+});
+
+it.each<[string, Conditions]>([
+  ["the database does not respond", { database: "unreachable" }],
+  ["the database is read-only", { database: "read-only" }],
+  ["the schema is old", { database: "old schema" }],
+  ["the sandbox is being proven", { sandbox: "running" }],
+  ["a required sandbox failed", { sandbox: "failed", sandboxRequired: true }],
+  ["the instance is draining", { drain: true }],
+])("is not ready when %s", async (_, conditions) => {
+  expect(await isReady(conditions)).toBe(false);
+});

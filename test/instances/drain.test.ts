@@ -1,0 +1,207 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { text } from "node:stream/consumers";
+import { Health } from "#gen/grpc/health/v1/health_pb.ts";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { freePort } from "../../src/dev/free-port.ts";
+import { request, startGround, type Agent, type Ground } from "../support/world.ts";
+import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
+import { callAt, expectCleanAudit } from "./calls.ts";
+import { Instances, type Instance } from "./process.ts";
+
+const HAPROXY = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy"].find((file) => existsSync(file));
+const SERVING = 1;
+const NOT_SERVING = 2;
+
+let ground: Ground;
+let agent: Agent;
+const instances = new Instances();
+beforeAll(async () => {
+  ground = await startGround();
+  agent = await ground.agent({ balance: 100_000_000n });
+});
+afterAll(async () => {
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await instances.close();
+    await ground.close();
+  }
+});
+
+const get = (target: { baseUrl: string }, name: string) =>
+  request(target, undefined, name, { method: "GET" });
+
+it("reports liveness and readiness without a key", async () => {
+  const instance = await instances.serve(ground.settings);
+  expect(await get(instance, "/livez")).toMatchObject({ status: 200, body: { status: "alive" } });
+  expect(await get(instance, "/readyz")).toMatchObject({ status: 200, body: { status: "ready" } });
+  const { body } = await get(instance, "/readyz?verbose");
+  expect(body).toEqual({
+    status: "ready",
+    checks: { database: "ok", sandbox: "off", draining: false },
+  });
+  instance.signal("SIGTERM");
+  expect(await instance.ended).toBe(0);
+});
+
+it("serves calls while it drains, and ends each connection", async () => {
+  const grpcPort = await freePort();
+  const instance = await instances.serve({
+    ...ground.settings,
+    GRPC_PORT: String(grpcPort),
+    DRAIN_MS: "4000",
+  });
+  const grpc = grpcClient(`127.0.0.1:${grpcPort}`);
+  const status = async () => (await callGrpc(grpc, Health.method.check, {})).message.status;
+  const connections = new http.Agent({ keepAlive: true });
+  try {
+    expect(await status()).toBe(SERVING);
+    expect(await headerOf(instance, connections)).toBe("keep-alive");
+    instance.signal("SIGTERM");
+    await expect.poll(() => instance.log(), { interval: 10 }).toContain("stopping");
+    expect((await get(instance, "/readyz?verbose")).body.checks.draining).toBe(true);
+    expect((await get(instance, "/readyz")).status).toBe(503);
+    expect((await get(instance, "/livez")).status).toBe(200);
+    expect((await callAt(instance, agent)).status).toBe(200);
+    expect(await headerOf(instance, connections)).toBe("close");
+    expect(await status()).toBe(NOT_SERVING);
+    expect(await instance.ended).toBe(0);
+  } finally {
+    connections.destroy();
+    grpc.close();
+  }
+});
+
+async function headerOf({ baseUrl }: Instance, connections: http.Agent): Promise<string | undefined> {
+  const sent = http.get(`${baseUrl}/livez`, { agent: connections });
+  const [response] = (await once(sent, "response")) as [http.IncomingMessage];
+  await text(response);
+  return response.headers.connection;
+}
+
+/** One place behind the proxy; its processes follow each other on the same ports. */
+interface Slot {
+  readonly PORT: string;
+  readonly GRPC_PORT: string;
+  instance: Instance;
+}
+
+it("loses no request when every instance behind HAProxy restarts in turn", async ({ skip }) => {
+  if (HAPROXY === undefined) return skip("HAProxy is not installed");
+  const folder = mkdtempSync(path.join(tmpdir(), "toolgate-haproxy-"));
+  const slots = await Promise.all([openSlot(), openSlot()]);
+  const [httpPort, grpcPort] = [await freePort(), await freePort()];
+  const proxy = await startProxy(HAPROXY, folder, slots, { httpPort, grpcPort });
+  const target = { baseUrl: `http://127.0.0.1:${httpPort}` };
+  const grpc = grpcClient(`127.0.0.1:${grpcPort}`);
+  const metadata = { authorization: `Bearer ${agent.apiKey}` };
+  const answers = new Map<string, number>();
+  const count = (name: string) => answers.set(name, (answers.get(name) ?? 0) + 1);
+  const loading = { stopped: false };
+  const repeat = async (name: string, send: () => Promise<unknown>) => {
+    while (!loading.stopped) {
+      const outcome = await send().catch((error: unknown) => String(error));
+      count(`${name} ${String(outcome)}`);
+      await sleep(20);
+    }
+  };
+  try {
+    await expect.poll(() => get(target, "/readyz").then(({ status }) => status)).toBe(200);
+    const callers = [1, 2, 3].flatMap(() => [
+      repeat("paid", async () => (await callAt(target, agent)).status),
+      repeat("stream", async () => mcpStatus(target)),
+      repeat("grpc", async () => {
+        await callGrpc(grpc, ToolService.method.callTool, { tool: "get_status", params: {} }, { metadata });
+        return 200;
+      }),
+    ]);
+    for (const slot of slots) {
+      slot.instance.signal("SIGTERM");
+      expect(await slot.instance.ended).toBe(0);
+      slot.instance = await instances.serve(settingsOf(slot));
+      await expect.poll(() => get(slot.instance, "/readyz").then(({ status }) => status)).toBe(200);
+      // Two checks of the proxy.
+      await sleep(2_500);
+    }
+    loading.stopped = true;
+    await Promise.all(callers);
+    expect([...answers.keys()].toSorted()).toEqual(["grpc 200", "paid 200", "stream 200"]);
+  } finally {
+    loading.stopped = true;
+    grpc.close();
+    await proxy.stop();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+function settingsOf({ PORT, GRPC_PORT }: Pick<Slot, "PORT" | "GRPC_PORT">): Record<string, string> {
+  return { ...ground.settings, PORT, GRPC_PORT, DRAIN_MS: "3000", TRUSTED_PROXY_HOPS: "1" };
+}
+
+async function openSlot(): Promise<Slot> {
+  const ports = { PORT: String(await freePort()), GRPC_PORT: String(await freePort()) };
+  return { ...ports, instance: await instances.serve(settingsOf(ports)) };
+}
+
+/** Starts HAProxy with the configuration in deploy/, on other ports. */
+async function startProxy(
+  program: string,
+  folder: string,
+  slots: readonly Slot[],
+  { httpPort, grpcPort }: { httpPort: number; grpcPort: number },
+): Promise<{ stop(): Promise<unknown> }> {
+  const ports = new Map([
+    ["8080", String(httpPort)],
+    ["9090", String(grpcPort)],
+    ...slots.flatMap(({ PORT, GRPC_PORT }, index): [string, string][] => [
+      [String(8081 + index), PORT],
+      [String(9091 + index), GRPC_PORT],
+    ]),
+  ]);
+  const shipped = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
+  const file = path.join(folder, "haproxy.cfg");
+  writeFileSync(
+    file,
+    shipped.replaceAll(/(127\.0\.0\.1:|check port )(\d+)/g, (_, before: string, port: string) => {
+      const mapped = ports.get(port);
+      if (mapped === undefined) throw new Error(`haproxy.cfg names an unknown port ${port}`);
+      return before + mapped;
+    }),
+  );
+  const proxy = spawn(program, ["-f", file], { stdio: "ignore" });
+  const ended = once(proxy, "exit");
+  return {
+    stop: () => {
+      proxy.kill();
+      return ended;
+    },
+  };
+}
+
+/** A tool call over MCP whose response is an event stream. */
+async function mcpStatus({ baseUrl }: { baseUrl: string }): Promise<number> {
+  const response = await fetch(`${baseUrl}/mcp`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${agent.apiKey}`,
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": "2025-11-25",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "get_status", arguments: {}, _meta: { progressToken: 1 } },
+    }),
+  });
+  expect(await response.text()).toContain('"result"');
+  return response.status;
+}
