@@ -53,8 +53,8 @@ export function addServeCommand(program: Command): void {
 }
 
 /**
- * A second signal within this time is a copy (ms): npm forwards what the whole process group already
- * received.
+ * A second signal within this time is a copy (ms): npm forwards each signal to a process group that already
+ * received it.
  */
 const DUPLICATE_SIGNAL_MS = 1_000;
 

@@ -26,7 +26,7 @@ export class CallError extends ToolgateClientError {
   }
 }
 
-/** Maps a failed call to the error thrown: gateway errors become `CallError`, others stay as they are. */
+/** Maps a failed call to the error thrown: gateway errors become `CallError`, others stay unchanged. */
 export function callErrorOf(error: unknown): unknown {
   if (!(error instanceof ConnectError)) return error;
   const { cause } = error;

@@ -73,7 +73,7 @@ export function withoutSecrets(request: CapturedRequest): CapturedRequest {
   return { ...request, headers: request.headers.filter(([name]) => !SECRET_HEADERS.has(name.toLowerCase())) };
 }
 
-/** The idempotency key that the caller gave: the header, or the member of a JSON body (specification 2.1). */
+/** The caller's idempotency key: the header, or the member of a JSON body (specification 2.1). */
 export function idempotencyKeyOf(request: CapturedRequest): string | undefined {
   const header = new Headers(request.headers.map(([name, value]) => [name, value])).get("idempotency-key");
   if (header !== null) return header;

@@ -78,7 +78,7 @@ export class PaymentNotMadeError extends ToolgateClientError {
   }
 }
 
-/** The gateway refuses this payment. `money` says where the money is; the call was not paid again. */
+/** The gateway refuses this payment. `money` states where the money is; the call was not paid again. */
 export class PaymentRefusedError extends ToolgateClientError {
   readonly payment: PaymentSummary;
   readonly money: MoneyIs;

@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 2000;
 
 /**
  * Sends the same signed transfer until it is confirmed or expired.
- * @param fresh it was never sent: what the RPC server then refuses has not moved
+ * @param fresh it was never sent: after a refusal by the RPC server no money has moved
  * @returns the payment, confirmed
  * @throws PaymentNotMadeError, PaymentUnsettledError
  */

@@ -22,10 +22,10 @@ import { buildPayment } from "./transaction.ts";
 import { decimalUsdc } from "./usdc.ts";
 
 /**
- * Checks an offer against what the caller allows, then makes its payment and writes it to the store; nothing
- * is sent yet. A call whose idempotency key was paid for before gets that payment, and no other.
+ * Checks an offer against the caller's limits, then makes its payment and writes it to the store; nothing is
+ * sent yet. Returns the stored payment if the idempotency key has one.
  * @throws PriceTooHighError, BudgetExceededError, UnsupportedOfferError, PaymentNotMadeError;
- * PaymentRefusedError for one that was refused before
+ * PaymentRefusedError if the stored payment was refused
  */
 export async function makePayment(
   payer: Payer,

@@ -142,8 +142,8 @@ function heightOf(value: unknown): bigint | undefined {
 }
 
 /**
- * The memo in the form that the offer announces. Nothing of the server's own goes into it but the quote, the
- * step and a plain prefix: never sign arbitrary text from a response.
+ * The memo in the announced form. It contains only the quote, the step and a plain prefix of the server:
+ * never sign arbitrary text from a response.
  */
 function memoOf(format: string, quoteId: string, stepId: string): string {
   if (format === "<step_id>:<quote_id>:<nonce>") {

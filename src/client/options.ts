@@ -24,8 +24,8 @@ export interface PaymentOptions {
   /** The most that one call may cost. */
   readonly maxPrice: Usdc;
   /**
-   * The most that all calls together may cost, ever, of every process that shares the store. A name makes
-   * another budget, e.g. one for each month.
+   * Maximum cost of all calls together, without a time limit, of every process that shares the store.
+   * Another name is another budget, e.g. one for each month.
    */
   readonly budget: Usdc | { readonly total: Usdc; readonly name: string };
   /** Store for payments, written before they are made. Default: memory, lost in a crash. */
@@ -36,23 +36,20 @@ export interface PaymentOptions {
   readonly rpcUrl?: string;
   /** The wallet, or the token account, that is to be paid. Offers that name another are refused. */
   readonly treasury?: string;
-  /**
-   * Micro-lamports per compute unit, higher on a busy chain. Default 10000, which makes 400 lamports for a
-   * payment.
-   */
+  /** Micro-lamports per compute unit, higher on a busy chain. Default 10000: 400 lamports per payment. */
   readonly computeUnitPrice?: bigint;
   /** How long a payment is followed before `PaymentUnsettledError`, ms. Default 120000. */
   readonly settleTimeoutMs?: number;
   /** Default: the global fetch. */
   readonly fetch?: typeof fetch;
   /**
-   * Called for each payment whose call was answered; for callers that never see the response, as behind an
-   * MCP client.
+   * Called for each payment whose call got a response; for callers that never see the response, such as
+   * hosts of an MCP client.
    */
   readonly onPayment?: (payment: Payment) => void;
 }
 
-/** The options, checked, with what works on them. */
+/** The checked options with their dependencies. */
 export interface Payer {
   readonly signer: Signer;
   /** micro-USD */

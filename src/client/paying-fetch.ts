@@ -38,7 +38,7 @@ export function payingFetch(options: PaymentOptions): typeof fetch {
   };
 }
 
-/** Sees a payment through: onto the chain, then to the answer of its call. */
+/** Completes a payment: waits until it is on the chain, then for the response of its call. */
 export async function settle(
   payer: Payer,
   record: PaymentRecord,
@@ -61,7 +61,7 @@ function checkOrigin(response: Response): void {
   );
 }
 
-/** Method, URL, headers and body as they were; and the caller's other fetch options. */
+/** The original method, URL, headers and body, and the caller's other fetch options. */
 function sendAgain(payer: Payer, { input, init }: Capture, request: CapturedRequest): SendCall {
   const { url, method, body } = request;
   return (added) => {

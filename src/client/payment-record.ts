@@ -22,7 +22,7 @@ export interface PaymentRecord extends PaymentSummary {
   readonly request: CapturedRequest;
   /** SHA-256 over method, URL, body and idempotency key. */
   readonly fingerprint: string;
-  /** Sent with the repeated call, where the caller gave none. */
+  /** Sent with the repeated call if the caller sent none. */
   readonly idempotencyKey: string | undefined;
   /** The signed transaction in wire form. */
   readonly transaction: Uint8Array<ArrayBuffer>;
@@ -79,7 +79,7 @@ export class PaymentBook {
       await this.remove(this.#kept.shift()?.paymentId ?? "");
   }
 
-  /** Removes what was answered long ago, by processes that did not come to it. */
+  /** Removes old answered payments that their processes did not remove. */
   async sweep(): Promise<void> {
     for (const { state, createdAt, paymentId } of await this.list())
       if (state === "answered" && Date.parse(createdAt) < Date.now() - 2 * KEEP_MS)
@@ -107,7 +107,7 @@ export function summaryOf(record: PaymentRecord): PaymentSummary {
   return { paymentId, quoteId, tool, amount, method, payTo, txSignature };
 }
 
-/** The X-Payment header that proves, or makes, the payment (specification 2.4). */
+/** The X-Payment header that proves or makes the payment (specification 2.4). */
 export function proofOf({ method, txSignature, transaction, quoteId }: PaymentRecord): string {
   const proof =
     method === "transfer"

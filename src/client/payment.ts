@@ -17,7 +17,7 @@ export function paymentOf(response: Response): Payment | undefined {
   return payments.get(response);
 }
 
-/** Remembers what a response cost. */
+/** Records the cost of a response. */
 export function attachPayment(response: Response, payment: Payment): void {
   payments.set(response, payment);
 }

@@ -69,12 +69,12 @@ function judge(response: Response, refusal: Refusal | undefined): Verdict {
   if (!refusal) return response.status >= 500 || response.status === 429 ? "passing" : "failed";
   const { code, retryAfterSeconds } = refusal;
   if (PASSING.has(code)) return "passing";
-  // Not on the chain yet, as this instance sees it.
+  // This instance does not see it on the chain yet.
   if (code === "INVALID_PAYMENT") return retryAfterSeconds === undefined ? "refused" : "passing";
   return code === "QUOTE_EXPIRED" || code === "PAYMENT_REQUIRED" ? "refused" : "failed";
 }
 
-/** A status of 3xx, or what a browser shows instead of it (Fetch, `redirect: "manual"`). */
+/** A status of 3xx, or the browser's opaque redirect (Fetch, `redirect: "manual"`). */
 function isRedirect({ type, status }: Response): boolean {
   return type === "opaqueredirect" || (status >= 300 && status < 400);
 }
@@ -94,8 +94,8 @@ async function finish(payer: Payer, record: PaymentRecord, response: Response): 
     await close(await copy.text());
     return response;
   }
-  // A stream is passed on as it comes. Is it cut off, the payment stays in the store, and resumePayments has
-  // the rest.
+  // A stream is passed on in chunks. If it breaks off, the payment stays in the store, and resumePayments
+  // gets the rest.
   attachPayment(response, { ...summaryOf(record), receipt: undefined });
   void copy
     .text()
@@ -121,13 +121,13 @@ function isPassing(stream: string): boolean {
   return end === "" || [...PASSING].some((code) => end.includes(`"error"`) && end.includes(`"${code}"`));
 }
 
-/** Responses that say nothing about the payment: another key can still succeed. */
+/** Responses that do not concern the payment: another key can still succeed. */
 const KEY_IS_WRONG = new Set(["UNAUTHORIZED", "FORBIDDEN"]);
 
 /**
- * The answer is the caller's to read. The payment stays in the store as evidence, unless the tool failed:
- * then it is on the balance. What the gateway did not say itself, or said of the API key, ends no payment: it
- * can be finished later.
+ * The caller reads the response. The payment stays in the store as evidence, unless the tool failed: then it
+ * is on the balance. Responses that are not the gateway's own, and those about the API key, end no payment:
+ * it can be finished later.
  */
 async function fail(
   payer: Payer,

@@ -4,7 +4,7 @@ import { paymentOf, type Payment } from "./payment.ts";
 import { PaymentBook, summaryOf, type PaymentRecord } from "./payment-record.ts";
 import { settle } from "./paying-fetch.ts";
 
-/** How payments are finished: as they were made. */
+/** Options of finishing payments: those they were made with. */
 export interface ResumeOptions extends PaymentOptions {
   readonly store: NonNullable<PaymentOptions["store"]>;
   /**
@@ -26,10 +26,10 @@ export interface Resumed {
 }
 
 /**
- * Finishes every payment that a killed process, or an aborted call, has left in the store: sends what may not
- * have been sent, the same bytes, and repeats each call with its proof. Makes no new payment. Run it at the
- * start, before the first call.
- * @returns one entry for each payment, oldest first; payments that were refused before are not among them
+ * Finishes every payment that a killed process or an aborted call left in the store: sends the stored bytes
+ * if needed and repeats each call with its proof. Makes no new payment. Run it at the start, before the
+ * first call.
+ * @returns one entry for each payment, oldest first; without payments that were refused before
  * (`listPayments`)
  */
 export async function resumePayments(options: ResumeOptions): Promise<Resumed[]> {
@@ -73,7 +73,7 @@ function overBudget(error: unknown): void {
   if (!(error instanceof ToolgateClientError)) throw error;
 }
 
-/** Payments in the store that have no answer, oldest first; of those that were refused, why. */
+/** Payments in the store without a response, oldest first; refused ones with the reason. */
 export async function listPayments(
   store: NonNullable<PaymentOptions["store"]>,
 ): Promise<(PaymentSummary & Pick<PaymentRecord, "state" | "createdAt" | "refusal">)[]> {

@@ -87,8 +87,8 @@ export function addressOf({ publicKey }: Signer): string {
 }
 
 /**
- * Has the payer sign the transaction that was built here.
- * @throws PaymentNotMadeError when the signer refuses, or gives back another transaction than it was given
+ * Has the payer sign the given transaction.
+ * @throws PaymentNotMadeError when the signer refuses or returns another transaction
  */
 export async function signWith(
   signer: Signer,

@@ -6,7 +6,7 @@ export interface StoredValue {
 
 /**
  * Store for payments and budgets. Every change is compare-and-set: it succeeds only if the version is
- * unchanged since it was read. What `put` has confirmed must survive the process, or a crash may pay twice.
+ * unchanged since it was read. Confirmed writes must survive the process, or a crash may pay twice.
  */
 export interface PaymentStore {
   get(key: string): Promise<StoredValue | undefined>;
@@ -14,16 +14,13 @@ export interface PaymentStore {
    * @param version the version from `get`; undefined: the key must not exist. @returns whether it was written
    */
   put(key: string, value: string, version: string | undefined): Promise<boolean>;
-  /** Keys that begin with the prefix. */
+  /** Keys with the prefix. */
   list(prefix: string): Promise<string[]>;
   /** @returns whether it was deleted */
   delete(key: string, version: string): Promise<boolean>;
 }
 
-/**
- * A store in memory: nothing survives the process. For tests, and for who lives with losing what was paid at
- * the moment of a crash.
- */
+/** A store in memory, for tests: a crash loses the record of payments. */
 export function memoryStore(): PaymentStore {
   const values = new Map<string, StoredValue>();
   let count = 0;

@@ -40,7 +40,7 @@ export interface RequestOptions {
 
 /** Options of a tool call. */
 export interface CallToolOptions extends RequestOptions {
-  /** Makes repeated calls one call, charged once. Default: a new one for each call. */
+  /** Repeated calls with the same key are one call, charged once. Default: a new key for each call. */
   readonly idempotencyKey?: string;
 }
 
@@ -84,7 +84,7 @@ export class ToolgateClient {
     this.#headers = { authorization: `Bearer ${apiKey}` };
   }
 
-  /** Calls a tool, and pays for it where that is needed and `payment` says how. */
+  /** Calls a tool, and pays for it if needed and `payment` is set. */
   async callTool(tool: string, params: JsonObject, options: CallToolOptions = {}): Promise<CallToolResult> {
     const { idempotencyKey = crypto.randomUUID() } = options;
     const call = this.#call(options, { "idempotency-key": idempotencyKey });
@@ -92,7 +92,7 @@ export class ToolgateClient {
     return { result, receipt };
   }
 
-  /** Returns the price of a call and what the balance lacks for it, without running it. */
+  /** Returns the price of a call and the missing balance, without running it. */
   price(tool: string, params: JsonObject, options: RequestOptions = {}): Promise<GetPriceResponse> {
     return withCallErrors(this.#tools.getPrice({ tool, params }, this.#call(options)));
   }
@@ -102,7 +102,7 @@ export class ToolgateClient {
     return withCallErrors(this.#tools.getCapabilities({}, this.#call(options)));
   }
 
-  /** Your receipts, newest first, page by page as they are read. */
+  /** Your receipts, newest first. Loads pages as they are read. */
   receipts(options: ListOptions<ReceiptStatus> = {}): AsyncIterable<Receipt> {
     const { status = ReceiptStatus.UNSPECIFIED } = options;
     return pages(options, (page) =>
@@ -115,7 +115,7 @@ export class ToolgateClient {
     return (await withCallErrors(this.#receipts.getReceipt({ id }, this.#call(options)))).receipt;
   }
 
-  /** Your runs, newest first, page by page as they are read. */
+  /** Your runs, newest first. Loads pages as they are read. */
   runs(options: ListOptions<RunStatus> = {}): AsyncIterable<Run> {
     const { status = RunStatus.UNSPECIFIED } = options;
     return pages(options, (page) =>

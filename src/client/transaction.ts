@@ -32,9 +32,8 @@ export function tokenAccountOf(owner: string, mint: string): string {
 }
 
 /**
- * The unsigned transaction of a payment: compute limit, compute price, TransferChecked, memo; in that order,
- * as x402's exact scheme on Solana has it. The message is put together here, key by key, so that nothing can
- * be in it but what stands here.
+ * The unsigned transaction of a payment: compute limit, compute price, TransferChecked, memo, in the order
+ * of x402's exact scheme on Solana. Builds the message key by key, so that it contains nothing else.
  */
 export function buildPayment(order: PaymentOrder): VersionedTransaction {
   const { payer, feePayer, mint, payTo } = order;
@@ -52,7 +51,7 @@ export function buildPayment(order: PaymentOrder): VersionedTransaction {
   const message = new MessageV0({
     header: {
       numRequiredSignatures: signers.length,
-      // The payer of a gasless payment signs and pays no fee: its own account stays as it is.
+      // The payer of a gasless payment signs without paying a fee, so its account is read-only.
       numReadonlySignedAccounts: signers.length - 1,
       numReadonlyUnsignedAccounts: 4,
     },

@@ -4,9 +4,8 @@ export type Usdc = bigint | string;
 const DECIMAL = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
 
 /**
- * Micro-USD of an amount; `name` is the option that held it.
- * @throws TypeError for what is no amount of at most six decimal places: numbers are floats, and are not
- * taken
+ * Micro-USD of an amount; `name` is the option for error messages.
+ * @throws TypeError unless it is a text with at most six decimal places; numbers are floats
  */
 export function microUsd(amount: Usdc, name: string): bigint {
   if (typeof amount === "bigint") {

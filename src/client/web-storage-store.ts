@@ -16,13 +16,12 @@ export interface Locks {
   request<Result>(name: string, callback: () => Promise<Result>): Promise<Result>;
 }
 
-/** Entries of this package, among those of the page. */
+/** Prefix of this package's entries. */
 const PREFIX = "toolgate/";
 
 /**
  * A store in a browser's `localStorage`, for one origin.
- * @param locks `navigator.locks`: makes tabs that write at once wait for each other. Without it only one tab
- * may pay.
+ * @param locks `navigator.locks`: serialises writes of several tabs. Without it only one tab may pay.
  */
 export function webStorageStore(storage: WebStorage, locks?: Locks): PaymentStore {
   const read = (key: string): StoredValue | undefined => {

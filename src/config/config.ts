@@ -26,7 +26,7 @@ const REQUIRED = ["DATABASE_URL", "SOLANA_RPC_URLS", "TREASURY_OWNER"] as const;
 /** A configuration with everything `serve` requires. */
 export type ServeConfig = Config & { [Name in (typeof REQUIRED)[number]]: NonNullable<Config[Name]> };
 
-/** Lists every problem of the configuration with what to do about it. */
+/** Lists every problem of the configuration with its remedy. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -131,7 +131,8 @@ function readConfigFile(file: string | undefined, problems: string[]): ConfigFil
     content = parseYaml(readFileSync(file, "utf8"));
   } catch (error) {
     problems.push(
-      // The first line says what is wrong and where; the rest quotes the file, which may hold secrets.
+      // The first line names the problem and its position; the rest quotes the file, which may contain
+      // secrets.
       `TOOLGATE_CONFIG: ${file} cannot be read as JSON or YAML: ` +
         (error instanceof Error ? error.message.split("\n")[0] : String(error)),
     );

@@ -31,7 +31,7 @@ export function lazyComponent<Name extends string, Props extends object = object
   };
 }
 
-/** Lets failed components load again. */
+/** Allows failed components to load again. */
 export function forgetFailures(): void {
   for (const forget of failures) forget();
   failures.clear();

@@ -39,7 +39,7 @@ export function useBlockedHint(): string | undefined {
   return session.blockedReason === undefined ? undefined : "Not possible: your account is blocked.";
 }
 
-// The session's cookie belongs to all tabs.
+// All tabs share the session's cookie.
 onSignOutElsewhere(() => changeSession({}));
 
 /** Cancels running requests, which would be rejected, and clears all data afterwards. */

@@ -1,7 +1,7 @@
 import { ButtonLink, Note } from "./ui/index.ts";
 import { useUnsavedSecret } from "./unsaved-secret.ts";
 
-/** On every page but Keys, which shows the secret: says that a new secret is not saved yet. */
+/** A warning on every page but Keys, which shows the secret: a new secret is not saved yet. */
 export function UnsavedSecretNote({ location }: { location: string }) {
   const secret = useUnsavedSecret();
   if (!secret || location === "/keys") return null;

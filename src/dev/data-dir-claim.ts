@@ -10,9 +10,8 @@ export class DataDirInUseError extends Error {
 }
 
 /**
- * Claims the data directory for this process with the file `dev.lock`. The claim of a process that has died
- * is void.
- * @returns what gives the claim up
+ * Claims the data directory for this process with the file `dev.lock`. The claim of a dead process is void.
+ * @returns a function that releases the claim
  * @throws DataDirInUseError
  */
 export function claimDataDir(dataDir: string): () => void {

@@ -46,8 +46,8 @@ const CALL = {
 };
 
 /**
- * Buys one call as any agent would, over plain HTTP and web3.js: gets a 402, pays on the chain, repeats with
- * the proof, repeats once more. An account with a balance pays from it and gets no 402. Logs each step.
+ * Buys one call over plain HTTP and web3.js: receives a 402, pays on the chain, repeats with the proof,
+ * repeats once more. An account with a balance pays from it and receives no 402. Logs each step.
  * @throws Error naming the step that failed
  */
 export async function buyOneCall(agent: DemoAgent, log: (line: string) => void): Promise<void> {

@@ -41,7 +41,7 @@ export interface DevJson {
   fee_payer_keypair: string;
 }
 
-/** Reads the state of an earlier run, or makes a new one. */
+/** Reads the state of an earlier run, or creates a new one. */
 export function loadState(dataDir: string): DevState {
   let text: string;
   try {
@@ -82,7 +82,7 @@ export function writeFeePayer(dataDir: string, { feePayer }: DevState): string {
   return file;
 }
 
-/** Writes `dev.json`, which says that dev is ready and where everything is. */
+/** Writes `dev.json`, with addresses and credentials, when everything is ready. */
 export function writeDevJson(dataDir: string, content: DevJson): void {
   writePrivately(path.join(dataDir, "dev.json"), content);
 }

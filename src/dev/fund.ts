@@ -6,7 +6,7 @@ import type { DevState } from "./dev-state.ts";
 const USDC = new PublicKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
 const LAMPORTS = 1_000_000_000;
 const MICRO_USD = 100_000_000;
-/** Below these the agent is given more: enough for a few hundred purchases. */
+/** Balances below these are refilled: enough for a few hundred purchases. */
 const LOW = { lamports: 50_000_000, microUsd: 10_000_000 };
 
 const answerSchema = z.object({
@@ -17,8 +17,8 @@ const balanceSchema = z.object({ value: z.number() });
 const tokenBalanceSchema = z.object({ value: z.object({ amount: z.string() }) });
 
 /**
- * Gives the demo agent SOL and USDC where it has little, the fee payer SOL, and the treasury its token
- * account, on the local chain.
+ * Tops up the demo agent (SOL and USDC) and the fee payer (SOL), and creates the treasury's token account,
+ * on the local chain.
  */
 export async function fundWallets(rpcUrl: string, { treasury, wallet, feePayer }: DevState): Promise<void> {
   const ask = (method: string, params: unknown[]) => call(rpcUrl, method, params);

@@ -60,9 +60,9 @@ export interface OpenDevWorld {
 }
 
 /**
- * Opens the world, or what is left of it from an earlier run.
- * @throws DataDirInUseError when another dev has it open, which is left alone; EmbeddedPostgresError when
- * PostgreSQL cannot be started
+ * Opens the environment, new or from an earlier run.
+ * @throws DataDirInUseError if another process has it open; EmbeddedPostgresError if PostgreSQL cannot be
+ * started
  */
 export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
   const { dataDir, log } = options;

@@ -13,7 +13,7 @@ const devJson = z.object({
   wallet_secret_key: z.array(z.number()),
 });
 
-/** The development wallet cannot pay; the message says why and what to do. */
+/** The development wallet cannot pay; the message names the reason and the remedy. */
 export class DevPaymentError extends Error {
   override name = "DevPaymentError";
 }
@@ -22,7 +22,7 @@ export class DevPaymentError extends Error {
 export interface DevPayment {
   /** micro-USD */
   readonly amount: MicroUsd;
-  /** Left out: the transfer carries none. */
+  /** Undefined: the transfer has none. */
   readonly memo?: string | undefined;
 }
 

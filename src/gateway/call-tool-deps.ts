@@ -14,7 +14,7 @@ import { VERSION } from "../version.ts";
 import type { PaymentPorts } from "./payment-methods.ts";
 import type { ToolParts } from "./tool-parts.ts";
 
-/** Dependencies of tool calls, with the ports that the payment methods are made of. */
+/** Dependencies of tool calls and the ports of the payment methods. */
 export type CallPorts = Omit<CallToolDeps, "payments"> & PaymentPorts;
 
 export interface PaymentParts {

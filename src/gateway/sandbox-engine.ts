@@ -3,8 +3,8 @@ import type { SandboxEngine } from "../domain/tools/sandbox.ts";
 import type { Log } from "../domain/core/log.ts";
 
 /**
- * Opens the configured engine; loads only the code it needs.
- * @throws Error that says what this machine lacks and what to do
+ * Opens the configured engine; loads only its code.
+ * @throws Error that names what this machine lacks and the remedy
  */
 export async function openEngine(config: ServeConfig, log: Log): Promise<SandboxEngine> {
   const { SANDBOX_ISOLATION: isolation, sandbox } = config;

@@ -29,7 +29,7 @@ interface OpenModels extends ChatModels {
   close(): Promise<void>;
 }
 
-/** Opens what the configuration uses, and loads nothing else. */
+/** Opens the configured parts, and loads no others. */
 export async function openToolParts(
   config: ServeConfig,
   postgres: Postgres,

@@ -103,13 +103,13 @@ export class Completion {
   }
 
   /**
-   * Returns the completion. Its text may be empty; `finishReason` then says why.
+   * Returns the completion. Its text may be empty; `finishReason` then explains it.
    * @param cutBy finish reason to report if the server sent none
    * @throws ModelServerError if there is nothing to sell
    */
   result(cutBy: string | null = null): ChatCompletion {
     if (!this.delivers) throw unusable("the model returned no text", undefined, { verdict: "served" });
-    // A refusal in words is an answer, whichever field the server puts it in.
+    // A refusal in words is an answer, in any field.
     const content = (this.#content === "" ? this.#refusal : this.#content).toWellFormed();
     return { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };
   }

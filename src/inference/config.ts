@@ -78,21 +78,21 @@ const upstream = z.strictObject({
   limit_parameter: z.enum(["max_tokens", "max_completion_tokens"]).prefault("max_tokens"),
   /** Share of the calls among upstreams of the same model. 0: only when the others fail. */
   weight: z.int().min(0).max(1_000).prefault(0),
-  /** OpenRouter without `models`: markup on its own prices. Left out: the prices of `default_model`. */
+  /** OpenRouter without `models`: markup on its own prices. Default: the prices of `default_model`. */
   markup_percent: z.int().min(0).max(10_000).optional(),
   /**
    * "public" also blocks private networks. Link-local, multicast and cloud metadata addresses are always
    * blocked.
    */
   network: z.enum(["any", "public"]).prefault("any"),
-  /** Left out: every model listed under /models, at the prices of `default_model`. */
+  /** Default: every model listed under /models, at the prices of `default_model`. */
   models: z.array(model).min(1).optional(),
 });
 
 /** The `inference` section of the configuration file. */
 export const inferenceSchema = z
   .strictObject({
-    /** Left out: the server at INFERENCE_BASE_URL, if set. */
+    /** Default: the server at INFERENCE_BASE_URL, if set. */
     upstreams: z.array(upstream).min(1).max(64).optional(),
     /** How often the model lists are refreshed. */
     refresh_seconds: z.int().min(10).max(86_400).prefault(600),

@@ -8,8 +8,8 @@ const ACCOUNTS_TO_PAUSE = 3;
 const MAX_PAUSES = 10_000;
 
 /**
- * Backoff per model after 429 or 503. One conversation can be what a server refuses, so a refusal pauses
- * that account at once, and all accounts only after several were refused.
+ * Backoff per model after 429 or 503. A server may refuse a single conversation, so a refusal pauses its
+ * account at once, and all accounts only after several were refused.
  */
 export class ModelBackoff {
   readonly #clock: Clock;

@@ -68,7 +68,7 @@ export class ModelServer {
       throw busy(Math.max(1, Math.ceil(waitMs / 1_000)), undefined);
     }
     try {
-      // A long trial answer must not block others: its first chunk lets further trials through.
+      // A long trial response must not block others: its first chunk admits further trials.
       const completion = await this.#upstream.complete(request, options, () =>
         this.#breaker.abandoned(accountId),
       );

@@ -6,7 +6,10 @@ import { neverConnected } from "../outbound/guarded-fetch.ts";
 const DEFAULT_RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
-/** What a failure says about the server. "served": the request itself was at fault. "unknown": nothing. */
+/**
+ * What a failure means for the server's health. "served": the request was at fault. "unknown": no
+ * conclusion.
+ */
 export type Verdict = "unreachable" | "broken" | "busy" | "served" | "unknown";
 
 /** A failed call to a model server. */

@@ -43,7 +43,7 @@ export class UpstreamModels implements ChatModels {
     this.#log = log;
   }
 
-  /** Opens the upstreams and keeps refreshing the lists of those without a table. */
+  /** Opens the upstreams and refreshes the lists of those without a table. */
   static async open(
     upstreams: readonly UpstreamSettings[],
     { clock, log }: UpstreamModelsDeps,
@@ -122,7 +122,7 @@ export class UpstreamModels implements ChatModels {
   }
 }
 
-/** Prefers a retryable error if any upstream gave a Retry-After. */
+/** Prefers a retryable error if any upstream sent a Retry-After. */
 function combinedError(failures: readonly ModelServerError[]): ModelServerError {
   const [first, ...others] = failures;
   if (first && others.length === 0) return first;

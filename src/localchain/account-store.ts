@@ -11,12 +11,12 @@ export function readAccount(svm: LiteSVM, address: Address): AccountState {
   return account.exists && account.lamports > 0n ? account : null;
 }
 
-/** Puts an account back to an earlier state, or removes it. */
+/** Restores an account to an earlier state, or removes it. */
 export function restoreAccount(svm: LiteSVM, address: Address, state: AccountState): void {
   svm.setAccount(state ?? newAccount(address, 0n));
 }
 
-/** An account without data that belongs to the System program: a wallet. */
+/** An account without data that the System program owns: a wallet. */
 export function newAccount(address: Address, balance: bigint): EncodedAccount {
   return {
     address,

@@ -4,12 +4,10 @@ import { COMMITMENTS, FINALIZED_AFTER_SLOTS, slotsUntil, type Commitment } from 
 import type { Chain } from "./engine.ts";
 import type { TransactionRecord } from "./transaction-record.ts";
 
-/**
- * The chain as a client sees it: at a commitment, and possibly through a node that lags behind.
- */
+/** The chain as a client sees it: at a commitment, possibly through a lagging node. */
 export class ChainView {
   readonly chain: Chain;
-  /** The newest slot this node knows. */
+  /** The node's newest slot. */
   readonly slot: number;
 
   constructor(chain: Chain, lagSlots = 0) {
@@ -42,8 +40,8 @@ export class ChainView {
   }
 
   /**
-   * The state of an account at a commitment: what it was before the first transaction that has not got that
-   * far. Only the last {@link FINALIZED_AFTER_SLOTS} slots can hold such transactions.
+   * The state of an account at a commitment: before the first transaction that has not reached it. Only the
+   * last {@link FINALIZED_AFTER_SLOTS} slots can contain such transactions.
    */
   account(address: Address, commitment: Commitment): AccountState {
     let state = this.chain.account(address);

@@ -1,4 +1,4 @@
-/** How settled a transaction has to be before a client wants to see it (Solana docs, "Commitment"). */
+/** The commitment that a client requires of a transaction (Solana docs, "Commitment"). */
 export const COMMITMENTS = ["processed", "confirmed", "finalized"] as const;
 export type Commitment = (typeof COMMITMENTS)[number];
 

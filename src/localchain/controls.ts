@@ -20,7 +20,7 @@ const ENOUGH_UNITS = 200_000;
 export interface WalletFunds {
   /** Lamports; default 1 SOL. */
   readonly lamports?: bigint;
-  /** Micro-USD. A USDC account is created even for 0; left out, there is none. */
+  /** Micro-USD. 0 creates an empty USDC account, undefined none. */
   readonly microUsd?: bigint;
 }
 
@@ -43,7 +43,7 @@ export class Controls {
     return wallet;
   }
 
-  /** Gives SOL to a wallet. Not finalized at once for a client's `requestAirdrop`. */
+  /** Adds SOL to a wallet. Not finalized at once for a client's `requestAirdrop`. */
   airdrop(to: PublicKey | string, lamports: bigint, rooted = true): TransactionRecord {
     return this.#send([airdropInstruction(address(to.toString()), lamports)], rooted);
   }
@@ -70,7 +70,7 @@ export class Controls {
       blockhash: slots.blockhash(slots.current),
       lastValidBlockHeight: slots.lastValidBlockHeight(slots.current),
     });
-    // Equal requests would make equal transactions, of which a chain takes one; the limit makes them differ.
+    // The chain would refuse equal transactions as duplicates; the limit makes equal requests differ.
     transaction.add(ComputeBudgetProgram.setComputeUnitLimit({ units: ENOUGH_UNITS + history.size }));
     transaction.add(...instructions);
     transaction.sign(FAUCET, ...others);

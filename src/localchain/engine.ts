@@ -18,12 +18,12 @@ interface ChainListener {
   onDrop?(signature: string): void;
 }
 
-/** How a transaction enters the chain; what is left out is decided by the present. */
+/** Options of a transaction; the defaults are the current slot and time. */
 export type Entry = Partial<Position>;
 
 /**
- * A Solana chain of one node: LiteSVM runs the transactions, this class adds what a cluster has around the
- * virtual machine, namely slots, blockhashes that expire, a history, and forks. Everything is synchronous.
+ * A Solana chain of one node: LiteSVM runs the transactions, this class adds slots, blockhashes that expire,
+ * a history and forks. Everything is synchronous.
  */
 export class Chain {
   readonly svm: LiteSVM;
@@ -35,7 +35,7 @@ export class Chain {
   constructor(genesisHash: string = MAINNET_GENESIS_HASH) {
     this.genesisHash = genesisHash;
     this.slots = new Slots(genesisHash);
-    // Blockhashes and duplicates are checked here: LiteSVM knows one blockhash at a time.
+    // Blockhashes and duplicates are checked here: LiteSVM has one blockhash at a time.
     this.svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n);
     installFaucet(this.svm);
     installUsdc(this.svm);
@@ -143,7 +143,7 @@ export class Chain {
     return outcome.record;
   }
 
-  /** Lets programs see the slot, the time and the recent blockhashes through the sysvars. */
+  /** Exposes the slot, the time and the recent blockhashes to programs through the sysvars. */
   #setTime(unixSeconds = this.slots.unixSeconds()): void {
     const { current } = this.slots;
     this.slots.stamp(unixSeconds);

@@ -67,7 +67,7 @@ export function simulate(svm: LiteSVM, transaction: WireTransaction): Simulation
   return { ...execution, ...(accountsAfter !== undefined && { accountsAfter }) };
 }
 
-/** An execution that ended before it began. */
+/** An execution that failed before it started. */
 export function refusal(err: TransactionError): Refusal {
   return { err, logs: [], innerInstructions: [], computeUnits: 0n, returnData: null };
 }
@@ -105,7 +105,7 @@ function run(attempt: () => TransactionMetadata | FailedTransactionMetadata): Ex
   };
 }
 
-/** Programs are large and never hold tokens: of those only the balance is read. */
+/** Programs are large and never hold tokens: only their balance is read. */
 function readAll(
   svm: LiteSVM,
   transaction: WireTransaction,

@@ -1,13 +1,13 @@
 import type { Json } from "./json.ts";
 
-/** How a call goes wrong. */
+/** Kinds of injected faults. */
 export type Fault =
-  /** The answer comes late. */
+  /** The response is delayed. */
   | { readonly kind: "delay"; readonly ms: number }
   /** The provider answers with a status instead of JSON-RPC: 429, 500, 503. */
   | { readonly kind: "http"; readonly status: number; readonly retryAfterSeconds?: number }
   | { readonly kind: "rpc_error"; readonly code: number; readonly message?: string; readonly data?: Json }
-  /** The node claims to know nothing. */
+  /** The node finds nothing. */
   | { readonly kind: "null" }
   /** The node lies: it answers with this result. */
   | { readonly kind: "result"; readonly result: Json }
@@ -15,14 +15,14 @@ export type Fault =
   | { readonly kind: "garbage" }
   /** The node lags this many slots behind. */
   | { readonly kind: "stale"; readonly slots: number }
-  /** No answer ever comes. */
+  /** The node never responds. */
   | { readonly kind: "hang" };
 
 export interface FaultRule {
   /** A JSON-RPC method, or `*` for all of them. */
   readonly method: string;
   readonly fault: Fault;
-  /** How many calls it strikes; until it is cleared, if left out. */
+  /** Number of calls it affects; default: until it is cleared. */
   readonly calls?: number;
 }
 

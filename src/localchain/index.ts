@@ -20,7 +20,7 @@ export interface LocalChainOptions {
   readonly host?: "127.0.0.1";
   /** Folder that keeps the chain over a restart; without it the chain is gone when it is closed. */
   readonly dataDir?: string;
-  /** Milliseconds from slot to slot; 0 if only {@link Chain.advance} makes new ones. */
+  /** Slot time, ms; with 0 only {@link Chain.advance} creates slots. */
   readonly slotMs?: number;
   readonly genesisHash?: string;
 }

@@ -22,8 +22,8 @@ export function instructionJson(instruction: CompiledInstruction): Json {
 }
 
 /**
- * An instruction as encoding `jsonParsed` has it. Memos, SOL transfers and token transfers are parsed; every
- * other one takes the partially decoded form, which validators use for programs they do not know.
+ * An instruction in the encoding `jsonParsed`. Memos, SOL transfers and token transfers are parsed; others
+ * have the partially decoded form, as validators return for unknown programs.
  */
 export function parsedInstructionJson(instruction: CompiledInstruction, keys: readonly Address[]): Json {
   const programId = keys[instruction.programIndex] ?? SYSTEM_PROGRAM;

@@ -13,12 +13,12 @@ type Entry =
   | { readonly drop: string };
 
 /**
- * Keeps the chain in a file: everything that happens on it is a transaction, so the transactions in order are
- * the chain. Brings back what the file holds, then appends what happens from now on. Lines are written
- * without fsync: they survive the process, not the machine.
+ * Stores the chain in a file. Every change is a transaction, so the transactions in order restore the chain.
+ * Replays the file, then appends new ones. Lines are written without fsync: they survive the process, not
+ * the machine.
  *
- * @param slotMs how fast slots go by, to move on by as many as the pause lasted; 0 if they stand still
- * @throws Error if the folder holds the journal of another chain, or one that cannot be read
+ * @param slotMs slot time, to advance by as many slots as the pause lasted; 0 for none
+ * @throws Error if the folder holds the journal of another chain, or an unreadable one
  */
 export function keepJournal(chain: Chain, folder: string, slotMs: number): void {
   mkdirSync(folder, { recursive: true });

@@ -59,7 +59,7 @@ async function call(chain: Chain, faults: Faults, method: string, params: unknow
   return fault?.kind === "null" ? emptied(result) : result;
 }
 
-/** Lets the call wait or fail, if that is what the fault does. */
+/** Applies a fault that delays or fails the call. */
 async function strike(fault: Fault): Promise<void> {
   if (fault.kind === "delay") await sleep(fault.ms);
   if (fault.kind === "http" || fault.kind === "garbage" || fault.kind === "hang")
@@ -68,7 +68,7 @@ async function strike(fault: Fault): Promise<void> {
     throw new RpcError(fault.code, fault.message ?? "Injected fault", fault.data);
 }
 
-/** The same answer from a node that knows nothing: null, or a list of as many nulls, or an empty list. */
+/** The response of a node that finds nothing: null, a list of nulls of the same length, or an empty list. */
 function emptied(result: Json): Json {
   if (Array.isArray(result)) return [];
   if (typeof result !== "object" || result === null || !("value" in result)) return null;

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 const ATTEMPTS = 50;
 
 /**
- * Binds two servers to neighbouring ports: web3.js 1.x looks for the WebSocket on the HTTP port + 1.
+ * Binds two servers to neighbouring ports: web3.js 1.x expects the WebSocket on the HTTP port + 1.
  *
  * @param port of the first server; 0 finds a free pair
  * @returns the first server's port

@@ -13,8 +13,8 @@ const FIRST_SLOT = 1_000;
 const SKIPPED_SLOTS = 100;
 
 /**
- * The chain's own clock: one block per slot, each with a blockhash derived from the genesis hash and the
- * slot, so that a chain restored after a restart still knows the blockhashes it gave out.
+ * The chain's clock: one block per slot, each with a blockhash derived from the genesis hash and the slot,
+ * so that a restored chain accepts the blockhashes it issued before.
  */
 export class Slots {
   readonly #genesisHash: string;
@@ -41,7 +41,7 @@ export class Slots {
     this.#current = slot;
   }
 
-  /** Unix time of the cluster in seconds: what a transaction that lands now gets as its block time. */
+  /** Unix time of the cluster, seconds: the block time of a transaction that lands now. */
   unixSeconds(): number {
     return Math.floor(Date.now() / 1000) + this.timeOffsetSeconds;
   }

@@ -17,7 +17,7 @@ export type Notify = (result: Json) => void;
 export interface Subscription {
   /** Name of the notification's `method`. */
   readonly notification: string;
-  /** Looks at the chain and notifies of what is new; true once there is nothing more to wait for. */
+  /** Sends new notifications; returns true after the last one. */
   look(): boolean;
 }
 
@@ -69,7 +69,7 @@ export function accountSubscription(
   };
 }
 
-/** Notifies of transaction logs as they reach the commitment: all of them, or those that name an address. */
+/** Notifies of transaction logs when they reach the commitment: all, or only those that name an address. */
 export function logsSubscription(
   chain: Chain,
   mentions: Address | undefined,

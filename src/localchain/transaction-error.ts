@@ -37,7 +37,7 @@ function instructionError(error: unknown): InstructionError {
   return "BorshIoError";
 }
 
-/** The text a validator puts into error messages. */
+/** The text of a validator's error messages. */
 export function describeTransactionError(error: TransactionError): string {
   if (typeof error === "string") return sentence(error);
   if (!("InstructionError" in error)) return sentence(Object.keys(error).join());

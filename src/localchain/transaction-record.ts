@@ -18,7 +18,7 @@ export interface Execution {
 
 /** Expected effects of a transaction. */
 export interface Simulation extends Execution {
-  /** The accounts as they would be; absent if it would fail. */
+  /** The accounts after the transaction; undefined if it would fail. */
   readonly accountsAfter?: readonly EncodedAccount[];
 }
 

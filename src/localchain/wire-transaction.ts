@@ -9,7 +9,7 @@ import {
 } from "@solana/kit";
 import { compiledInstructions, type CompiledInstruction } from "./compiled-instruction.ts";
 
-/** A transaction as it came over the wire, decoded once. */
+/** A decoded transaction. */
 export interface WireTransaction {
   readonly bytes: Uint8Array;
   /** base58 of the first signature: the transaction's name. */

@@ -10,7 +10,7 @@ import { sandboxCancel } from "./sandbox/cancel.ts";
 import { sandboxExecute } from "./sandbox/execute.ts";
 import { vramEstimate } from "./vram-estimate/tool.ts";
 
-/** Built-in tools in the order of the catalogue: those of the specification (section 1) first. */
+/** Built-in tools in the order of the catalogue, the specification's tools (section 1) first. */
 export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   getStatus,
   echo,

@@ -16,7 +16,7 @@ export function blockedMessage(reason: string): string {
   return `the account is blocked: ${reason}. Ask the operator`;
 }
 
-/** FORBIDDEN: the operator blocked the account and gave a reason. */
+/** FORBIDDEN: the operator blocked the account with a reason. */
 class BlockedError extends RatedError {
   readonly rate: RateDecision;
 

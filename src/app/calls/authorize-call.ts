@@ -24,7 +24,7 @@ export async function authorizeCall(
   call: CallAuthorization,
 ): Promise<Authorized> {
   const { accountId, price, payment, fingerprint } = call;
-  // With a claim the ledger may know the result, so it is asked first.
+  // With a claim the ledger may have the result, so the ledger is queried first.
   if (call.idempotencyKey === undefined && !payment) requireAllowance(deps.unpaidWork, tool, accountId);
   const answer = await deps.ledger.authorize(call);
   switch (answer.kind) {

@@ -58,9 +58,9 @@ export interface UnaffordableCall {
   readonly tool: string;
   /** Micro-USD. */
   readonly price: MicroUsd;
-  /** Micro-USD, including the payment that came with the call. */
+  /** Micro-USD, including the payment sent with the call. */
   readonly balance: MicroUsd;
-  /** Whether the call came with a proof. */
+  /** Whether the call has a proof. */
   readonly proved: boolean;
 }
 

@@ -100,7 +100,7 @@ function asToolFailure(error: unknown): ToolgateError {
   );
 }
 
-/** The run ends with its lease. The log gets both errors. */
+/** Logs both errors. The run ends with its lease. */
 function notStored(failure: ToolgateError, problem: unknown): ToolgateError {
   return new ToolgateError(
     "UNAVAILABLE",

@@ -32,7 +32,7 @@ export interface SandboxRuns {
    * has the name
    */
   create(run: SandboxRunStart): Promise<void>;
-  /** Records the end. @returns the status that counts: `cancelled` if a cancel came first */
+  /** Records the end. @returns the final status: `cancelled` if a cancel was recorded before */
   end(runId: string, status: SandboxStatus): Promise<SandboxStatus>;
   /** Finds an execution of the account by its `run_…` or, newest first, by its name. */
   find(accountId: string, nameOrRunId: string): Promise<SandboxRunState | undefined>;

@@ -58,7 +58,7 @@ export class AccountDeposits {
 
   /**
    * Cancels an unpaid deposit. Polls the chain first. Idempotent.
-   * @throws ToolgateError NOT_FOUND; INVALID_REQUEST once a transaction was seen
+   * @throws ToolgateError NOT_FOUND; INVALID_REQUEST after a transaction was seen
    */
   async cancel(accountId: string, depositId: string, signal: AbortSignal): Promise<TrackedDeposit> {
     const { deposits, tracker, clock } = this.#deps;

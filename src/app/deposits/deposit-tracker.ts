@@ -68,7 +68,7 @@ export class DepositTracker {
     return this.lastKnown((await this.#deps.deposits.find(accountId, depositId)) ?? deposit);
   }
 
-  /** A clock that was set back makes no result fresh. */
+  /** Results are stale after the clock was set back. */
   #isFresh(depositId: string): boolean {
     const last = this.#last.get(depositId);
     const age = this.#deps.clock.now() - (last?.at ?? Number.NEGATIVE_INFINITY);

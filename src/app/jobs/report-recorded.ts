@@ -3,7 +3,7 @@ import type { Metrics } from "../operations/metrics.ts";
 import type { AttributedMovement, RecordResult } from "../treasury/treasury-ledger.ts";
 import type { Log } from "../../domain/core/log.ts";
 
-/** Updates metrics and logs what an operator should know. */
+/** Updates metrics and logs events for operators. */
 export function reportRecorded(
   { metrics, log }: { metrics: Metrics; log: Log },
   movement: AttributedMovement,

@@ -42,7 +42,7 @@ export class ChainLookupLimit {
   #open = 0;
 
   /**
-   * @param hasReceipts whether the account ever bought a call; asked only when the shared bucket is empty
+   * @param hasReceipts whether the account ever bought a call; called only when the shared bucket is empty
    */
   constructor(
     clock: Clock,

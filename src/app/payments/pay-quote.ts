@@ -48,9 +48,9 @@ export async function payQuote(
 }
 
 /**
- * Credits the payment that comes with a call which was charged before, by another payment or from the
- * balance. The call has its result, so a payment that cannot be verified yet is no error and stays valid. A
- * payment that is not made yet is not made for it.
+ * Credits the payment sent with a call that was charged before, by another payment or from the balance. The
+ * call has its result, so a payment that cannot be verified yet is no error and stays valid. A payment that
+ * is not made yet is not made.
  */
 export async function creditExtraPayment(
   { payments, ledger, clock }: PayDeps,

@@ -7,20 +7,20 @@ import type { CallContext } from "../../domain/calls/call-context.ts";
 import type { VerifiedTransfer } from "./verified-transfer.ts";
 import type { FinalityStatus, UnfinalizedPayment } from "../treasury/treasury-chain.ts";
 
-/** A proof by what the ledger knows its payment under. */
+/** A proof, resolved to the network and reference of its payment. */
 export interface IdentifiedPayment extends PaymentId {
   /** Name of the payment method. */
   readonly method: string;
   readonly quoteId: string;
   /** The step that the proof states; undefined: not stated. */
   readonly stepId: string | undefined;
-  /** Whether the payer has paid already; false: {@link PaymentMethod.settle} makes the payment. */
+  /** Whether the payer has paid already; otherwise {@link PaymentMethod.settle} makes the payment. */
   readonly made: boolean;
 }
 
 /** A use of a payment for a call. */
 export interface PaymentAttempt {
-  /** Belongs to the caller and to the call. */
+  /** Issued for this caller and this call. */
   readonly quote: Quote;
   /** Arrival of the call, ms. */
   readonly receivedAt: number;
@@ -61,18 +61,18 @@ export interface PaymentMethod<
   P extends Proof = Proof,
   I extends IdentifiedPayment = IdentifiedPayment,
 > extends ProofFormat<P> {
-  /** Returns what 402 responses say about it; undefined when this quote cannot be paid so. Constant parts. */
+  /** Returns its part of 402 responses; undefined when it cannot pay this quote. Constant parts. */
   instructions(quote: Quote): PaymentInstructions | undefined;
   /** Returns its x402 form; called for quotes that have instructions. */
   x402?(quote: Quote): Promise<X402Entry>;
   /**
-   * Finds out what the ledger knows the payment under. No side effects.
+   * Resolves a proof to the network and reference of its payment. No side effects.
    * @throws ToolgateError INVALID_PAYMENT 400: nothing was consumed
    */
   identify(proof: P): Promise<I>;
   /**
-   * Checks what can be checked before anything is consumed or looked up.
-   * @throws ToolgateError INVALID_PAYMENT or QUOTE_EXPIRED: the payment stays as good as it was
+   * Runs the checks that consume nothing and need no lookup.
+   * @throws ToolgateError INVALID_PAYMENT or QUOTE_EXPIRED: the payment stays usable
    */
   verify(payment: I, attempt: PaymentAttempt): Promise<void>;
   /**
@@ -83,7 +83,7 @@ export interface PaymentMethod<
   settle(payment: I, attempt: PaymentAttempt): Promise<SettledPayment>;
   /**
    * Returns the statuses of payments on its network that were credited before they were final. The ledger
-   * reverses the credit of those that vanished or failed. Methods of one network share it.
+   * reverses the credit of payments that vanished or failed. Methods of one network share it.
    */
   finalityStatuses(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]>;
 }

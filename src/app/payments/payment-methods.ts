@@ -12,7 +12,9 @@ import type {
 /** Returns the finality of payments on one network. */
 export type NetworkFinality = Pick<PaymentMethod, "finalityStatuses">;
 
-/** The registered payment methods: everything outside of a method's folder goes through this class. */
+/**
+ * The registered payment methods. Code outside a method's folder uses the methods through this class only.
+ */
 export class PaymentMethods {
   /** By network. */
   readonly networks: ReadonlyMap<string, NetworkFinality>;
@@ -32,7 +34,7 @@ export class PaymentMethods {
     return parseProof(carriers, this.#methods);
   }
 
-  /** Returns what a 402 response says about the methods that can pay the quote. */
+  /** Returns the instructions of each method that can pay the quote. */
   instructions(quote: Quote): PaymentInstructions[] {
     return this.#methods.flatMap((method) => method.instructions(quote) ?? []);
   }

@@ -7,7 +7,7 @@ export interface PaymentQuery {
   signal: AbortSignal;
 }
 
-/** Result of a lookup, judged by the treasury's balance change and not by what the transaction claims. */
+/** Result of a lookup, judged by the treasury's balance change and not by the transaction's instructions. */
 export type PaymentVerdict =
   /** It paid the treasury; `memo` is the one memo in our format. */
   | {
@@ -21,7 +21,7 @@ export type PaymentVerdict =
     }
   /** It is on the chain and no valid payment: `reason` names the failed check and what to do. */
   | { kind: "refused"; reason: string }
-  /** No endpoint knows it after PAYMENT_WAIT_MS. */
+  /** No endpoint finds it within PAYMENT_WAIT_MS. */
   | { kind: "not_found" }
   /** It pays, but its amount requires finality and it is not finalized yet. */
   | { kind: "not_finalized" };

@@ -40,11 +40,11 @@ export interface Movement {
 
 /** Finality status of a payment that was credited earlier. */
 export type FinalityStatus =
-  /** It cannot be dropped any more, and it paid what was credited. */
+  /** It is final, and it paid the credited amount. */
   | "finalized"
   /** Not finalized yet, or unknown: ask again. */
   | "pending"
-  /** Every endpoint answers, is far past its slot and does not know it: it can no longer land. */
+  /** Every endpoint responds, is far past its slot and does not find it: it can no longer land. */
   | "vanished"
   /** It is finalized and failed: it paid nothing. */
   | "failed"
@@ -53,7 +53,7 @@ export type FinalityStatus =
 
 /** A payment that was credited before it was finalized. */
 export interface UnfinalizedPayment {
-  /** On the network that was asked for. */
+  /** On the queried network. */
   reference: string;
   slot: bigint;
   amount: MicroUsd;

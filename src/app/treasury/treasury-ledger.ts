@@ -50,7 +50,7 @@ export interface TreasuryLedger {
   watch(tokenAccount: string): Promise<WatchState | undefined>;
   /** Starts the watch of an account, once. The opening balance is the operator's. */
   startWatch(tokenAccount: string, opening: { amount: MicroUsd; slot: bigint }): Promise<void>;
-  /** Returns the unrecorded ones, with the amount of those that were credited by a proof. */
+  /** Returns the unrecorded movements, each with the amount that a proof credited for it. */
   unrecorded(
     tokenAccount: string,
     txSignatures: readonly string[],

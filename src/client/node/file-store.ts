@@ -115,10 +115,7 @@ class VersionFiles {
     return next?.previous === id;
   }
 
-  /**
-   * Clears away, for all keys, what was replaced, what was deleted long ago, and what killed processes were
-   * about to write.
-   */
+  /** Deletes, for all keys, replaced files, old deletion marks and unfinished writes of killed processes. */
   async #sweep(): Promise<void> {
     if (Date.now() - this.#sweptAt < KEEP_MS) return;
     this.#sweptAt = Date.now();
@@ -204,7 +201,7 @@ async function writeSynced(file: string, text: string): Promise<void> {
   }
 }
 
-/** Makes new names last (fsync of a folder is not there on Windows, where it is not needed). */
+/** Makes new names durable by fsync of the folder, which Windows neither has nor needs. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
   try {

@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, type ReactNode } from "react";
 
-/** A modal `<dialog>`. The primary action comes last in `actions`; `onClose` is also called for Esc. */
+/** A modal `<dialog>`. The primary action is the last of `actions`; Esc calls `onClose` as well. */
 export function Dialog({
   open,
   title,

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Shown in place of an empty list: what it will hold, how to get there, and a button. */
+/** Shown in place of an empty list: a title, an explanation and a button. */
 export function EmptyState({
   title,
   children,

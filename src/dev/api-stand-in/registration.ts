@@ -26,7 +26,7 @@ export function registerApi(
     scope: "compute:read",
     timeout_ms: 5_000,
     headers_env: { "X-Api-Key": KEY },
-    // It runs on this machine, where no tool leads unless its operator says so.
+    // It runs on this machine, whose addresses custom tools may reach only if the operator allows them.
     allow_hosts: ["127.0.0.1"],
     http: {
       openapi: fileURLToPath(new URL("openapi.yaml", import.meta.url)),

@@ -14,9 +14,7 @@ const query = z.strictObject({
   days: number.pipe(z.int().min(1).max(31)).optional(),
 });
 
-/**
- * Answers GET /v1/sun/{date} for those who send the key in X-Api-Key, and says in every answer what it is.
- */
+/** Responds to GET /v1/sun/{date} with a valid X-Api-Key. Every response states that it is a stand-in. */
 export function respond(request: IncomingMessage, response: ServerResponse, key: string): void {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
   const date = /^\/v1\/sun\/(\d{4}-\d{2}-\d{2})$/.exec(pathname)?.[1];

@@ -22,7 +22,7 @@ function filesIn(place: string): string[] {
     .sort();
 }
 
-/** Whether the built console is the one of the sources as they are. */
+/** Whether the built console matches the current sources. */
 export function consoleIsCurrent(): boolean {
   return existsSync(BUILT) && existsSync(STAMP) && readFileSync(STAMP, "utf8") === fingerprintOfSources();
 }

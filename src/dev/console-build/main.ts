@@ -15,8 +15,7 @@ try {
 }
 
 /**
- * Builds beside the old files and puts the new ones in their place at once: a gateway may be starting from
- * them.
+ * Builds in another folder and replaces the old files at once: a gateway may be reading them at its start.
  */
 async function buildConsole(): Promise<void> {
   // A source changed during the build makes the built console outdated.

@@ -12,5 +12,5 @@ export const BUILT = path.join(ROOT, "dist/console");
 /** Which sources it was built from: beside the files, not among them. */
 export const STAMP = path.join(ROOT, "dist/console.sources");
 
-/** All that the built files depend on: the sources, the messages, how they are built, and with what. */
+/** Inputs of the build: the sources, the messages, the build's own code and its packages. */
 export const INPUTS = ["src/console", "gen/toolgate", "src/dev/console-build", "package-lock.json"] as const;

@@ -14,11 +14,9 @@ export function isRoot(): boolean {
 }
 
 /**
- * The account that runs the server when we are root: the owner of the data if there is some already (a plain
- * user's data stays the plain user's), else `nobody`. It must exist in the user database, because initdb
- * looks its name up.
- *
- * @returns undefined when we are not root: the server then runs as the current user
+ * The account that runs the server if we are root: the owner of existing data, else `nobody`. It must exist
+ * in the user database, because initdb looks up its name.
+ * @returns undefined if we are not root: the server then runs as the current user
  */
 export async function serverAccount(dataFolder: string): Promise<Account | undefined> {
   if (!isRoot()) return undefined;
@@ -27,7 +25,7 @@ export async function serverAccount(dataFolder: string): Promise<Account | undef
   return nobody(await readFile("/etc/passwd", "utf8").catch(() => ""));
 }
 
-/** The ids of `nobody` in the text of a passwd(5) file; 65534, the customary ones, when it is not listed. */
+/** The ids of `nobody` in a passwd(5) file; the customary 65534 if it is not listed. */
 export function nobody(passwd: string): Account {
   const [, , uid, gid] =
     passwd

@@ -16,11 +16,10 @@ export interface Binaries {
 }
 
 /**
- * Finds programs that `account` can execute: those of the installed platform package where it lies, or else a
- * copy of them under the system's temporary folder (a checkout in root's home is closed to other accounts,
- * and a read-only node_modules cannot be completed in place).
- *
- * @throws EmbeddedPostgresError when there is no package for this platform, or its programs run from nowhere
+ * Finds programs that `account` can execute: those of the installed platform package, or else a copy of them
+ * below the system's temporary folder. A checkout in root's home is closed to other accounts, and a
+ * read-only node_modules cannot be completed in place.
+ * @throws EmbeddedPostgresError if there is no package for this platform, or its programs run from no folder
  */
 export async function findBinaries(
   account: Account | undefined,
@@ -68,9 +67,9 @@ function packageFolder(): string {
 }
 
 /**
- * Makes the links between library versions that an npm package cannot contain. The package would do it in an
- * install script, and install scripts are off. A folder that is not ours to write stays as it is: the trial
- * run decides.
+ * Creates the links between library versions that an npm package cannot contain. The package's own install
+ * script would do it, but install scripts are off. Skips folders without write permission: the trial run
+ * decides.
  */
 async function linkLibraries(folder: string): Promise<void> {
   const list = await readFile(path.join(folder, "native", "pg-symlinks.json"), "utf8").catch(() => "[]");

@@ -16,12 +16,10 @@ import process from "node:process";
 import { EmbeddedPostgresError, errorCode } from "./error.ts";
 
 /**
- * Copies of a platform package in folders that every account may enter, made on demand: one for each
- * temporary folder of the system. A copy is complete (it appears by one rename), it is ours (no other user
- * could have put programs there) and it is used again by later runs, as long as a cleaner of temporary files
- * has not eaten into it.
- *
- * @returns the folder of each copy, or the reason why there is none at that place
+ * Copies of a platform package in folders that every account may enter, created on demand: one per temporary
+ * folder of the system. A copy appears by one rename, so it is complete. It must be owned by us, or another
+ * user could replace its programs. Later runs use it again unless files are missing.
+ * @returns the folder of each copy, or the reason why there is none
  */
 export async function* cachedCopy(
   source: string,

@@ -74,10 +74,7 @@ async function holdsCluster(
   return true;
 }
 
-/**
- * Frees the name for a new cluster if nothing is lost by it: an empty folder, or a link whose target has
- * gone.
- */
+/** Frees the name for a new cluster if no data is lost: an empty folder, or a link without a target. */
 async function clearEmptyPlace(home: string, onProgress: (text: string) => void): Promise<void> {
   const found = await lstat(home).catch(() => undefined);
   if (found === undefined) return;

@@ -2,10 +2,9 @@ import pg from "pg";
 import { errorCode } from "./error.ts";
 
 /**
- * Connects to the database that `url` names, creating it if the server has none of that name: creation
- * belongs to every start, because a first start may have been killed between initdb and here.
- *
- * @returns "not yet" while the server starts or recovers, an error when waiting cannot help
+ * Connects to the database that `url` names, and creates it if it does not exist: an earlier start may have
+ * been killed between initdb and this step.
+ * @returns "not yet" while the server starts or recovers, an error if waiting cannot help
  */
 export async function tryDatabase(url: string): Promise<"ready" | "not yet" | Error> {
   try {

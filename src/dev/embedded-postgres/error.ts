@@ -1,4 +1,4 @@
-/** The embedded database cannot be started. The message says what is wrong and what to do about it. */
+/** The embedded database cannot be started. The message names the problem and its remedy. */
 export class EmbeddedPostgresError extends Error {
   override name = "EmbeddedPostgresError";
 }

@@ -36,20 +36,17 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts a real PostgreSQL from an npm package, for development and tests: no system package, no Docker, no
- * account to be created. It serves the database `toolgate` on 127.0.0.1 only, and only to those who can read
- * the random password that is kept beside the data. It ends with this process, however that ends.
+ * Starts PostgreSQL from an npm package, for development and tests. It serves the database `toolgate` on
+ * 127.0.0.1 only, with a random password that is stored beside the data. It ends with this process.
  *
- * PostgreSQL refuses to run as root. Started by root it therefore runs as the owner of the existing data, at
- * first as `nobody`. That account must be able to reach both the programs and the data. In a checkout that is
- * closed to it, such as one in root's home, the programs are copied to the system's temporary folder, and the
- * data goes to `/var/lib/toolgate/postgres-…` (or below `/var/tmp`, where there is no such place), with
- * `dataDir/postgres` a link to it that finds it again; after deleting the link, that folder may be deleted
- * too.
+ * PostgreSQL refuses to run as root. Started by root it runs as the owner of the existing data, at first as
+ * `nobody`. That account must reach the programs and the data. In a folder that is closed to it, such as
+ * root's home, the programs are copied to the system's temporary folder, and the data is stored in
+ * `/var/lib/toolgate/postgres-…` (or below `/var/tmp`), with a link to it at `dataDir/postgres`. To delete
+ * the data, delete both.
  *
- * @throws EmbeddedPostgresError when another server runs on the same folder, when the folder holds something
- * else or data of another major version, when the port is taken, or when PostgreSQL does not run here; the
- * message says what to do
+ * @throws EmbeddedPostgresError if another server uses the folder, it contains other files or data of
+ * another major version, the port is taken, or PostgreSQL does not run here; the message names the remedy
  */
 export async function startEmbeddedPostgres({
   dataDir,

@@ -49,7 +49,7 @@ export async function initializeCluster({
     }
   } catch (error) {
     await rm(staging, { recursive: true, force: true });
-    // Another process that began at the same time was faster: its cluster is as good.
+    // A concurrent process has created the cluster.
     if (!["ENOTEMPTY", "EEXIST"].includes(errorCode(error) ?? "")) throw error;
   }
 }

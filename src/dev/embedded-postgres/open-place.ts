@@ -6,10 +6,9 @@ import { type Account, canEnter } from "./account.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 
 /**
- * A folder for data that `account` can reach, for when the configured one lies in a closed place such as
- * root's home. Folders that outlive a reboot come first.
- *
- * @throws EmbeddedPostgresError when there is none
+ * A data folder that `account` can reach, for when the configured one is closed to it, such as root's home.
+ * Prefers folders that survive a reboot.
+ * @throws EmbeddedPostgresError if there is none
  */
 export async function openPlace(account: Account | undefined): Promise<string> {
   for (const parent of ["/var/lib", "/var/tmp", os.tmpdir()]) {

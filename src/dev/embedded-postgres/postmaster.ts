@@ -4,9 +4,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedPostgresError, errorCode } from "./error.ts";
 
-/**
- * How long a running server is given to go away by itself, in ms: its parent may have died this very moment.
- */
+/** How long a running server may take to end by itself, ms: its parent may have just died. */
 const patience = { ready: 2_000, stopping: 30_000 };
 
 /**
@@ -57,8 +55,8 @@ async function runningServer(
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined;
   if (await worksElsewhere(pid, dataFolder)) {
-    // PostgreSQL looks at the id only and would refuse to start. Its own guard against surviving children,
-    // the shared memory segment named after the data folder, does not need the file.
+    // PostgreSQL checks only the id and would refuse to start. Its own guard against surviving children, the
+    // shared memory segment named after the data folder, does not need the file.
     await rm(lockFile, { force: true });
     return undefined;
   }

@@ -20,7 +20,7 @@ export interface Server {
   readonly stop: () => Promise<void>;
 }
 
-/** The server ended before it answered, or never answered; `log` is what it wrote meanwhile. */
+/** The server ended before it was ready, or never became ready; `log` is its output. */
 export class StartFailure extends Error {
   override name = "StartFailure";
   readonly log: string;
@@ -88,7 +88,7 @@ export async function startServer(
       windowsHide: true,
     },
   );
-  // Neither may keep a finished program alive: when it ends, the pipe closes and the server goes with it.
+  // Neither may keep a finished program alive: when it ends, the pipe closes and the server ends.
   supervisor.unref();
   const lifeline = supervisor.stdin;
   if (lifeline instanceof Socket) lifeline.unref();

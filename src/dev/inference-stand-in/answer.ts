@@ -1,4 +1,4 @@
-/** The one model that the stand-in lists; its name says what it is. */
+/** The one listed model; its name states that it is a stand-in. */
 export const STAND_IN_MODEL = { id: "local-stand-in", contextLength: 8_192 } as const;
 
 /** An answer with its counts; a word counts as a token. */
@@ -12,7 +12,8 @@ export interface Answer {
 const LONGEST_QUOTE = 200;
 
 /**
- * Says that no model is at work and repeats the last message, so that the reader sees that the call arrived.
+ * States that no model is at work and repeats the last message, so that the reader sees that the call
+ * arrived.
  */
 export function answerTo(
   messages: readonly { readonly content: string }[],

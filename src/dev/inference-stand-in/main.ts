@@ -1,10 +1,10 @@
 /**
- * A stand-in for a model server, for development and tests: implements the part of the OpenAI API that
- * `inference_chat` uses, and says in every response that it is no model.
+ * A stand-in for a model server, for development and tests. Implements the part of the OpenAI API that
+ * `inference_chat` uses. Every response states that it is no model.
  *
  * Usage: node main.ts [port]   (0 or omitted: a free port)
- * Prints one line {"url":"http://127.0.0.1:<port>/v1"} when it is ready. Ends on SIGTERM or when its standard
- * input closes.
+ * Prints one line {"url":"http://127.0.0.1:<port>/v1"} when it is ready. Ends on SIGTERM or when its
+ * standard input closes.
  */
 import { createServer } from "node:http";
 import { respond } from "./respond.ts";

@@ -8,6 +8,6 @@ export interface CallContext {
   readonly requestId: string;
   /** Aborts when the caller disconnects or its deadline passes. */
   readonly signal: AbortSignal;
-  /** Reports progress to the caller; undefined unless it asked for progress. */
+  /** Reports progress to the caller; undefined unless requested. */
   readonly progress?: ProgressListener | undefined;
 }

@@ -21,7 +21,7 @@ export interface Receipt {
 }
 
 /**
- * The members of a receipt in the order of CSV files, each with its column name there; undefined: left out.
+ * The members of a receipt in the order of CSV files, each with its column name; undefined: not exported.
  * Storage reads each member from the column of the same name in snake case.
  */
 export const RECEIPT_MEMBERS: Readonly<Record<keyof Receipt, string | undefined>> = {

@@ -28,7 +28,7 @@ export interface ErrorOptions {
    * gRPC code if a protocol prescribes another: a compressed message is UNIMPLEMENTED in gRPC and Connect.
    */
   rpc?: RpcCode;
-  /** Seconds until a retry makes sense. */
+  /** Seconds until a retry can succeed. */
   retryAfterSeconds?: number;
   /** Whether an upstream server worked, or may have worked, for the uncharged call. */
   worked?: boolean;

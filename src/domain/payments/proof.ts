@@ -14,7 +14,7 @@ export const BODY_CARRIER = "payment_proof";
 export interface Proof {
   /** Name of the payment method. */
   readonly method: string;
-  /** Idempotency key that came inside the proof. */
+  /** Idempotency key inside the proof. */
   readonly paymentId?: string | undefined;
 }
 

@@ -15,10 +15,10 @@ export interface ApiError {
   readonly grpc: string;
 }
 
-/** Whether an operation looks at the credential. */
+/** Whether an operation reads the credential. */
 export type Credential = "required" | "optional" | "none";
 
-/** What `httpjson.v1.document` says of the API, looked up for single operations. */
+/** The content of `httpjson.v1.document`, indexed by operation. */
 export class ApiCatalogue {
   readonly document: JsonObject;
   readonly errors: readonly ApiError[];

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../plugin/annotations.ts";
 
-// Options arrive as ProtoJSON, where what has its default value is left out.
+// Options arrive as ProtoJSON, which omits default values.
 
 /** A string member; empty when it is not there. */
 export function textOf(option: JsonObject | undefined, name: string): string {

@@ -73,7 +73,7 @@ function ordinalName(binding: Binding, { bindings }: OperationContext): string {
   return place > 1 ? `${binding.method.name}_${place}` : binding.method.name;
 }
 
-/** The path with its variables by name; what of a path a variable takes in, OpenAPI cannot say. */
+/** The path with its variables by name; OpenAPI cannot express which part of a path a variable matches. */
 function pathOf({ template: { segments, variables, verb } }: Binding): string {
   const parts: string[] = [];
   for (let index = 0; index < segments.length;) {

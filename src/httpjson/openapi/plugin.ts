@@ -15,9 +15,9 @@ import type { Schema } from "./rules.ts";
 import { Schemas } from "./schemas.ts";
 
 /**
- * The protoc plugin that describes the HTTP/JSON layer as an OpenAPI 3.1 document, `openapi.json`: the routes
- * of `google.api.http`, with the comments of the protos, the rules of buf.validate, and what the options of
- * httpjson.v1 say. It writes the JSON that the HTTP/JSON generator serves, and takes the same options.
+ * The protoc plugin that describes the HTTP/JSON layer as an OpenAPI 3.1 document, `openapi.json`: the
+ * routes of `google.api.http`, with the comments of the protos, the rules of buf.validate and the options of
+ * httpjson.v1. It describes the JSON that the HTTP/JSON generator serves, and takes the same options.
  */
 export const openApiPlugin = textPlugin("protoc-gen-httpjson-openapi", generate);
 

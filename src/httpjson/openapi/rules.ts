@@ -7,8 +7,8 @@ import { listOf, numberOf, textOf } from "./json-option.ts";
 export type Schema = Record<string, JsonValue>;
 
 /**
- * What buf.validate's rules say, in JSON Schema's words. Rules that have no such word are left out: a schema
- * may be laxer than the service, never stricter.
+ * Maps the rules of buf.validate to JSON Schema. Omits rules that it cannot express: a schema may be laxer
+ * than the service, never stricter.
  *
  * @param rules of the value: the field's, or those of a list's items or a map's values
  */
@@ -46,9 +46,7 @@ export function itemRules(rules: JsonObject | undefined): JsonObject | undefined
   return isObject(items) ? items : undefined;
 }
 
-/**
- * Whether a request must have the field: by rule, or because the value that it has when left out breaks one.
- */
+/** Whether a request must have the field: by rule, or because its default value breaks one. */
 export function isRequired(field: DescField, rules: JsonObject | undefined): boolean {
   if (rules?.["required"] === true) return true;
   if (hasPresence(field)) return false;

@@ -89,7 +89,10 @@ export class Schemas {
       : { ...schema, ...ruleKeywords(rules) };
   }
 
-  /** The schema of a message: what it is in JSON where that is no object of its fields, else a reference. */
+  /**
+   * The schema of a message: a reference, or the inline schema of a message that is no object of its fields
+   * in JSON.
+   */
   message(desc: DescMessage): Schema {
     if (isWrapperDesc(desc)) return this.#scalar(desc.fields[0].scalar);
     switch (desc.typeName) {

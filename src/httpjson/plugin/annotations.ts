@@ -11,8 +11,8 @@ import type {
 import { getOption, hasOption, isMessage, ScalarType, toJson } from "@bufbuild/protobuf";
 
 /**
- * The options that the plugin reads. They come from the descriptors it is given, so it needs no generated
- * code itself.
+ * The options that the plugin reads. They come from the request's descriptors, so it needs no generated code
+ * itself.
  */
 export interface Annotations {
   /** `google.api.http` as ProtoJSON. */
@@ -33,7 +33,7 @@ export interface Annotations {
   rules(field: DescField): JsonObject | undefined;
 }
 
-/** @param files all files of the request; an option whose file is not among them is used nowhere */
+/** @param files all files of the request; an option whose file is missing is not used */
 export function findAnnotations(files: readonly DescFile[]): Annotations {
   const extensions = new Map(
     files.flatMap((file) => file.extensions.map((extension) => [extension.typeName, extension])),

@@ -72,10 +72,10 @@ export function emitEnum(f: OutputFile, desc: DescEnum, annotations: Annotations
 }
 
 /**
- * The words that URLs give an enum by: `json_value` where any value has one, else the name. The zero value is
- * not among them when it is the unspecified one (AIP-126), since leaving the parameter out says the same.
+ * The names of enum values in URLs: `json_value` where any value has one, else the name. Omits the zero
+ * value if it is the unspecified one (AIP-126), since omitting the parameter means the same.
  *
- * @returns undefined for an enum without `json_value`, which is read as ProtoJSON reads it
+ * @returns undefined for an enum without `json_value`, which is read as ProtoJSON
  */
 export function queryWords({ values }: DescEnum, annotations: Annotations): readonly string[] | undefined {
   if (values.every((value) => annotations.jsonValue(value) === undefined)) {

@@ -153,8 +153,7 @@ function keyReader(f: OutputFile, key: ScalarType): Printable {
 }
 
 /**
- * The members of a message that is empty, as protobuf-es makes it: every field without presence has its
- * default.
+ * The members of an empty message as protobuf-es creates it: every field without presence has its default.
  */
 function zeroMembers(f: OutputFile, desc: DescMessage): Printable {
   const members: Printable[] = ["$typeName: ", f.string(desc.typeName)];

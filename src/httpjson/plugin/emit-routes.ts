@@ -93,7 +93,7 @@ function kindOf(path: FieldPath): string {
   return (field && parameterKind(field)) ?? "text";
 }
 
-/** The member `words` of a parameter whose enum has words of its own. */
+/** The member `words` of a parameter whose enum has `json_value`. */
 function wordsOf(f: OutputFile, path: FieldPath, annotations: Annotations): Printable {
   const desc = path.at(-1)?.enum;
   const words = desc && queryWords(desc, annotations);

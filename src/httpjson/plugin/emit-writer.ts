@@ -10,8 +10,8 @@ import type { OutputFile } from "./output-file.ts";
 import { property, runtime } from "./output-file.ts";
 
 /**
- * Emits a message's type on the wire and the function that makes it: one object literal, to be stringified by
- * the caller.
+ * Emits a message's type on the wire and the function that writes it: one object literal, which the caller
+ * stringifies.
  */
 export function emitWriter(
   f: OutputFile,
@@ -99,7 +99,7 @@ export function writeValue(
   }
 }
 
-/** Function expressions are put in parentheses where they are called; names are not. */
+/** Function expressions need parentheses where they are called; names do not. */
 function applied(writer: Printable): Printable {
   return Array.isArray(writer) ? ["(", writer, ")"] : writer;
 }

@@ -1,6 +1,6 @@
 import type { AnyDesc } from "@bufbuild/protobuf";
 
-/** A proto that cannot be served as HTTP/JSON. Names the file and the element, and says what to do. */
+/** A proto that cannot be served as HTTP/JSON. Names the file, the element and the remedy. */
 export class GenerationError extends Error {
   constructor(where: AnyDesc, problem: string) {
     super(`${fileOf(where)}: ${where.toString()}: ${problem}`);

@@ -6,9 +6,9 @@ import { hasRuntimeCodec } from "./well-known-types.ts";
 
 /** The messages and enums that need codecs. */
 export interface Reachable {
-  /** Those that are written: everything reachable from requests, responses and errors. */
+  /** Messages that are written: everything reachable from requests, responses and errors. */
   readonly written: ReadonlySet<DescMessage | DescEnum>;
-  /** Those that are read as well: everything reachable from requests. */
+  /** Messages that are also read: everything reachable from requests. */
   readonly read: ReadonlySet<DescMessage | DescEnum>;
 }
 

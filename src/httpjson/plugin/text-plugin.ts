@@ -22,15 +22,15 @@ export interface Input {
   readonly options: PluginOptions;
 }
 
-/** A file that comes out. */
+/** A generated file. */
 export interface Output {
   readonly name: string;
   readonly content: string;
 }
 
 /**
- * A protoc plugin that writes no ECMAScript. It looks at all files at once (buf: `strategy: all`), and takes
- * the options of the HTTP/JSON generator, so that both describe the same JSON.
+ * A protoc plugin that writes no ECMAScript. It needs all files at once (buf: `strategy: all`) and takes the
+ * options of the HTTP/JSON generator, so that both describe the same JSON.
  */
 export function textPlugin(name: string, generate: (input: Input) => Iterable<Output>): Plugin {
   return {

@@ -7,11 +7,11 @@ import type { Parameter, PathVariable, Route } from "./route.ts";
 type Json = Record<string, unknown>;
 
 /**
- * Puts path, query and body together as the JSON of the request message, by the route's google.api.HttpRule.
+ * Combines path, query and body into the JSON of the request message, by the route's google.api.HttpRule.
  *
  * @param segments the path's raw segments
  * @param query the raw query string, without `?`
- * @param body the parsed body; undefined when there is none
+ * @param body the parsed body; undefined without one
  * @throws JsonFieldError
  */
 export function bindRequest(
@@ -55,7 +55,7 @@ function bindVariable(json: Json, variable: PathVariable, segments: readonly str
     .join("/");
   const { parent, name } = open(json, variable);
   const given = own(parent, name);
-  // A body may repeat what the path says, as AIP-134 updates do, but not contradict it.
+  // A body may repeat a value of the path, as in AIP-134 updates, but not contradict it.
   if (
     given !== undefined &&
     given !== null &&
@@ -68,10 +68,7 @@ function bindVariable(json: Json, variable: PathVariable, segments: readonly str
   setOwn(parent, name, toJson(text, variable));
 }
 
-/**
- * In a variable of several segments an encoded slash stays encoded, as it would otherwise look like a
- * separator.
- */
+/** In a variable of several segments an encoded slash stays encoded: decoded, it would be a separator. */
 function decodeButSlash(segment: string, path: string): string {
   return segment
     .split(/(%2f)/i)

@@ -3,8 +3,8 @@ import { JsonFieldError } from "./json-error.ts";
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Whether a Content-Type header says JSON: `application/json`, with no charset or UTF-8 (RFC 8259 8.1).
- * Anything else is answered 415.
+ * Whether a Content-Type header is JSON: `application/json` without a charset or with UTF-8 (RFC 8259 8.1).
+ * Other types get 415.
  */
 export function isJsonContentType(contentType: string | undefined): boolean {
   return (
@@ -14,7 +14,7 @@ export function isJsonContentType(contentType: string | undefined): boolean {
 }
 
 /**
- * Parses a request body. Duplicate names cannot be seen after JSON.parse: the last one wins.
+ * Parses a request body. The last of duplicate names wins, as JSON.parse does not report them.
  *
  * @returns the JSON value; undefined when the body is empty
  * @throws JsonFieldError when it is not UTF-8 or not JSON

@@ -9,7 +9,7 @@ export interface ErrorBody {
   readonly json: WireJson;
 }
 
-/** A message with the option `httpjson.v1.error`: makes the body if the detail is this message. */
+/** A message with the option `httpjson.v1.error`: returns the body if the detail is this message. */
 export interface ErrorBinding {
   readonly typeName: string;
   body(detail: Message): ErrorBody | undefined;
@@ -31,8 +31,8 @@ export function errorBinding<D extends DescMessage>(
 }
 
 /**
- * Makes the function that finds the HTTP answer among an error's details: the first detail with a binding
- * gives it.
+ * Creates the function that finds the HTTP response among an error's details: the first detail with a
+ * binding.
  */
 export function createErrorBody(
   bindings: Iterable<ErrorBinding>,

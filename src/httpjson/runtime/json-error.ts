@@ -9,7 +9,7 @@ export class JsonFieldError extends Error {
    */
   readonly path: string;
 
-  /** @param path where the problem is; the empty string stands for the whole body */
+  /** @param path where the problem is; empty for the whole body */
   constructor(path: string, problem: string) {
     const where = path === "" ? "body" : path;
     super(`${where}: ${problem}`.toWellFormed());

@@ -1,12 +1,11 @@
 import { decodeEscapes } from "./percent-encoding.ts";
 
 /**
- * The parameters of a query string in order, each read when it is asked for, decoded as
- * application/x-www-form-urlencoded (WHATWG URL): `+` is a space.
+ * The parameters of a query string in order, decoded lazily as application/x-www-form-urlencoded (WHATWG
+ * URL): `+` is a space.
  *
  * @param query without the leading `?`
- * @throws JsonFieldError for a percent escape that is malformed or is not UTF-8, where URLSearchParams would
- * guess
+ * @throws JsonFieldError for a percent escape that is malformed or not UTF-8, which URLSearchParams replaces
  */
 export function* parseQuery(query: string): Generator<[name: string, value: string]> {
   for (let start = 0, end: number; start < query.length; start = end + 1) {

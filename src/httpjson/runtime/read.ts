@@ -3,9 +3,9 @@ import type { DescEnum, UnknownEnum } from "@bufbuild/protobuf";
 import { isUnknownEnum } from "@bufbuild/protobuf";
 import { at, JsonFieldError, shorten } from "./json-error.ts";
 
-// Readers of ProtoJSON (https://protobuf.dev/programming-guides/json/). Each takes a parsed JSON value of
-// unknown shape and the path that an error is to name, and throws nothing but JsonFieldError. Readers of
-// containers also take how many levels of nesting they may still open.
+// Readers of ProtoJSON (https://protobuf.dev/programming-guides/json/). Each takes a parsed JSON value and
+// the path for its error, and throws JsonFieldError only. Readers of containers also take the levels of
+// nesting that are left.
 
 /** How many levels of objects and arrays a request may nest. */
 export const defaultMaxDepth = 64;
@@ -27,7 +27,7 @@ export function isObject(json: unknown): json is Record<string, unknown> {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** Refuses an object that gives one field under both of its names. Called when `alias` was met. */
+/** Refuses an object with one field under both of its names. Called when `alias` is present. */
 export function refuseBoth(
   object: Readonly<Record<string, unknown>>,
   path: string,
@@ -66,7 +66,7 @@ export function readBool(json: unknown, path: string): boolean {
 
 /** Reads base64 of either alphabet, padded or not. */
 export function readBytes(json: unknown, path: string): Uint8Array {
-  // Nothing but the alphabets, so that the decoder's leniency towards white space does not show.
+  // Checks the alphabets, because the decoder ignores white space.
   if (typeof json === "string" && /^[\w+/-]*={0,2}$/.test(json)) {
     try {
       return base64Decode(json);
@@ -188,7 +188,7 @@ export function readMap<T>(
   return map;
 }
 
-/** Adds a member whose name may be `__proto__`, which plain assignment would take for the prototype. */
+/** Adds a member whose name may be `__proto__`, which plain assignment would treat as the prototype. */
 export function setOwn<T>(map: { [key: string]: T }, name: string, value: T): void {
   if (name === "__proto__") {
     Object.defineProperty(map, name, { value, writable: true, enumerable: true, configurable: true });
@@ -234,7 +234,7 @@ function refuseNonCanonical(name: string, path: string): void {
   }
 }
 
-/** Reads the number of an enum value that this program does not know (enums of proto3 are open). */
+/** Reads the number of an unknown enum value (enums of proto3 are open). */
 export function readUnknownEnum(
   schema: DescEnum,
   names: readonly string[],

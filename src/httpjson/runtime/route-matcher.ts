@@ -71,7 +71,7 @@ export class RouteMatcher {
     const last = segments.at(-1) ?? "";
     const colon = last.lastIndexOf(":");
     const verb = last.slice(colon + 1);
-    // A verb that no template has belongs to the segment.
+    // A verb without a template is part of the segment.
     if (colon >= 0 && this.#verbs.has(verb)) {
       const cut = [...segments.slice(0, -1), last.slice(0, colon)];
       const found = this.#descend(httpMethod, cut, verb, allow);

@@ -2,8 +2,8 @@ import type { DescMessage, DescMethodUnary, DescService, Message, MessageShape }
 import type { WireJson } from "./write.ts";
 
 /**
- * How a string of the URL becomes JSON: as it is, as true/false, as a whole number, or as a number where it
- * is one (an enum value's).
+ * How a text of the URL becomes JSON: as text, as true/false, as a whole number, or as a number if it is one
+ * (an enum value's).
  */
 export type ParameterKind = "text" | "bool" | "integer" | "enum";
 
@@ -15,7 +15,7 @@ export interface Parameter {
    */
   readonly path: readonly (readonly string[])[];
   readonly kind: ParameterKind;
-  /** The words that an enum with `json_value` is given by, and by nothing else; absent for other enums. */
+  /** The names of an enum with `json_value`, the only ones accepted; absent for other enums. */
   readonly words?: readonly string[];
   /** Whether the parameter may be given more than once. */
   readonly repeated: boolean;
@@ -25,7 +25,7 @@ export interface Parameter {
 export interface PathVariable extends Parameter {
   /** Index of its first path segment. */
   readonly start: number;
-  /** Index after its last segment; absent when it reaches to the end of the path (`**`). */
+  /** Index after its last segment; absent when it extends to the end of the path (`**`). */
   readonly end?: number;
   /**
    * Whether it can hold several segments, so that an encoded slash has to stay encoded (google.api.HttpRule).
@@ -52,7 +52,7 @@ export interface Route {
   readonly body: string;
   /** Reads the request message. @throws JsonFieldError */
   read(json: unknown, path?: string, depth?: number): Message;
-  /** Makes the response's JSON; with `response_body`, that field's. */
+  /** Writes the response's JSON; with `response_body`, that field's. */
   write(response: Message): WireJson;
 }
 
@@ -62,7 +62,7 @@ export interface ServiceRoutes {
   readonly routes: readonly Route[];
 }
 
-/** Runs one method, whichever: what a route's `method.localName` finds among a service's handlers. */
+/** Runs one method: a service's handlers hold it under the route's `method.localName`. */
 export type Handler<C> = { call(request: Message, context: C): Promise<Message> }["call"];
 
 /** A service's implementation: one function for each unary method. Also a `Record<string, Handler<C>>`. */

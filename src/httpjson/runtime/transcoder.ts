@@ -7,14 +7,14 @@ import { RouteMatcher } from "./route-matcher.ts";
 /** Serves the generated routes of any number of services. Responses are made by the route's own `write`. */
 export interface Transcoder {
   /**
-   * Finds the route. HEAD and OPTIONS are served only where a rule names them; a trailing slash makes another
+   * Finds the route. HEAD and OPTIONS are served only if a rule names them; a trailing slash is another
    * path.
    *
    * @param path the URL's path as received, without the query
    */
   match(httpMethod: string, path: string): RouteMatch | NoRoute;
   /**
-   * Makes the request message from path, query and body.
+   * Builds the request message from path, query and body.
    *
    * @param query the raw query string, without `?`
    * @param body the parsed body; undefined when it is empty

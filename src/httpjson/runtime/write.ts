@@ -40,7 +40,7 @@ export function bytesToJson(value: Uint8Array): string {
   return base64Encode(value);
 }
 
-/** Writes a map field whose values need a writer of their own. */
+/** Writes a map field whose values need their own writer. */
 export function mapToJson<T, J>(
   map: { readonly [key: string]: T },
   item: (value: T) => J,

@@ -16,7 +16,7 @@ import { FAUCET } from "./faucet.ts";
 export const USDC_AUTHORITY = localKeypair("USDC authority");
 const MINT = new PublicKey(USDC_MINT);
 
-/** Puts the USDC mint where it is on mainnet, with nothing in circulation. */
+/** Creates the USDC mint at its mainnet address, without supply. */
 export function installUsdc(svm: LiteSVM): void {
   const data = new Uint8Array(MINT_SIZE);
   MintLayout.encode(

@@ -7,7 +7,7 @@ import type { Params } from "./params.ts";
 export type Method = (view: ChainView, params: Params) => Json;
 export type MethodTable = Readonly<Record<string, Method>>;
 
-/** Version of the validator whose answers the local chain imitates. */
+/** Version of the imitated validator. */
 export const VALIDATOR_VERSION = "3.0.0";
 
 /** An `RpcResponse`: a value and the slot it was read at. */

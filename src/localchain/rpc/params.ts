@@ -61,7 +61,7 @@ export class Options {
     return known;
   }
 
-  /** Refuses to answer from a state that is older than the client has already seen. */
+  /** Refuses to respond from a state older than the client has seen. */
   requireContextSlot(view: ChainView, commitment: Commitment): void {
     const minimum = this.count("minContextSlot");
     const contextSlot = view.slotAt(commitment);

@@ -9,9 +9,7 @@ const MAX_V1_SIZE = 4096;
 /** First byte of a v1 transaction: the message, which precedes its signatures. */
 const V1_PREFIX = 0x81;
 
-/**
- * Decodes a parameter of `sendTransaction` or `simulateTransaction`; base58 unless `encoding` says base64.
- */
+/** Decodes a parameter of `sendTransaction` or `simulateTransaction`; base58 unless `encoding` is base64. */
 export function wireTransaction(text: string, options: Options): WireTransaction {
   const encoding = options.text("encoding") ?? "base58";
   if (encoding !== "base58" && encoding !== "base64") {

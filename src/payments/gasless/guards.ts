@@ -58,8 +58,8 @@ export function withoutGuards(
 }
 
 /**
- * Rejects guards on accounts that others change: the treasury, the mint, sysvars. Wallets also guard the
- * fee payer, whose balance falls with each payment, so such a guard may fail.
+ * Rejects guards on accounts that others change: the treasury, the mint, sysvars. Wallets also guard the fee
+ * payer, whose balance decreases with each payment, so such a guard may fail.
  * @param source index of the payer's token account
  */
 export function checkGuardAccounts(guards: readonly WireInstruction[], source: number | undefined): void {

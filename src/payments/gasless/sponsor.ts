@@ -130,8 +130,8 @@ export class GaslessSponsor implements Sponsor {
   }
 
   /**
-   * Checks every rule except those of the quote. The key signs only after all of them: anyone can send a
-   * signed transaction.
+   * Checks every rule except those of the quote. The key signs after all of them: anyone can send a signed
+   * transaction.
    */
   #check(bytes: Uint8Array): Checked {
     const wire = readTransaction(bytes);

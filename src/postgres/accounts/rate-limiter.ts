@@ -23,7 +23,7 @@ interface TakeRequest {
 
 /** All requests of one key in a batch. */
 interface KeyRequest {
-  /** The latest caller, whose tiers apply. */
+  /** The latest caller; its tiers apply. */
   caller: RatedCaller;
   wanted: number;
   /** The tokens granted by the database. */

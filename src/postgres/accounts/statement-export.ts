@@ -106,7 +106,7 @@ async function* pagesOf(pool: Pool, bounds: Bounds): AsyncGenerator<readonly Exp
     yield await page(pool, EXPORT_NAMED, [account, unsettled.slice(next, next + PAGE)]);
 }
 
-/** Releases its connection before the reader gets the page. */
+/** Releases its connection before the reader receives the page. */
 function page(pool: Pool, text: string, values: unknown[]): Promise<ExportRow[]> {
   return withRetry(RETRY_MS, async () => (await pool.query<ExportRow>({ text, values })).rows);
 }

@@ -23,7 +23,7 @@ export interface BucketState {
   readonly account: { readonly tier: RateTier; readonly tatUs: number; readonly refused: boolean };
 }
 
-/** Tokens of one key, spent one by one. */
+/** Prefetched tokens of one key. */
 export class Grant {
   readonly tier: RateTier;
   readonly bucket: BucketState;

@@ -6,7 +6,7 @@ import { readSqlSchema } from "./sql-files.ts";
 /** SQLSTATE. */
 const INSUFFICIENT_PRIVILEGE = "42501";
 
-/** The role is not fit to serve with; the message says why and what to do. */
+/** The role cannot serve; the message names the reason and the remedy. */
 export class GrantError extends Error {
   override name = "GrantError";
 }
@@ -90,8 +90,8 @@ async function grant(client: Client, role: string): Promise<void> {
 }
 
 /**
- * Compares what the role can do with what the owners of tables and functions granted to itself just now.
- * @throws GrantError when PUBLIC, or a role that it belongs to or can become, lets it do more
+ * Compares the rights of the role with the rights that the owners of tables and functions granted to it.
+ * @throws GrantError when PUBLIC, or a role that it belongs to or can become, grants more
  */
 async function requireNothingElse(client: Client, role: string): Promise<void> {
   const { rows } = await client.query<{ right: string }>(

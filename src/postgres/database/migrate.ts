@@ -12,7 +12,7 @@ export const MIGRATION_LOCK = 0x746f6f6c67617465n;
 
 /**
  * Longest time that a migration waits for a table, ms. Every later statement on that table waits behind it,
- * so it gives up first: a long reader (a backup, an open transaction) would else hold up every call.
+ * so it gives up first: a backup or an open transaction would otherwise block every call.
  */
 const LOCK_TIMEOUT_MS = 500;
 
@@ -21,7 +21,10 @@ const LOCK_TIMEOUT_MS = 500;
  */
 const [TRIES, PAUSE_MS] = [40, 1_000];
 
-/** The database cannot be migrated by this version of the program; the message says why and what to do. */
+/**
+ * The database cannot be migrated by this version of the program; the message names the reason and the
+ * remedy.
+ */
 export class SchemaError extends Error {
   override name = "SchemaError";
 }

@@ -22,7 +22,7 @@ const [PING_MS, ALIVE_MS] = [200, 700];
 
 /**
  * Receives PostgreSQL notifications (LISTEN) for all subscribers on one connection. A silent connection may
- * be dead, so it is pinged; {@link live} says whether messages are complete so far.
+ * be dead, so it is pinged; {@link live} is whether messages are complete so far.
  */
 export class Notifications {
   readonly #options: NotificationsOptions;

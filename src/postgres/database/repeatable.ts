@@ -131,8 +131,7 @@ async function checkBodies(client: Client): Promise<void> {
 }
 
 /**
- * The roles that were granted what `serve` needs: those that may execute a function that runs with its
- * owner's rights.
+ * The roles with the grants of `serve`: those that may execute a function that runs with its owner's rights.
  */
 async function servingRoles(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ role: string }>(

@@ -35,7 +35,7 @@ export function toReceipt(row: ReceiptRow): Receipt {
   };
 }
 
-/** Reads the members that are stored as they are. The overload states what {@link ReceiptRow} implies. */
+/** Reads members from columns of the same name. The overload states what {@link ReceiptRow} implies. */
 function plainMembers(row: ReceiptRow): Omit<Receipt, "receiptId" | "runId" | "txSignature">;
 function plainMembers(row: Readonly<Record<string, unknown>>): object {
   const plain: Record<string, unknown> = {};

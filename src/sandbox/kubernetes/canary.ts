@@ -23,9 +23,9 @@ const probeSchema = z.strictObject({
 });
 
 /**
- * Runs the canary: a Job whose pod runs the self-test and then tries to reach the API server and external
- * addresses.
- * @throws Error listing the addresses reached
+ * Runs the canary: a Job whose pod runs the self-test and then tries to connect to the API server and
+ * external addresses.
+ * @throws Error listing the addresses that responded
  */
 export async function runCanary(
   server: URL,

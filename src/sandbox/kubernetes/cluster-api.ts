@@ -36,7 +36,7 @@ export class ClusterApi {
 
   /**
    * Returns the JSON response; retries transient failures.
-   * @throws ApiFailure, which also says whether an earlier attempt may have arrived
+   * @throws ApiFailure, with whether an earlier attempt may have arrived
    */
   async json(request: ApiRequest): Promise<unknown> {
     for (let attempt = 0; ; attempt += 1) {

@@ -8,7 +8,7 @@ const MANAGED = Object.entries(MANAGED_LABELS)
   .map((pair) => pair.join("="))
   .join(",");
 
-/** Code may be silent as long as it runs. */
+/** Running code may be silent. */
 const LOG_IDLE_MS = 120_000;
 
 /** Result of deleting a Job. "unsure": gone, possibly by an earlier attempt whose response was lost. */

@@ -8,7 +8,7 @@ export const CONTAINER = "sandbox";
 
 const JOB_DIRECTORY = "/run/toolgate/job";
 
-/** Label of all objects of the gateway. Other objects in the namespace are left alone. */
+/** Label of all objects of the gateway. It does not touch other objects in the namespace. */
 export const MANAGED_LABELS = { "app.kubernetes.io/managed-by": "toolgate-sandbox" } as const;
 
 /** The engine instance that watches the pod. */

@@ -81,7 +81,7 @@ export async function diesWithParent(
   parent.write(frameOf(WAITS));
   await Promise.race([hasBegun, parent.closed, after(START_TIMEOUT_MS)]);
   parent.killFirst();
-  // The output stays open as long as a process holds it.
+  // The output stays open while a process has it open.
   const ended = await Promise.race([parent.closed.then(() => true), after(timeoutMs)]);
   if (!ended) parent.killGroup();
   return ended && output.includes("running");

@@ -71,7 +71,7 @@ export function launchLine(
 /** One `ulimit` per limit: some shells reject several flags, and then no limit would apply. */
 function limitsLine({ dataKb, cpuSeconds }: KernelLimits): [string, ...string[]] {
   const data = dataKb === undefined ? "" : `ulimit -d ${dataKb} && `;
-  // Lets the OOM killer choose the guest before the gateway. Optional; the limits apply regardless.
+  // Makes the OOM killer prefer the guest to the gateway. Optional; the limits apply regardless.
   const first = "{ echo 1000 > /proc/self/oom_score_adj; } 2> /dev/null";
   // Closes inherited descriptors, such as sockets of a service manager.
   const closed = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";

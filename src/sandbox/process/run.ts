@@ -42,7 +42,7 @@ export class Run {
     process.onStdout = (bytes) => {
       const wasComplete = this.#frames.isComplete;
       this.#frames.add(bytes);
-      // The frame comes last. Poll now, since a short run ends before the next interval.
+      // This frame is the last. Polls now, since a short run ends before the next interval.
       if (!wasComplete && this.#frames.isComplete) this.#poll();
     };
     process.onStderr = (bytes) => this.#append(this.#stderr, bytes);

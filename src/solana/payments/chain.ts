@@ -94,8 +94,8 @@ export class SolanaChain implements PaymentVerifier {
   }
 
   /**
-   * Whether no endpoint knew it recently: then the shared poller waits for it, without a request of its own.
-   * Never longer than a call waits, so a payment that lands meanwhile is seen as early as before.
+   * Whether no endpoint found it recently: then the shared poller waits for it, without a request of its
+   * own. Never longer than a call waits, so a payment that lands meanwhile is seen as early as before.
    */
   #wasAbsent(txSignature: string): boolean {
     const { clock, waitMs } = this.#rules;

@@ -34,7 +34,8 @@ export class SolanaRelayChain implements RelayChain {
   }
 
   /**
-   * A lagging endpoint may not know a valid blockhash: it is invalid only if all responding endpoints say so.
+   * A lagging endpoint may reject a valid blockhash: it is invalid only if all responding endpoints reject
+   * it.
    */
   async blockhashStatus(
     blockhash: string,

@@ -131,7 +131,7 @@ export class StatusPoller {
         order,
       );
     } catch (error) {
-      // An outage may pass in time; a caller whose time is up requests the transaction again and gets the
+      // An outage may end in time; a caller whose time is up requests the transaction again and receives the
       // error then.
       if (!(error instanceof ToolgateError) && !this.#closing.signal.aborted)
         this.#log.error({ err: error }, "polling signature statuses failed");

@@ -16,7 +16,7 @@ export interface RpcRequest<Result> {
   /** Maximum response size, bytes; default 4 MiB. */
   readonly longestAnswer?: number;
   /**
-   * Never retried on a lost keep-alive connection: the caller must know that the request may have arrived.
+   * Never retried on a lost keep-alive connection: the caller must learn that the request may have arrived.
    */
   readonly once?: boolean;
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { printable } from "../core/printable.ts";
 
-/** Why an endpoint gave no usable response. */
+/** Why an endpoint returned no usable response. */
 export type RpcFailureKind =
   | "network"
   | "timeout"
@@ -12,7 +12,7 @@ export type RpcFailureKind =
   | "malformed"
   | "circuit_open";
 
-/** One endpoint gave no usable response; another may. The message holds only the host of its URL. */
+/** One endpoint returned no usable response; another may. The message contains only the host of its URL. */
 export class RpcFailure extends Error {
   readonly kind: RpcFailureKind;
   /** Pause that the endpoint requested, ms. */

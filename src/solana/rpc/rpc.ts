@@ -32,7 +32,7 @@ export class SolanaRpc {
   }
 
   /**
-   * Tries the endpoints in order until one gives a usable response.
+   * Tries the endpoints in order until one returns a usable response.
    * @param order default: all, in the operator's order
    * @throws ToolgateError UNAVAILABLE if none does, RpcError for a final error, the signal's reason on abort
    */
@@ -53,9 +53,9 @@ export class SolanaRpc {
   }
 
   /**
-   * Tries the endpoints in order until one knows the result. Unlike {@link ask}, no error is final.
-   * @param read resolves to undefined if the endpoint does not know
-   * @throws ToolgateError UNAVAILABLE if none knows; the signal's reason on abort
+   * Tries the endpoints in order until one finds the result. Unlike {@link ask}, no error is final.
+   * @param read resolves to undefined if the endpoint does not find it
+   * @throws ToolgateError UNAVAILABLE if none finds it; the signal's reason on abort
    */
   async firstKnown<Result>(
     order: readonly Endpoint[],
@@ -78,7 +78,7 @@ export class SolanaRpc {
   }
 }
 
-/** Creates the UNAVAILABLE error for callers. @param failures why each endpoint gave no response */
+/** Creates the UNAVAILABLE error for callers. @param failures why each endpoint returned no response */
 export function unavailable(failures: readonly Error[], order: readonly Endpoint[]): ToolgateError {
   const waitMs = Math.min(...order.map((endpoint) => endpoint.waitMs));
   const cause = new AggregateError(failures, failures.map((failure) => failure.message).join("; "));

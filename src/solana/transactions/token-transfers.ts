@@ -18,8 +18,8 @@ const TRANSFER_CHECKED = 12;
 const BATCH = 255;
 
 /**
- * Maximum base58 length of decoded instruction data, more than a transaction of 1232 bytes can hold.
- * Inner instructions can hold ten times as much; decoding that would let a stranger stall others.
+ * Maximum base58 length of decoded instruction data, more than a transaction of 1232 bytes can hold. Inner
+ * instructions can hold ten times as much; decoding that would allow one caller to stall others.
  */
 const LONGEST_DATA_BASE58 = 1_700;
 

@@ -50,7 +50,7 @@ const meta = z.object({
  */
 export const transactionSchema = z.object({
   slot: z.int().nonnegative(),
-  /** Null if the node does not know it. */
+  /** Null if the node does not find it. */
   blockTime: blockTimeSchema.nullable(),
   version: z.union([z.literal("legacy"), z.literal(0), z.literal(1)]).optional(),
   transaction: z.object({ signatures: z.array(z.string()).min(1), message }),

@@ -26,7 +26,7 @@ export function openTransaction(txSignature: string, result: unknown): OpenedTra
   return { json, meta };
 }
 
-/** Returns the block time. @throws MalformedAnswer if the node does not know it */
+/** Returns the block time. @throws MalformedAnswer if the node has none */
 export function blockTimeOf({ blockTime }: TransactionJson): Date {
   if (blockTime === null) throw new MalformedAnswer("blockTime is not known");
   return new Date(blockTime * 1_000);

@@ -67,8 +67,8 @@ export class TransactionReader {
   }
 
   /**
-   * Asks every endpoint: a transaction is unknown only if none of them knows it, since one may lag or lie.
-   * @throws ToolgateError UNAVAILABLE if none knows it and not all respond
+   * Queries every endpoint: a transaction is unknown only if none finds it, since one may lag or lie.
+   * @throws ToolgateError UNAVAILABLE if none finds it and not all respond
    */
   async readEverywhere(query: TransactionQuery): Promise<Finding | undefined> {
     const answers = await Promise.allSettled(

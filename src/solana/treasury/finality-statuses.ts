@@ -82,8 +82,8 @@ export class FinalityStatuses {
   }
 
   /**
-   * Compares the paid amount with the credited one; asks another endpoint than the reporting one first, if
-   * there is one.
+   * Compares the paid amount with the credited one; queries another endpoint than the reporting one first,
+   * if there is one.
    */
   async #confirm(
     payment: UnfinalizedPayment,

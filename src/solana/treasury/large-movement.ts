@@ -9,13 +9,13 @@ import { unavailable } from "../rpc/rpc.ts";
 export interface MovementReport {
   readonly movement: Movement;
   readonly reporter: Endpoint;
-  /** Resolves to undefined if the endpoint does not know it. */
+  /** Resolves to undefined if the endpoint does not find it. */
   readonly request: RpcRequest<Movement | undefined>;
 }
 
 /**
- * Confirms a large movement with a second endpoint: a single endpoint could forge it.
- * Waits while others respond that they do not know it; trusts the first if no other responds.
+ * Confirms a large movement with a second endpoint: a single endpoint could forge it. Waits while others
+ * respond without it; trusts the first if no other responds.
  * @throws ToolgateError UNAVAILABLE to retry later; the signal's reason on abort
  */
 export async function confirmMovement(
@@ -35,7 +35,7 @@ export async function confirmMovement(
   return movement;
 }
 
-/** Another endpoint's report; RpcFailure: it does not know the movement; undefined: no response. */
+/** Another endpoint's report; RpcFailure: it does not find the movement; undefined: no response. */
 async function askAgain(
   endpoint: Endpoint,
   request: RpcRequest<Movement | undefined>,

@@ -19,7 +19,7 @@ export interface BackendCall {
 /** One operation of an external server, offered as a custom tool. */
 export interface Backend {
   /**
-   * Describes the operation; asks the server if needed.
+   * Describes the operation; queries the server if needed.
    * @throws Error with a message for the operator
    */
   describe(signal: AbortSignal): Promise<BackendDescription>;

@@ -112,7 +112,7 @@ export class CustomTool implements Tool {
     return fit;
   }
 
-  /** The backend sees only an aborted signal; the reason is known here. */
+  /** The backend receives only an aborted signal; this method has the reason. */
   #failure(error: unknown, stopping: AbortSignal, deadline: AbortSignal): ToolgateError {
     if (stopping.aborted)
       return unavailable(this.name, "the service is shutting down", SHUTDOWN_RETRY_SECONDS, error);

@@ -36,8 +36,8 @@ export async function openTools(
     const backend = await orProblem<Backend>(at, problems, () => makeBackend(settings));
     if (backend) backends.push(backend);
     if (!backend) return [];
-    // The placeholder price is never used: a problem prevents the start. It lets other problems be reported
-    // too.
+    // The placeholder price is never used, as a problem prevents the start; it allows other problems to be
+    // reported too.
     const tool = new CustomTool(settings, backend, price ?? FREE);
     const file = fileOf(settings.target);
     if (file === undefined) return [tool];

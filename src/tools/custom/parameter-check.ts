@@ -72,7 +72,7 @@ function hasFewValues(params: JsonObject): boolean {
   let seen = 0;
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (typeof value !== "object" || value === null) continue;
-    // Object.values only runs for objects, since an array knows its length.
+    // Object.values only runs for objects, since an array has its length.
     const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
     seen += inner.length;
     if (seen > FEW_VALUES) return false;

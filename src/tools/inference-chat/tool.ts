@@ -214,7 +214,7 @@ function maxTokensOf(call: Params, model: ChatModel): number {
   return call.max_tokens ?? model.maxOutputTokens;
 }
 
-/** Rejects, before a quote, what the model certainly cannot take. */
+/** Rejects, before a quote, parameters that the model certainly refuses. */
 function requireFits(call: Params, model: ChatModel): void {
   const { contextLength, maxOutputTokens } = model;
   if (call.max_tokens !== undefined && call.max_tokens > maxOutputTokens) {

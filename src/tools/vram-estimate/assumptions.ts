@@ -1,7 +1,7 @@
 import { PREFILL_CHUNK } from "./memory.ts";
 import type { ResolvedWorkload } from "./workload.ts";
 
-/** Returns the formulas in words, and what they omit. */
+/** Returns the formulas in words, with their omissions. */
 export function assumptionsOf(workload: ResolvedWorkload): string[] {
   return [
     ...workload.assumptions,

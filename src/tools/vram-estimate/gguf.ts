@@ -179,7 +179,7 @@ function typeOf(mix: Mix, { role, among }: Tensors, architecture: Architecture, 
   return types[role] ?? mix.base;
 }
 
-/** llama-quantize gives keys and values more bits beside eight experts. */
+/** llama-quantize uses more bits for keys and values beside eight experts. */
 function beside({ base }: Mix): GgmlType {
   return base.startsWith("iq2") ? "q4_k" : "q8_0";
 }

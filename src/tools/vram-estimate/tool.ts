@@ -32,7 +32,7 @@ export const vramEstimate = builtIn({
 });
 
 /**
- * Rejects before payment what the result could not express.
+ * Rejects, before payment, inputs whose result cannot be expressed.
  * @throws ToolgateError INVALID_REQUEST
  */
 function requireEstimable(params: VramParams): void {

@@ -28,7 +28,7 @@ const NOT_BUILT =
   "Run this where the gateway is installed, then restart the gateway:\n\n  npm run build:console\n";
 
 export interface ConsoleFilesOptions {
-  /** Undefined when the console is not built: a text page then says how to build it. */
+  /** Undefined when the console is not built: a text page then explains how to build it. */
   readonly files: BuiltFiles | undefined;
   /** Whether the console is served over https; available after the servers listen. */
   readonly https: () => boolean;

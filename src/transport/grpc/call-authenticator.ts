@@ -77,7 +77,7 @@ function requireIdentity(call: ServerInterceptingCallInterface, headers: Header[
   );
 }
 
-/** Returns the credentials of a call. grpc-js gives the peer as `address:port`, IPv6 without brackets. */
+/** Returns the credentials of a call. The peer of grpc-js is `address:port`, IPv6 without brackets. */
 function credentialsOf(call: ServerInterceptingCallInterface, metadata: Metadata): Credentials {
   const peer = call.getPeer();
   return {

@@ -162,7 +162,7 @@ export class OpenCalls {
 
   #ended(open: OpenCall): void {
     this.#remove(open);
-    // The response came before the whole request: closes the half-open stream after the response is sent.
+    // The response is sent before the whole request has arrived: closes the half-open stream afterwards.
     if (!open.requested) setImmediate(() => open.stream.close(constants.NGHTTP2_NO_ERROR));
   }
 }

@@ -30,7 +30,7 @@ export interface Result {
   readonly _meta?: object;
 }
 
-/** Returns the era: modern when `_meta` or the MCP-Protocol-Version header says so. */
+/** Returns the era: modern by `_meta` or the MCP-Protocol-Version header. */
 export function eraOf(message: Message | undefined, version: string | undefined): Era {
   if (version !== undefined && MODERN_REVISIONS.includes(version)) return "modern";
   const meta = message?.params?.["_meta"];

@@ -17,7 +17,7 @@ export interface ToolCall {
   readonly arguments: JsonObject;
   /** The same call in the contract's form. */
   readonly request: MessageShape<typeof CallToolRequestSchema>;
-  /** Undefined when the client wants no progress notifications. */
+  /** Undefined when the client requests no progress notifications. */
   readonly progressToken: ProgressToken | undefined;
   /** `_meta["x402/payment"]` (x402 v2, MCP transport), as sent. */
   readonly payment: JsonValue | undefined;

@@ -25,8 +25,8 @@ export interface KeyedEndpoint<I extends DescMessage, O extends DescMessage> {
   /** Whether the sessions of a blocked account are refused; its keys always are. */
   readonly refuseBlocked?: boolean;
   /**
-   * How the operator log describes it. "none" for a method that only reads but whose descriptor does not say
-   * so.
+   * How the operator log describes it. "none" for a method that only reads but whose descriptor does not
+   * state it.
    */
   readonly action?: AuditedAction<I> | "none";
   call(request: MessageShape<I>, context: KeyedContext): Promise<MessageInitShape<O>>;

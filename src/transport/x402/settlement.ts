@@ -57,7 +57,7 @@ function settlementReport(
   return { settlement, header: [name, encodeHeader(settlement)] };
 }
 
-/** Lower-case error code; x402 clients know `settlement_pending` for an open outcome. */
+/** Lower-case error code; x402 clients recognise `settlement_pending` for an open outcome. */
 function reasonOf(code: ErrorCode): string {
   return code === "PAYMENT_PENDING" ? "settlement_pending" : code.toLowerCase();
 }

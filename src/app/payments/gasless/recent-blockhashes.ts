@@ -3,7 +3,7 @@ import { Lru } from "../../../domain/core/lru.ts";
 import type { RecentBlockhash, RelayChain } from "./relay-chain.ts";
 import { unlessAborted } from "../../../domain/core/unless-aborted.ts";
 
-/** Maximum age of a blockhash without asking the network, ms. It is valid for about a minute. */
+/** Maximum age of a cached blockhash, ms. It is valid for about a minute. */
 const FRESH_MS = 3_000;
 /** Maximum age when the network does not return a newer one, ms. */
 const OLDEST_MS = 10_000;
@@ -55,7 +55,7 @@ export class RecentBlockhashes {
       this.#latest = { recent, at: this.#clock.now() };
       this.#ends.set(recent.blockhash, recent.lastValidBlockHeight);
     } catch {
-      // The caller gets no blockhash.
+      // The response has no blockhash then.
       this.#failedAt = this.#clock.now();
     }
   }
@@ -65,7 +65,7 @@ export class RecentBlockhashes {
     return latest && this.#isWithin(ms, latest.at) ? latest.recent : undefined;
   }
 
-  /** A clock that was set back makes no result fresh. */
+  /** Blockhashes are stale after the clock was set back. */
   #isWithin(ms: number, at: number): boolean {
     const age = this.#clock.now() - at;
     return age >= 0 && age < ms;

@@ -8,8 +8,8 @@ export interface RecentBlockhash {
 export interface RelayChain {
   latestBlockhash(signal: AbortSignal): Promise<RecentBlockhash>;
   /**
-   * Whether the blockhash is valid, and the block height from the same endpoint afterwards: a blockhash
-   * known to it expires within 150 blocks of that height.
+   * Whether the blockhash is valid, and the block height from the same endpoint afterwards: a valid
+   * blockhash expires within 150 blocks of that height.
    */
   blockhashStatus(blockhash: string, signal: AbortSignal): Promise<{ valid: boolean; blockHeight: bigint }>;
   /**
@@ -23,8 +23,8 @@ export interface RelayChain {
    */
   send(signedTransaction: Uint8Array, signal: AbortSignal): Promise<void>;
   /**
-   * Outcome over all endpoints: `absent` only when every endpoint says so; `expired` when the block height
-   * has passed `lastValidBlockHeight` by a margin, so that an absent transaction can no longer land.
+   * Outcome over all endpoints: `absent` only when every endpoint reports it; `expired` when the block
+   * height has passed `lastValidBlockHeight` by a margin, so that an absent transaction can no longer land.
    */
   outcome(query: {
     txSignature: string;

@@ -37,7 +37,7 @@ export interface RelayLimits {
   readonly dailyLamports: bigint;
   /** Relayed transactions per account per hour. */
   readonly perAccountHourly: number;
-  /** Failed ones of those per account per hour, simulations included. */
+  /** Failed transactions per account per hour, simulations included. */
   readonly failuresHourly: number;
 }
 

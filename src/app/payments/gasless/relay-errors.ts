@@ -3,7 +3,7 @@ import { displayUsd, type MicroUsd } from "../../../domain/core/money.ts";
 import { RELAY_REFUSALS, relayRefused } from "../../../domain/payments/relay-refusal.ts";
 import type { RelayBudget, RelayQuota, RelayVerdict } from "./relay-claims.ts";
 
-/** Errors of relayed payments. Each says whether anything was sent and what to do. */
+/** Errors of relayed payments. Each states whether anything was sent and what to do. */
 
 const AGAIN =
   "sign a new transaction for the same quote, or repeat the call without a payment if the quote has expired";

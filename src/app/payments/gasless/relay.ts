@@ -123,9 +123,9 @@ export class GaslessRelay implements Relay {
   }
 
   /**
-   * Advances a claim that no caller is waiting for.
+   * Advances a claim that no caller waits for.
    * @returns its state
-   * @throws ToolgateError UNAVAILABLE when the network cannot be asked
+   * @throws ToolgateError UNAVAILABLE when no endpoint responds
    */
   async advance(claim: RelayClaim, signal: AbortSignal): Promise<RelayState> {
     if (this.#underway.has(claim.messageHash.toString("hex"))) return claim.state;

@@ -14,8 +14,8 @@ export interface RelayedTransaction {
    */
   readonly messageHash: Buffer;
   /**
-   * Its signature on the chain once we sign: Ed25519 is deterministic. Anyone who knows it can send the
-   * transaction at our cost, so it is never returned or logged before the relay has sent it.
+   * Its signature on the chain after signing: Ed25519 is deterministic. Anyone who has it can send the
+   * transaction at our cost, so it is not returned or logged before the relay has sent it.
    */
   readonly txSignature: string;
   /** Its one memo, `<prefix>:<quote_id>`. The quote is not checked yet. */
@@ -48,7 +48,7 @@ export interface Sponsor {
    */
   decode(bytes: Uint8Array): DecodedTransaction;
   /**
-   * Repeats every check, adds those that need the quote, then signs.
+   * Repeats every check, adds the checks of the quote, then signs.
    * @throws ToolgateError INVALID_PAYMENT for the first broken rule
    */
   sign(

@@ -90,7 +90,7 @@ export class TransactionSubmission {
     return claim;
   }
 
-  /** The network's outcome counts even if it cannot be stored: the next caller asks again. */
+  /** The network's outcome is final even if it cannot be stored: the next caller looks it up again. */
   async #end(
     claim: RelayClaim,
     end: { state: "confirmed" | "failed"; reason: string | undefined },

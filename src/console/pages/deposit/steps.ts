@@ -23,10 +23,9 @@ const STEPS = [
 ] as const;
 
 /**
- * Returns the four steps with their states; none of a cancelled deposit. No step is under way before a
- * transaction was seen.
- * A failed transaction never shows a later step as done, and a payment without the deposit's reference is
- * never shown as credited.
+ * Returns the four steps with their states; none for a cancelled deposit. No step is active before a
+ * transaction was seen. A failed transaction never shows a later step as done, and a payment without the
+ * deposit's reference is never shown as credited.
  */
 export function stepsOf(state: DepositState): readonly Step[] {
   if (state === DepositState.CANCELLED) return [];

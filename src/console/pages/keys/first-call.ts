@@ -16,7 +16,7 @@ interface Permissions {
   readonly tools: readonly string[];
 }
 
-/** Scopes that built-in tools require. The catalogue does not say what custom tools require. */
+/** Scopes that built-in tools require. The catalogue has no scopes of custom tools. */
 const SCOPE_OF: Readonly<Record<string, string>> = {
   vram_estimate: "compute:read",
   inference_chat: "inference:write",

@@ -158,7 +158,7 @@ export function usePlaygroundCall() {
   return { record, history, run, pay, again, stop, show: setRecord };
 }
 
-/** Sends the call again until the response is final. `report` gets a progress message per retry. */
+/** Retries the call until the response is final. `report` receives a progress message per retry. */
 async function sendUntilFinal(
   record: CallRecord,
   signal: AbortSignal,

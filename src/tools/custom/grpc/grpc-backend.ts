@@ -165,7 +165,7 @@ function encode({ method, registry }: UnaryMethod, params: JsonObject): Buffer {
 
 function decode({ method, registry }: UnaryMethod, answer: Buffer): JsonObject {
   const message = fromBinary(method.output, answer, { readUnknownFields: false });
-  // Includes zero values: agents do not know the defaults.
+  // Includes zero values: agents lack the proto's defaults.
   const json: unknown = toJson(method.output, message, { registry, alwaysEmitImplicit: true });
   if (!isJsonObject(json)) throw new TypeError(`${method.output.typeName} is not an object in JSON`);
   return json;

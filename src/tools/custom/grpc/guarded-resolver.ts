@@ -6,7 +6,7 @@ const SCHEME = "toolgate-guarded";
 
 const GUARD = "toolgate.guard";
 
-/** Minimum pause between lookups. While a server is down, grpc-js asks again after each result. */
+/** Minimum pause between lookups. While a server is down, grpc-js resolves again after each result. */
 const PAUSE_MS = 1_000;
 
 /** Returns a target whose addresses the {@link Guard} checks, with the channel options this requires. */

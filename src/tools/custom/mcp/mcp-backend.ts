@@ -87,7 +87,8 @@ export class McpBackend implements Backend {
     try {
       return await connection.call(call);
     } catch (error) {
-      // An aborted call says nothing about the session. Closing it would also drop the cancel notification.
+      // An aborted call implies nothing about the session. Closing it would also drop the cancel
+      // notification.
       const kept = call.signal.aborted || error instanceof ServerBusyError || error instanceof ProtocolError;
       // The state of the session is unknown.
       if (!kept) await this.#drop(connection);

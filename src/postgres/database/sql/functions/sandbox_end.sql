@@ -1,5 +1,5 @@
--- Records how an execution ended, and returns it. A cancel request that came first wins. The run keeps what
--- its lists show, because executions are deleted after 48 hours.
+-- Records how an execution ended, and returns it. An earlier cancel request wins. The run keeps its status
+-- for the lists, because executions are deleted after 48 hours.
 create or replace function sandbox_end(run uuid, outcome text)
 returns text
 language plpgsql security definer

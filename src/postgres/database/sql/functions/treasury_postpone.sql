@@ -1,4 +1,4 @@
--- Moves payments to the end of the polling queue. Skips those that are locked: they are being authorized.
+-- Moves payments to the end of the polling queue. Skips locked payments: they are being authorized.
 create or replace function treasury_postpone(of_network text, payment_references bytea[])
 returns void
 language plpgsql security definer

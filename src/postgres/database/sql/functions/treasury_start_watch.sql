@@ -1,4 +1,4 @@
--- Starts the statement of a token account. What it held before is the operator's.
+-- Starts the statement of a token account. Its earlier balance is the operator's.
 create or replace function treasury_start_watch(token bytea, amount bigint, at_slot bigint)
 returns void
 language plpgsql security definer

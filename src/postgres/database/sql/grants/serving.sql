@@ -1,5 +1,5 @@
--- What the role that serves may do, and nothing else. The placeholder is its quoted name.
--- Balances, transfers, receipts and payments are written by functions alone, with their owner's rights.
+-- All rights of the role that serves. The placeholder is its quoted name. Functions alone write balances,
+-- transfers, receipts and payments, with their owner's rights.
 revoke all on all tables in schema public from :role;
 revoke all on all sequences in schema public from :role;
 revoke all on all routines in schema public from :role;

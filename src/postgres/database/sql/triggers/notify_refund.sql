@@ -1,5 +1,5 @@
--- Invalidates the stored answer of a call that was refunded, whose receipt now says so. The payload is the
--- run's id in hex.
+-- Invalidates the cached answer of a refunded call, whose receipt has changed. The payload is the run's id
+-- in hex.
 create or replace function notify_refund() returns trigger
 language plpgsql
 as $$
