@@ -125,7 +125,8 @@ export async function startGateway(
     addresses = addressesOf(config, `${host}:${port}`, `${host}:${grpcPort}`);
     return {
       ...addresses,
-      metricsAddress: metricsPort === undefined ? undefined : `${host}:${metricsPort}`,
+      metricsAddress:
+        metricsPort === undefined ? undefined : `${hostInUrls(config.METRICS_HOST)}:${metricsPort}`,
       payTo: chain.treasury.tokenAccount,
       usdcMint: chain.treasury.mint,
       close,

@@ -9,6 +9,7 @@ import type { UpstreamSettings } from "../inference/upstream-settings.ts";
 import { resolveCustomTools, type CustomToolSettings } from "../tools/custom/settings.ts";
 import { BUILT_IN_NAMES } from "../tools/index.ts";
 import { configFileSchema, type ConfigFile } from "./config-file.ts";
+import { withSecretFiles } from "./secret-files.ts";
 import { SECRET_SETTINGS, settingsSchema, type Settings } from "./settings.ts";
 
 /** All settings: environment variables and the TOOLGATE_CONFIG file. */
@@ -55,13 +56,16 @@ export function readEnvironment(processEnv: NodeJS.ProcessEnv = process.env): No
  * @throws ConfigError with every problem
  */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
-  const present = Object.fromEntries(
+  const set = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""),
   );
+  const problems: string[] = [];
+  const file = readConfigFile(set["TOOLGATE_CONFIG"], problems);
+  const present = withSecretFiles(set, file, problems);
   const parsed = settingsSchema.safeParse(present);
-  const problems = parsed.success
-    ? []
-    : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  for (const issue of parsed.error?.issues ?? []) {
+    problems.push(`${issue.path.join(".")}: ${issue.message}`);
+  }
   if (present["TREASURY_OWNER"] !== undefined && !parseAddress(present["TREASURY_OWNER"])) {
     problems.push("TREASURY_OWNER: must be a wallet address (base58 of 32 bytes)");
   }
@@ -70,7 +74,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       "GASLESS_PER_KEY_HOURLY: renamed to GASLESS_PER_ACCOUNT_HOURLY, which counts all keys of an account",
     );
   }
-  const file = readConfigFile(present["TOOLGATE_CONFIG"], problems);
   const inference = resolveUpstreams(file.inference, present);
   const folder = path.dirname(path.resolve(present["TOOLGATE_CONFIG"] ?? "."));
   const registered = resolveCustomTools(file.tools, { env: present, folder, reservedNames: BUILT_IN_NAMES });
@@ -89,7 +92,7 @@ export function readServeConfig(environment: NodeJS.ProcessEnv): ServeConfig {
     return requireServeConfig(readConfig(environment));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const missing = REQUIRED.filter((name) => (environment[name] ?? "") === "").map(notSet);
+    const missing = REQUIRED.filter((name) => !environment[name] && !environment[`${name}_FILE`]).map(notSet);
     throw new ConfigError([...new Set([...error.problems, ...missing])]);
   }
 }

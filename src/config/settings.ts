@@ -42,6 +42,7 @@ export const settings = {
     .describe(
       "port of GET /metrics for Prometheus, without authentication; 0 picks a free one; none by default",
     ),
+  METRICS_HOST: z.string().default("127.0.0.1").describe("address that the metrics server listens on"),
   PUBLIC_URL: httpUrl.optional().describe("base address as callers see it; default http://HOST:PORT"),
   CONSOLE_URL: httpUrl.optional().describe("address of the console; default PUBLIC_URL/console"),
   DATABASE_URL: url(["postgres:", "postgresql:"], "a postgresql:// URL")

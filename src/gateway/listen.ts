@@ -21,12 +21,13 @@ export async function listenOnPort(
   movable: boolean,
 ): Promise<number> {
   const port = config[setting] ?? 0;
+  const host = setting === "METRICS_PORT" ? config.METRICS_HOST : config.HOST;
   try {
-    return await listener.listen(config.HOST, port);
+    return await listener.listen(host, port);
   } catch (error) {
     // node:http and grpc-js report it differently, but both messages contain EADDRINUSE.
     const reason = error instanceof Error ? error.message : String(error);
-    if (movable && reason.includes("EADDRINUSE")) return listener.listen(config.HOST, 0);
+    if (movable && reason.includes("EADDRINUSE")) return listener.listen(host, 0);
     throw new ConfigError([
       `${setting}: cannot listen on port ${port} (${reason}); set another port, or 0 for a free one`,
     ]);

@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ConfigError, readConfig, redactedConfig, requireServeConfig } from "../../src/config/config.ts";
+import {
+  ConfigError,
+  readConfig,
+  readServeConfig,
+  redactedConfig,
+  requireServeConfig,
+} from "../../src/config/config.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -104,6 +110,35 @@ describe("the configuration", () => {
     expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: path.join(folder, "none") }))).toEqual([
       expect.stringContaining("TOOLGATE_CONFIG"),
     ]);
+  });
+
+  it("reads secrets from the files that NAME_FILE names, also those of the configuration file", () => {
+    const database = file("database", "postgres://u:p@h/d\n");
+    const config = file(
+      "keyed.yaml",
+      "inference:\n  upstreams:\n    - name: a\n      base_url: http://127.0.0.1:1/v1\n" +
+        "      api_key_env: A_KEY\n",
+    );
+    const read = readConfig({
+      DATABASE_URL_FILE: database,
+      TOOLGATE_CONFIG: config,
+      A_KEY_FILE: file("key", "sk-a\n"),
+    });
+    expect(read.DATABASE_URL).toBe("postgres://u:p@h/d");
+    expect(read.upstreams.map(({ apiKey }) => apiKey)).toEqual(["sk-a"]);
+  });
+
+  it.each([
+    ["is set twice", { DATABASE_URL: "postgres://h/d", DATABASE_URL_FILE: "none" }, "remove one"],
+    ["cannot be read", { DATABASE_URL_FILE: "/none/there" }, "/none/there cannot be read .ENOENT."],
+    ["is empty", { DATABASE_URL_FILE: "/dev/null" }, "/dev/null is empty"],
+  ])("names the file of a secret that %s", (_, environment, reason) => {
+    expect(problemsOf(() => readServeConfig(environment))).toContainEqual(
+      expect.stringMatching(new RegExp(`^DATABASE_URL_FILE: .*${reason}`)),
+    );
+    expect(problemsOf(() => readServeConfig(environment))).not.toContainEqual(
+      expect.stringContaining("DATABASE_URL: is not set"),
+    );
   });
 
   it("prints the configuration without secrets", () => {
