@@ -1,4 +1,4 @@
-// npm run check [-- part …]: everything about the sources that can be said without running them.
+// npm run check [-- part …]: every static check of the sources.
 import process from "node:process";
 
 import { PARTS } from "./tooling/parts.ts";

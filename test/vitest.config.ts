@@ -15,8 +15,7 @@ export default defineConfig({
     // Files share a worker's modules: reloading them per file would take a third of the total time.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    // A limit ends a test that hangs; it must not end one whose machine is busy with the other files, or
-    // lends its processors to others.
+    // The limit ends a test that hangs. It must not end one on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },

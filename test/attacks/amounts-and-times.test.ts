@@ -227,7 +227,7 @@ describe("a late payment", () => {
       expectBought(bought, tx, used.quoteId);
       const expired = pastOffer(hasty.postgres.sealingKeys, buyer, 290);
       const early = await hasty.pay(buyer, PRICE, expired.memo);
-      // The quote's own time counts, not what the instance would give today.
+      // The quote's own time counts, not the instance's current settings.
       expectBought(await callWith(hasty, buyer, early, expired.quoteId), early, expired.quoteId);
       await new Promise((resolve) => setTimeout(resolve, 10_100));
       expectRefused(await callWith(hasty, buyer, late, unused.quoteId), /expired.*credited/, "QUOTE_EXPIRED");

@@ -61,9 +61,9 @@ export function batch(...instructions: TransactionInstruction[]): TransactionIns
   });
 }
 
-/** A token that is not USDC, with what a payer could pass off as a payment in it. */
+/** A token other than USDC, and payments with it. */
 export interface OtherToken {
-  /** Makes the token, gives it to the agent and opens the treasury's account for it. */
+  /** Creates the token, mints it to the agent and opens the treasury's account for it. */
   setUp: TransactionInstruction[];
   mint: Keypair;
   transfer: TransactionInstruction;

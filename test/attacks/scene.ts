@@ -24,7 +24,7 @@ export interface Offer {
   memo: string;
 }
 
-/** Asks for a quote. */
+/** Requests a quote. */
 export async function offerFor(world: World, agent: Agent, params: object = PARAMS): Promise<Offer> {
   const { status, body } = await world.call(agent, TOOL, params);
   expect(status, JSON.stringify(body)).toBe(402);

@@ -28,7 +28,7 @@ it("limits an account that sends unknown transactions, and no paying account", a
 
   const looked = statuses.filter((status) => status === 402).length;
   expect(looked).toBeGreaterThanOrEqual(100);
-  // A few come back while the rest are sent.
+  // Some tokens are refilled while the rest are sent.
   expect(looked).toBeLessThan(120);
   expect(world.chain.faults.callCount("getTransaction")).toBeLessThanOrEqual(2 * looked);
   const offer = await offerFor(world, payer);

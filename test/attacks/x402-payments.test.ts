@@ -10,7 +10,7 @@ let agent: Agent;
 let payer: X402Payer;
 
 beforeAll(async () => {
-  // A payment that the chain refuses counts as a failure; here they come by the dozen.
+  // A payment that the chain refuses counts as a failure; these tests send dozens.
   world = await startScene({ GASLESS_FAILURES_HOURLY: "1000", WATCH_INTERVAL_MS: "200" }, SLOT_MS);
   payer = await x402Payer(world);
 });

@@ -12,7 +12,7 @@ const UNLIMITED = { ratePerMinute: 10_000_000, burst: 10_000_000 };
 const AT_ONCE = 4;
 
 /**
- * Makes accounts with a key each, as `accounts create --count` does. @param usdc starting balance; undefined:
+ * Creates accounts with a key each, like `accounts create --count`. @param usdc starting balance; undefined:
  * none. @returns the keys
  */
 export async function makeAccounts(url: string, count: number, usdc: string | undefined): Promise<string[]> {

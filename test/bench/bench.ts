@@ -46,7 +46,7 @@ export interface Part {
   readonly title: string;
   /** Whether it loads the given gateway over one protocol, so that --profile includes it by default. */
   readonly loadsSharedGateway?: true;
-  /** Settings of its gateway; the one that parts share has those of all of them. */
+  /** Settings of its gateway; a shared gateway has those of all its parts. */
   readonly settings?: (world: World) => Readonly<Record<string, string>>;
   /** Whether --quick runs it. */
   readonly quick?: true;

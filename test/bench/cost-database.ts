@@ -17,9 +17,9 @@ interface Mark {
 export interface Batches {
   /** Bytes of the log, of all databases of the server. */
   readonly walBytes: number;
-  /** Paid calls that began and ended. */
+  /** Paid calls that were authorized and captured. */
   readonly calls: number;
-  /** Transactions that they began and ended in, each a durable commit. */
+  /** Transactions of both steps, each a durable commit. */
   readonly commits: number;
   /** Calls in one of them. */
   readonly batch: number;

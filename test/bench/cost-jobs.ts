@@ -81,7 +81,7 @@ export async function costJobs({ keys, poor, port, connections }: Options): Prom
   return jobs;
 }
 
-/** The first page of receipts, as it goes over the wire. */
+/** The first page of receipts, as bytes of the response. */
 function receiptsRequest(apiKey: string): string {
   return `GET /receipts?limit=${PAGE} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`;
 }

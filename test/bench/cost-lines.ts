@@ -10,12 +10,12 @@ const PAID_LOG = 3_500;
 const PAID_GROWTH = 4_000;
 /** Limits of the CPU time of a charged call alone, microseconds: of the gateway and of PostgreSQL. */
 const [GATEWAY_MICROS, DATABASE_MICROS] = [400, 500];
-/** Transactions of a call that goes alone: its beginning and its end. */
+/** Transactions of a call in a batch of one: authorize and capture. */
 const COMMITS = 2;
 /** Reduction by batches. */
 const BATCHED = 0.5;
 
-/** Every kind of call on its lines; of a call that is charged, what its batches save. */
+/** The lines of each kind of call; for charged calls also the savings by batching. */
 export function costLines(costs: readonly Cost[]): Line[] {
   const alone = costs.find(({ job }) => job.paid && job.connections === 1);
   return costs.flatMap((cost) => {
@@ -59,7 +59,7 @@ function commitLine({ job, batches, answered, before, after }: Cost, atMost: num
   };
 }
 
-/** The work of a call in a batch, of that of a call that goes alone. */
+/** The work of a call in a batch, relative to a batch of one. */
 function workLine(cost: Cost, alone: Cost): Line {
   return {
     measure: `${cost.job.name}: CPU per call`,
@@ -70,7 +70,7 @@ function workLine(cost: Cost, alone: Cost): Line {
   };
 }
 
-/** CPU time of a call that goes alone. */
+/** CPU time of a call in a batch of one. */
 function aloneLines({ job, rates }: Cost): Line[] {
   const line = (name: string, limit: number, microsOf: (rate: FleetRate) => number | undefined): Line[] => {
     const micros = rates.flatMap((rate) => microsOf(rate) ?? []).map((value) => value / limit);

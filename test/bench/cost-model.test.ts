@@ -10,7 +10,7 @@ import {
   type Site,
 } from "./cost-model.ts";
 
-/** A cost of which half is the gateway's. */
+/** A cost, half of it in the gateway. */
 function half(fixed: number, perBatch: number): Costs {
   return { all: { fixed, perBatch }, gateway: { fixed: fixed / 2, perBatch: perBatch / 2 } };
 }

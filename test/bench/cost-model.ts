@@ -1,13 +1,10 @@
-/**
- * What a kind of call costs, as a function of how many are committed at once: `fixed + perBatch / batch`,
- * milliseconds of CPU.
- */
+/** The cost of a kind of call by batch size: `fixed + perBatch / batch`, milliseconds of CPU. */
 interface CallCost {
   readonly fixed: number;
   readonly perBatch: number;
 }
 
-/** What a kind of call costs: everything, and the gateway's process, which is one core's, of that. */
+/** The cost of a kind of call: in total, and in the gateway's process, which uses one core. */
 export interface Costs {
   readonly all: CallCost;
   readonly gateway: CallCost;
@@ -35,7 +32,7 @@ export interface Site {
   readonly connections: number;
 }
 
-/** Transactions on disk that a paid call goes through one after the other: its beginning and its end. */
+/** Sequential durable commits of a paid call: authorize and capture. */
 const COMMITS = 2;
 
 /** Cost at a batch size, ms. */
@@ -55,14 +52,12 @@ export function costThrough(points: readonly { batch: number; ms: number }[]): C
 }
 
 /**
- * Paid calls per second: as many as all cores do, or each instance by itself, whichever is less. The batches
- * of beginnings and of endings under way are the customers of a closed network. For all cores, these are its
- * one queue; for an instance its own thread is one, which has one batch at a time, and the cores beside it
- * are another. Several cores are one that is as fast, and a delay for what one batch cannot use of them
- * (Seidmann's approximation). Commits of several batches share a flush of the log, so the disk is a delay,
- * and no queue.
- * @param perBatch how many connections there are for each call in a batch: the others wait for the next one,
- * or for their answer
+ * Paid calls per second: the lower bound of all cores and of each instance. The batches in progress are the
+ * customers of a closed network. For all cores, these are its one queue; for an instance, its thread is one
+ * queue with one batch at a time, and the other cores are another. Several cores count as one of the same
+ * speed, plus a delay for the part that one batch cannot use (Seidmann's approximation). Commits of several
+ * batches share a flush of the log, so the disk is a delay and no queue.
+ * @param perBatch connections per call in a batch: the others wait for the next one, or for their response
  */
 export function paidPerSecond({ all, gateway }: Costs, perBatch: number, site: Site): number {
   const { cores, commitMs, instances, batchesAtOnce, connections } = site;
@@ -99,7 +94,7 @@ function throughput(queues: readonly number[], delay: number, customers: number)
   return rate;
 }
 
-/** Calls in a batch: batches form themselves, of what comes while the one before is under way. */
+/** Calls in a batch: each batch collects the calls that arrive during the one before. */
 export function batchSize(perBatch: number, { instances, connections }: Site): number {
   return Math.max(1, connections / instances / perBatch);
 }

@@ -11,7 +11,7 @@ export interface Cost {
   readonly job: CostJob;
   readonly rates: readonly FleetRate[];
   readonly batches: readonly Batches[];
-  /** Calls that were answered, and what the server counted meanwhile. */
+  /** Answered calls, and the server's counters over the same time. */
   readonly answered: number;
   readonly before: Counters;
   readonly after: Counters;

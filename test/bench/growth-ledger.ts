@@ -66,7 +66,7 @@ async function useLedger(url: string, transfers: number, accounts: number): Prom
   };
 }
 
-/** Gives the keys of these accounts secrets that the database's gateways accept. @returns them by account */
+/** Signs keys of these accounts with secrets that the database's gateways accept. @returns them by account */
 async function giveKeys(url: string, accounts: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const secret = Buffer.from(systemRandom.bytes(32));
   await query(

@@ -109,7 +109,7 @@ function latencyLines(name: string, ledgers: readonly GrownLedger[], found: read
   }));
 }
 
-/** The audit of each ledger: what a transfer takes in it, against the ledger of the size before. */
+/** The audit of each ledger: time per transfer, compared with the next smaller ledger. */
 async function auditLines(ledgers: readonly GrownLedger[], signal: AbortSignal): Promise<Line[]> {
   const lines: Line[] = [];
   let before: { transfers: number; seconds: number } | undefined;

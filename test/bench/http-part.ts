@@ -47,7 +47,9 @@ export async function echo(bench: Bench): Promise<Line[]> {
   ];
 }
 
-/** Compares a 402 with a fresh quote with a server that returns as many bytes, and with the library's. */
+/**
+ * Compares a 402 with a fresh quote with a server that returns as many bytes, and with the library's server.
+ */
 export async function paymentRequired(bench: Bench): Promise<Line[]> {
   const { world, gateway, plan } = bench;
   const [key = ""] = await world.createAccounts(1);

@@ -1,9 +1,9 @@
-/** A tool call as it goes over the wire, whole. */
+/** A tool call as the bytes of an HTTP request. */
 export function toolCallRequest(apiKey: string, call: object): string {
   return postRequest("/v1/mcp/tools/call", apiKey, call);
 }
 
-/** A POST of JSON as it goes over the wire, whole. */
+/** A POST of JSON as the bytes of an HTTP request. */
 export function postRequest(
   path: string,
   apiKey: string,
@@ -26,7 +26,7 @@ export function postRequest(
 /** The cheapest paid tool call, so that the payment dominates. */
 export const PAID_CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } };
 
-/** Asks once, and gives the body of the answer. @throws Error unless the status is the expected one */
+/** Sends one request and returns the body of the response. @throws Error for an unexpected status */
 export async function callOnce(port: number, apiKey: string, call: object, status: number): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${port}/v1/mcp/tools/call`, {
     method: "POST",

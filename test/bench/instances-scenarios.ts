@@ -25,7 +25,7 @@ export interface Measured {
   readonly batches: number[];
   /** Share of processor time stolen by other machines; empty if unknown. */
   readonly stolen: number[];
-  /** Paid calls that were answered, those of the warm-up too. */
+  /** Answered paid calls, including the warm-up. */
   charged: number;
 }
 

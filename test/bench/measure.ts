@@ -12,7 +12,7 @@ export interface Plan {
   readonly warmUpMs: number;
 }
 
-/** Whether rounds are too short for programs that know whole seconds only. */
+/** Whether rounds are too short for programs that accept whole seconds only. */
 export function isShort({ windowMs }: Plan): boolean {
   return windowMs < 1_000;
 }

@@ -7,7 +7,7 @@ import { openSqlPeer, type SqlLoad } from "./sql-peer.ts";
 /** Starting balance of every account: more than any run spends. */
 const USDC = "1000000";
 
-/** Connections of a service that is hardly used, used, and used as much as it can be. */
+/** Connections at low, medium and full load. */
 const [FEW, SOME, MANY] = [4, 16, 64];
 
 /** Throughput relative to the lean SQL: of one account and of many. */

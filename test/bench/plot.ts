@@ -15,7 +15,7 @@ const WIDTH = LABEL_WIDTH + BARS_WIDTH + 190;
 /** Letters of a label that fit. */
 const LABEL_LETTERS = 60;
 
-/** Blue and orange are distinct for colour-blind readers; the labels say the same. */
+/** Blue and orange are distinct for colour-blind readers; labels repeat the meaning. */
 const STYLE = `
   text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }
   .title { font-weight: 600 } .paper { fill: #ffffff } .met { fill: #0072b2 } .missed { fill: #d55e00 }
@@ -84,7 +84,7 @@ function row(line: Line, y: number): string[] {
   ];
 }
 
-/** How often a figure reaches its bar: 1 is just. */
+/** The figure as a multiple of its bar. */
 function timesReached({ value, bar }: Line): number {
   const limit = limitOf(bar);
   if ("atLeast" in bar) return Math.max(0, value / limit);

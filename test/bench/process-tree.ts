@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 /** Clock ticks per second in /proc/<pid>/stat: always 100 on Linux. */
 export const USER_HZ = 100;
 
-/** What a process and its descendants take. */
+/** Resources of a process and its descendants. */
 export interface TreeUse {
   /** Resident memory, MB (10^6 bytes): of the process, and of its descendants. */
   readonly ownMb: number;

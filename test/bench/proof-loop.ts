@@ -25,7 +25,7 @@ export class LoopProcess {
     this.#child = fork(file, [kind, rpcUrl, treasuryOwner], { execArgv: ATTACHED });
   }
 
-  /** Looks each up once. @throws Error when one is missing or no payment */
+  /** Looks each up once. @throws Error when one is missing or is no payment */
   async lookUp(signatures: readonly string[], atOnce: number): Promise<Rate> {
     const answer = once(this.#child, "message");
     this.#child.send({ signatures, atOnce } satisfies z.input<typeof loopCommand>);

@@ -20,7 +20,7 @@ export interface Quoted {
   readonly price: bigint;
 }
 
-/** A call that comes with the proof of its payment. */
+/** A call with the proof of its payment. */
 export interface ProvedCall extends Landed {
   /** Wire form. */
   readonly request: string;

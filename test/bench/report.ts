@@ -24,7 +24,7 @@ export interface Calls {
   readonly peerRate: Rate;
 }
 
-/** Whether the figure reaches its bar. */
+/** Whether the figure meets its bar. */
 export function isMet({ value, bar }: Line): boolean {
   return "atMost" in bar ? value <= bar.atMost : value >= bar.atLeast;
 }

@@ -10,7 +10,7 @@ export interface Scale {
   readonly transfers: number;
   /** How many transfers the ledgers have that are compared with each other, the smallest first. */
   readonly ledgers: readonly number[];
-  /** The page of a list that is far from its beginning, as many pages as the smallest of them has. */
+  /** Number of the late page of a list, the same for all sizes. */
   readonly farPage: number;
   /** How many accounts each of them has. */
   readonly ledgerAccounts: number;
@@ -63,7 +63,7 @@ export const LONG: Form = {
   },
 };
 
-/** The form for a quarter of an hour: as many rounds, of a second. */
+/** The short form, a quarter of an hour: the same number of rounds, of one second. */
 export const QUICK: Form = {
   plan: { rounds: 5, windowMs: 1_000, warmUpMs: 500 },
   scale: { ...LONG.scale, purchases: 20, proofs: 1_500, proofWaves: 2 },

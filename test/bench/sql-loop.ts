@@ -4,8 +4,7 @@ import type { Plan } from "./measure.ts";
 import type { Counted, SqlJob } from "./sql-peer.ts";
 
 /**
- * Stands in for pgbench where the system has none: the same statements, prepared, by the pg driver in this
- * process.
+ * Replaces pgbench if the system has none: the same prepared statements, by the pg driver in this process.
  */
 export async function runSqlLoop(
   url: string,
@@ -45,7 +44,7 @@ export async function runSqlLoop(
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Numbers the variables of a statement as the driver wants them. */
+/** Numbers the variables of a statement for the driver. */
 function prepare(statement: string, index: number) {
   const names: string[] = [];
   const text = statement.replaceAll(/:(\w+)/g, (_, name: string) => {

@@ -21,7 +21,7 @@ export interface SqlLoad {
   readonly connections: number;
 }
 
-/** The load, and the statements of a call; the first row of each gives variables to the next. */
+/** The load, and the statements of a call; the first row of each sets variables for the next. */
 export interface SqlJob extends SqlLoad {
   readonly statements: readonly string[];
 }
@@ -36,7 +36,7 @@ export interface SqlPeer {
   commits(connections: number, plan: Plan): Side;
 }
 
-/** Makes the lean tables with as many funded accounts, in a database beside the gateway's. */
+/** Creates the lean tables with as many funded accounts, in a database beside the gateway's. */
 export async function openSqlPeer(world: World, accounts: number): Promise<SqlPeer> {
   const url = await world.createDatabase("peer");
   await query(url, leanTables(accounts));
@@ -97,7 +97,7 @@ function runPgbenchOf(pgbench: string) {
   };
 }
 
-/** pgbench knows whole seconds only; shorter windows use a number of transactions per connection. */
+/** pgbench accepts whole seconds only; shorter windows use a number of transactions per connection. */
 function endOf(plan: Plan): string[] {
   if (isShort(plan)) return ["-t", String(FEW_TRANSACTIONS)];
   return ["-T", String(Math.ceil((warmUpOf(plan) + plan.windowMs) / 1_000))];

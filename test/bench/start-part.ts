@@ -14,7 +14,7 @@ const [IDLE_MB, CHILDREN_MB, IDLE_CPU] = [130, 250, 0.005];
 /** When its sandbox has started and proved itself, and how long its CPU time is then counted, ms. */
 const [SETTLED_MS, COUNTED_MS] = [30_000, 10_000];
 
-/** Measures the start time of `serve`, and what it takes when idle. */
+/** Measures the start time of `serve`, and its resources when idle. */
 export async function start(bench: Bench): Promise<Line[]> {
   const { world, plan } = bench;
   const [bare, ready]: [number[], number[]] = [[], []];

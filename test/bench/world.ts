@@ -29,7 +29,7 @@ export interface ServedGateway {
 
 /** How a gateway is started. */
 export interface ServeOptions {
-  /** Folder that its CPU profile goes to. */
+  /** Folder of its CPU profile. */
   readonly profile?: string | undefined;
   /** Another database of the same server, from `createDatabase`. */
   readonly databaseUrl?: string;
@@ -127,7 +127,7 @@ export async function startWorld(inMemory = false): Promise<World> {
   }
 }
 
-/** A wallet whose USDC token account is there. */
+/** A wallet with a USDC token account. */
 async function makeTreasury(rpcUrl: string): Promise<string> {
   const owner = Keypair.generate().publicKey.toBase58();
   await requestLocalChain(rpcUrl, "local_mintUsdc", [owner, 0]);

@@ -22,7 +22,7 @@ afterEach(async () => {
   await new Promise((resolve) => server?.close(resolve));
 });
 
-/** Answers 200 for so many requests and 402 after them, each after some ms, so that the load is low. */
+/** Answers 200 to a number of requests and 402 afterwards, each after some ms, so that the load is low. */
 async function measure(answered: number) {
   const seen = new Map<string, number>();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {

@@ -95,7 +95,7 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("Your session has ended").waitFor();
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByRole("heading", { name: "Settings" }).waitFor();
-    // The page asks for its session while it is visible, so it ends without a click.
+    // The page checks its session while it is visible, so it ends without a click.
     await page.getByText("This session").waitFor();
     await query(world.database.url, `delete from console_session where account_id = '${accountId.slice(5)}'`);
     await page.clock.fastForward(30_000);

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from "node:net";
 import { Keypair } from "@solana/web3.js";
 
-/** A request as the gateway got it. */
+/** A request as received by the gateway. */
 export interface Heard {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -12,7 +12,7 @@ export interface Heard {
 /** An answer: a status, a body, headers. */
 export interface Said {
   readonly status: number;
-  /** JSON; or a text, sent as it is. */
+  /** JSON; a text is sent unchanged. */
   readonly body: object | string;
   readonly headers?: Record<string, string>;
   /** The connection breaks before the end. */
@@ -72,7 +72,7 @@ export interface Lie {
   readonly extra?: object;
 }
 
-/** A 402 answer as an honest gateway gives it, but for the lie. */
+/** A 402 response of an honest gateway, except for the lie. */
 export function offer(payTo: string, { quote, instructions, terms, extra }: Lie = {}): Said {
   const accepts = {
     scheme: "exact",

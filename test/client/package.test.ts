@@ -48,7 +48,7 @@ async function packInto(folder: string): Promise<string[]> {
   return files;
 }
 
-/** A program of a buyer whose wallet holds the price in USDC, and no SOL. Prints the receipt. */
+/** A buyer's program whose wallet has the price in USDC, and no SOL. Prints the receipt. */
 async function program(store: string): Promise<string> {
   const agent = await world.agent();
   const wallet = world.chain.controls.createWallet({ microUsd: PRICE, lamports: 0n });

@@ -57,7 +57,7 @@ function paying(options: Partial<PaymentOptions> = {}): PaymentOptions {
   };
 }
 
-/** Options to pay with a wallet that holds USDC and no SOL, and without asking the chain. */
+/** Options to pay with a wallet that has USDC and no SOL, without a chain. */
 function gasless(wallet: Keypair = world.chain.controls.createWallet({ microUsd: PRICE, lamports: 0n })) {
   const { rpcUrl: _rpcUrl, ...options } = paying({ signer: keypairSigner(wallet), method: "gasless" });
   return options;

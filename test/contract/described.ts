@@ -29,7 +29,7 @@ export class Description {
     this.#closed.addSchema(closed, "document");
   }
 
-  /** Every answer that the document lists and that was not seen, as `POST /path 200`. */
+  /** Every response that the document lists and no test has seen, as `POST /path 200`. */
   unseen(): string[] {
     const all = Object.entries<Json>(this.#document["paths"]).flatMap(([path, item]) =>
       Object.entries<Json>(item).flatMap(([method, operation]) =>

@@ -60,7 +60,7 @@ async function freePort(): Promise<number> {
 const get = (target: string, init: RequestInit = {}) => fetch(world.gateway.baseUrl + target, init);
 const textOf = async (url: string) => (await fetch(url)).text();
 
-/** Asks, and expects the answer to be as described. */
+/** Sends a request and expects the described response. */
 async function ask(
   method: "GET" | "POST",
   target: string,

@@ -15,10 +15,7 @@ export interface ListRoute {
 
 export const BOUGHT = 45;
 
-/**
- * Buys what the lists are about: {@link BOUGHT} calls, one after the other, so that "newest first" has one
- * meaning.
- */
+/** Buys the calls of the lists: {@link BOUGHT} of them, one by one, so that "newest first" is defined. */
 export async function buyMany(world: World): Promise<Agent> {
   const agent = await world.agent({ balance: 1_000_000n });
   for (let bought = 0; bought < BOUGHT; bought++)
@@ -52,8 +49,7 @@ export function itPages(route: ListRoute, world: () => World, agent: () => Agent
     expect(body.items).toHaveLength(20);
     expect(body.has_more).toBe(true);
     expect(body.next_cursor).toMatch(/./);
-    // By their time, not their text: a whole second has no fraction, and sorts after those of it that have
-    // one.
+    // Sorted by time, not text: a whole second has no fraction, and sorts after its fractions as text.
     const times: number[] = body.items.map((item: { created_at: string }) => Date.parse(item.created_at));
     expect(times).toEqual(times.toSorted((one, other) => other - one));
   });

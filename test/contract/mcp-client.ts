@@ -52,10 +52,7 @@ export function modern(
   return mcp(gateway, agent, body, { ...mirror(method, name), ...headers });
 }
 
-/**
- * Sends a tool call whose progress is wanted, and reads what came of it: the messages of its stream, in their
- * order.
- */
+/** Sends a tool call with progress and reads the messages of its stream in order. */
 export async function watch({ baseUrl }: Asked, { apiKey }: Agent, name: string, args: object) {
   const params = { name, arguments: args, _meta: { progressToken: "t" } };
   const response = await fetch(`${baseUrl}/mcp`, {

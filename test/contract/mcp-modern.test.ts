@@ -179,7 +179,7 @@ describe("the order of MCP refusals", () => {
     ["a version that is no string", { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": 1 }) }],
     ["no capabilities", { _meta: metaWith({ "io.modelcontextprotocol/clientCapabilities": undefined }) }],
   ])("rejects first a request with incomplete headers: %s", async (_, params) => {
-    // Its other errors come later.
+    // Its other errors follow below.
     const wrong = { "MCP-Protocol-Version": MODERN, "Mcp-Method": "nonsense" };
     expectRefused(await post(body({ params, method: "nothing" }), wrong), 400, -32602, /^params\._meta/);
   });
@@ -307,7 +307,7 @@ describe("tool arguments repeated in headers", () => {
   });
 });
 
-/** A call whose progress is wanted, as its caller sees it. */
+/** A call with progress, as its caller sees it. */
 async function watched(name: string, token: unknown = "t-1", headers: Record<string, string> = {}) {
   const body = {
     jsonrpc: "2.0",

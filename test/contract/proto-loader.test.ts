@@ -16,7 +16,7 @@ const FILES = readdirSync(PROTO, { recursive: true, encoding: "utf8" }).filter((
   name.endsWith(".proto"),
 );
 
-/** Any unary method, as proto-loader makes it. */
+/** Any unary method in proto-loader's form. */
 interface HealthClient extends Client {
   getHealth(request: object, answered: (error: Error | null, answer?: object) => void): void;
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { expectError } from "./error-body.ts";
 
-/** Paths and methods come before every other check (docs/reference/decisions.md, "order of checks"). */
+/** Paths and methods are checked before anything else (docs/reference/decisions.md, "order of checks"). */
 
 const ROUTES: readonly [path: string, allow: string][] = [
   ["/v1/mcp/tools/call", "POST"],

@@ -44,15 +44,12 @@ export interface Teller {
   send(agent: Agent, transaction: Uint8Array, depositId?: string): Promise<string>;
 }
 
-/**
- * A chain that stands still between what a test does, behind two endpoints; gateways that keep the treasury;
- * and tellers.
- */
+/** A chain that produces slots on request only, two endpoints, gateways with treasury jobs, and tellers. */
 export interface Scene extends TreasuryScene {
   teller(urls?: readonly string[]): Teller;
-  /** Lets the cluster confirm the chain's transactions. */
+  /** Makes the cluster confirm the chain's transactions. */
   confirm(): void;
-  /** Sends USDC to the treasury; `memo` and `reference` as they are named. */
+  /** Sends USDC to the treasury, with `memo` and `reference`. */
   transfer(agent: Agent, transfer: { amount: bigint; memo?: string; reference?: string }): Promise<string>;
   balance(agent: Agent): Promise<bigint>;
 }

@@ -215,7 +215,7 @@ describe("transfers that do not belong to the deposit", () => {
   it("ignores transfers that only name the reference, and reports the deposit's own failed transfer", async () => {
     const { reference, memo } = deposit;
     const stranger = await scene.agent();
-    // A stranger who has seen the reference on the chain.
+    // A stranger who found the reference on the chain.
     await scene.transfer(stranger, { amount: 10n ** 15n, reference });
     expect(await stateOf()).toBe(WAITING);
     const failed = await scene.transfer(agent, { amount: 10n ** 15n, memo, reference });

@@ -15,7 +15,7 @@ export const PRICE = 1_000n;
 /** More slots than finality takes. */
 const FINAL = 40;
 
-/** Milliseconds between two looks; the other works follow it. */
+/** Interval of the watch, ms; the other jobs follow it. */
 const WATCH = { WATCH_INTERVAL_MS: "100", METRICS_PORT: "0" };
 
 export const soon = { interval: 50 };
@@ -41,15 +41,15 @@ export interface Scene extends Ground {
 /** A gateway with the treasury watch, its log and its metrics. */
 export interface Watching extends Gateway {
   log: Line[];
-  /** The value of a figure; labels as they are written. */
+  /** The value of a metric, with labels in Prometheus notation. */
   figure(name: string, labels?: string): Promise<number | undefined>;
-  /** Asks for a quote of the paid call. */
+  /** Requests a quote of the paid call. */
   quote(agent: Agent): Promise<{ quote_id: string }>;
-  /** Makes the paid call; `more` stands beside its tool and params. */
+  /** Makes the paid call; `more` is added to its tool and params. */
   buy(agent: Agent, headers?: Record<string, string>, more?: object): Promise<Answer>;
 }
 
-/** @param slotMs 0: the chain stands still between what a test does */
+/** @param slotMs 0: slots only on request */
 export async function setScene(slotMs?: number): Promise<Scene> {
   const ground = await startGround({}, undefined, slotMs);
   const secondFaults = new Faults();

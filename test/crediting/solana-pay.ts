@@ -15,7 +15,7 @@ const AMOUNT = /^(0|[1-9]\d*)(?:\.(\d+))?$/;
 const ENCODED = /^(?:[A-Za-z0-9\-._~!'()*:@/]|%[0-9A-F]{2})*$/;
 const MEMO_PROGRAM = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
 
-/** A transfer request, as a wallet reads it. @throws Error for what no wallet would take */
+/** A transfer request, parsed as a wallet does. @throws Error for an invalid one */
 export function parseTransferRequest(url: string) {
   const [, recipient = "", query = ""] = REQUEST.exec(url) ?? [];
   const fields = new Map<string, string>();

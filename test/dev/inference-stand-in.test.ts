@@ -121,7 +121,7 @@ describe("the inference stand-in", () => {
   it("ends on SIGTERM during a request", async () => {
     const { child, url } = await start();
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
-    socket.on("error", () => {}); // the reset is what is asked for
+    socket.on("error", () => {});
     await once(socket, "connect");
     socket.write("POST /v1/chat/completions HTTP/1.1\r\nHost: local\r\nContent-Length: 100\r\n\r\n{");
     await fetch(`${url}/models`);

@@ -7,7 +7,7 @@ import process from "node:process";
 import { text } from "node:stream/consumers";
 import { ROOT } from "../tooling/command.ts";
 
-/** A folder that looks like a fresh checkout: the project's files, and no data of an earlier run. */
+/** A folder like a fresh checkout: the project's files, without data of an earlier run. */
 export function newcomersFolder(): string {
   const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-newcomer-"));
   chmodSync(folder, 0o755);

@@ -67,7 +67,7 @@ it(
   async () => {
     const dataDir = path.join(folder, "one");
     const first = toolgate(dataDir, START, ANY_PORT);
-    // The second start comes while the first is starting, and again when it is ready.
+    // Starts again while the first start is running, and once more when it is ready.
     await expect.poll(() => existsSync(path.join(dataDir, "dev.lock"))).toBe(true);
     const early = toolgate(dataDir, START, ANY_PORT);
     expect(await early.ended).toBe(1);

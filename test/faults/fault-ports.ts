@@ -14,7 +14,7 @@ export interface Watch {
   readonly strike: Strike;
   /** Minimum duration of the tool, ms. */
   readonly workMs: () => number;
-  /** Called when a run's end came after its release: the fence held. */
+  /** Called when a run's end arrives after its release: the fence refused it. */
   readonly onLost: () => void;
 }
 

@@ -14,7 +14,7 @@ const STOPPED_MS = 250;
 /** Events of a slot. */
 export interface SlotEvents {
   onStruck(order: Order): void;
-  /** A run's end came too late and changed nothing. */
+  /** A run's end arrived too late and changed nothing. */
   onLost(): void;
   onRestart(): void;
   /** The instance ended without a fault order. */

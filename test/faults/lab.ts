@@ -200,8 +200,8 @@ export class Lab {
   }
 
   /**
-   * Gives the next order of the plan when one is due, to the planned instance or the next live one. Orders at
-   * rare points wait there, so that every point strikes in time.
+   * Issues the next order of the plan when one is due, to the planned instance or the next live one. Orders
+   * at rare points wait there, so that every point is reached in time.
    */
   #order(plan: Plan, strikeMs: number): void {
     const passedMs = performance.now() - this.#struckAt;
@@ -239,7 +239,7 @@ export class Lab {
     try {
       await auditNow(this.#market);
     } catch {
-      // The database is down; the next audit comes soon.
+      // The database is down; the next audit follows soon.
     }
     // Audits of a long run are slow; most time belongs to the calls.
     await sleep(5 * (performance.now() - since), undefined, { signal: until }).catch(() => {});

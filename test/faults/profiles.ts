@@ -7,7 +7,7 @@ export interface Profile {
   readonly inside: readonly Action[];
   /** Faults of the database proxy. */
   readonly onTheLine: readonly Action[];
-  /** Target interval between faults, ms; below it, more orders are given. */
+  /** Target interval between faults, ms; below it, more orders are issued. */
   readonly strikeMs: number;
   /** Interval between PostgreSQL crashes, ms. */
   readonly crashMs: number | undefined;

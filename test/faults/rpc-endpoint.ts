@@ -103,7 +103,7 @@ export class RpcEndpoint {
   }
 }
 
-/** "null": knows no transaction. "behind": answers like a lagging node. */
+/** "null": finds no transaction. "behind": answers like a lagging node. */
 function answer(response: ServerResponse, body: Buffer, fault: "null" | "behind"): void {
   const { id, method } = asked.parse(JSON.parse(body.toString("utf8")));
   const statuses = method === "getSignatureStatuses";

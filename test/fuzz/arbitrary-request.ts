@@ -250,7 +250,7 @@ export function nearValid(
     });
 }
 
-/** The request's bytes, asking for the connection to be closed after the answer. */
+/** The request's bytes, with `Connection: close`. */
 export function bytesOf({ method, target, headers, body }: FuzzRequest): Buffer {
   const bytes = Buffer.from(body ?? "");
   const lines: FuzzRequest["headers"] = [["Host", "localhost"], ["Connection", "close"], ...headers];
@@ -275,10 +275,7 @@ function mutatedPath(path: string, mutation: { at: number; kind: string; text: s
   return `/${segments.join("/")}`;
 }
 
-/**
- * Fit for a request line: what a client would escape is escaped, but escapes are left as they are, good or
- * bad.
- */
+/** Valid in a request line: escapes what a client would escape, and keeps existing escapes, valid or not. */
 function escaped(text: string): string {
   return text.toWellFormed().replace(/[^!-~]|[#]/gu, (character) => encodeURIComponent(character));
 }

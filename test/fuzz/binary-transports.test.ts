@@ -144,7 +144,7 @@ describe("the Connect handler", () => {
   });
 });
 
-/** A request whose params are nested `depth` times, as bytes, because no encoder would make it. */
+/** A request whose params are nested `depth` times, as bytes, because encoders refuse it. */
 function nested(depth: number): Buffer {
   const parts: Buffer[] = [];
   let length = 0;

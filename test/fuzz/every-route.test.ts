@@ -8,8 +8,8 @@ import { type Base, bytesOf, type FuzzRequest, nearValid } from "./arbitrary-req
 import { expectWellBehaved } from "./well-behaved.ts";
 
 /**
- * Every route of the contract with requests that are almost good. When it fails, fast-check prints the seed
- * and the smallest requests that fail; FUZZ_SEED repeats them, FUZZ_RUNS asks for more.
+ * Every route of the contract with nearly valid requests. On a failure, fast-check prints the seed and the
+ * smallest failing requests; FUZZ_SEED repeats them, FUZZ_RUNS sets the number of runs.
  */
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? 300);
 const SEED = process.env["FUZZ_SEED"] === undefined ? {} : { seed: Number(process.env["FUZZ_SEED"]) };

@@ -15,7 +15,7 @@ import { KindsSchema } from "./gen/protojson/kinds_pb.ts";
 
 const kinds = validJson(KindsSchema, 3);
 
-/** What a response looks like to its reader: JSON text drops undefined members. */
+/** A response as its reader parses it: JSON text drops undefined members. */
 function wire(json: unknown): unknown {
   return JSON.parse(JSON.stringify(json));
 }
@@ -104,9 +104,7 @@ describe("generated codecs compared with protobuf-es", () => {
   });
 });
 
-/**
- * null leaves a member of a oneof unset, but protobuf-es refuses it when it comes after a member that is set.
- */
+/** null leaves a member of a oneof unset, but protobuf-es refuses it after a member that is set. */
 function withoutUnsetChoices(json: JsonValue): JsonValue {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return json;

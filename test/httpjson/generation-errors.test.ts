@@ -8,7 +8,7 @@ import { CodeGeneratorRequestSchema, FileDescriptorSetSchema } from "@bufbuild/p
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { plugin } from "#httpjson/plugin/plugin.ts";
 
-// Protos that cannot be served, each with what the generator says. All are compiled by buf in one go.
+// Protos that cannot be served, each with the generator's error. buf compiles all at once.
 
 const root = path.resolve(import.meta.dirname, "../..");
 

@@ -7,8 +7,8 @@ import { Instances, type Instance } from "./process.ts";
 import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
 
 /**
- * Instances that die after a commit and before they receive its response. Money has moved, but callers got no
- * response. A retry at another instance must return what happened, once.
+ * Instances that die after a commit and before they receive its response. Money has moved, but callers got
+ * no response. A retry at another instance must return the outcome, once.
  */
 const LEASE_MS = 1_000;
 let ground: Ground;

@@ -121,7 +121,7 @@ type Moment = readonly [method: string, state: "claimed" | "broadcast"];
 const CLAIMED: Moment = ["simulateTransaction", "claimed"];
 const SENT: Moment = ["getSignatureStatuses", "broadcast"];
 
-/** Lets the doomed instance settle a payment up to that point; undefined when the connection breaks. */
+/** Settles a payment on the doomed instance up to that point; undefined when the connection breaks. */
 async function stopAt([method, state]: Moment) {
   faults.add({ method, fault: { kind: "hang" } });
   const { headers, quoteId } = await signedPayment();

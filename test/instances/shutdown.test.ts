@@ -29,10 +29,7 @@ afterAll(async () => {
   }
 });
 
-/**
- * Starts the slow call on the account's balance. Returns once the model was queried; the response comes
- * later.
- */
+/** Starts the slow call on the account's balance. Returns once the model was queried, before its response. */
 async function beginSlowCall(
   instance: Instance,
   agent: Agent,
@@ -53,7 +50,7 @@ async function statusesOfRuns({ accountId }: Agent): Promise<string[]> {
   return (await ground.postgres.runs.list(page)).items.map(({ status }) => status);
 }
 
-/** Whether a call was counted against the rate limit: it has reached the gateway, and its hold comes next. */
+/** Whether a call was counted against the rate limit: the gateway has received it, and its hold is next. */
 async function hasTakenItsLimit({ accountId }: Agent): Promise<boolean> {
   const counted = `select from rate_bucket join api_key on id = bucket_id
     where account_id = '${uuidOf("acct", accountId)}'`;

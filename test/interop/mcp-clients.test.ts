@@ -20,8 +20,8 @@ import { command } from "../tooling/command.ts";
 import type { Agent } from "../support/world.ts";
 
 /**
- * The official client in its second line and each of its modes, what the first line hears besides what
- * mcp-sdk.test.ts has, and the inspector on the command line.
+ * The official client, version 2, in each of its modes; notifications to version 1 beyond mcp-sdk.test.ts;
+ * and the inspector on the command line.
  */
 
 const PAID = { name: "vram_estimate", arguments: { model: "llama-3.1-8b" } };
@@ -46,7 +46,7 @@ const wait = fixture("wait", async ({ signal }) => {
   return signal.throwIfAborted() ?? {};
 });
 
-/** Fails after it began, when the status of a stream is out. */
+/** Fails after it started, when the status of a stream was already sent. */
 const fails = fixture("fails", async ({ progress }) => {
   progress?.({ progress: 0 });
   throw new Error("the tool broke");
@@ -257,7 +257,7 @@ describe("the official MCP client of the first protocol version", () => {
 });
 
 describe("an MCP client that would log in by OAuth", () => {
-  /** All that the clients want to know before they know of a server to log in at. */
+  /** All paths that the clients request before they find a login server. */
   const provider = {
     redirectUrl: "http://127.0.0.1/callback",
     clientMetadata: { redirect_uris: ["http://127.0.0.1/callback"] },

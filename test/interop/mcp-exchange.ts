@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 export interface McpRequest {
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A string goes out as it is. */
+  /** A string is sent unchanged. */
   readonly body?: unknown;
 }
 
@@ -57,7 +57,7 @@ function demandedData({ code, data }: Record<string, unknown>): string {
   return (code === -32_021 || code === -32_022) && isRecord(data) ? shapeOf(data, 1) : "";
 }
 
-/** Names and types of the members to a depth; for a list, those of its first entry. */
+/** Names and types of the members up to a depth; for a list, those of its first entry. */
 function shapeOf(value: unknown, levels: number): string {
   if (Array.isArray(value))
     return levels === 0 || value.length === 0 ? "array" : `[${shapeOf(value[0], levels)}]`;

@@ -1,6 +1,6 @@
 import type { McpRequest } from "./mcp-exchange.ts";
 
-// Messages of MCP as clients send them, in both of its eras, and not quite as they do.
+// MCP messages as clients send them, in both eras, and slightly invalid variants.
 
 export const MODERN = "2026-07-28";
 export const ACCEPT = "application/json, text/event-stream";

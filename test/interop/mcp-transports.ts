@@ -38,7 +38,7 @@ function toolsCall({ body }: Call): object {
   return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: params } };
 }
 
-/** The memo form is what this path is meant to differ in (docs/reference/decisions.md, "402 body"). */
+/** The only intended difference of this path is the memo form (docs/reference/decisions.md, "402 body"). */
 async function post(baseUrl: string, body: object, headers: Record<string, string>) {
   const response = await fetch(`${baseUrl}/mcp`, {
     method: "POST",

@@ -13,14 +13,14 @@ export function answered(json: unknown): Outcome {
   return { answer: steady(json) };
 }
 
-/** An error over HTTP. @throws Error when the catalogue gives its code another status */
+/** An error over HTTP. @throws Error when the status differs from the catalogue's */
 export function failedWithStatus(json: { code?: unknown }, status: number): Outcome {
   const entry = catalogued(json.code);
   if (entry.status !== status) throw new Error(`${String(json.code)} came with status ${status}`);
   return { error: steady(json) };
 }
 
-/** An error over gRPC or Connect. @throws Error when the catalogue gives its code another status */
+/** An error over gRPC or Connect. @throws Error when the status differs from the catalogue's */
 export function failedWithDetail(details: readonly Message[], rpc: RpcCode, message: string): Outcome {
   const body = errorBody(details);
   if (!body) throw new Error(`no error detail that HTTP has a body for, but: ${message}`);

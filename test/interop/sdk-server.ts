@@ -40,7 +40,7 @@ export async function startSdkServer(): Promise<SdkServer> {
   ];
   const server = createServer((request, response) => {
     if (!hostIsGood(request, response) || !originIsGood(request, response)) return;
-    // The library's types want what every request of a server has.
+    // The library's types require what every request of a server has.
     const { method = "", url = "" } = request;
     if (url === "/mcp") void handle(Object.assign(request, { method, url }), response);
     else response.writeHead(404).end();

@@ -20,7 +20,7 @@ export interface X402Payer {
   readonly fetch: typeof fetch;
   /** The client's PAYMENT-SIGNATURE for a 402's PAYMENT-REQUIRED. */
   sign(paymentRequired: string, change?: (payload: Payload) => void): Promise<string>;
-  /** Every request that `fetch` has sent: its proofs, and the status and headers that came back. */
+  /** Every request that `fetch` has sent: its proofs, and the status and headers of the response. */
   readonly exchanges: Exchange[];
   /** Micro-USD that the key holds. */
   usdc(): Promise<bigint>;
@@ -28,7 +28,7 @@ export interface X402Payer {
   lamports(): Promise<number>;
 }
 
-/** A payload as the client makes it, and as an attacker may change it. */
+/** A payload of the client; an attacker may change it. */
 export interface Payload {
   payload: Record<string, unknown>;
   accepted: { amount: string; extra: Record<string, unknown> } & Record<string, unknown>;

@@ -18,8 +18,8 @@ describe("a USDC payment through web3.js", () => {
     connection = new Connection(local.url, "confirmed");
   });
   afterAll(async () => {
-    // The client lets go of its WebSocket half a second after it was last used; one that loses it before
-    // tries to have it back for ever.
+    // The client closes its WebSocket half a second after its last use; one that loses it before reconnects
+    // for ever.
     await sleep(600);
     await local.close();
   });

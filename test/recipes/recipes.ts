@@ -1,4 +1,4 @@
-/** A change as a contributor makes it: the text of a new file, or an edit of one that exists. */
+/** A contributor's change: the text of a new file, or an edit of an existing one. */
 export interface Recipe {
   /** Its heading in CONTRIBUTING.md. */
   readonly heading: string;

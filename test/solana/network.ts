@@ -127,7 +127,7 @@ export class Network {
     };
   }
 
-  /** Sends a transaction and lets the cluster confirm it. */
+  /** Sends a transaction and makes the cluster confirm it. */
   async confirm(...args: Parameters<Network["sign"]>): Promise<string> {
     const { signature, send } = this.sign(...args);
     await send();
@@ -179,7 +179,7 @@ export class Network {
     this.second.faults.resetCallCounts();
   }
 
-  /** Makes everything well again, after each test. */
+  /** Removes all faults, after each test. */
   heal(): void {
     for (const chain of this.#opened.splice(0)) chain.close();
     this.first.faults.clear();

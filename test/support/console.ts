@@ -38,9 +38,9 @@ export function pageHeaders({ consoleUrl }: ConsoleAddress): Record<string, stri
 }
 
 /**
- * A client of a service, as a page of the console has it.
+ * A client of a service, like a page of the console.
  * @param headers besides {@link pageHeaders}, e.g. a cookie
- * @param heard hears every answer's headers
+ * @param heard receives the headers of every response
  */
 export function pageClient<S extends DescService>(
   gateway: ConsoleAddress,
@@ -90,7 +90,7 @@ export function answerOf(wallet: Keypair, challenge: SignInChallenge) {
   return { nonce: challenge.nonce, address, proof: { case: "message" as const, value } };
 }
 
-/** The cookie that an answer gives to the browser, as it will send it. */
+/** The cookie of a response, as the browser sends it. */
 function cookieIn(headers: Headers): string | undefined {
   const cookie = headers.get("set-cookie")?.split(";", 1)[0];
   if (cookie !== undefined && !cookie.endsWith("="))
@@ -99,7 +99,7 @@ function cookieIn(headers: Headers): string | undefined {
 }
 
 /**
- * Signs in at the console, the way its page does.
+ * Signs in at the console like its page.
  * @param wallet of an account, e.g. an agent's; a new one gets an account
  */
 export async function signIn(

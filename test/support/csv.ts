@@ -1,6 +1,6 @@
 /**
- * The records of a file as RFC 4180 has them, each by the names in the first one. Strict: what the standard
- * does not allow is an error.
+ * The records of a file (RFC 4180), each by the names in the first one. Strict: refuses everything outside
+ * of the standard.
  */
 export function parseCsv(text: string): Record<string, string>[] {
   if (!text.startsWith("\uFEFF")) throw new Error("no byte order mark");

@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from "node:net";
 export interface DatabaseLink {
   /** The database's connection string, by way of this line. */
   readonly url: string;
-  /** Cuts every connection, and every new one as soon as it is made. */
+  /** Cuts every connection, also new ones at once. */
   cut(): void;
   mend(): void;
   close(): Promise<void>;

@@ -8,10 +8,7 @@ const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
 /** The payer's signature is the second. */
 const PAYER_SIGNATURE = 1 + 64;
 
-/**
- * Signs a transaction that PaymentService built with nothing but Ed25519, as any language can. @returns
- * base64
- */
+/** Signs a transaction of PaymentService with Ed25519 alone, as any language can. @returns base64 */
 export function signBuilt(built: { transaction: string; message: string }, { secretKey }: Keypair): string {
   const key = createPrivateKey({
     key: Buffer.concat([PKCS8, secretKey.subarray(0, 32)]),

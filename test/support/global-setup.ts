@@ -15,8 +15,7 @@ declare module "vitest" {
 }
 
 /**
- * Starts one PostgreSQL for the whole run, on a folder that goes with it, and builds the console where that
- * is old.
+ * Starts one PostgreSQL for the whole run, in a temporary folder, and builds the console if it is outdated.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(path.join(process.env["TEST_DATABASES"] ?? os.tmpdir(), "toolgate-test-"));

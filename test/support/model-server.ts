@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
-/** An OpenAI-compatible server whose behaviour the test decides; it sells the model `small`. */
+/** An OpenAI-compatible server whose behaviour the test controls; it sells the model `small`. */
 export interface ModelServer {
   /** Ends where `/models` begins. */
   readonly url: string;

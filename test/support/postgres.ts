@@ -3,7 +3,7 @@ import { inject } from "vitest";
 import { databaseUrl, query } from "./database-server.ts";
 import { SERVING, templateName } from "./template.ts";
 
-/** A database that belongs to one test or one file of tests. */
+/** A database for one test or one file of tests. */
 export interface TestDatabase {
   /** Connected as the superuser, its owner. */
   readonly url: string;

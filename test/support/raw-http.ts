@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { record } from "./record.ts";
 
-/** An answer as it came over the wire. */
+/** A response as bytes. */
 export interface RawAnswer {
   status: number;
   /** Names in lower case; of repeated ones the last. */
@@ -21,8 +21,8 @@ export interface RawRequest {
 }
 
 /**
- * Sends bytes to a server as they are, which no HTTP client does, and reads whatever it answers until it
- * closes the connection or falls silent.
+ * Sends bytes to a server unchanged, which no HTTP client does, and reads the response until the server
+ * closes the connection or stops sending.
  */
 export async function rawRequest(
   baseUrl: string,

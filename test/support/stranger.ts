@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 /** The stranger's request. */
 export interface Errand {
   readonly port: number;
-  /** A request as it goes over the wire, Latin-1. */
+  /** The bytes of a request, Latin-1. */
   readonly text: string;
   readonly times: number;
 }
@@ -18,10 +18,7 @@ interface Cost {
   readonly statuses: readonly string[];
 }
 
-/**
- * How often a request is measured that seems to cost too much: a busy machine makes the one or the other
- * longer.
- */
+/** Repetitions of a measurement that seems too slow: a busy machine delays single ones. */
 const TRIES = 12;
 
 /** Sends requests from another thread, so that what this thread spends is the server's. */
@@ -34,7 +31,7 @@ export class Stranger {
   }
 
   /**
-   * How many times as much as another a request costs: the least of some tries, until it is less than `most`.
+   * How many times as much as another a request costs: the minimum of some tries, until it is below `most`.
    */
   async timesAsMuch(
     text: string,

@@ -9,7 +9,7 @@ export const templateName = "toolgate_template";
 /** The role that gateways serve with, one for all databases of the server, and its password. */
 export const SERVING = { role: "toolgate_serving", password: "serving-hush-4711" } as const;
 
-/** Makes the template, migrated once, so that a test pays for a copy only. */
+/** Creates the template, migrated once, so that each test only copies it. */
 export async function createTemplate(serverUrl: string): Promise<void> {
   await query(serverUrl, `CREATE DATABASE ${templateName}`);
   const url = databaseUrl(serverUrl, templateName);

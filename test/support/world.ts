@@ -45,7 +45,7 @@ export interface AgentOptions {
 export interface Answer {
   status: number;
   headers: Headers;
-  // The tests look into bodies of every shape.
+  // The tests read bodies of every shape.
   body: Body;
 }
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -71,7 +71,7 @@ export interface Ground {
     instructions: readonly TransactionInstruction[],
     ...signers: readonly Keypair[]
   ): Promise<string>;
-  /** Every violated invariant of the ledger; the names of those only. */
+  /** The names of every violated invariant of the ledger. */
   violations(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -99,11 +99,10 @@ export interface World extends Ground {
 }
 
 /**
- * Makes the ground; `settings` go to the instances as their environment would.
- * @param databaseUrl a database of the caller's own, with the current schema; one of this run's server when
- * left out
- * @param slotMs how long a slot of the chain lasts; a blockhash lives for 150 of them, which on a busy
- * machine can be too short to sign on one
+ * Creates the environment of a test; `settings` are environment variables of the instances.
+ * @param databaseUrl another database with the current schema; default: a new one on this run's server
+ * @param slotMs slot time; a blockhash is valid for 150 slots, which on a busy machine can be too short to
+ * sign with
  */
 export async function startGround(
   settings: Record<string, string> = {},

@@ -8,8 +8,8 @@ import { command, ROOT, type Finished } from "./command.ts";
 const GENERATED = ["gen", "docs/reference/api"];
 
 /**
- * Are gen/ and docs/reference/api what the proto files generate? Generates into another folder and compares
- * byte by byte: a diff against the last commit would call every uncommitted change of a message stale.
+ * Whether gen/ and docs/reference/api match the proto files. Generates into another folder and compares byte
+ * by byte: a diff against the last commit would report uncommitted changes.
  */
 export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Finished> {
   const fresh = await mkdtemp(path.join(os.tmpdir(), "toolgate-gen-"));

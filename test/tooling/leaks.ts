@@ -21,8 +21,8 @@ const entry = z.union([
 const KEY = 12;
 
 /**
- * Looks for every secret in every form: as it is, in an address, in base64 (of both alphabets, wherever it
- * begins), hex, base58 and lists of numbers.
+ * Searches for every secret in every form: plain, in an address, in base64 (both alphabets, any offset),
+ * hex, base58 and lists of numbers.
  */
 export async function findLeaks(folder: string): Promise<Leaks> {
   const names = await readdir(folder);

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
-/** An invalid option; the message says why in one line. */
+/** An invalid option; the message is one line. */
 export class UsageError extends Error {
   override name = "UsageError";
 }

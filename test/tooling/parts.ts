@@ -11,14 +11,14 @@ export interface Part {
   readonly run: (signal?: AbortSignal) => Promise<Finished>;
 }
 
-/** The image of the published contract; its README says when and how to rebuild it. */
+/** The image of the published contract; its README explains when and how to rebuild it. */
 export const BASELINE = "test/contract/proto-baseline/image.binpb";
 
 function tool(name: string, program: string, ...args: string[]): Part {
   return { name, run: (signal) => command(program, args, { signal }) };
 }
 
-/** The types of what runs on Node and of what runs in a browser, which know different globals. */
+/** The types of Node programs and of browser programs, which have different globals. */
 async function typesAreRight(signal?: AbortSignal): Promise<Finished> {
   const programs = ["tsconfig.json", "src/console/tsconfig.json"];
   const checked = await Promise.all(

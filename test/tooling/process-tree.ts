@@ -21,21 +21,21 @@ interface Entry {
 const COMMAND_LENGTH = 120;
 
 /**
- * Remembers every descendant of a process, also after its parents have ended and it belongs to init. Needs
- * /proc: finds nothing on other systems.
+ * Collects every descendant of a process, also after its parents ended and init adopted it. Needs /proc:
+ * finds nothing on other systems.
  */
 export class ProcessTree {
   readonly #known = new Map<number, KnownProcess>();
   readonly #roots: readonly number[];
   readonly #mark: string;
 
-  /** @param mark a value in the environment of every process of the run, for those that no sample has seen */
+  /** @param mark a value in the environment of every process of the run, to find those between samples */
   constructor(roots: readonly number[], mark: string) {
     this.#roots = roots;
     this.#mark = mark;
   }
 
-  /** Looks for new descendants. */
+  /** Finds new descendants. */
   sample(during: string): void {
     const table = readTable();
     for (const [pid, { started }] of this.#known)
@@ -51,7 +51,7 @@ export class ProcessTree {
     }
   }
 
-  /** Those that are alive, besides the roots. */
+  /** Live descendants, without the roots. */
   alive(): KnownProcess[] {
     const table = readTable();
     for (const [pid, { started }] of table) {
@@ -75,7 +75,7 @@ export class ProcessTree {
   }
 }
 
-/** Kills them at once; one that has ended meanwhile is left out. */
+/** Kills them at once; ignores those that have ended. */
 export function killAll(processes: readonly { readonly pid: number }[]): void {
   for (const { pid } of processes) {
     try {

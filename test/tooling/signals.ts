@@ -5,7 +5,7 @@ import process from "node:process";
 export interface Stop {
   /** Aborts at the first SIGINT, SIGTERM or SIGHUP. */
   readonly signal: AbortSignal;
-  /** 128 + the signal's number, as shells have it; undefined while no signal came. */
+  /** 128 + the signal's number, as in shells; undefined before a signal. */
   exitCode(): number | undefined;
 }
 

@@ -4,10 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ROOT } from "./command.ts";
 import { interpolations, isAboutTheDatabase } from "./sql-texts.ts";
 
-/**
- * Values that a text of SQL may take in besides constants, and where they come from. Nothing of a request is
- * among them.
- */
+/** Values that an SQL text may contain besides constants, with their origin. None comes from a request. */
 const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/database/grants.ts: name": "quoted as a name",
   "src/postgres/database/grants.ts: database": "quoted as a name",

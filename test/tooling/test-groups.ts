@@ -10,9 +10,9 @@ const STATEMENT =
   /(?:^|\n)\s*(?:import|export)\s(?!\s*type\s)([^;'"]*?\sfrom\s*)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/g;
 
 /**
- * The unit tests: the test files whose imports, followed to the end, reach no module that could open a
- * socket, start a process or reach a database. Everything else is a system test. unit-guard.ts holds them to
- * it while they run.
+ * The unit tests: test files whose imports, followed transitively, reach no module that could open a socket,
+ * start a process or connect to a database. All others are system tests. unit-guard.ts enforces it while
+ * they run.
  */
 export function unitTests(root: string): string[] {
   const files = readdirSync(path.join(root, "test"), { recursive: true, encoding: "utf8" });
@@ -33,7 +33,7 @@ export class Reach {
     this.#root = root;
   }
 
-  /** The module by which a file reaches beyond its process; undefined: by none. */
+  /** The first module that reaches beyond the process; undefined if there is none. */
   wayOut(start: string): string | undefined {
     const seen = new Set<string>();
     const waiting = [start];

@@ -10,7 +10,7 @@ import { watchedRun, type RunLimits } from "./watched-run.ts";
 const HOUR = 3_600_000;
 const LIMITS: RunLimits = { quietMs: HOUR, exitMs: HOUR, leftoversMs: 60_000, totalMs: HOUR };
 
-/** Says that it runs and waits until that has been seen: vitest passes events on with a delay. */
+/** Reports that it runs and waits until that was seen: vitest passes events on with a delay. */
 const IS_SEEN = `import { existsSync, writeFileSync } from "node:fs";
 async function isSeen() {
   writeFileSync(process.env.STARTED, "");
@@ -23,7 +23,7 @@ it("passes", () => {});
 it("blocks its thread", async () => {
   process.on("SIGTERM", () => {});
   await isSeen();
-  // For good, as far as the test goes: should that be killed, the worker ends all the same.
+  // Hangs for good; if the process is killed, the worker ends as well.
   for (const end = Date.now() + 120_000; Date.now() < end; );
 }, 100_000);`;
 
@@ -56,7 +56,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 interface Trial {
   readonly limits?: Partial<RunLimits>;
   readonly signal?: AbortSignal;
-  /** Called once the test that hangs has been seen. */
+  /** Called after the hanging test was seen. */
   readonly onSeen?: () => void;
   /** From then on, three hours pass whenever the clock is read. */
   readonly hoursPass?: boolean;

@@ -22,7 +22,7 @@ export interface RunLimits {
   readonly totalMs: number;
 }
 
-/** A run: what starts vitest, in which environment, and who hears of what hangs. */
+/** A run: the command, its environment, and the receiver of reports about hanging tests. */
 export interface WatchedRun {
   readonly program: string;
   readonly args: readonly string[];

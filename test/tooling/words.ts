@@ -50,10 +50,10 @@ const DIALECT: readonly Ban[] = Object.entries(TERMS).map(([words, why]) => ({
   why: `not a term of the field; ${why}`,
 }));
 
-/** The system account `nobody`, and texts of wallets that are matched as they are. */
+/** The system account `nobody`, and texts of wallets that are matched literally. */
 const OTHERS_WORDS =
   /^(?:src\/dev\/embedded-postgres|test\/dev\/embedded-postgres|src\/sandbox\/process)|wallet-error\.ts$/;
-/** The ban list and its test spell what they ban. The licence is not ours. */
+/** The ban list and its test contain the banned words. The licence is not ours. */
 const SPELLS_THEM = /^(?:LICENSE|proto\/LICENSE|test\/tooling\/words(?:\.test)?\.ts)$/;
 
 /** Every banned word in a text, one line each: `file:line: word: why`. */

@@ -29,7 +29,7 @@ let ledger: MemoryLedger;
 let context: CallContext;
 let deps: CallPorts;
 
-/** A paid tool whose work the test decides. */
+/** A paid tool whose result the test controls. */
 const paid: Tool = {
   name: "paid",
   status: "active",
@@ -101,7 +101,7 @@ function proof() {
   return { paymentProof: { txRef: base58.encode(randomBytes(64)), network: "solana-mainnet", memo } };
 }
 
-/** Work that ends with its signal, or when it is let go. */
+/** Work that ends with its signal, or when the test releases it. */
 function longWork() {
   const started = Promise.withResolvers<void>();
   const end = Promise.withResolvers<JsonObject>();

@@ -16,7 +16,7 @@ import type {
 } from "../../../src/app/treasury/treasury-ledger.ts";
 import type { PaymentId } from "../../../src/domain/payments/payment-id.ts";
 
-/** When the chain of these tests makes its first slot; slots go by in seconds. */
+/** Time of the chain's first slot; one slot per second. */
 export const GENESIS = Date.UTC(2026, 0, 1);
 export const INSTALLED = new Date(GENESIS + 1_000_000);
 /** When the watch sees the head of the history. */
@@ -63,7 +63,7 @@ export class MemoryChain implements TreasuryChain {
   readonly landed: Landed[] = [];
   /** Signatures that an endpoint omits. */
   readonly leftOut = new Map<number, Set<string>>();
-  /** Signatures that no endpoint gives. */
+  /** Signatures that no endpoint returns. */
   readonly unreadable = new Set<string>();
   readonly standing = new Map<string, FinalityStatus>();
   readonly fetched: string[] = [];

@@ -22,7 +22,7 @@ function claimOf(quoteId: string): RelayClaim {
   };
 }
 
-/** The jobs, the claims they advanced, their log, and the state they are given. */
+/** The jobs, the claims they advanced, their log, and the state of each step. */
 function scene(change: Partial<RelayJobsOptions> = {}) {
   const advanced: string[] = [];
   const said: [level: string, details: object][] = [];

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { memoOf, xPayment, type Agent, type Answer, type World } from "../../support/world.ts";
 
-/** A paid call whose model a test holds back or lets fail (test/support/model-server.ts). */
+/** A paid call whose model a test delays or fails (test/support/model-server.ts). */
 export const CHAT = {
   tool: "inference_chat",
   params: { model: "small", messages: [{ role: "user", content: "Two and two?" }], max_tokens: 10 },
@@ -17,7 +17,7 @@ export interface PaidChat {
   headers: Record<string, string>;
 }
 
-/** Calls it, with whatever comes along. */
+/** Calls the tool with the given extras. */
 export function chat(
   world: World,
   agent: Agent,
@@ -26,7 +26,7 @@ export function chat(
   return world.call(agent, CHAT.tool, CHAT.params, extra);
 }
 
-/** Asks for a quote and pays it on the chain, `surplus` more than asked. */
+/** Requests a quote and pays it on the chain, with a surplus. */
 export async function payChat(world: World, agent: Agent, surplus = 0n): Promise<PaidChat> {
   const { status, body } = await chat(world, agent);
   expect(status, JSON.stringify(body)).toBe(402);

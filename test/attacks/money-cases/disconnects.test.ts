@@ -101,7 +101,7 @@ describe.each(TRANSPORTS)("a caller that disconnects, at %s", (_name, call) => {
   });
 });
 
-/** By the time these are answered, the gateway has read what came before them. */
+/** Their responses show that the gateway has read the earlier requests. */
 async function noticed(): Promise<void> {
   for (const _ of [1, 2, 3]) await world.get(undefined, "/health");
 }

@@ -15,7 +15,10 @@ import {
   type Offer,
 } from "../scene.ts";
 
-/** Transfers that name no quote of ours: they buy nothing, and the operator gives them to an account. */
+/**
+ * Transfers that name no quote of the gateway: they buy nothing, and the operator assigns them to an
+ * account.
+ */
 let world: World;
 let agent: Agent;
 let offer: Offer;

@@ -63,7 +63,7 @@ async function pay(amount = PRICE): Promise<{ tx: string; quoteId: string }> {
   return { quoteId, tx: await world.pay(agent, amount, memo) };
 }
 
-/** Makes the account owe `debt`: it bought calls with one payment, which then vanished. */
+/** Makes the balance negative by `debt`: a payment vanished after it bought calls. */
 async function indebted(calls: bigint): Promise<{ tx: string; quoteId: string; bought: Answer }> {
   const payment = await pay(calls * PRICE);
   const bought = await callWith(world, agent, payment.tx, payment.quoteId, KEY);

@@ -33,7 +33,7 @@ afterAll(async () => {
   model.close();
 });
 
-/** The paid call, under the key `k`, whose tool fails. */
+/** The paid call with the key `k`, whose tool fails. */
 async function failOnce(extra: object = { idempotency_key: "k" }): Promise<void> {
   model.status = 500;
   const failed = await chat(world, agent, { headers: paid.headers, body: extra });

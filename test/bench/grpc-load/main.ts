@@ -37,7 +37,7 @@ function ready(client: Client): Promise<void> {
   });
 }
 
-/** Makes one call after the other; each resolves when its answer is there and was checked. */
+/** Makes calls one by one; each resolves after its response was checked. */
 function callOf(client: Client, job: LoadJob, tally: Tally): (turn: number) => Promise<void> {
   const message = Buffer.from(job.message ?? "", "base64");
   const expected = Buffer.from(job.expect.body, "base64");

@@ -21,7 +21,7 @@ serveLoad(async (job, tally) => {
   } satisfies Load;
 });
 
-/** Gives the requests out in turn to all connections, again and again or once. */
+/** Distributes the requests over all connections, repeatedly or once. */
 class RequestSource {
   readonly #requests: readonly Buffer[];
   readonly #once: boolean;
@@ -85,7 +85,7 @@ class Caller {
     if (headEnd < 0) return;
     const length = /\r\ncontent-length: (\d+)/i.exec(this.#received)?.[1];
     if (length === undefined) {
-      // In chunks: nothing else comes on this connection before the next request (RFC 9112 section 7.1).
+      // In chunks: this connection sends nothing else before the next request (RFC 9112 section 7.1).
       if (!this.#received.endsWith("\r\n0\r\n\r\n")) return;
     } else {
       const missing = headEnd + 4 + Number(length) - this.#received.length;

@@ -6,7 +6,7 @@ import process from "node:process";
 
 const { handle } = process.argv[2] === "v1" ? await import("./sdk-v1.ts") : await import("./sdk-v2.ts");
 const server = createServer((request, response) => {
-  // The library's types want what every request of a server has.
+  // The library's types require what every request of a server has.
   const { method = "", url = "" } = request;
   void handle(Object.assign(request, { method, url }), response);
 });

@@ -4,7 +4,7 @@ import { z } from "zod";
 
 const inputSchema = z.object({ message: z.string() });
 
-/** The official library, second line: a handler that makes a server for each request. */
+/** The official library, version 2: a handler that creates a server per request. */
 export const handle = toNodeHandler(
   createMcpHandler(() => {
     const mcp = new McpServer({ name: "peer", version: "1.0.0" });

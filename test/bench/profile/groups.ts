@@ -4,10 +4,7 @@ export interface Frame {
   readonly url: string;
 }
 
-/**
- * Which code belongs to what, as a reader of the profile knows it; the first that fits: packages have folders
- * named `src`, too.
- */
+/** Groups of code in a profile; the first match counts: packages have folders named `src`, too. */
 const GROUPS: readonly (readonly [group: string, urls: RegExp])[] = [
   ["PostgreSQL client", /\/node_modules\/pg[^/]*\/|\/node_modules\/postgres-/],
   ["log and metrics libraries", /\/node_modules\/(?:pino|sonic-boom|prom-client|thread-stream)/],

@@ -25,9 +25,9 @@ export interface Share {
 export interface ProfileSummary {
   /** Time in which it did something, ms. */
   readonly busyMs: number;
-  /** By what the code does: groups.ts. */
+  /** By purpose: groups.ts. */
   readonly groups: readonly Share[];
-  /** By what the code belongs to: a package, Node's own modules, a folder of ours. */
+  /** By origin: a package, Node's own modules, a folder of the project. */
   readonly owners: readonly Share[];
   /** By function. */
   readonly functions: readonly Share[];
@@ -84,7 +84,7 @@ class Tally {
 /** The group of each node; built-in functions count for the nearest other caller. */
 function groupsOf(nodes: z.output<typeof profile>["nodes"]): ReadonlyMap<number, string> {
   const groups = new Map<number, string>();
-  // Parents come before their children.
+  // Parents precede their children.
   for (const { id, callFrame, children = [] } of nodes) {
     const group = groupOf(callFrame) ?? groups.get(id);
     if (group === undefined) continue;
@@ -94,7 +94,7 @@ function groupsOf(nodes: z.output<typeof profile>["nodes"]): ReadonlyMap<number,
   return groups;
 }
 
-/** V8 gives native code and the garbage collector names in parentheses without a file. */
+/** V8 names native code and the garbage collector in parentheses, without a file. */
 function ownerOf({ url, functionName }: Frame): string {
   if (url === "") return functionName.startsWith("(") ? functionName : "(native)";
   if (url.startsWith("node:")) return url;

@@ -61,7 +61,7 @@ function read(request: IncomingMessage, response: ServerResponse): void {
   request.on("end", () => respond(request, JSON.parse(Buffer.concat(chunks).toString()), response));
 }
 
-/** Express with its JSON parser, as the official MCP library makes it. */
+/** Express with its JSON parser, as in the official MCP library. */
 function expressApp(): RequestListener {
   const app = createMcpExpressApp();
   app.post(PATH, (request: IncomingMessage & { body: unknown }, response: ServerResponse) =>

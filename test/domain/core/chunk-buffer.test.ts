@@ -28,7 +28,7 @@ it("returns a single chunk without copying", () => {
 it("stores many small chunks in little more than their size", async () => {
   const [pieces, packet] = [new ChunkBuffer(), Buffer.alloc(10_000)];
   const before = await heapUsed();
-  // As they are, 100 bytes each.
+  // Unchanged, 100 bytes each.
   for (let index = 0; index < 200_000; index++)
     pieces.append(packet.subarray(index % 10_000, (index % 10_000) + 1));
   expect((await heapUsed()) - before).toBeLessThan(4_000_000);

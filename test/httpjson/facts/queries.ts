@@ -1,7 +1,7 @@
 // Facts about query parameters, re-typed from the public test tables of other transcoders (see templates.ts).
 // Field names are those of library.Kinds that have the same type.
 
-/** The request message's JSON that a query string stands for; `undefined`: refused. */
+/** The request message's JSON for a query string; `undefined`: refused. */
 export interface QueryFact {
   readonly source: string;
   readonly query: string;

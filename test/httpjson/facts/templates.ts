@@ -3,7 +3,7 @@
 // grpc-ecosystem/grpc-gateway.
 
 /**
- * `accepts`: segments, verb and variables as `name:start-end`, `end` left out where it reaches to the end.
+ * `accepts`: segments, verb and variables as `name:start-end`, without `end` if it extends to the end.
  * `undefined`: refused.
  */
 export interface TemplateFact {

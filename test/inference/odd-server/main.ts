@@ -1,5 +1,5 @@
 /**
- * A model server in its own process that behaves as the model's name says (behaviours.ts). PUT
+ * A model server in its own process; the model's name selects its behaviour (behaviours.ts). PUT
  * /control/<model> changes a behaviour; GET /control/seen returns the requests and the number of callers
  * that hung up early.
  */

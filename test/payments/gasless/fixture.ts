@@ -32,7 +32,7 @@ export interface Scene {
   readonly memo: string;
 }
 
-/** A quote as far as the relay looks into it; its identifier has the length that sealed ones have. */
+/** A quote with the members that the relay reads; its identifier has the length of sealed ones. */
 export function quoteOf(letter = "A", price = PRICE): Quote {
   const now = Date.now();
   const quoteId = `qt_${letter.repeat(110)}`;
@@ -103,7 +103,7 @@ export function memo(
   return new TransactionInstruction({ programId, keys, data: Buffer.from(data) });
 }
 
-/** An assertion of Lighthouse: its kind, and data as long as wallets were seen to write. */
+/** A Lighthouse assertion: its kind, and data of the length that wallets write. */
 export function guard(
   kind: number | undefined,
   bytes: number,

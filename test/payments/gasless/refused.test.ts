@@ -58,7 +58,7 @@ function but(index: 0 | 1 | 2 | 3, ...instead: TransactionInstruction[]): () => 
   return () => payment(scene).toSpliced(index, 1, ...instead);
 }
 
-/** A guard that makes the payer a signer where nothing else does. */
+/** A guard that makes the payer a signer where no other instruction does. */
 const payerSigns = guard(5, 16, [payer.publicKey]);
 payerSigns.keys[0]!.isSigner = true;
 

@@ -12,7 +12,7 @@ interface Claim {
   fingerprint: string;
   state: "running" | "done" | "retryable";
   runId: string;
-  /** The last payment that came with it. */
+  /** Its latest payment. */
   tx: string | undefined;
 }
 
@@ -164,7 +164,7 @@ export class ReferenceLedger {
     return true;
   }
 
-  /** Lets all leases expire, and sweeps as an instance: releases all runs but its own active ones. */
+  /** Expires all leases and sweeps as an instance: releases all runs but its own active ones. */
   sweep(runId: string, sweeper: string): void {
     this.#expired.add(runId);
     for (const expired of this.#expired) {

@@ -99,7 +99,7 @@ async function age({ messageHash }: NewRelayClaim, interval: string): Promise<vo
   await owner.pool.query(text, [messageHash, interval]);
 }
 
-/** Gives the account relayed payments of three days ago, each from another wallet. */
+/** Adds relayed payments of three days ago to the account, each from another wallet. */
 async function settled(accountId: string, count: number): Promise<void> {
   const random = (bytes: number) => Array.from({ length: count }, () => randomBytes(bytes));
   await owner.pool.query(

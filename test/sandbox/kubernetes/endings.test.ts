@@ -25,7 +25,7 @@ beforeEach(() => {
   cluster.said.length = 0;
 });
 
-/** Resolves when the engine knows that the code has started. */
+/** Resolves when the engine has seen the code start. */
 let started = Promise.withResolvers<void>();
 
 /** A pod that starts the code. */

@@ -23,7 +23,7 @@ const relayChain = () => new SolanaRelayChain(net.openBoth({ attemptMs: 300 }).r
 const blockHeight = () =>
   BigInt(net.local.chain.slots.lastValidBlockHeight(net.local.chain.slots.current) - 150);
 
-/** A payment of the payer's whose fee another pays. */
+/** A payment of the payer whose fee another account pays. */
 function relayed({ amount = 10_000n, payer = net.payer, fees = feePayer } = {}) {
   const { slots } = net.local.chain;
   const blockhash = slots.blockhash(slots.current);

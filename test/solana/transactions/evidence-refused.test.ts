@@ -10,7 +10,7 @@ const TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb";
 const MEMO = memo(`svc:${QUOTE}`);
 const PAYMENT = transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT);
 
-/** Expects the refusal, with words that say what to do. */
+/** Expects the refusal with the remedy in its text. */
 function expectRefusal(code: RefusalCode, changes: Partial<fixture.Draft>): void {
   const verdict = judgeTransaction(TX, fixture.json(changes), RULES);
   expect(verdict).toEqual({ kind: "refused", code, reason: expect.stringMatching(/^.{20,}[;,] .{5,}$/) });

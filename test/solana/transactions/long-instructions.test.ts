@@ -17,7 +17,7 @@ import {
 /** Base58 of 10 KiB, the limit of a cross-program call. The Token program ignores trailing data. */
 const LONGEST_DATA = "2".repeat(13_982);
 
-/** A payment in which a program also calls the Token program with as much data as it may, that many times. */
+/** A payment in which a program also calls the Token program with the maximum of data, `times` times. */
 function payment(calls: number, inner = [transfer(PAYER_TOKENS, TREASURY.tokenAccount, 0n)]) {
   const reported = json({ inner });
   const keys = reported.transaction.message.accountKeys;

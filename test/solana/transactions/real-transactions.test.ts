@@ -49,7 +49,7 @@ const transfer = (amount = AMOUNT) =>
 const verify = async (...transaction: Parameters<Network["confirm"]>) =>
   net.open().verify({ txSignature: await net.confirm(...transaction), signal: patient() });
 
-/** SPL Token instruction 255 of those instructions. */
+/** SPL Token instruction 255. */
 function batch(...instructions: TransactionInstruction[]): TransactionInstruction {
   const parts = instructions.map(({ keys, data }) =>
     Buffer.concat([Buffer.of(keys.length, data.length), data]),

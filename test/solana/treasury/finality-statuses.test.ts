@@ -13,7 +13,7 @@ afterEach(() => net.heal());
 afterAll(() => net.close());
 
 const AMOUNT = 10_000n;
-/** Slots after which a payment that no endpoint knows is gone. */
+/** Slots after which an unknown payment is gone. */
 const SAFE = 601;
 
 /** A payment of 0.01 USDC, confirmed. */
@@ -178,8 +178,7 @@ describe("a payment that was forked away", () => {
 
   it.each(DOUBTFUL)("is pending while one endpoint answers %j", async (fault) => {
     net.local.chain.advance(SAFE + 32);
-    // Not to know the payment is the truth here; and an endpoint that lags in one answer is out by that
-    // answer.
+    // Methods whose faulty answer is true, or excludes the endpoint.
     const honest = { null: ["*", "getSignatureStatuses", "getTransaction"], stale: ["getTransaction"] };
     const methods = ["*", "getSlot", "getSignatureStatuses", "getTransaction"];
     const knowing = fault.kind === "null" || fault.kind === "stale" ? honest[fault.kind] : [];

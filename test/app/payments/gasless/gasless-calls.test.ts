@@ -20,7 +20,7 @@ import { TestTools } from "../../../transport/test-tools.ts";
 import { newContext, unlimitedWork } from "../../context.ts";
 import { unusedPaymentPorts, withPayments } from "../payment-ports.ts";
 
-/** A paid call whose transaction is left to the gateway to send, from the call's side of the relay. */
+/** A paid call whose transaction the gateway sends, tested from the call's side. */
 
 const PRICE = 10_000n;
 const TREASURY = { owner: "owner", mint: "mint" };
@@ -34,7 +34,7 @@ let claimedAt: number;
 let context: CallContext;
 let deps: CallPorts;
 
-/** Reads "transactions" that are their memo, and knows them by it. */
+/** Reads "transactions" that consist of their memo. */
 const relay: Relay = {
   feePayer: FEE_PAYER,
   async identify(bytes) {

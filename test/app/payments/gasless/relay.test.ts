@@ -394,7 +394,7 @@ describe("an instance that dies", () => {
 
   it("waits for a sent payment on an instance that expects it to fail", async () => {
     const payment = scene.pay();
-    // It gets a failure, but only after another instance has sent the transaction.
+    // It receives a failure, but only after another instance has sent the transaction.
     const chain = altered(three!.chain, {
       simulate: async () => {
         await scene.relay(two!, payment);

@@ -89,7 +89,7 @@ export function issueVoucher(secret: Buffer, value: bigint, serial: string): str
   return `${value}-${serial}-${sign(secret, `${value}-${serial}`)}`;
 }
 
-/** What the ledger knows a voucher under: not the code, which is a secret until it is used. */
+/** The ledger's reference of a voucher: not the code, which is a secret until it is used. */
 export function voucherReference(code: string): string {
   return hash("sha256", code);
 }
