@@ -5,7 +5,7 @@ const [major = 0] = process.versions.node.split(".").map(Number);
 if (major < 24) {
   process.stderr.write(
     `Toolgate needs Node 24, and this is ${process.version}: ` +
-      "run it as node_modules/.bin/node src/main.ts, or npm run toolgate --\n",
+      "run `npm run toolgate -- COMMAND`, which uses the packaged Node\n",
   );
   process.exit(1);
 }

