@@ -19,12 +19,18 @@ const LONGEST = MOST * CHARACTERS;
  */
 const WORDS_IN_LIMBS = powers(WORD, LIMB);
 const LIMBS_IN_WORDS = powers(LIMB, WORD);
-const PAIRS = ALPHABET.flatMap((first) => ALPHABET.map((second) => first + second));
+/** Two characters by their value, as the number that their bytes are in memory. */
+const PAIRS = new Uint16Array(
+  Uint8Array.from(ALPHABET.flatMap((first) => ALPHABET.flatMap((second) => [codeOf(first), codeOf(second)])))
+    .buffer,
+);
 const VALUES = new Int8Array(128).fill(-1);
-for (const [value, character] of ALPHABET.entries()) VALUES[character.charCodeAt(0)] = value;
+for (const [value, character] of ALPHABET.entries()) VALUES[codeOf(character)] = value;
 
 /** Reused by all conversions. */
 const sums = new Float64Array(2 * MOST);
+const pairs = new Uint16Array(2 * sums.length);
+const characters = Buffer.from(pairs.buffer);
 
 /**
  * Encodes bytes in base58 with Bitcoin's alphabet; leading zeros become ones.
@@ -40,16 +46,19 @@ export function encodeBase58(bytes: Uint8Array): string {
     for (let at = Math.max(zeros, end - BYTES); at < end; at++) word = (word << 8) | (bytes[at] ?? 0);
     limbs = add(word, WORDS_IN_LIMBS[index]);
   }
-  let text = "";
+  let start = pairs.length;
   let carry = 0;
   for (let index = 0; index < limbs || carry > 0; index++) {
     const sum = (sums[index] ?? 0) + carry;
     carry = Math.floor(sum / LIMB);
     const limb = (sum - carry * LIMB) | 0;
     const high = (limb / PAIRS.length) | 0;
-    text = `${PAIRS[high] ?? ""}${PAIRS[limb - high * PAIRS.length] ?? ""}${text}`;
+    pairs[--start] = PAIRS[limb - high * PAIRS.length] ?? 0;
+    pairs[--start] = PAIRS[high] ?? 0;
   }
-  return ZERO.repeat(zeros) + text.slice(leadingOnes(text));
+  start *= 2;
+  while (characters[start] === ZERO_CODE) start++;
+  return ZERO.repeat(zeros) + characters.toString("latin1", start);
 }
 
 /** Decodes base58; undefined for other characters or more than 188 of them. */
@@ -110,9 +119,9 @@ function parseCanonical(
 /** Adds a multiple of a power to the sums. @returns the number of digits of the power */
 function add(digit: number, power: Float64Array | undefined): number {
   if (!power) throw new RangeError("too long for base58");
-  for (let index = 0; index < power.length; index++)
-    sums[index] = (sums[index] ?? 0) + digit * (power[index] ?? 0);
-  return power.length;
+  const { length } = power;
+  for (let index = 0; index < length; index++) sums[index] = (sums[index] ?? 0) + digit * (power[index] ?? 0);
+  return length;
 }
 
 function powers(base: number, digitBase: number): readonly Float64Array[] {
@@ -128,6 +137,10 @@ function powers(base: number, digitBase: number): readonly Float64Array[] {
     for (; carry > 0; carry = Math.floor(carry / digitBase)) power.push(carry % digitBase);
     return made;
   });
+}
+
+function codeOf(character: string): number {
+  return character.charCodeAt(0);
 }
 
 function leadingZeros(bytes: Uint8Array): number {
