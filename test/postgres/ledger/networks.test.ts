@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
+import { expectedTreasuryBalance } from "../../../src/postgres/treasury/expected-treasury-balance.ts";
 import { PostgresTreasuryLedger } from "../../../src/postgres/treasury/treasury-ledger.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
@@ -57,6 +58,16 @@ describe("payments with one reference on two networks", () => {
         receipt: { txSignature: call.payment?.reference },
       });
     }
+  });
+
+  it("raise the expected balance of the treasury on Solana by one of them", async () => {
+    const account = await makeAccount(instance.pool, 0n);
+    const [onSolana, elsewhere] = twins();
+    const before = await expectedTreasuryBalance(database.url);
+    for (const deposit of [onSolana, elsewhere]) await instance.ledger.credit(account, deposit);
+    expect(await expectedTreasuryBalance(database.url)).toBe(before + onSolana.amount);
+    await books.reverse(elsewhere);
+    expect(await expectedTreasuryBalance(database.url)).toBe(before + onSolana.amount);
   });
 
   it("are looked up apart: one that is used leaves the other unknown", async () => {
