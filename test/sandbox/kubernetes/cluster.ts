@@ -28,7 +28,7 @@ export async function manifests(): Promise<KubeObject[]> {
   return documents.flat();
 }
 
-export async function documentsOf(file: string): Promise<KubeObject[]> {
+async function documentsOf(file: string): Promise<KubeObject[]> {
   const text = await readFile(path.join(MANIFESTS, file), "utf8");
   return parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
 }

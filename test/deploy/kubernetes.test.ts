@@ -1,0 +1,101 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import type { V1Deployment, V1Job, V1PodSpec } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { readConfig } from "../../src/config/config.ts";
+import { settings } from "../../src/config/settings.ts";
+import { restrictedProblems } from "../sandbox/kubernetes/admission.ts";
+import { strangers } from "../sandbox/kubernetes/strict-schema.ts";
+
+/** Kinds of other API versions than v1, and those that only an extension of the API knows. */
+const MODELS: Readonly<Record<string, string | undefined>> = {
+  HorizontalPodAutoscaler: "V2HorizontalPodAutoscaler",
+  ServiceMonitor: undefined,
+};
+const MISSING = spawnSync("kubectl", ["version", "--client"]).error && "kubectl is not installed";
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-kustomize-"));
+  cpSync("deploy/kubernetes/gateway", folder, { recursive: true });
+  const overlay = path.join(folder, "overlays/with-sandbox");
+  cpSync(path.join(folder, "overlays/single"), overlay, { recursive: true });
+  writeFileSync(
+    path.join(overlay, "kustomization.yaml"),
+    "resources: [../../base]\ncomponents: [../../components/sandbox]\n",
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function render(overlay: string): Manifest[] {
+  const { status, stdout, stderr } = spawnSync("kubectl", ["kustomize", `${folder}/overlays/${overlay}`], {
+    encoding: "utf8",
+  });
+  expect(status, stderr).toBe(0);
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+}
+
+type Kinds = {
+  ConfigMap: { data: Record<string, string> };
+  Deployment: V1Deployment;
+  Job: V1Job;
+  RoleBinding: Manifest;
+};
+
+function only<Kind extends keyof Kinds>(manifests: readonly Manifest[], kind: Kind): Kinds[Kind] {
+  const found = manifests.filter((manifest) => manifest.kind === kind);
+  expect(found).toHaveLength(1);
+  return found[0] as unknown as Kinds[Kind];
+}
+
+function podOf({ spec }: V1Deployment | V1Job): V1PodSpec {
+  if (!spec?.template.spec) throw new Error("no pod");
+  return spec.template.spec;
+}
+
+describe.each(["single", "ha", "with-sandbox"])("the overlay %s", (overlay) => {
+  it("has only members that the API knows", ({ skip }) => {
+    if (MISSING) return skip(MISSING);
+    const unknown = render(overlay).flatMap((manifest) => {
+      const { kind } = manifest;
+      const model = kind in MODELS ? MODELS[kind] : `V1${kind}`;
+      return model === undefined ? [] : strangers(manifest, model, kind);
+    });
+    expect(unknown).toEqual([]);
+  });
+
+  it("runs every pod under the restricted standard", ({ skip }) => {
+    if (MISSING) return skip(MISSING);
+    const manifests = render(overlay);
+    expect(restrictedProblems(podOf(only(manifests, "Deployment")))).toEqual([]);
+    expect(restrictedProblems(podOf(only(manifests, "Job")))).toEqual([]);
+  });
+});
+
+it("sets only settings that exist, with valid values", ({ skip }) => {
+  if (MISSING) return skip(MISSING);
+  const manifests = render("ha");
+  const { data } = only(manifests, "ConfigMap");
+  const secrets = podOf(only(manifests, "Deployment")).containers[0]?.env ?? [];
+  const names = [...Object.keys(data), ...secrets.map(({ name }) => name.replace(/_FILE$/, ""))];
+  expect(names.filter((name) => !(name in settings))).toEqual([]);
+  const { METRICS_PORT, DRAIN_MS, SHUTDOWN_GRACE_MS } = readConfig(data);
+  const { containers, terminationGracePeriodSeconds = 0 } = podOf(only(manifests, "Deployment"));
+  expect(terminationGracePeriodSeconds * 1_000).toBeGreaterThan(DRAIN_MS + SHUTDOWN_GRACE_MS + 5_000);
+  expect(containers[0]?.ports?.map(({ containerPort }) => containerPort)).toEqual([8080, 9090, METRICS_PORT]);
+});
+
+it("keeps the sandbox's role binding in the sandbox's namespace", ({ skip }) => {
+  if (MISSING) return skip(MISSING);
+  const binding = only(render("with-sandbox"), "RoleBinding");
+  expect(binding.metadata.namespace).toBe("toolgate-sandbox");
+  expect(only(render("with-sandbox"), "Deployment").metadata?.namespace).toBe("toolgate");
+});
