@@ -36,9 +36,9 @@ export const KEYLESS: readonly Mutant[] = [
   {
     name: "keyless-grpc-plain",
     guard: "Compressed requests over gRPC are refused at their headers.",
-    file: "src/transport/grpc/call-authenticator.ts",
-    find: 'if (encodingOf(call) === "identity") return;',
-    replace: "if (encodingOf(call) !== undefined) return;",
+    file: "src/transport/grpc/message-reader.ts",
+    find: 'if (encoding === undefined || encoding === "identity") return;',
+    replace: "if (encoding !== null) return;",
     tests: HELD,
     only: "rejects compressed calls|rejects a missing or bad key",
   },

@@ -1,6 +1,7 @@
 import { Server as Listener } from "node:net";
-import type { Http2Server, ServerHttp2Stream } from "node:http2";
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Server, ServerInterceptingCallInterface } from "@grpc/grpc-js";
+import type { MessageReader } from "./message-reader.ts";
 
 // Access to private members of grpc-js 1.14 that have no public alternative.
 
@@ -20,18 +21,30 @@ export function encodingOf(call: ServerInterceptingCallInterface): unknown {
   return Reflect.get(call, "incomingEncoding");
 }
 
-/**
- * Reads messages from DATA frames and returns them with their prefixes. Errors end the call with
- * RESOURCE_EXHAUSTED.
- */
-export interface MessageReader {
-  write(data: Buffer): Buffer[];
-}
-
-/** Replaces grpc-js's message reader of a call. */
+/** Replaces grpc-js's message reader of a call. Its errors end the call with RESOURCE_EXHAUSTED. */
 export function readWith(call: ServerInterceptingCallInterface, reader: MessageReader): void {
   if (!Reflect.has(call, "decoder")) throw new Error("grpc-js: the call has no decoder");
   Reflect.set(call, "decoder", reader);
+}
+
+/**
+ * Hands the streams of a listener to `serve`, and to grpc-js those that it does not serve. All count for the
+ * idle time of their connection.
+ */
+export function serveFirst(
+  server: Server,
+  listener: Http2Server,
+  serve: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean,
+): void {
+  const opened: unknown = Reflect.get(server, "onStreamOpened");
+  const [next, ...more] = listener.listeners("stream");
+  if (typeof opened !== "function" || !next || more.length > 0)
+    throw new Error("grpc-js: other stream handlers");
+  listener.removeAllListeners("stream");
+  listener.on("stream", (stream, headers, ...rest) => {
+    if (serve(stream, headers)) opened.call(server, stream);
+    else next.call(listener, stream, headers, ...rest);
+  });
 }
 
 /** Returns the HTTP/2 servers of a gRPC server. */

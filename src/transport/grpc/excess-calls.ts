@@ -1,4 +1,4 @@
-import type { OpenCall } from "./tracked-call.ts";
+import type { OpenCall } from "./open-call.ts";
 
 /** Limits of waiting calls without a key. */
 export interface KeylessLimits {

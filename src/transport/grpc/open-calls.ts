@@ -1,15 +1,19 @@
 import { constants } from "node:http2";
 import {
-  type Metadata,
+  Metadata,
+  type Responder,
+  ServerInterceptingCall,
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
   status,
+  type StatusObject,
 } from "@grpc/grpc-js";
-import { ResponseMetadata } from "./response-metadata.ts";
-import type { CallAuthenticator } from "./call-authenticator.ts";
-import { streamOf } from "./call-internals.ts";
-import { TrackedCall, markWaiting, type OpenCall } from "./tracked-call.ts";
+import { KEYLESS_MESSAGE_LIMIT } from "../limits.ts";
+import { encodingOf, readWith, streamOf } from "./call-internals.ts";
 import { excessCalls, type KeylessLimits } from "./excess-calls.ts";
+import { MessageReader, requireIdentity } from "./message-reader.ts";
+import { type OpenCall, markWaiting } from "./open-call.ts";
+import { IDENTITY } from "./status.ts";
 
 type Method = Parameters<ServerInterceptor>[0];
 
@@ -31,7 +35,9 @@ const TOO_MANY = {
   code: status.RESOURCE_EXHAUSTED,
   details: "too many calls without an API key wait for their client",
 };
-const NO_HEADERS = new ResponseMetadata([]);
+/** grpc-js would offer gzip, which this server rejects. */
+const NO_HEADERS = new Metadata();
+NO_HEADERS.set(...IDENTITY);
 
 /**
  * Tracks open calls: ends those that wait too long for their client, and excess calls without a key. grpc-js
@@ -39,38 +45,51 @@ const NO_HEADERS = new ResponseMetadata([]);
  */
 export class OpenCalls {
   readonly #limits: CallLimits;
-  readonly #authenticator: CallAuthenticator;
+  readonly #refusal: (thrown: unknown) => StatusObject;
   readonly #open = new Set<OpenCall>();
   readonly #keyless = new Set<OpenCall>();
   #timer: NodeJS.Timeout | undefined;
   #trimming = false;
 
-  constructor(limits: CallLimits, heads: CallAuthenticator) {
+  /** @param refusal maps a thrown value to a status */
+  constructor(limits: CallLimits, refusal: (thrown: unknown) => StatusObject) {
     this.#limits = limits;
-    this.#authenticator = heads;
+    this.#refusal = refusal;
   }
 
-  /** Must be the server's only interceptor: it reads private members of grpc-js's call. */
+  /**
+   * Tracks the calls that grpc-js serves, which need no key. Must be the server's only interceptor: it reads
+   * private members of grpc-js's call.
+   */
   readonly interceptor: ServerInterceptor = (method, call) => this.#track(method, call);
 
   #track(
-    { path, requestStream, responseStream }: Method,
+    { requestStream, responseStream }: Method,
     call: ServerInterceptingCallInterface,
-  ): TrackedCall {
+  ): ServerInterceptingCall {
     const streaming = requestStream || responseStream;
     const open: OpenCall = {
-      call,
       stream: streamOf(call),
       streaming,
       requested: false,
       waitsFor: "gateway",
       since: performance.now(),
+      sendStatus: (ended) => call.sendStatus(ended),
     };
-    return new TrackedCall(open, {
+    return new TrackedCall(open, call, {
       start: (next) => {
-        this.#add(open);
+        this.add(open);
         next({
-          onReceiveMetadata: (metadata, go) => void this.#check(path, open, metadata, go),
+          onReceiveMetadata: (metadata, go) => {
+            try {
+              requireIdentity(encodingOf(call));
+            } catch (error) {
+              return call.sendStatus(this.#refusal(error));
+            }
+            readWith(call, new MessageReader(KEYLESS_MESSAGE_LIMIT));
+            this.accepted(open, true);
+            go(metadata);
+          },
           onReceiveMessage(message, go) {
             if (streaming) markWaiting(open, "gateway");
             go(message);
@@ -81,43 +100,48 @@ export class OpenCalls {
             go();
           },
           // Also called after a completed call.
-          onCancel: () => this.#ended(open),
+          onCancel: () => this.ended(open),
         });
       },
-      sendMetadata: (metadata, go) => go(metadata instanceof ResponseMetadata ? metadata : NO_HEADERS),
+      sendMetadata: (_metadata, go) => go(NO_HEADERS),
       sendMessage: (message, go) => {
-        markWaiting(open, "reader");
-        if (this.#keyless.has(open)) this.#trimSoon();
+        this.answering(open);
         go(message);
       },
     });
   }
 
-  async #check(
-    path: string,
-    open: OpenCall,
-    metadata: Metadata,
-    go: (metadata: Metadata) => void,
-  ): Promise<void> {
-    const verdict = await this.#authenticator.check(path, open.call, metadata);
-    // Cancelled during the check.
-    if (!this.#open.has(open)) return;
-    if ("refusal" in verdict) return open.call.sendStatus(verdict.refusal);
-    markWaiting(open, "request");
-    if (verdict.keyless) {
-      this.#keyless.add(open);
-      this.#trimSoon();
-    }
-    go(metadata);
-  }
-
-  #add(open: OpenCall): void {
+  /** Starts to track a call. */
+  add(open: OpenCall): void {
     this.#open.add(open);
     const { requestMs, answerMs } = this.#limits;
     this.#timer ??= setInterval(
       () => this.#sweep(),
       Math.min(requestMs / 4, answerMs / 4, WAIT_GRACE_MS),
     ).unref();
+  }
+
+  /** Its headers are accepted, and it waits for its request. */
+  accepted(open: OpenCall, keyless: boolean): void {
+    // Cancelled during the check.
+    if (!this.#open.has(open)) return;
+    markWaiting(open, "request");
+    if (!keyless) return;
+    this.#keyless.add(open);
+    this.#trimSoon();
+  }
+
+  /** A response is sent. */
+  answering(open: OpenCall): void {
+    markWaiting(open, "reader");
+    if (this.#keyless.has(open)) this.#trimSoon();
+  }
+
+  /** It is answered or cancelled; may be called again. */
+  ended(open: OpenCall): void {
+    this.#remove(open);
+    // The response came before the whole request: closes the half-open stream after the response is sent.
+    if (!open.requested) setImmediate(() => open.stream.close(constants.NGHTTP2_NO_ERROR));
   }
 
   #sweep(): void {
@@ -127,7 +151,7 @@ export class OpenCalls {
       const age = now - open.since;
       // grpc-js does not report the cancellation of a call that has not started.
       if (open.stream.destroyed) this.#remove(open);
-      else if (open.waitsFor === "request" && age > requestMs) open.call.sendStatus(LATE);
+      else if (open.waitsFor === "request" && age > requestMs) open.sendStatus(LATE);
       else if (open.waitsFor === "reader" && age > answerMs) open.stream.close(constants.NGHTTP2_CANCEL);
     }
     const held = this.#waitingKeyless().filter(({ since }) => now - since > WAIT_GRACE_MS);
@@ -159,15 +183,27 @@ export class OpenCalls {
     this.#open.delete(open);
     this.#keyless.delete(open);
   }
-
-  #ended(open: OpenCall): void {
-    this.#remove(open);
-    // The response is sent before the whole request has arrived: closes the half-open stream afterwards.
-    if (!open.requested) setImmediate(() => open.stream.close(constants.NGHTTP2_NO_ERROR));
-  }
 }
 
-function end({ call, stream }: OpenCall): void {
-  if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL);
-  else call.sendStatus(TOO_MANY);
+function end(open: OpenCall): void {
+  if (open.stream.headersSent) open.stream.close(constants.NGHTTP2_CANCEL);
+  else open.sendStatus(TOO_MANY);
+}
+
+/** A call of grpc-js that records when the client has read a message. */
+class TrackedCall extends ServerInterceptingCall {
+  readonly #open: OpenCall;
+
+  constructor(open: OpenCall, call: ServerInterceptingCallInterface, responder: Responder) {
+    super(call, responder);
+    this.#open = open;
+  }
+
+  override sendMessage(message: unknown, taken: () => void): void {
+    super.sendMessage(message, () => {
+      // The response of a unary call is read together with its trailers.
+      if (this.#open.streaming) markWaiting(this.#open, this.#open.requested ? "gateway" : "request");
+      taken();
+    });
+  }
 }

@@ -59,11 +59,6 @@ export function registerEncoded<I extends DescMessage>(
   server.register(pathOf({ parent: service, name }), handler, asIs, decode, HANDLER_TYPE[methodKind]);
 }
 
-/** Registers a handler of bytes. */
-export function registerBytes(server: Server, method: DescMethod, handler: Handler<Buffer, Buffer>): void {
-  server.register<Buffer, Buffer>(pathOf(method), handler, asIs, asIs, HANDLER_TYPE[method.methodKind]);
-}
-
 /** Encodes a message into the Buffer that grpc-js expects. */
 export function encode<D extends DescMessage>(schema: D, message: MessageShape<D>): Buffer {
   const bytes = toBinary(schema, message);

@@ -8,14 +8,15 @@ import type { Random } from "../../domain/core/clock.ts";
 import { MAX_CONNECTIONS } from "../limits.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { RequestIds } from "../request-context.ts";
-import { CallAuthenticator } from "./call-authenticator.ts";
-import { listenersOf } from "./call-internals.ts";
+import { listenersOf, serveFirst } from "./call-internals.ts";
 import { HealthEndpoint } from "./health.ts";
 import { OpenCalls, type CallLimits } from "./open-calls.ts";
 import { serverReflection } from "./reflection.ts";
-import { register, registerEncoded, registerBytes } from "./register.ts";
+import { register, registerEncoded } from "./register.ts";
 import { HEADER_SETTINGS, reduceHeaders } from "./request-headers.ts";
-import { unaryHandler } from "./unary-handler.ts";
+import { IDENTITY, statusOf } from "./status.ts";
+import { MAX_SEND_BYTES } from "./unary-call.ts";
+import { UnaryHandler } from "./unary-handler.ts";
 
 /** Dependencies of the gRPC server. */
 export interface GrpcDeps {
@@ -61,9 +62,6 @@ const GRPC_LIMITS: GrpcLimits = {
   keyless: { perConnection: 32, total: 512 },
 };
 
-/** Largest response message, bytes: the default limit of clients. */
-const MAX_SEND_BYTES = 4 * 1024 * 1024;
-
 /** Memory of a connection, MB: headers and unread responses. New streams are refused above it. */
 const MAX_SESSION_MB = 32;
 
@@ -71,6 +69,7 @@ const MAX_SESSION_MB = 32;
 export class GrpcServer {
   readonly #server: Server;
   readonly #health: HealthEndpoint;
+  readonly #unary: UnaryHandler;
   readonly #connections: number;
   #address: string | undefined;
 
@@ -78,14 +77,16 @@ export class GrpcServer {
     const within = { ...GRPC_LIMITS, ...limits };
     this.#connections = within.connections;
     const methods = services.flatMap((service) => service.methods);
-    const heads = new CallAuthenticator(pipeline, methods, new RequestIds(random), bodyLimit);
-    const { interceptor } = new OpenCalls(within, heads);
+    const requestIds = new RequestIds(random);
+    const refusal = (thrown: unknown) => {
+      const requestId = requestIds.next();
+      return statusOf(pipeline.failure(thrown, requestId), [["x-request-id", requestId], IDENTITY]);
+    };
+    const calls = new OpenCalls(within, refusal);
+    this.#unary = new UnaryHandler(pipeline, methods, requestIds, bodyLimit, calls);
     // grpc-js would log metadata that clients send.
     setLogVerbosity(logVerbosity.NONE);
-    this.#server = new Server({ ...optionsOf(bodyLimit, within), interceptors: [interceptor] });
-    for (const method of methods) {
-      registerBytes(this.#server, method, unaryHandler(pipeline, pipeline.operation(method), heads));
-    }
+    this.#server = new Server({ ...optionsOf(within), interceptors: [calls.interceptor] });
     const names = services.map(({ typeName }) => typeName);
     this.#health = new HealthEndpoint(health, names, watchIntervalMs);
     register(this.#server, Health.method.check, this.#health.check);
@@ -117,7 +118,10 @@ export class GrpcServer {
     for (const listener of listenersOf(this.#server)) {
       listener.maxConnections = this.#connections;
       listener.updateSettings(HEADER_SETTINGS);
-      listener.prependListener("stream", (_stream, headers) => reduceHeaders(headers));
+      serveFirst(this.#server, listener, (stream, headers) => {
+        reduceHeaders(headers);
+        return this.#unary.serve(stream, headers);
+      });
     }
     this.#address = `${name}:${bound}`;
     return bound;
@@ -141,9 +145,8 @@ export class GrpcServer {
   }
 }
 
-function optionsOf(bodyLimit: number, { idleMs, ageMs, graceMs, pingMs, pongMs }: GrpcLimits): ServerOptions {
+function optionsOf({ idleMs, ageMs, graceMs, pingMs, pongMs }: GrpcLimits): ServerOptions {
   return {
-    "grpc.max_receive_message_length": bodyLimit,
     "grpc.max_send_message_length": MAX_SEND_BYTES,
     "grpc.max_concurrent_streams": 256,
     "grpc-node.max_session_memory": MAX_SESSION_MB,

@@ -4,6 +4,9 @@ import { Metadata, type StatusObject, status } from "@grpc/grpc-js";
 import type { ErrorDetail, Failure } from "../error-details.ts";
 import type { Header } from "../headers.ts";
 
+/** Compressed messages are rejected (compression.md). */
+export const IDENTITY: Header = ["grpc-accept-encoding", "identity"];
+
 /** Trailer of google.rpc.Status (grpc.io, richer error model). */
 const STATUS_DETAILS = "grpc-status-details-bin";
 

@@ -1,63 +1,101 @@
-import { fromBinary, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import type { handleUnaryCall, sendUnaryData, ServerUnaryCall } from "@grpc/grpc-js";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import {
+  fromBinary,
+  toBinary,
+  type DescMessage,
+  type DescMethod,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { BINARY_OPTIONS } from "../limits.ts";
+import type { Credentials } from "../authentication.ts";
+import { rateLimitHeaders, type Header } from "../headers.ts";
+import { BINARY_OPTIONS, messageLimit } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
-import { ResponseMetadata } from "./response-metadata.ts";
-import { metadataValue, type AcceptedCall, type CallAuthenticator } from "./call-authenticator.ts";
-import { CallSignal } from "./call-signal.ts";
-import { encode } from "./register.ts";
-import { statusOf } from "./status.ts";
+import type { RequestIds } from "../request-context.ts";
+import { requireIdentity } from "./message-reader.ts";
+import type { OpenCalls } from "./open-calls.ts";
+import { pathOf } from "./register.ts";
+import { IDENTITY, statusOf } from "./status.ts";
+import { UnaryCall } from "./unary-call.ts";
 
-/** Serves one method. Decodes the message itself, so that an invalid one gets the usual error. */
-export function unaryHandler(
-  pipeline: Pipeline,
-  operation: Operation,
-  heads: CallAuthenticator,
-): handleUnaryCall<Buffer, Buffer> {
-  return (call, respond) => void answer(pipeline, operation, heads.accepted(call.metadata), call, respond);
+/** Serves the unary methods of the pipeline. */
+export class UnaryHandler {
+  readonly #pipeline: Pipeline;
+  readonly #operations: ReadonlyMap<unknown, Operation>;
+  readonly #requestIds: RequestIds;
+  readonly #bodyLimit: number;
+  readonly #calls: OpenCalls;
+
+  constructor(
+    pipeline: Pipeline,
+    methods: readonly DescMethod[],
+    requestIds: RequestIds,
+    bodyLimit: number,
+    calls: OpenCalls,
+  ) {
+    this.#pipeline = pipeline;
+    this.#operations = new Map(methods.map((method) => [pathOf(method), pipeline.operation(method)]));
+    this.#requestIds = requestIds;
+    this.#bodyLimit = bodyLimit;
+    this.#calls = calls;
+  }
+
+  /** @returns whether the stream is a call of these methods */
+  serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
+    const operation = this.#operations.get(headers[":path"]);
+    if (!operation || headers["content-type"]?.startsWith("application/grpc") !== true) return false;
+    void this.#answer(operation, new UnaryCall(stream, this.#calls), headers);
+    return true;
+  }
+
+  /** Checks compression, API key and rate limit before it reads a message. */
+  async #answer(operation: Operation, call: UnaryCall, head: IncomingHttpHeaders): Promise<void> {
+    const requestId = this.#requestIds.next();
+    const headers: Header[] = [["x-request-id", requestId]];
+    const { method, endpoint } = operation;
+    try {
+      if (head["grpc-encoding"] !== undefined) headers.push(IDENTITY);
+      requireIdentity(head["grpc-encoding"]);
+      call.startTimeout(head);
+      const { caller, rate } = await this.#pipeline.authenticate(operation, credentialsOf(call, head));
+      if (rate) headers.push(...rateLimitHeaders(rate));
+      this.#calls.accepted(call, caller === undefined);
+      const request = decode(method.input, await call.read(messageLimit(endpoint, this.#bodyLimit)));
+      const message = await this.#pipeline.invoke(operation, request, {
+        caller,
+        requestId,
+        signal: call.signal,
+        xPayment: valueOf(head, "x-payment"),
+        paymentSignature: valueOf(head, "payment-signature"),
+        idempotencyKey: valueOf(head, "idempotency-key"),
+        onSettlement: ({ header }) => headers.push(header),
+        memoForm: "step",
+      });
+      call.respond(toBinary(method.output, message), headers);
+    } catch (error) {
+      call.fail(statusOf(this.#pipeline.failure(error, requestId), headers));
+    }
+  }
 }
 
-async function answer(
-  pipeline: Pipeline,
-  operation: Operation,
-  { requestId, authentication, headers }: AcceptedCall,
-  call: ServerUnaryCall<Buffer, Buffer>,
-  respond: sendUnaryData<Buffer>,
-): Promise<void> {
-  const lifetime = new CallSignal(call);
-  try {
-    const request = decode(operation.method.input, call.request);
-    const message = await pipeline.invoke(operation, request, {
-      caller: authentication.caller,
-      requestId,
-      signal: lifetime.signal,
-      xPayment: metadataValue(call.metadata, "x-payment"),
-      paymentSignature: metadataValue(call.metadata, "payment-signature"),
-      idempotencyKey: metadataValue(call.metadata, "idempotency-key"),
-      onSettlement: ({ header }) => headers.push(header),
-      memoForm: "step",
-    });
-    const bytes = encode(operation.method.output, message);
-    lifetime.answered();
-    call.sendMetadata(new ResponseMetadata(headers));
-    respond(null, bytes);
-  } catch (error) {
-    lifetime.answered();
-    respond(statusOf(pipeline.failure(error, requestId), headers));
-  }
+function credentialsOf({ stream }: UnaryCall, headers: IncomingHttpHeaders): Credentials {
+  return {
+    authorization: headers.authorization,
+    peer: stream.session?.socket.remoteAddress ?? "",
+    forwardedFor: valueOf(headers, "x-forwarded-for"),
+  };
+}
+
+/** Returns a metadata value; repeats are joined (RFC 9110 section 5.3), which makes them invalid here. */
+function valueOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  return headers[name]?.toString();
 }
 
 function decode<D extends DescMessage>(schema: D, bytes: Buffer): MessageShape<D> {
   try {
     return fromBinary(schema, bytes, BINARY_OPTIONS);
   } catch (cause) {
-    throw new ToolgateError(
-      "INVALID_REQUEST",
-      `the request is not a ${schema.typeName} in protobuf encoding`,
-      {
-        cause,
-      },
-    );
+    const problem = `the request is not a ${schema.typeName} in protobuf encoding`;
+    throw new ToolgateError("INVALID_REQUEST", problem, { cause });
   }
 }

@@ -9,7 +9,7 @@ import {
   type sendUnaryData,
   type ServerUnaryCall,
 } from "@grpc/grpc-js";
-import { encode, registerBytes, registerEncoded } from "../../../../src/transport/grpc/register.ts";
+import { encode, pathOf, registerEncoded } from "../../../../src/transport/grpc/register.ts";
 import { serverReflection } from "../../../../src/transport/grpc/reflection.ts";
 import type { OddTypes } from "./odd-types.ts";
 import { startRelay } from "./relay.ts";
@@ -46,13 +46,15 @@ export async function startOddServer(types: OddTypes, options: OddServerOptions 
   const server = new Server({ "grpc.enable_channelz": 0 });
   const seen: Seen[] = [];
   for (const method of service.methods) {
-    registerBytes(server, method, (call: Call, respond: sendUnaryData<Buffer>) => {
+    const same = (bytes: Buffer) => bytes;
+    const handler = (call: Call, respond: sendUnaryData<Buffer>) => {
       const { metadata } = call;
       const one = { method: method.name, metadata, deadline: Number(call.getDeadline()), cancelled: false };
       seen.push(one);
       call.on("cancelled", () => (one.cancelled = true));
       answer(method, types, call.request, respond);
-    });
+    };
+    server.register<Buffer, Buffer>(pathOf(method), handler, same, same, "unary");
   }
   if (reflection === "v1")
     registerEncoded(server, ServerReflection.method.serverReflectionInfo, serverReflection([service]));

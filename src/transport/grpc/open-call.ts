@@ -1,0 +1,22 @@
+import type { ServerHttp2Stream } from "node:http2";
+import type { status } from "@grpc/grpc-js";
+
+/** A call that has not ended. */
+export interface OpenCall {
+  readonly stream: ServerHttp2Stream;
+  /** Whether either side streams messages. */
+  readonly streaming: boolean;
+  /** Whether the whole request has arrived. */
+  requested: boolean;
+  waitsFor: "request" | "gateway" | "reader";
+  /** Start of the wait, ms; monotonic. */
+  since: number;
+  /** Ends the call. */
+  sendStatus(ended: { readonly code: status; readonly details: string }): void;
+}
+
+/** Records what a call waits for. */
+export function markWaiting(open: OpenCall, waitsFor: OpenCall["waitsFor"]): void {
+  open.waitsFor = waitsFor;
+  open.since = performance.now();
+}
