@@ -1,0 +1,22 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+
+/** Sources that a container file copies from the build context. */
+function copied(text: string): string[] {
+  return [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = ""]) => sources.split(" "));
+}
+
+describe.each(["deploy/kubernetes/sandbox-image/Dockerfile"])("%s", (file) => {
+  const sources = copied(readFileSync(file, "utf8"));
+
+  it("copies only files of the build context that its ignore file lets in", () => {
+    const allowed = readFileSync(`${file}.dockerignore`, "utf8")
+      .split("\n")
+      .filter((line) => line.startsWith("!"))
+      .map((line) => line.slice(1));
+    const isSent = (source: string) =>
+      allowed.some((entry) => source === entry || source.startsWith(`${entry}/`));
+    expect(sources.length).toBeGreaterThan(3);
+    expect(sources.filter((source) => !existsSync(source) || !isSent(source))).toEqual([]);
+  });
+});
