@@ -6,7 +6,8 @@ import type { QuoteJson } from "./quote_http.ts";
 import { quoteToJson } from "./quote_http.ts";
 import type { PaymentInstructions, PaymentProof, PaymentRequired, PaymentRetry } from "./payment_pb.ts";
 import { PaymentRequiredSchema } from "./payment_pb.ts";
-import { defaultMaxDepth, readObject, readString, refuseBoth } from "#httpjson/runtime/read.ts";
+import { defaultMaxDepth, readObject, refuseBoth } from "#httpjson/runtime/read.ts";
+import { readString } from "#httpjson/runtime/read-scalar.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
 import { errorBinding } from "#httpjson/runtime/error-body.ts";
 

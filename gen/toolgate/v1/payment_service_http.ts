@@ -4,7 +4,8 @@
 
 import type { BuildTransactionRequest, BuildTransactionResponse } from "./payment_service_pb.ts";
 import { PaymentService } from "./payment_service_pb.ts";
-import { defaultMaxDepth, readObject, readString, refuseBoth } from "#httpjson/runtime/read.ts";
+import { defaultMaxDepth, readObject, refuseBoth } from "#httpjson/runtime/read.ts";
+import { readString } from "#httpjson/runtime/read-scalar.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
 import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";

@@ -4,7 +4,7 @@
 
 import type { Quote } from "./quote_pb.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
-import { timestampToJson } from "#httpjson/runtime/well-known.ts";
+import { timestampToJson } from "#httpjson/runtime/time-json.ts";
 
 /**
  * JSON of the message toolgate.v1.Quote. Members that are undefined are left out by JSON.stringify.

@@ -5,8 +5,8 @@
 import type { PaidBy, Receipt, ReceiptStatus } from "./receipt_pb.ts";
 import { ReceiptStatusSchema } from "./receipt_pb.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
-import { timestampToJson } from "#httpjson/runtime/well-known.ts";
-import { readUnknownEnum } from "#httpjson/runtime/read.ts";
+import { timestampToJson } from "#httpjson/runtime/time-json.ts";
+import { readUnknownEnum } from "#httpjson/runtime/read-scalar.ts";
 
 /**
  * JSON of the message toolgate.v1.Receipt. Members that are undefined are left out by JSON.stringify.

@@ -6,7 +6,8 @@ import type { ReceiptJson, ReceiptStatusJson } from "./receipt_http.ts";
 import { receiptStatusFromJson, receiptStatusToJson, receiptToJson } from "./receipt_http.ts";
 import type { GetReceiptRequest, GetReceiptResponse, ListReceiptsRequest, ListReceiptsResponse } from "./receipt_service_pb.ts";
 import { ReceiptService } from "./receipt_service_pb.ts";
-import { defaultMaxDepth, readInt32, readObject, readString } from "#httpjson/runtime/read.ts";
+import { defaultMaxDepth, readObject } from "#httpjson/runtime/read.ts";
+import { readInt32, readString } from "#httpjson/runtime/read-scalar.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
 import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
 

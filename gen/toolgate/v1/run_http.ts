@@ -5,8 +5,8 @@
 import type { Run, RunError, RunStatus } from "./run_pb.ts";
 import { RunStatusSchema } from "./run_pb.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
-import { timestampToJson } from "#httpjson/runtime/well-known.ts";
-import { readUnknownEnum } from "#httpjson/runtime/read.ts";
+import { timestampToJson } from "#httpjson/runtime/time-json.ts";
+import { readUnknownEnum } from "#httpjson/runtime/read-scalar.ts";
 
 /**
  * JSON of the message toolgate.v1.Run. Members that are undefined are left out by JSON.stringify.

@@ -6,7 +6,8 @@ import type { RunJson, RunStatusJson } from "./run_http.ts";
 import { runStatusFromJson, runStatusToJson, runToJson } from "./run_http.ts";
 import type { GetRunRequest, GetRunResponse, ListRunsRequest, ListRunsResponse } from "./run_service_pb.ts";
 import { RunService } from "./run_service_pb.ts";
-import { defaultMaxDepth, readInt32, readObject, readString } from "#httpjson/runtime/read.ts";
+import { defaultMaxDepth, readObject } from "#httpjson/runtime/read.ts";
+import { readInt32, readString } from "#httpjson/runtime/read-scalar.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
 import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
 

@@ -65,16 +65,16 @@ function messageCodec(f: OutputFile, field: DescField, message: DescMessage, opt
  * others.
  */
 export function typeCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
-  const known = (type: Printable, name: string, reader: string): Codec => ({
+  const known = (type: Printable, name: string, reader: string, module = "well-known"): Codec => ({
     type,
-    writer: runtime(f, name, "well-known"),
-    reader: runtime(f, reader, "well-known"),
+    writer: runtime(f, name, module),
+    reader: runtime(f, reader, module),
   });
   switch (desc.typeName) {
     case "google.protobuf.Timestamp":
-      return known("string", "timestampToJson", "readTimestamp");
+      return known("string", "timestampToJson", "readTimestamp", "time-json");
     case "google.protobuf.Duration":
-      return known("string", "durationToJson", "readDuration");
+      return known("string", "durationToJson", "readDuration", "time-json");
     case "google.protobuf.FieldMask":
       return known("string", "fieldMaskToJson", "readFieldMask");
     case "google.protobuf.Empty":
@@ -116,7 +116,7 @@ function generatedCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
 }
 
 function scalarCodec(f: OutputFile, scalar: ScalarType, options: PluginOptions): Codec {
-  const read = (name: string): Printable => runtime(f, name, "read");
+  const read = (name: string): Printable => runtime(f, name, "read-scalar");
   const plain = (type: string, reader: string): Codec => ({ type, writer: undefined, reader: read(reader) });
   const long = (reader: string): Codec =>
     options.int64 === "number"

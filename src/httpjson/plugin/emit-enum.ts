@@ -59,7 +59,7 @@ export function emitEnum(f: OutputFile, desc: DescEnum, annotations: Annotations
   f.print("    default:");
   f.print(
     "      return ",
-    runtime(f, "readUnknownEnum", "read"),
+    runtime(f, "readUnknownEnum", "read-scalar"),
     "(",
     f.importSchema(desc),
     ", ",

@@ -2,13 +2,13 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import type { Printable } from "@bufbuild/protoplugin";
 import { codecOf, generatedNames } from "./codec.ts";
-import { zeroNumber } from "./emit-writer.ts";
 import { isOneValue } from "./field-path.ts";
 import { GenerationError } from "./generation-error.ts";
-import { hasPresence, readNames } from "./names.ts";
+import { readNames } from "./names.ts";
 import type { PluginOptions } from "./options.ts";
 import type { OutputFile } from "./output-file.ts";
 import { runtime } from "./output-file.ts";
+import { zeroMembers } from "./zero-values.ts";
 
 /**
  * Emits the function that reads a message: a loop over the members that are there, one case for each field.
@@ -149,43 +149,6 @@ function keyReader(f: OutputFile, key: ScalarType): Printable {
       return read("uint64Key");
     default:
       return read("stringKey");
-  }
-}
-
-/**
- * The members of an empty message as protobuf-es creates it: every field without presence has its default.
- */
-function zeroMembers(f: OutputFile, desc: DescMessage): Printable {
-  const members: Printable[] = ["$typeName: ", f.string(desc.typeName)];
-  for (const member of desc.members) {
-    if (member.kind === "oneof") {
-      members.push(", ", member.localName, ": { case: undefined }");
-    } else if (!hasPresence(member)) {
-      members.push(", ", member.localName, ": ", zero(member));
-    }
-  }
-  return members;
-}
-
-function zero(field: DescField): Printable {
-  switch (field.fieldKind) {
-    case "list":
-      return "[]";
-    case "map":
-      return "{}";
-    case "scalar":
-      switch (field.scalar) {
-        case ScalarType.STRING:
-          return '""';
-        case ScalarType.BOOL:
-          return "false";
-        case ScalarType.BYTES:
-          return "new Uint8Array(0)";
-        default:
-          return zeroNumber(field);
-      }
-    default:
-      return "0";
   }
 }
 

@@ -8,6 +8,7 @@ import { hasPresence, writtenName } from "./names.ts";
 import type { PluginOptions } from "./options.ts";
 import type { OutputFile } from "./output-file.ts";
 import { property, runtime } from "./output-file.ts";
+import { zeroNumber } from "./zero-values.ts";
 
 /**
  * Emits a message's type on the wire and the function that writes it: one object literal, which the caller
@@ -169,22 +170,5 @@ function isDefault(field: DescField, value: Printable): Printable {
       }
     default:
       return [value, " === 0"];
-  }
-}
-
-/** The zero of a numeric field as source text. */
-export function zeroNumber(field: DescField & { fieldKind: "scalar" }): string {
-  if (field.longAsString) {
-    return '"0"';
-  }
-  switch (field.scalar) {
-    case ScalarType.INT64:
-    case ScalarType.UINT64:
-    case ScalarType.SINT64:
-    case ScalarType.FIXED64:
-    case ScalarType.SFIXED64:
-      return "0n";
-    default:
-      return "0";
   }
 }

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { at, JsonFieldError, shorten } from "./json-error.ts";
-import { isObject, readString } from "./read.ts";
+import { readString } from "./read-scalar.ts";
+import { isObject } from "./read.ts";
 
 // JSON of no given shape, for google.protobuf.Struct, Value and ListValue.
 

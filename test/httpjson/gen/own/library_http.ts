@@ -6,11 +6,13 @@
 
 import type { Book, CreateBookRequest, GetBookRequest, ListBooksRequest, ListBooksResponse, MoveBookRequest, OutOfStock, Problem, UpdateBookRequest } from "./library_pb.ts";
 import { LibraryService, OutOfStockSchema, ProblemSchema } from "./library_pb.ts";
-import { defaultMaxDepth, readBool, readInt32, readInt64, readList, readObject, readString, refuseBoth } from "#httpjson/runtime/read.ts";
+import { defaultMaxDepth, readList, readObject, refuseBoth } from "#httpjson/runtime/read.ts";
+import { readBool, readInt32, readInt64, readString } from "#httpjson/runtime/read-scalar.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
 import type { AuthorJson, GenreJson } from "./shared_http.ts";
 import { authorFromJson, authorToJson, genreFromJson, genreToJson } from "./shared_http.ts";
-import { emptyToJson, fieldMaskToJson, readEmpty, readFieldMask, readTimestamp, timestampToJson } from "#httpjson/runtime/well-known.ts";
+import { readTimestamp, timestampToJson } from "#httpjson/runtime/time-json.ts";
+import { emptyToJson, fieldMaskToJson, readEmpty, readFieldMask } from "#httpjson/runtime/well-known.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
 import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
 import { kindsFromJson, kindsToJson } from "./kinds_http.ts";

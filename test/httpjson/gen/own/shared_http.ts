@@ -6,7 +6,8 @@
 
 import type { Author, Genre } from "./shared_pb.ts";
 import { GenreSchema } from "./shared_pb.ts";
-import { defaultMaxDepth, readList, readObject, readString, readUnknownEnum, refuseBoth } from "#httpjson/runtime/read.ts";
+import { defaultMaxDepth, readList, readObject, refuseBoth } from "#httpjson/runtime/read.ts";
+import { readString, readUnknownEnum } from "#httpjson/runtime/read-scalar.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
 
 /**

@@ -9,8 +9,10 @@ import { bytesToJson, doubleToJson, int64ToString, mapToJson } from "#httpjson/r
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Colour, Kinds, Person } from "./kinds_pb.ts";
 import { ColourSchema } from "./kinds_pb.ts";
-import { asIs, durationToJson, emptyToJson, fieldMaskToJson, listValueToJson, nullValueToJson, readDuration, readEmpty, readFieldMask, readListValue, readNullValue, readTimestamp, readValue, timestampToJson, valueToJson, wrapperFromJson, wrapperToJson } from "#httpjson/runtime/well-known.ts";
-import { boolKey, defaultMaxDepth, int32Key, readBool, readBytes, readDouble, readFloat, readInt32, readInt64, readList, readMap, readObject, readString, readUint32, readUint64, readUnknownEnum, refuseBoth, refuseSecond, stringKey, uint64Key } from "#httpjson/runtime/read.ts";
+import { durationToJson, readDuration, readTimestamp, timestampToJson } from "#httpjson/runtime/time-json.ts";
+import { asIs, emptyToJson, fieldMaskToJson, listValueToJson, nullValueToJson, readEmpty, readFieldMask, readListValue, readNullValue, readValue, valueToJson, wrapperFromJson, wrapperToJson } from "#httpjson/runtime/well-known.ts";
+import { boolKey, defaultMaxDepth, int32Key, readList, readMap, readObject, refuseBoth, refuseSecond, stringKey, uint64Key } from "#httpjson/runtime/read.ts";
+import { readBool, readBytes, readDouble, readFloat, readInt32, readInt64, readString, readUint32, readUint64, readUnknownEnum } from "#httpjson/runtime/read-scalar.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
 import { readStruct } from "#httpjson/runtime/read-any-json.ts";
 
