@@ -19,19 +19,18 @@ export async function auditNow({ ground, tally }: Market): Promise<void> {
   if (wrong.length > 0) tally.violated("the audit is clean", wrong);
 }
 
-/** Checks that no run, hold or claim is open when no call runs. */
+/** Checks that no run or claim is open when no call runs. */
 export async function checkNothingOpen({ ground, tally }: Market): Promise<void> {
   const since = performance.now();
   for (;;) {
-    const [open] = await ground.rows<{ runs: bigint; holds: bigint; claims: bigint }>(
+    const [open] = await ground.rows<{ runs: bigint; claims: bigint }>(
       `select (select count(*) from run where status = 'active') as runs,
-              (select count(*) from hold where state = 'open') as holds,
               (select count(*) from idempotency where state = 'running') as claims`,
     );
-    if (open && open.runs + open.holds + open.claims === 0n) return;
+    if (open && open.runs + open.claims === 0n) return;
     if (performance.now() - since > RELEASED_MS) {
       const runs = await ground.rows("select * from run where status = 'active' limit 20");
-      tally.violated("no run, hold or claim stays open", { open, runs });
+      tally.violated("no run or claim stays open", { open, runs });
       return;
     }
     await sleep(100);
@@ -97,11 +96,6 @@ export async function explainViolations({ ground, tally }: Market): Promise<void
     violation.rows = {
       claims: await ground.rows("select * from idempotency where account_id = $1 and key = $2", values),
       runs: await ground.rows("select * from run where account_id = $1 and claim_key = $2", values),
-      holds: await ground.rows(
-        `select hold.* from hold join run on run.id = hold.run_id where run.account_id = $1
-          and run.claim_key = $2`,
-        values,
-      ),
       receipts: await ground.rows(
         `select receipt.* from receipt join run on run.id = receipt.run_id where run.account_id = $1
           and run.claim_key = $2`,
@@ -117,10 +111,6 @@ async function suspects(rows: Ask): Promise<object> {
     completed_without_receipt: await rows(
       `select run.* from run left join receipt on receipt.run_id = run.id
        where run.status = 'completed' and run.price > 0 and receipt.id is null limit 3`,
-    ),
-    held_without_run: await rows(
-      `select hold.* from hold join run on run.id = hold.run_id where hold.state = 'open'
-        and run.status <> 'active' limit 3`,
     ),
     deposited_without_payment: await rows(
       `select * from transfer where kind = 'deposit' and not exists (select from payment

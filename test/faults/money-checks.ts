@@ -142,7 +142,7 @@ async function accountRows(rows: Ask): Promise<Map<string, AccountRow>> {
             coalesce(open.amount, 0)::bigint as held,
             coalesce(bought.count, 0) as receipts, coalesce(bought.amount, 0)::bigint as charged
      from account
-     left join (select account_id, sum(amount) as amount from hold where state = 'open'
+     left join (select account_id, sum(price) as amount from run where status = 'active'
        group by account_id) open on open.account_id = account.id
      left join (select account_id, count(*) as count, sum(debited) as amount from receipt
        group by account_id) bought on bought.account_id = account.id

@@ -14,9 +14,9 @@ interface Mutant {
 const MUTANTS: readonly Mutant[] = [
   {
     name: "finish-not-fenced",
-    within: "ledger_end",
-    from: "filter (where run.status = 'active' and run.owner = instance)",
-    to: "",
+    within: "ledger_capture",
+    from: "where id = any (runs) and status || '' = 'active' and owner = instance",
+    to: "where id = any (runs)",
   },
   {
     name: "sweep-keeps-the-hold",

@@ -37,19 +37,11 @@ export const LEDGER_TABLES: readonly Mutant[] = [
     tests: BACKSTOPS,
   },
   {
-    name: "receipt-per-charge",
-    guard: "A charge has one receipt.",
+    name: "charge-within-hold",
+    guard: "A call is charged no more than it holds.",
     file: sqlFile("migrations/0001_baseline.sql"),
-    find: "transfer_id bigint not null constraint receipt_transfer_id_unique unique",
-    replace: "transfer_id bigint not null",
-    tests: BACKSTOPS,
-  },
-  {
-    name: "hold-per-run",
-    guard: "A run holds its price once.",
-    file: sqlFile("migrations/0001_baseline.sql"),
-    find: "create table hold ( run_id uuid primary key",
-    replace: "create table hold (run_id uuid not null",
+    find: "constraint receipt_captured_check check (debited <= quoted)",
+    replace: "constraint receipt_captured_check check (true)",
     tests: BACKSTOPS,
   },
   {

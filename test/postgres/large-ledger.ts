@@ -37,7 +37,7 @@ export async function fillLedger(url: string, transfers: number, accounts?: numb
 
 /** The large tables. Their indexes are created afterwards, which takes a tenth of the time. */
 const LARGE =
-  "array['payment', 'treasury_movement', 'run', 'idempotency', 'hold', 'transfer', 'receipt']::regclass[]";
+  "array['payment', 'treasury_movement', 'run', 'idempotency', 'transfer', 'receipt']::regclass[]";
 
 /** @returns the statements that recreate them */
 async function dropIndexes(client: pg.Client): Promise<string[]> {
@@ -216,9 +216,6 @@ function rows({
             ${run}, case ${status} when 'completed' then ${result} end, case when ${paid} then 'infinity'
               else now() + interval '2 days' end
      from ${calls} where ${claimed}`,
-    `insert into hold (run_id, account_id, amount, state)
-     select id, account_id, price, case status when 'completed' then 'captured' when 'failed'
-       then 'released' else 'open' end from run where price > 0`,
     `insert into key_budget (budget_id, day, spent)
      select budget_id, (started_at at time zone 'utc')::date, sum(price) from run
      where budget_id is not null and status in ('active', 'completed') group by 1, 2`,
@@ -262,15 +259,15 @@ function books({ refunds, ...shares }: Shares): string[] {
       `select '${revenue}', account_id, price, 'refund', uuid_send(id), now() ${charged} order by id
         limit ${refunds}`,
     ),
-    `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, network, reference,
+    `insert into receipt (id, run_id, account_id, tool, quote_id, step_id, network, reference,
       quoted, debited, paid_by, created_at)
-     select run.id, run.id, transfer.id, run.account_id, tool, quote_id, step_id, network, reference, price,
+     select run.id, run.id, run.account_id, tool, quote_id, step_id, network, reference, price,
        price, paid_by, run.created_at
      from transfer join run on run.id = encode(ref, 'hex')::uuid where kind = 'charge'`,
     `update account set available = side.amount from (
        select account_id, sum(amount) as amount from (
          select credit as account_id, amount from transfer union all select debit, -amount from transfer
-         union all select account_id, -amount from hold where state = 'open'
+         union all select account_id, -price from run where status = 'active'
        ) entry group by account_id
      ) side where side.account_id = account.id`,
   ];

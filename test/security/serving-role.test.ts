@@ -110,7 +110,7 @@ describe("the role that gateways serve with", () => {
         values ('${UNKNOWN}', '${UNKNOWN}', 1, 'deposit', ${BYTES(64)})`,
     ],
     ["append-only tables and balances", `update payment set amount = 1, account_id = '${UNKNOWN}'`],
-    ["append-only tables and balances", `update hold set state = 'released'`],
+    ["append-only tables and balances", `update run set status = 'completed'`],
     ["append-only tables and balances", `insert into treasury_movement default values`],
     ["keys", `update api_key set sha256 = ${BYTES(32)}`],
     ["keys", `update api_key set account_id = '${UNKNOWN}'`],

@@ -83,6 +83,8 @@ export interface CompletedRun {
   outcome: "completed";
   receiptId: string;
   result: JsonObject;
+  /** What the call is charged of the price it holds, micro-USD; all of it if undefined. */
+  captured?: MicroUsd;
 }
 
 export interface FailedRun {

@@ -56,8 +56,7 @@ export const SETTLED_ENTRY = /* sql */ `
 export const ENTRIES_TOTAL = /* sql */ `
   select account.available, account.low_balance, account.rate_per_minute, account.burst,
     account.account_rate_per_minute, account.account_burst, (
-    select coalesce(sum(hold.amount), 0)::bigint from run join hold on hold.run_id = run.id
-      and hold.state = 'open'
+    select coalesce(sum(price), 0)::bigint from run
     where run.account_id = $1 and run.status = 'active'
   ) as held
   from account where account.id = $1`;

@@ -5,15 +5,16 @@ export const KEY_CHECKS: readonly AuditCheck[] = [
   {
     name: "key_budgets",
     description:
-      "what keys with a limit per day have spent on a day is the holds of their calls from the " +
-      "balance, open or captured",
+      "what keys with a limit per day have spent on a day is what their calls from the balance hold " +
+      "or were charged",
     sql: /* sql */ `
       select coalesce(budget.spent, 0) <> coalesce(taken.amount, 0) as wrong
       from key_budget budget
       full join (
-        select run.budget_id, (run.started_at at time zone 'utc')::date as day, sum(hold.amount) as amount
-        from run join hold on hold.run_id = run.id and hold.state in ('open', 'captured')
-        where run.budget_id is not null group by 1, 2
+        select run.budget_id, (run.started_at at time zone 'utc')::date as day,
+          sum(case run.status when 'active' then run.price else receipt.debited end) as amount
+        from run left join receipt on receipt.run_id = run.id
+        where run.budget_id is not null and run.status in ('active', 'completed') group by 1, 2
       ) taken on taken.budget_id = budget.budget_id and taken.day = budget.day`,
   },
   {

@@ -16,6 +16,16 @@ import type { MicroUsd } from "../../domain/core/money.ts";
 import { Batcher, type RETRY } from "../database/batcher.ts";
 import { InsufficientFunds } from "./insufficient-funds.ts";
 import type { Leases } from "./leases.ts";
+import {
+  CAPTURE_RUNS,
+  captureResults,
+  captureValues,
+  isBalanceCall,
+  START_CALLS,
+  startValues,
+  type Capture,
+  type CapturedRow,
+} from "./balance-calls.ts";
 import { claimKey, exclusiveKeys } from "./claims.ts";
 import {
   authorizeResultOf,
@@ -47,15 +57,18 @@ export interface LedgerOptions {
   replayCache?: ReplayCache;
 }
 
+const STARTED: AuthorizeResult = { kind: "started" };
+
 /** Maximum calls per transaction. */
 const BATCH = 200;
 
 /** Concurrent transactions of each kind, for different accounts. */
 const LANES = 2;
 
-/** The end of a run and its stored result, if any. */
+/** The end of a run, the call that this instance started it for, and its stored result, if any. */
 interface Ending {
-  readonly call: RunEnd;
+  readonly end: RunEnd;
+  readonly call: CallAuthorization | undefined;
   readonly stored: string | undefined;
 }
 
@@ -92,8 +105,8 @@ export class PostgresLedger implements Ledger {
     this.#endBatcher = new Batcher({
       max: BATCH,
       lanes: LANES,
-      keys: ({ call: { runId } }) => [runId],
-      lane: ({ call: { runId } }) => runId,
+      keys: ({ end: { runId } }) => [runId],
+      lane: ({ end: { runId } }) => runId,
       // Retries the end of a run for as long as its lease lasts.
       retryMs: Math.max(RETRY_MS, options.leaseMs),
       run: (endings, forMs) => this.#endAll(endings, forMs),
@@ -143,18 +156,18 @@ export class PostgresLedger implements Ledger {
     return this.#end(run);
   }
 
-  async #end(call: RunEnd): Promise<RunEndResult> {
-    const authorized = this.#activeCalls.get(call.runId);
+  async #end(end: RunEnd): Promise<RunEndResult> {
+    const call = this.#activeCalls.get(end.runId);
     // The result of a call without a claim cannot be requested again, so it is not stored.
-    const stored = authorized && claimKey(authorized) === undefined ? undefined : resultText(call);
-    const cacheResult = this.#cacheWriter(authorized, stored);
+    const stored = call && claimKey(call) === undefined ? undefined : resultText(end);
+    const cacheResult = this.#cacheWriter(call, stored);
     try {
-      const ended = await this.#endBatcher.submit({ call, stored });
+      const ended = await this.#endBatcher.submit({ end, call, stored });
       if (ended.kind === "captured") cacheResult?.(ended.receipt);
       return ended;
     } finally {
-      this.#options.leases.remove(uuidFromId("run", call.runId));
-      this.#activeCalls.delete(call.runId);
+      this.#options.leases.remove(uuidFromId("run", end.runId));
+      this.#activeCalls.delete(end.runId);
     }
   }
 
@@ -220,7 +233,32 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, (row) => ({ prior: priorOf(row) }));
   }
 
+  /** Starts what the balance covers; ledger_authorize decides the rest. */
   async #authorizeAll(
+    calls: readonly CallAuthorization[],
+    forMs: number,
+  ): Promise<(AuthorizeResult | typeof RETRY)[]> {
+    const started = await this.#start(calls.filter(isBalanceCall), forMs);
+    const isStarted = ({ runId }: CallAuthorization) => started.has(uuidFromId("run", runId));
+    const others = calls.filter((call) => !isStarted(call));
+    const answers = others.length === 0 ? [] : await this.#decide(others, forMs);
+    return calls.map((call) => (isStarted(call) ? STARTED : next(answers)));
+  }
+
+  /** Returns the runs that were started. */
+  async #start(calls: readonly CallAuthorization[], forMs: number): Promise<ReadonlySet<string>> {
+    if (calls.length === 0) return new Set();
+    const { instanceId, leaseMs } = this.#options;
+    const [row] = await this.#query<{ started: string[] }>(
+      "ledger-start",
+      START_CALLS,
+      startValues(calls, instanceId, leaseMs),
+      forMs,
+    );
+    return new Set(row?.started);
+  }
+
+  async #decide(
     calls: readonly CallAuthorization[],
     forMs: number,
   ): Promise<(AuthorizeResult | typeof RETRY)[]> {
@@ -236,14 +274,35 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, authorizeResultOf);
   }
 
+  /** Captures runs that the balance paid; ledger_end ends the rest. */
   async #endAll(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
+    const captures = endings.flatMap(({ end, call, stored }) =>
+      end.outcome === "completed" && call?.payment === undefined && call ? { run: end, call, stored } : [],
+    );
+    const captured = await this.#captureAll(captures, forMs);
+    const others = endings.filter(({ end }) => !captured.has(end.runId));
+    const results = others.length === 0 ? [] : await this.#endOthers(others, forMs);
+    return endings.map(({ end }) => captured.get(end.runId) ?? next(results));
+  }
+
+  /** Results by run; of runs that cannot be captured now, none. */
+  async #captureAll(captures: readonly Capture[], forMs: number): Promise<Map<string, RunEndResult>> {
+    const values = captureValues(captures, this.#options.instanceId);
+    const [row] =
+      captures.length === 0
+        ? []
+        : await this.#query<CapturedRow>("ledger-capture", CAPTURE_RUNS, values, forMs);
+    return row ? captureResults(captures, row) : new Map();
+  }
+
+  async #endOthers(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
     const rows = await this.#query<EndRow>(
       "ledger-end",
       `select ended.n, ended.kind, (ended.receipt).*
        from ledger_end(array(select ending
-         from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) ended`,
+         from json_populate_recordset(null::ledger_ending, $1) ending), $2, $3) ended`,
       [
-        JSON.stringify(endings.map(({ call }, index) => endingRecord(call, index))),
+        JSON.stringify(endings.map(({ end }, index) => endingRecord(end, index))),
         endings.map(({ stored }) => stored),
         this.#options.instanceId,
       ],
@@ -260,6 +319,12 @@ export class PostgresLedger implements Ledger {
   ): Promise<Row[]> {
     return queryWithRetry(this.#options.pool, { name, text, values }, patienceMs);
   }
+}
+
+function next<Answer>(answers: Answer[]): Answer {
+  const answer = answers.shift();
+  if (answer === undefined) throw new Error("the ledger returned no result for a call");
+  return answer;
 }
 
 /**

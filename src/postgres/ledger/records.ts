@@ -89,7 +89,12 @@ function budgetRecord({ id, perDay }: KeyBudget): object {
 /** The end of a run, as JSON of the SQL type `ledger_ending`. */
 export function endingRecord(call: RunEnd, index: number): object {
   const common = { n: index + 1, run_id: uuidFromId("run", call.runId), outcome: call.outcome };
-  if (call.outcome === "completed") return { ...common, receipt_id: uuidFromId("rcpt", call.receiptId) };
+  if (call.outcome === "completed")
+    return {
+      ...common,
+      receipt_id: uuidFromId("rcpt", call.receiptId),
+      captured: call.captured?.toString(),
+    };
   // PostgreSQL text excludes NUL and lone surrogates.
   const message = call.error.message.replaceAll("\0", "").toWellFormed();
   return { ...common, error_code: call.error.code, error_message: message };

@@ -24,7 +24,7 @@ export const CHECKS: readonly AuditCheck[] = [
         ) side group by account_id
       ) entry on entry.account_id = account.id
       left join (
-        select account_id, sum(amount) as amount from hold where state = 'open' group by account_id
+        select account_id, sum(price) as amount from run where status = 'active' group by account_id
       ) open on open.account_id = account.id`,
   },
   {
@@ -94,38 +94,13 @@ export const CHECKS: readonly AuditCheck[] = [
       group by network, reference`,
   },
   {
-    name: "open_holds",
-    description: "each open hold belongs to an active run",
-    sql: /* sql */ `
-      select not exists (select from run where run.id = hold.run_id and run.status = 'active'
-        and run.account_id = hold.account_id) as wrong
-      from hold where state = 'open'`,
-  },
-  {
-    name: "active_runs",
-    description: "each active run with a price has an open hold of that price",
-    sql: /* sql */ `
-      select not exists (select from hold where hold.run_id = run.id and hold.state = 'open'
-        and hold.amount = run.price) as wrong
-      from run where status = 'active' and price > 0`,
-  },
-  {
-    name: "captured_holds",
-    description: "each captured hold has its charge: its amount, from its account, to revenue",
-    sql: /* sql */ `
-      select transfer.id is null as wrong
-      from hold left join transfer
-        on transfer.kind = 'charge' and transfer.ref = uuid_send(hold.run_id)
-          and transfer.amount = hold.amount and transfer.debit = hold.account_id
-            and transfer.credit = '${revenue}'
-      where state = 'captured'`,
-  },
-  {
     name: "charges_held",
-    description: "each charge has its captured hold",
+    description: "each charge is of a completed run of its account, from it to revenue, and at most its hold",
     sql: /* sql */ `
-      select hold.run_id is null as wrong
-      from transfer left join hold on uuid_send(hold.run_id) = transfer.ref and hold.state = 'captured'
+      select run.id is null as wrong
+      from transfer left join run
+        on uuid_send(run.id) = transfer.ref and run.status = 'completed' and run.account_id = transfer.debit
+          and transfer.credit = '${revenue}' and transfer.amount <= run.price
       where kind = 'charge'`,
   },
   {
@@ -134,7 +109,7 @@ export const CHECKS: readonly AuditCheck[] = [
     sql: /* sql */ `
       select count(receipt.id) <> 1 or not bool_and(receipt.debited = transfer.amount
         and receipt.account_id = transfer.debit) as wrong
-      from transfer left join receipt on receipt.transfer_id = transfer.id
+      from transfer left join receipt on uuid_send(receipt.run_id) = transfer.ref
       where transfer.kind = 'charge'
       group by transfer.id`,
   },
@@ -144,8 +119,7 @@ export const CHECKS: readonly AuditCheck[] = [
     sql: /* sql */ `
       select transfer.id is null as wrong
       from receipt left join transfer
-        on transfer.id = receipt.transfer_id and transfer.kind = 'charge'
-          and transfer.ref = uuid_send(receipt.run_id)`,
+        on transfer.kind = 'charge' and transfer.ref = uuid_send(receipt.run_id)`,
   },
   {
     name: "runs_receipted",

@@ -40,12 +40,11 @@ const DRIFT_MS = 300_000;
 /** Transfers summed per query, and maximum queries per request. */
 const [TRANSFERS_PER_PASS, MAX_PASSES] = [200_000, 5];
 
-/** Reads every account row: tens of milliseconds per 100,000. Reads holds of active runs only. */
+/** Reads every account row: tens of milliseconds per 100,000. */
 const FIGURES = `
   select (select count(*) from run where status = 'active') as active_runs,
          ((select coalesce(sum(available), 0) from account) + (
-           select coalesce(sum(hold.amount), 0) from run join hold on hold.run_id = run.id
-           where run.status = 'active' and hold.state = 'open'))::bigint as liabilities`;
+           select coalesce(sum(price), 0) from run where status = 'active'))::bigint as liabilities`;
 
 /**
  * Runs and receipts with identifiers from $1 on, created since $2. UUIDv7, so primary keys are in time order.

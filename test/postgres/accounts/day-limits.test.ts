@@ -74,6 +74,16 @@ describe("daily limits of API keys", () => {
     await expectCleanAudit(one.pool);
   });
 
+  it("counts what a call was charged, not what it held", async () => {
+    const [account, key] = [await makeAccount(one.pool, 100n * PRICE), keyFor(1)];
+    const call = callOf(account, key);
+    expect(await started(call)).toEqual(["started"]);
+    await one.ledger.capture({ ...completed(call), captured: 4_000n });
+    expect(await spent(key.budget)).toEqual([4_000n]);
+    expect(await one.ledger.balance(account)).toBe(100n * PRICE - 4_000n);
+    await expectCleanAudit(one.pool);
+  });
+
   it("allows a smaller call that still fits the daily limit", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(3);

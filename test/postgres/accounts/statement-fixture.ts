@@ -64,7 +64,7 @@ export async function makeStatementWorld(url: string): Promise<StatementWorld> {
   }
   await date(pool);
   await spread(pool, keyIds);
-  await pool.query("vacuum analyze transfer, receipt, run, hold");
+  await pool.query("vacuum analyze transfer, receipt, run");
   return {
     treasurer,
     accountId,
@@ -160,7 +160,7 @@ async function date(pool: Pool): Promise<void> {
     update receipt set created_at = transfer.created_at,
       id = overlay(encode(uuid_send(receipt.id), 'hex') placing lpad(to_hex((extract(epoch
         from transfer.created_at) * 1000)::bigint), 12, '0') from 1 for 12)::uuid
-    from transfer where transfer.id = receipt.transfer_id;
+    from transfer where transfer.kind = 'charge' and transfer.ref = uuid_send(receipt.run_id);
     update run set created_at = to_timestamp(('x' || lpad(left(replace(id::text, '-', ''), 12), 16,
       '0'))::bit(64)::bigint / 1000.0);
     alter table transfer enable trigger append_only;

@@ -351,8 +351,8 @@ describe("entries during new charges", () => {
       await late.query("begin");
       const { runId, receiptId } = completed(lateCall);
       await late.query(
-        `select * from ledger_end(array[row(1, $1, 'completed', $2, null, null)::ledger_ending],
-          array['{}']::json[], $3)`,
+        `select * from ledger_end(array[row(1, $1, 'completed', $2, null, null, null)::ledger_ending],
+          array['{}'], $3)`,
         [runId.slice(4), receiptId.slice(5), instanceId],
       );
       for (let n = 0; n < 4; n++) await charge(accountId);

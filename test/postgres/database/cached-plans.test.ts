@@ -114,7 +114,7 @@ function isByKey(index: string, condition: string): boolean {
 
 /** Growing tables. */
 const GROWING =
-  "account, api_key, hold, idempotency, key_budget, payment, rate_bucket, receipt, relay, " +
+  "account, api_key, idempotency, key_budget, payment, rate_bucket, receipt, relay, " +
   "relay_budget, run, transfer";
 
 /** Truncates all tables, including the append-only ones. */

@@ -114,17 +114,15 @@ describe("table constraints", () => {
     }
   });
 
-  it("reject a second receipt for a run or a charge", async () => {
-    const sameRun = { id: anyId(), transfer_id: "transfer_id + 1000000" };
-    await expect(copy("receipt", "run_id", run, sameRun)).rejects.toEqual(refusal("receipt_run_id_unique"));
-    const sameCharge = { id: anyId(), run_id: anyId() };
-    await expect(copy("receipt", "run_id", run, sameCharge)).rejects.toEqual(
-      refusal("receipt_transfer_id_unique"),
+  it("reject a second receipt for a run", async () => {
+    await expect(copy("receipt", "run_id", run, { id: anyId() })).rejects.toEqual(
+      refusal("receipt_run_id_unique"),
     );
   });
 
-  it("reject a second hold for a run", async () => {
-    await expect(copy("hold", "run_id", run)).rejects.toEqual(refusal("hold_pkey"));
+  it("reject a receipt of more than the run held", async () => {
+    const more = { id: anyId(), run_id: anyId(), debited: "quoted + 1" };
+    await expect(copy("receipt", "run_id", run, more)).rejects.toEqual(refusal("receipt_captured_check"));
   });
 
   it("reject a second claim with the same key and account", async () => {

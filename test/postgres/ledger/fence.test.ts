@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
+import { CAPTURE_RUNS, captureValues } from "../../../src/postgres/ledger/balance-calls.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
@@ -51,6 +52,20 @@ describe("an ended run", () => {
     });
     expect(await one.ledger.balance(account)).toBe(0n);
   });
+});
+
+it("captures no run that ended or that belongs to another instance", async () => {
+  const [active, ended] = [await begin(), await begin()];
+  await one.ledger.release(failed(ended.call));
+  for (const [{ call }, { pool, instanceId }] of [
+    [active, two],
+    [ended, one],
+  ] as const) {
+    const values = captureValues([{ run: completed(call), call, stored: "{}" }], instanceId);
+    const { rows } = await pool.query(CAPTURE_RUNS, values);
+    expect(rows).toMatchObject([{ captured: null, issued: null }]);
+  }
+  expect(await one.ledger.capture(completed(active.call))).toMatchObject({ kind: "captured" });
 });
 
 describe("a run of another instance", () => {

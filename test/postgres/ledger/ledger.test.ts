@@ -127,6 +127,38 @@ describe("a call from the balance", () => {
   });
 });
 
+describe("a call that costs less than it holds", () => {
+  it.each([
+    ["from the balance", () => ({})],
+    ["with an idempotency key", () => ({ idempotencyKey: "metered" })],
+    ["by a payment", () => ({ payment: paymentOf(depositOf()) })],
+  ])("is charged what it costs, %s, and the rest is returned", async (_how, change) => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const [call, other] = [callOf(account, change()), callOf(account)];
+    await Promise.all([call, other].map((each) => one.ledger.authorize(each)));
+    const before = await one.ledger.balance(account);
+    const [captured] = await Promise.all([
+      one.ledger.capture({ ...completed(call), captured: 4_000n }),
+      one.ledger.release(failed(other)),
+    ]);
+    expect(captured).toMatchObject({ receipt: { quoted: PRICE, debited: 4_000n, status: "final" } });
+    expect(await one.ledger.balance(account)).toBe(before + 2n * PRICE - 4_000n);
+  });
+
+  it("is charged no more than it holds", async () => {
+    const account = await makeAccount(one.pool, 3n * PRICE);
+    const [balance, payment] = [callOf(account), callOf(account, { payment: paymentOf(depositOf()) })];
+    for (const call of [balance, payment]) {
+      await one.ledger.authorize(call);
+      await expect(one.ledger.capture({ ...completed(call), captured: PRICE + 1n })).rejects.toMatchObject({
+        constraint: "receipt_captured_check",
+      });
+      expect(await one.ledger.release(failed(call))).toEqual({ kind: "released" });
+    }
+    expect(await one.ledger.balance(account)).toBe(4n * PRICE);
+  });
+});
+
 describe("an idempotency key", () => {
   it("replays a completed call with its result and receipt, charged once", async () => {
     const account = await makeAccount(one.pool, 3n * PRICE);

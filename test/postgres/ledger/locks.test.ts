@@ -75,10 +75,13 @@ describe("a token bucket", () => {
 });
 
 describe("call authorization", () => {
-  it("sees the balance that a concurrent call left", async () => {
+  it.each(["no limit", "a limit"])("sees the balance that a concurrent call left, with %s", async (what) => {
     const account = await makeAccount(one.pool, PRICE);
-    const take = "select ledger_adjust($1, $2, 'taken by another', 'test')";
-    const started = await beginDuring(callOf(account), take, [uuidFromId("acct", account), -PRICE]);
+    const budget =
+      what === "a limit" ? { id: newId("key", systemClock, systemRandom), perDay: PRICE } : undefined;
+    const take = "select ledger_adjust($1, $2, sha256(convert_to($3, 'UTF8')), 'test')";
+    const values = [uuidFromId("acct", account), -PRICE, `taken with ${what}`];
+    const started = await beginDuring(callOf(account, { budget }), take, values);
     expect(started).toEqual({ kind: "insufficient", balance: 0n });
     expect(await one.ledger.balance(account)).toBe(0n);
     await expectCleanAudit(one.pool);

@@ -34,16 +34,13 @@ const PLANTS: Record<string, string> = {
       payer, slot, block_time, finalized, paid_by from payment where settled limit 1`,
   payments_claimed:
     "delete from idempotency where key = (select claim_key from payment where settled limit 1)",
-  payments_charged_once: `insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id,
+  payments_charged_once: `insert into receipt (id, run_id, account_id, tool, quote_id, step_id,
       network, reference, quoted,
       debited, paid_by)
-    select '${randomUUID()}', '${randomUUID()}', transfer_id, account_id, tool, quote_id, step_id,
+    select '${randomUUID()}', '${randomUUID()}', account_id, tool, quote_id, step_id,
       network, reference, quoted,
     debited, paid_by from receipt where reference is not null limit 1`,
-  open_holds: `insert into hold select '${randomUUID()}', id, 5, 'open' from account limit 1`,
-  active_runs: "delete from hold where state = 'open'",
-  captured_holds: "update hold set amount = amount + 1 where state = 'captured'",
-  charges_held: "update hold set state = 'released' where state = 'captured'",
+  charges_held: "update transfer set amount = amount + 1 where kind = 'charge'",
   charges_receipted: "delete from receipt where id = (select id from receipt limit 1)",
   receipts_charged: "delete from transfer where kind = 'charge'",
   runs_receipted: "update run set status = 'completed' where status = 'failed'",
@@ -239,6 +236,6 @@ const UNGUARD = `
   alter table receipt disable trigger all;
   alter table treasury_movement disable trigger all;
   alter table transfer drop constraint transfer_sides_check, drop constraint transfer_kind_ref_unique;
-  alter table receipt drop constraint receipt_run_id_unique, drop constraint receipt_transfer_id_unique;
+  alter table receipt drop constraint receipt_run_id_unique;
   alter table payment drop constraint payment_pkey, drop constraint payment_reversed_check;
   drop index payment_settled_quote_unique;`;

@@ -33,7 +33,7 @@ describe("audit of a large ledger without statistics", () => {
     const pool = new pg.Pool({ connectionString: database.url, application_name: "cancelled" });
     const locker = new pg.Client({ connectionString: database.url });
     await locker.connect();
-    await locker.query("begin; lock table hold in access exclusive mode");
+    await locker.query("begin; lock table transfer in access exclusive mode");
     const underWay = async () => {
       const text =
         "select from pg_stat_activity where application_name = 'cancelled' and wait_event_type = 'Lock'";

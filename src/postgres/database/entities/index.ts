@@ -1,7 +1,6 @@
 import { AccountEntity } from "./account.ts";
 import { ApiKeyEntity } from "./api-key.ts";
 import { DepositEntity } from "./deposit.ts";
-import { HoldEntity } from "./hold.ts";
 import { IdempotencyEntity } from "./idempotency.ts";
 import { KeyBudgetEntity, KeyUseEntity } from "./key-use.ts";
 import { LeadershipEntity } from "./leadership.ts";
@@ -26,7 +25,6 @@ export const ENTITIES = [
   ApiKeyEntity,
   PaymentEntity,
   RunEntity,
-  HoldEntity,
   TransferEntity,
   ReceiptEntity,
   IdempotencyEntity,

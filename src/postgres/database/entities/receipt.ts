@@ -7,7 +7,6 @@ export const ReceiptEntity = defineEntity({
   properties: {
     id: p.uuid().primary(),
     runId: p.uuid().unique(),
-    transferId: p.bigint().unique(),
     accountId: p.uuid(),
     tool: p.text(),
     quoteId: p.text().nullable(),

@@ -15,8 +15,6 @@ values
     '01900000-0000-7000-8000-0000000000ff', now() + interval '1 day', 10000, 'balance', now()),
   ('01900000-0000-7000-8000-000000000012', '01900000-0000-7000-8000-000000000001', 'vram_estimate', 'active',
     '01900000-0000-7000-8000-0000000000ff', now() - interval '1 day', 10000, 'balance', now());
-insert into hold (run_id, account_id, amount, state)
-select id, account_id, price, 'open' from run;
 
 -- Paid by a transfer, charged, and refunded.
 insert into payment (network, reference, account_id, quote_id, amount, paid_by, slot, block_time, settled,
@@ -30,8 +28,6 @@ insert into run (id, account_id, tool, status, owner, lease_until, price, claim_
 values ('01900000-0000-7000-8000-000000000013', '01900000-0000-7000-8000-000000000001', 'vram_estimate',
   'completed', '01900000-0000-7000-8000-0000000000ff', now(), 10000, 'key:paid', 'qt_1',
   'solana-mainnet', decode(repeat('aa', 64), 'hex'), 'transfer', now(), now());
-insert into hold (run_id, account_id, amount, state)
-values ('01900000-0000-7000-8000-000000000013', '01900000-0000-7000-8000-000000000001', 10000, 'captured');
 insert into idempotency (account_id, key, fingerprint, state, run_id, network, reference, result,
   expires_at)
 values ('01900000-0000-7000-8000-000000000001', 'key:paid', sha256('call'), 'done',
@@ -45,10 +41,8 @@ values
     uuid_send('01900000-0000-7000-8000-000000000013')),
   ('00000000-0000-0000-0000-000000000002', '01900000-0000-7000-8000-000000000001', 10000, 'refund',
     uuid_send('01900000-0000-7000-8000-000000000013'));
-insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, network, reference, quoted, debited,
-  paid_by)
-select '01900000-0000-7000-8000-000000000021', run.id, transfer.id, account_id, tool, quote_id,
-  network, reference,
-  price, price, 'transfer'
-from run join transfer on kind = 'charge' and ref = uuid_send(run.id);
+insert into receipt (id, run_id, account_id, tool, quote_id, network, reference, quoted, debited, paid_by)
+select '01900000-0000-7000-8000-000000000021', id, account_id, tool, quote_id, network, reference, price,
+  price, 'transfer'
+from run where status = 'completed';
 update account set available = available + 10000;

@@ -1,55 +1,64 @@
--- Captures the holds of completed runs: charge, receipt and stored result. The caller has locked the runs and
--- their claims. What a run writes is one statement, each row made from the row before: reading back what was
--- just written would scan whole tables while their statistics are from before their first row.
-create or replace function ledger_capture(endings ledger_ending[], results json[], completed uuid[])
-returns void
-language plpgsql
+-- Captures the holds of active runs of this very instance, each up to its amount (null: all of it): charge,
+-- receipt and stored result. Returns the captured runs and their receipts (null for free calls); other runs
+-- are left as they are. What a run writes is one statement, each row made from the row before: reading back
+-- what was just written would scan whole tables while their statistics are from before their first row. The
+-- status is compared as an expression, so that no plan uses an index of it; without bitmaps, runs are locked
+-- in the order of their keys.
+create or replace function ledger_capture(
+  runs uuid[], receipts uuid[], amounts bigint[], results text[], instance uuid,
+  out captured uuid[], out issued uuid[], out issued_at timestamptz
+)
+language plpgsql security definer
+set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
   revenue constant uuid := '00000000-0000-0000-0000-000000000002';
-  runs constant uuid[] = array(select ending.run_id from unnest(endings) ending);
   -- Receipts are listed by their ids (UUIDv7), so these begin with the ledger's time, ms.
-  issued_at constant bytea = substr(int8send(floor(extract(epoch from now()) * 1000)::bigint), 3);
-  claimed boolean;
-  item record;
+  time_bytes constant bytea = substr(int8send(floor(extract(epoch from now()) * 1000)::bigint), 3);
+  rest bigint;
 begin
+  issued_at := now();
   with ended as (
-    update run set ended_at = now(), status = 'completed', error_code = null, error_message = null
-    where id = any (completed)
-    returning id, tool, quote_id, step_id, network, reference, price, paid_by, claim_key,
-      (endings[array_position(runs, run.id)]).receipt_id
+    update run set ended_at = now(), status = 'completed'
+    where id = any (runs) and status || '' = 'active' and owner = instance
+    returning id, account_id, tool, quote_id, step_id, network, reference, price, paid_by,
+      coalesce(amounts[array_position(runs, id)], price) as amount,
+      encode(overlay(uuid_send(receipts[array_position(runs, id)]) placing time_bytes from 1), 'hex')::uuid
+        as receipt_id
   ), charged as (
-    update hold set state = 'captured' from ended
-    where hold.run_id = any (completed) and hold.run_id = ended.id and hold.state = 'open'
-    returning hold.run_id, hold.account_id, hold.amount, ended.*, nextval('transfer_id_seq') as transfer_id
-  ), transferred as (
-    insert into transfer (id, debit, credit, amount, kind, ref)
-    select transfer_id, account_id, revenue, amount, 'charge', uuid_send(run_id) from charged
-  ), issued as (
+    insert into transfer (debit, credit, amount, kind, ref)
+    select account_id, revenue, amount, 'charge', uuid_send(id) from ended where price > 0
+  ), receipted as (
     insert into receipt (
-      id, run_id, transfer_id, account_id, tool, quote_id, step_id, network, reference, quoted, debited,
-      paid_by)
-    select encode(overlay(uuid_send(receipt_id) placing issued_at from 1), 'hex')::uuid,
-      run_id, transfer_id, account_id, tool, quote_id, step_id, network, reference, price, amount,
-      paid_by
-    from charged
+      id, run_id, account_id, tool, quote_id, step_id, network, reference, quoted, debited, paid_by)
+    select receipt_id, id, account_id, tool, quote_id, step_id, network, reference, price, amount, paid_by
+    from ended where price > 0
   )
-  select bool_or(claim_key is not null) into claimed from ended;
+  select array_agg(id), array_agg(case when price > 0 then receipt_id end), sum(price - amount)
+  into captured, issued, rest from ended;
 
-  if claimed then
-    -- One by one along the key: a plan from when there were no claims does not know how many there are.
-    for item in
-      select run.account_id, run.claim_key, run.id,
-        results[(endings[array_position(runs, run.id)]).n] as result
-      from run where run.id = any (completed) and run.claim_key is not null
-    loop
-      update idempotency claim set state = 'done', result = item.result
-      where claim.account_id = item.account_id and claim.key = item.claim_key
-        and claim.run_id = item.id and claim.state = 'running';
-    end loop;
+  if array_remove(results, null) <> '{}' then
+    -- Locked in the order of the claims' keys and along their index, whatever the statistics say.
+    update idempotency set state = 'done', result = results[array_position(runs, run_id)]::json
+    where ctid = any (array(
+      select claim.ctid
+      from (
+        select account_id, claim_key, id
+        from (select * from run where id = any (captured) and claim_key is not null offset 0) run
+        order by account_id, claim_key
+      ) ended
+      cross join lateral (
+        select ctid from idempotency
+        where account_id = ended.account_id and key = ended.claim_key and run_id = ended.id
+          and state = 'running'
+        for update
+      ) claim));
+  end if;
+  if rest > 0 then
+    perform ledger_return(captured);
   end if;
 end
 $$;

@@ -1,7 +1,7 @@
 -- Ends runs: captures the holds of completed calls and releases those of others. Only an active run of this
 -- very instance ends. Sent again after a lost response it returns the same; the sweep clears the owner, so
 -- that a swept run is lost to the instance that had it.
-create or replace function ledger_end(endings ledger_ending[], results json[], instance uuid)
+create or replace function ledger_end(endings ledger_ending[], results text[], instance uuid)
 returns table (n integer, kind text, receipt issued_receipt)
 language plpgsql rows 10 security definer
 set search_path = public, pg_temp
@@ -13,7 +13,6 @@ declare
   runs constant uuid[] = array(select ending.run_id from unnest(endings) ending);
   mine uuid[];            -- runs that end now
   claimed boolean;        -- whether any of them has a claim
-  completed uuid[];
   failed uuid[];
 begin
   perform from run where id = any (runs) order by id for update;
@@ -27,15 +26,18 @@ begin
     if claimed then
       perform ledger_lock_claims(mine);
     end if;
-    completed := array(
-      select ending.run_id from unnest(endings) ending
-      where ending.run_id = any (mine) and ending.outcome = 'completed');
     failed := array(
       select ending.run_id from unnest(endings) ending
       where ending.run_id = any (mine) and ending.outcome <> 'completed');
-    if completed <> '{}' then
-      perform ledger_capture(endings, results, completed);
-    end if;
+    -- Accounts too, of what is released and of what is captured in part.
+    perform from account where id = any (array(
+      select run.account_id from unnest(endings) ending
+      cross join lateral (select account_id from run where id = ending.run_id offset 0) run
+      where ending.outcome <> 'completed' or ending.captured is not null))
+    order by id for update;
+    perform ledger_capture(
+      array_agg(run_id), array_agg(receipt_id), array_agg(captured), array_agg(results[n]), instance)
+    from unnest(endings) where outcome = 'completed';
     if failed <> '{}' then
       update run set ended_at = now(), (status, error_code, error_message) = (
         select ending.outcome, ending.error_code, ending.error_message

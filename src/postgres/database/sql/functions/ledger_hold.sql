@@ -23,11 +23,6 @@ begin
   ) payment on true
   where kinds[call.n] = 'granted';
 
-  insert into hold (run_id, account_id, amount, state)
-  select call.run_id, call.account_id, call.price, 'open'
-  from unnest(calls) call
-  where kinds[call.n] = 'granted' and call.price > 0;
-
   update account set available = account.available + change.amount
   from (
     select call.account_id, sum(

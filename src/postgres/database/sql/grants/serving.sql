@@ -8,7 +8,7 @@ revoke all on schema public from :role;
 grant usage on schema public to :role;
 
 grant select on
-  account, api_key, api_key_secret, console_session, deposit, hold, idempotency, issued_receipt, key_budget,
+  account, api_key, api_key_secret, console_session, deposit, idempotency, issued_receipt, key_budget,
   key_use, leadership, migration, operator_action, payment, receipt, relay, relay_budget, revenue_mark, run,
   sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, transfer, treasury_movement,
   treasury_watch, unpaid_work
@@ -18,11 +18,13 @@ grant execute on function
   claims_forget,
   ledger_adjust,
   ledger_authorize,
+  ledger_capture,
   ledger_credit,
   ledger_end,
   ledger_heartbeat,
   ledger_prior,
   ledger_refund,
+  ledger_start,
   ledger_sweep,
   operations_revenue,
   payment_of,

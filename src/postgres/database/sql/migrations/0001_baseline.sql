@@ -224,8 +224,8 @@ create table relay_budget (
 
 -- Calls and the ledger
 
--- "owner" is the instance that works on the run, until "lease_until". "budget_id" is set where the run's hold
--- counts in key_budget, on the day that the run started.
+-- "owner" is the instance that works on the run, until "lease_until". An active run holds its price on the
+-- account's balance. "budget_id" is set where that counts in key_budget, on the day that the run started.
 create table run (
   id uuid not null,
   account_id uuid not null,
@@ -258,13 +258,6 @@ create index run_lease_index on run (lease_until) where status = 'active';
 -- that contain the id cost the same.
 alter table run add constraint run_pkey primary key (id);
 
-create table hold (
-  run_id uuid primary key,
-  account_id uuid not null,
-  amount bigint not null check (amount > 0),
-  state text not null check (state in ('open', 'captured', 'released'))
-) with (fillfactor = 70);
-
 -- Double entry in one row: "amount" leaves "debit" and reaches "credit". "ref" is what the transfer is for:
 -- the run of a charge or refund, the hashed key of an adjustment, the token account of an opening, that and
 -- the transaction of a withdrawal, the payment (payment_ref) of all others.
@@ -292,7 +285,6 @@ create index transfer_out_index on transfer (debit, id) where kind in ('charge',
 create table receipt (
   id uuid primary key,
   run_id uuid not null constraint receipt_run_id_unique unique,
-  transfer_id bigint not null constraint receipt_transfer_id_unique unique,
   account_id uuid not null,
   tool text not null,
   quote_id text,
@@ -302,7 +294,8 @@ create table receipt (
   quoted bigint not null check (quoted > 0),
   debited bigint not null check (debited > 0),
   paid_by text not null check (paid_by in ('balance', 'transfer', 'gasless')),
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  constraint receipt_captured_check check (debited <= quoted)
 );
 create index receipt_account_id_id_index on receipt (account_id, id);
 create index receipt_payment_index on receipt (network, reference) where reference is not null;
@@ -327,6 +320,7 @@ create index idempotency_expires_at_index on idempotency (expires_at) where expi
 
 -- Parameters of the ledger's functions. "keyed": claim_key is the caller's own and not derived from its
 -- payment. "budget_id" and "day_limit" are set for calls from the balance whose key has a daily limit.
+-- "captured": what a completed call costs of the price it holds; null for all of it.
 create type ledger_call as (
   n integer,
   account_id uuid,
@@ -354,6 +348,7 @@ create type ledger_ending as (
   run_id uuid,
   outcome text,
   receipt_id uuid,
+  captured bigint,
   error_code text,
   error_message text
 );

@@ -1,0 +1,72 @@
+-- Starts the calls that are new and covered by their account's balance, in order of arrival, and returns
+-- their runs. Takes calls paid from the balance without a daily limit; ledger_authorize decides those that it
+-- does not start. Locks in the order of all functions of the ledger: claims and accounts by key.
+create or replace function ledger_start(
+  accounts uuid[], runs uuid[], tools text[], prices bigint[], keys uuid[], claims text[],
+  fingerprints bytea[], instance uuid, lease interval
+)
+returns uuid[]
+language plpgsql security definer
+set search_path = public, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  claimed uuid[] = '{}';
+  started uuid[];
+begin
+  if array_remove(claims, null) <> '{}' then
+    with inserted as (
+      insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
+      select account_id, claim_key, fingerprint, 'running', run_id, now() + interval '48 hours'
+      from unnest(accounts, runs, claims, fingerprints) call (account_id, run_id, claim_key, fingerprint)
+      where claim_key is not null
+      order by account_id, claim_key
+      on conflict do nothing
+      returning run_id
+    )
+    select coalesce(array_agg(run_id), '{}') into claimed from inserted;
+  end if;
+
+  -- Runs are listed by their ids (UUIDv7), so they are dated by them. A run that exists was sent before.
+  with covered as (
+    select call.*
+    from (
+      select *, sum(price) over (partition by account_id order by n) as total
+      from unnest(accounts, runs, tools, prices, keys, claims) with ordinality
+        call (account_id, run_id, tool, price, key_id, claim_key, n)
+    ) call
+    cross join lateral (select available from account where id = call.account_id for update) account
+    where (available >= total or price = 0) and (claim_key is null or run_id = any (claimed))
+  ), inserted as (
+    insert into run (
+      id, account_id, tool, status, owner, lease_until, price, claim_key, paid_by, created_at, started_at,
+      key_id)
+    select run_id, account_id, tool, 'active', instance, now() + lease, price, claim_key, 'balance',
+      to_timestamp(('x' || substr(encode(uuid_send(run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0), now(),
+      key_id
+    from covered
+    on conflict do nothing
+    returning id, account_id, price
+  ), debited as (
+    update account set available = available - debit.amount
+    from (select account_id, sum(price) as amount from inserted group by account_id) debit
+    where id = any (accounts) and id = debit.account_id and debit.amount > 0
+  )
+  select coalesce(array_agg(id), '{}') into started from inserted;
+
+  if not claimed <@ started then
+    delete from idempotency where ctid = any (array(
+      select claim.ctid
+      from unnest(accounts, runs, claims) call (account_id, run_id, claim_key)
+      cross join lateral (
+        select ctid from idempotency where account_id = call.account_id and key = call.claim_key offset 0
+      ) claim
+      where run_id = any (claimed) and run_id <> all (started)));
+  end if;
+  return started;
+end
+$$;
+
+revoke execute on function ledger_start from public;

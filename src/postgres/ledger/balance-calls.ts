@@ -1,0 +1,101 @@
+import type { CallAuthorization, CompletedRun, RunEndResult } from "../../app/calls/ledger.ts";
+import type { Receipt } from "../../domain/calls/receipt.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
+import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import { claimKey } from "./claims.ts";
+
+/** Returns the runs of the calls that it starts, see ledger_start. */
+export const START_CALLS = "select ledger_start($1, $2, $3, $4, $5, $6, $7, $8, $9) as started";
+
+/** Returns the runs that it captures and their receipts, see ledger_capture. */
+export const CAPTURE_RUNS = "select captured, issued, issued_at from ledger_capture($1, $2, $3, $4, $5)";
+
+/** Result row of {@link CAPTURE_RUNS}. */
+export interface CapturedRow {
+  captured: string[] | null;
+  issued: (string | null)[] | null;
+  issued_at: Date;
+}
+
+/** A run to capture, with its call and its stored result, if any. */
+export interface Capture {
+  readonly run: CompletedRun;
+  readonly call: CallAuthorization;
+  readonly stored: string | undefined;
+}
+
+/** Whether the balance alone pays and no daily limit applies: a call that ledger_start can start. */
+export function isBalanceCall({ payment, budget, price }: CallAuthorization): boolean {
+  return payment === undefined && (budget === undefined || price === 0n);
+}
+
+/** Parameters of {@link START_CALLS}. */
+export function startValues(
+  calls: readonly CallAuthorization[],
+  instanceId: string,
+  leaseMs: number,
+): unknown[] {
+  return [
+    array(calls, ({ accountId }) => uuidFromId("acct", accountId)),
+    array(calls, ({ runId }) => uuidFromId("run", runId)),
+    calls.map(({ tool }) => tool),
+    array(calls, ({ price }) => price.toString()),
+    array(calls, ({ keyId }) => uuidOf("key", keyId) ?? "null"),
+    calls.map((call) => claimKey(call) ?? null),
+    array(calls, ({ fingerprint }) => `"\\\\x${fingerprint.toString("hex")}"`),
+    instanceId,
+    `${leaseMs} ms`,
+  ];
+}
+
+/** Parameters of {@link CAPTURE_RUNS}. */
+export function captureValues(captures: readonly Capture[], instanceId: string): unknown[] {
+  return [
+    array(captures, ({ run }) => uuidFromId("run", run.runId)),
+    array(captures, ({ run }) => uuidFromId("rcpt", run.receiptId)),
+    array(captures, ({ run }) => run.captured?.toString() ?? "null"),
+    captures.map(({ stored }) => stored ?? null),
+    instanceId,
+  ];
+}
+
+/** An array of PostgreSQL whose elements need no escapes. */
+function array<Item>(items: readonly Item[], elementOf: (item: Item) => string): string {
+  return `{${items.map(elementOf).join(",")}}`;
+}
+
+/** Results by run identifier; without those of runs that were not captured. */
+export function captureResults(
+  captures: readonly Capture[],
+  { captured, issued, issued_at: issuedAt }: CapturedRow,
+): Map<string, RunEndResult> {
+  const receipts = new Map(captured?.map((run, index) => [idFromUuid("run", run), issued?.[index]]));
+  const results = captures
+    .filter(({ run }) => receipts.has(run.runId))
+    .map((capture): [string, RunEndResult] => {
+      const receipt = receipts.get(capture.run.runId);
+      return [
+        capture.run.runId,
+        { kind: "captured", receipt: receipt ? newReceipt(capture, receipt, issuedAt) : undefined },
+      ];
+    });
+  return new Map(results);
+}
+
+/** A new receipt is neither refunded nor reversed. */
+function newReceipt({ run, call }: Capture, receipt: string, createdAt: Date): Receipt {
+  return {
+    receiptId: idFromUuid("rcpt", receipt),
+    runId: run.runId,
+    tool: call.tool,
+    quoteId: undefined,
+    stepId: undefined,
+    txSignature: undefined,
+    quoted: call.price,
+    debited: run.captured ?? call.price,
+    refunded: 0n,
+    paidBy: "balance",
+    status: "final",
+    createdAt,
+  };
+}
