@@ -255,6 +255,14 @@ export const LEDGER: readonly Mutant[] = [
     tests: CALLS,
   },
   {
+    name: "capture-durable",
+    guard: "A charge waits for the disk.",
+    file: sqlFile("functions/ledger_capture.sql"),
+    find: "issued_at := now();",
+    replace: "issued_at := now(); perform set_config('synchronous_commit', 'off', true);",
+    tests: ["test/postgres/ledger/durability.test.ts"],
+  },
+  {
     name: "surplus-payment-credited",
     guard: "A second payment of a quote is credited although it buys nothing.",
     file: sqlFile("functions/ledger_hold.sql"),

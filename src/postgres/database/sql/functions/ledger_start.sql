@@ -1,6 +1,9 @@
 -- Starts the calls that are new and covered by their account's balance, in order of arrival, and returns
 -- their runs. Takes calls paid from the balance without a daily limit; ledger_authorize decides those that it
 -- does not start. Locks in the order of all functions of the ledger: claims and accounts by key.
+--
+-- Its commit does not wait for the disk: a crash of the database can undo it until the commit of the capture
+-- flushes both. Then the call was not charged, as if its instance had died (ADR 0007).
 create or replace function ledger_start(
   accounts uuid[], runs uuid[], tools text[], prices bigint[], keys uuid[], claims text[],
   fingerprints bytea[], instance uuid, lease interval
@@ -13,6 +16,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
+  commit_mode constant text = set_config('synchronous_commit', 'off', true);
   claimed uuid[] = '{}';
   started uuid[];
 begin
