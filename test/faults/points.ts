@@ -27,7 +27,9 @@ export const PORT_POINTS: readonly PortPoint[] = PORT_CALLS.flatMap((call) => [
 /** Prepared statements of the money path and the background jobs, by name. */
 const STATEMENTS = [
   "ledger-prior",
+  "ledger-start",
   "ledger-authorize",
+  "ledger-capture",
   "ledger-end",
   "ledger-credit",
   "leases-beat",
