@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import { getCompileCacheDir } from "node:module";
+import path from "node:path";
 import { createInterface } from "node:readline";
 import process from "node:process";
 
@@ -15,7 +17,10 @@ export interface Child {
  * for its JSON line.
  */
 export async function startChild(file: string, args: readonly string[]): Promise<Child> {
+  // Inside it, Node has a folder per version.
+  const cache = getCompileCacheDir();
   const child = spawn(process.execPath, [file, ...args], {
+    ...(cache !== undefined && { env: { ...process.env, NODE_COMPILE_CACHE: path.dirname(cache) } }),
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });
