@@ -22,7 +22,9 @@ function tool(name: string, program: string, ...args: string[]): Part {
 async function typesAreRight(signal?: AbortSignal): Promise<Finished> {
   const programs = ["tsconfig.json", "src/console/tsconfig.json"];
   const checked = await Promise.all(
-    programs.map((program) => command("tsc", ["-p", program, "--pretty", "false"], { signal })),
+    programs.map((program) =>
+      command("tsc", ["-p", program, "--pretty", "false", "--singleThreaded"], { signal }),
+    ),
   );
   return {
     code: Math.max(...checked.map(({ code }) => code)),
