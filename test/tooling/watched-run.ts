@@ -38,7 +38,7 @@ export interface WatchedRun {
 }
 
 const REPORTER = path.join(import.meta.dirname, "progress-reporter.ts");
-const SAMPLE_MS = 500;
+const SAMPLE_MS = 1_000;
 /** From the polite signal to the kill, ms. */
 const GRACE_MS = 5_000;
 
