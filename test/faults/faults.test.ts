@@ -28,7 +28,7 @@ async function faults(
 describe("fault tests", () => {
   // Seconds per profile; `npm run faults` takes this as an option.
   it("find no violation under any fault", { timeout: 240_000 }, async () => {
-    const { code, output, reported } = await faults("--duration", "7", "--phase", "1", "--customers", "12");
+    const { code, output, reported } = await faults("--duration", "7", "--phase", "1", "--customers", "6");
     expect(reported.violations, output).toEqual([]);
     expect(code).toBe(0);
     const { acknowledged, durable, replays, audits, quiet } = reported.counts;
