@@ -17,7 +17,7 @@ export interface TestDatabase {
 export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = inject("postgresUrl");
   const name = `test_${randomBytes(8).toString("hex")}`;
-  await query(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${templateName}`);
+  await query(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${templateName} STRATEGY FILE_COPY`);
   const url = databaseUrl(serverUrl, name);
   return {
     url,
