@@ -29,6 +29,10 @@ const tested = await watchedRun({
   env: {
     ...toolEnvironment(process.stdout.isTTY),
     TEST_RECORD: record,
+    // Hundreds of processes load the same modules. Goes with the run: copies of the sources add theirs.
+    NODE_COMPILE_CACHE: path.join(memory ?? record, "compiled"),
+    // The checkers of types are Go programs: collecting garbage less often saves a fifth of their time.
+    GOGC: "400",
     ...(memory !== undefined && { TEST_DATABASES: memory }),
   },
   limits: LIMITS,

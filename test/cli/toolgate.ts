@@ -7,7 +7,7 @@ const record = z.record(z.string(), z.unknown());
 
 /** Runs a command as a process with only these settings. @returns its output; `rows`: its JSON lines */
 export async function runToolgate(settings: Readonly<Record<string, string>>, args: readonly string[]) {
-  const child = spawn(process.execPath, ["src/main.ts", ...args], {
+  const child = spawn(process.execPath, ["src/main.mjs", ...args], {
     env: { PATH: process.env["PATH"], DATA_DIR: "/nonexistent", ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -25,7 +25,7 @@ beforeAll(async () => {
     ...{ PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder },
     ...{ PORT: "0", GRPC_PORT: "0", SANDBOX_ISOLATION: "off" },
   };
-  dev = spawn(process.execPath, ["src/main.ts", "dev", "--no-demo"], {
+  dev = spawn(process.execPath, ["src/main.mjs", "dev", "--no-demo"], {
     env,
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -89,7 +89,7 @@ it("a new user signs in, creates a key, deposits, buys and downloads the stateme
   await page.getByText("This page is for operators").waitFor();
   // The command that was printed beside the wallet.
   const { 0: grant } = /accounts operator --account acct_\w+/.exec(output) ?? [""];
-  await promisify(execFile)(process.execPath, ["src/main.ts", ...grant.split(" ")], { env });
+  await promisify(execFile)(process.execPath, ["src/main.mjs", ...grant.split(" ")], { env });
   await page.reload();
   await page.getByText("Owed to accounts").waitFor();
   await closeBrowser();

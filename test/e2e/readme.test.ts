@@ -15,7 +15,7 @@ let dev: ChildProcess;
 let log = "";
 beforeAll(async () => {
   folder = newcomersFolder();
-  dev = spawn(process.execPath, [path.join(ROOT, "src/main.ts"), "dev", "--no-demo"], {
+  dev = spawn(process.execPath, [path.join(ROOT, "src/main.mjs"), "dev", "--no-demo"], {
     cwd: folder,
     env: { ...newcomersEnvironment(), PORT: "0", GRPC_PORT: "0" },
     stdio: ["ignore", "pipe", "inherit"],

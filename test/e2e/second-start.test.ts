@@ -31,7 +31,7 @@ interface Started {
 }
 
 function toolgate(dataDir: string, args: readonly string[], settings: Record<string, string> = {}): Started {
-  const child = spawn(process.execPath, ["src/main.ts", ...args], {
+  const child = spawn(process.execPath, ["src/main.mjs", ...args], {
     env: {
       PATH: process.env["PATH"],
       HOME: process.env["HOME"],

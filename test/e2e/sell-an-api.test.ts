@@ -32,7 +32,7 @@ beforeAll(async () => {
       }),
     );
   run([api]);
-  run([path.join(ROOT, "src/main.ts"), "dev", "--no-demo"]);
+  run([path.join(ROOT, "src/main.mjs"), "dev", "--no-demo"]);
   await vi.waitFor(() => expect(existsSync(path.join(folder, ".toolgate/dev.json"))).toBe(true), {
     timeout: 120_000,
   });

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { record } from "../support/record.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const MAIN = "src/main.ts";
+const MAIN = "src/main.mjs";
 
 /** Maximum starts of an instance whose start checks timed out. */
 const MOST_STARTS = 4;
