@@ -50,7 +50,7 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
       check?.(params);
       return {
         price: typeof price === "function" ? price(params) : (price ?? 0n),
-        run: async (context) => run(params, context),
+        run: (context) => run(params, context),
       };
     },
   };

@@ -12,9 +12,13 @@ export type KeyRequirement = "none" | "optional" | "required";
 export interface RequestAuthenticator {
   /**
    * @param requirement whether the method requires credentials
+   * Synchronous when everything it needs is in memory.
    * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
    */
-  authenticate(requirement: KeyRequirement, credentials: Credentials): Promise<Authentication>;
+  authenticate(
+    requirement: KeyRequirement,
+    credentials: Credentials,
+  ): Authentication | Promise<Authentication>;
 }
 
 /** The result of a successful authentication. */

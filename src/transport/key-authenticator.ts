@@ -3,6 +3,7 @@ import type { Authenticator } from "../app/accounts/authenticator.ts";
 import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
 import { KEY_PREFIX } from "../domain/accounts/api-key.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
+import type { Caller } from "../domain/accounts/caller.ts";
 import type { RateDecision } from "../domain/accounts/rate-limit.ts";
 import type { Authentication, Credentials, RequestAuthenticator, KeyRequirement } from "./authentication.ts";
 
@@ -62,17 +63,20 @@ export class KeyAuthenticator implements RequestAuthenticator {
    * Checks the key, then the rate limit; an invalid key consumes nothing.
    * @throws ToolgateError UNAUTHORIZED; RateLimitedError; ToolgateError FORBIDDEN for a blocked account
    */
-  async authenticate(requirement: KeyRequirement, credentials: Credentials): Promise<Authentication> {
-    if (requirement === "none" || (requirement === "optional" && credentials.authorization === undefined))
+  authenticate(
+    requirement: KeyRequirement,
+    { authorization }: Credentials,
+  ): Authentication | Promise<Authentication> {
+    if (requirement === "none" || (requirement === "optional" && authorization === undefined))
       return ANONYMOUS;
-    const found = this.#authenticator.authenticate(secretOf(credentials.authorization));
-    const caller = found instanceof Promise ? await found : found;
+    const found = this.#authenticator.authenticate(secretOf(authorization));
+    return found instanceof Promise ? found.then((caller) => this.#limited(caller)) : this.#limited(found);
+  }
+
+  #limited(caller: Caller | undefined): Authentication | Promise<Authentication> {
     if (!caller) throw this.#refused();
     const taken = this.#rateLimiter.take(caller);
-    const rate = taken instanceof Promise ? await taken : taken;
-    if (!rate.allowed) throw new RateLimitedError(rate);
-    if (caller.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
-    return { caller, rate };
+    return taken instanceof Promise ? taken.then((rate) => accepted(caller, rate)) : accepted(caller, taken);
   }
 
   #refused(): ToolgateError {
@@ -82,6 +86,13 @@ export class KeyAuthenticator implements RequestAuthenticator {
         "create a key in the console, or with `toolgate keys create`",
     );
   }
+}
+
+/** @throws RateLimitedError; BlockedError */
+function accepted(caller: Caller, rate: RateDecision): Authentication {
+  if (!rate.allowed) throw new RateLimitedError(rate);
+  if (caller.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
+  return { caller, rate };
 }
 
 function secretOf(authorization: string | undefined): string {

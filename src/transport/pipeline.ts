@@ -62,25 +62,32 @@ export class Pipeline {
    * Checks the key or session and its rate limit. The transport sends the rate headers with every response.
    * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
    */
-  authenticate(operation: Operation, credentials: Credentials): Promise<Authentication> {
+  authenticate(operation: Operation, credentials: Credentials): Authentication | Promise<Authentication> {
     return this.#authenticator.authenticate(operation.endpoint.key, credentials);
   }
 
   /**
-   * Checks scopes and validation rules, then calls the service.
+   * Checks scopes and validation rules, then calls the service; synchronous when the service is.
    * @throws ToolgateError and whatever the service throws
    */
-  async invoke<I extends DescMessage, O extends DescMessage>(
-    { method, endpoint }: Operation<I, O>,
+  invoke<I extends DescMessage, O extends DescMessage>(
+    operation: Operation<I, O>,
     request: MessageShape<I>,
     context: RequestContext,
+  ): MessageShape<O> | Promise<MessageShape<O>> {
+    const answer = call(operation, request, context);
+    return answer instanceof Promise
+      ? this.#finish(operation.method.output, answer)
+      : create(operation.method.output, answer);
+  }
+
+  async #finish<O extends DescMessage>(
+    output: O,
+    working: Promise<MessageInitShape<O>>,
   ): Promise<MessageShape<O>> {
-    const call = authorizedCall(endpoint, context);
-    validate(method.input, request);
-    const working = call(request);
     this.#working.add(working);
     try {
-      return create(method.output, await working);
+      return create(output, await working);
     } finally {
       this.#working.delete(working);
     }
@@ -97,17 +104,19 @@ export class Pipeline {
   }
 }
 
-/**
- * Returns the endpoint's call after checking the caller's rights. @throws ToolgateError UNAUTHORIZED,
- * FORBIDDEN
- */
-function authorizedCall<I extends DescMessage, O extends DescMessage>(
-  endpoint: Endpoint<I, O>,
+/** Checks rights and request, then calls the endpoint. @throws ToolgateError and what the endpoint throws */
+function call<I extends DescMessage, O extends DescMessage>(
+  { method, endpoint }: Operation<I, O>,
+  request: MessageShape<I>,
   context: RequestContext,
-): (request: MessageShape<I>) => Promise<MessageInitShape<O>> {
-  if (endpoint.key !== "required") return (request) => endpoint.call(request, context);
+): MessageInitShape<O> | Promise<MessageInitShape<O>> {
+  if (endpoint.key !== "required") {
+    validate(method.input, request);
+    return endpoint.call(request, context);
+  }
   const keyed = requireRights(endpoint, context);
-  return (request) => endpoint.call(request, keyed);
+  validate(method.input, request);
+  return endpoint.call(request, keyed);
 }
 
 function requireRights(

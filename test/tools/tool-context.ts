@@ -24,7 +24,7 @@ export function toolContext(signal: AbortSignal = new AbortController().signal):
 }
 
 /** Calls a tool as the gateway does: parse, prepare, run. */
-export function call(tool: Tool, json: string): Promise<JsonObject> {
+export async function call(tool: Tool, json: string): Promise<JsonObject> {
   return tool.prepare(JSON.parse(json)).run(toolContext());
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Caller } from "../../src/domain/accounts/caller.ts";
 import { DEFAULT_TIER, type RateDecision } from "../../src/domain/accounts/rate-limit.ts";
 import { KeyAuthenticator, RateLimitedError } from "../../src/transport/key-authenticator.ts";
-import type { Credentials } from "../../src/transport/authentication.ts";
+import type { Authentication, Credentials } from "../../src/transport/authentication.ts";
 
 const caller: Caller = {
   keyId: "key_1",
@@ -44,12 +44,21 @@ function arriving(authorization: string | undefined): Credentials {
   return { authorization, peer: "192.0.2.1", forwardedFor: undefined };
 }
 
+/** Rejects where the authenticator throws at once. */
+async function authenticate(
+  authenticator: KeyAuthenticator,
+  authorization: string | undefined,
+  requirement: "required" | "optional" = "required",
+): Promise<Authentication> {
+  return authenticator.authenticate(requirement, arriving(authorization));
+}
+
 describe("key authentication", () => {
   it.each(["Bearer sk-agent-good", "bearer sk-agent-good", "BEARER   sk-agent-good"])(
     "accepts %j and consumes its rate",
     async (header) => {
       const { access: authenticator, taken } = access();
-      expect(await authenticator.authenticate("required", arriving(header))).toEqual({
+      expect(await authenticate(authenticator, header)).toEqual({
         caller,
         rate: allowed,
       });
@@ -70,7 +79,7 @@ describe("key authentication", () => {
     `Bearer sk-agent-${"x".repeat(300)}`,
   ])("rejects %j without a database query", async (header) => {
     const { access: authenticator, asked, taken } = access();
-    await expect(authenticator.authenticate("required", arriving(header))).rejects.toMatchObject({
+    await expect(authenticate(authenticator, header)).rejects.toMatchObject({
       code: "UNAUTHORIZED",
       status: 401,
     });
@@ -79,9 +88,7 @@ describe("key authentication", () => {
 
   it("rejects an unknown key without consuming a rate", async () => {
     const { access: authenticator, taken } = access();
-    await expect(
-      authenticator.authenticate("required", arriving("Bearer sk-agent-bad")),
-    ).rejects.toMatchObject({
+    await expect(authenticate(authenticator, "Bearer sk-agent-bad")).rejects.toMatchObject({
       code: "UNAUTHORIZED",
       message: expect.stringContaining("console"),
     });
@@ -90,25 +97,24 @@ describe("key authentication", () => {
 
   it("never includes the key in errors", async () => {
     const { access: authenticator } = access();
-    await expect(
-      authenticator.authenticate("required", arriving("Bearer sk-agent-secret1")),
-    ).rejects.not.toMatchObject({
+    await expect(authenticate(authenticator, "Bearer sk-agent-secret1")).rejects.not.toMatchObject({
       message: expect.stringContaining("secret1"),
     });
-    await expect(
-      authenticator.authenticate("required", arriving("Token sk-agent-secret1")),
-    ).rejects.not.toMatchObject({
+    await expect(authenticate(authenticator, "Token sk-agent-secret1")).rejects.not.toMatchObject({
       message: expect.stringContaining("secret1"),
     });
   });
 
   it("returns retry-after when rate limited", async () => {
     const decision = { ...allowed, allowed: false, remaining: 0, retryAfterSeconds: 4 };
-    const error: unknown = await access(decision)
-      .access.authenticate("required", arriving("Bearer sk-agent-good"))
-      .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(RateLimitedError);
-    expect(error).toMatchObject({ code: "RATE_LIMITED", status: 429, retryAfterSeconds: 4, rate: decision });
+    const limited = authenticate(access(decision).access, "Bearer sk-agent-good");
+    await expect(limited).rejects.toBeInstanceOf(RateLimitedError);
+    await expect(limited).rejects.toMatchObject({
+      code: "RATE_LIMITED",
+      status: 429,
+      retryAfterSeconds: 4,
+      rate: decision,
+    });
   });
 
   it("ignores keys for methods that need none", async () => {
@@ -126,17 +132,13 @@ describe("key authentication", () => {
       caller: undefined,
       rate: undefined,
     });
-    expect(await authenticator.authenticate("optional", arriving("Bearer sk-agent-good"))).toEqual({
+    expect(await authenticate(authenticator, "Bearer sk-agent-good", "optional")).toEqual({
       caller,
       rate: allowed,
     });
-    await expect(
-      authenticator.authenticate("optional", arriving("Bearer sk-agent-bad")),
-    ).rejects.toMatchObject({
-      code: "UNAUTHORIZED",
-    });
-    await expect(authenticator.authenticate("optional", arriving(""))).rejects.toMatchObject({
-      code: "UNAUTHORIZED",
-    });
+    for (const bad of ["Bearer sk-agent-bad", ""])
+      await expect(authenticate(authenticator, bad, "optional")).rejects.toMatchObject({
+        code: "UNAUTHORIZED",
+      });
   });
 });

@@ -5,6 +5,7 @@ import { newId } from "../../domain/core/ids.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Quotes } from "../../domain/payments/quote.ts";
 import type { Proof, ProofCarriers } from "../../domain/payments/proof.ts";
+import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import { creditExtraPayment, payQuote } from "../payments/pay-quote.ts";
 import type { PaymentMethods } from "../payments/payment-methods.ts";
 import { authorizeCall } from "./authorize-call.ts";
@@ -13,7 +14,7 @@ import type { Catalogue } from "./catalogue.ts";
 import { dailyBudgetOf, requirePriceWithinLimit, requireToolAccess } from "./key-limits.ts";
 import type { CallAuthorization, Ledger } from "./ledger.ts";
 import { lookUpPriorOutcome } from "./prior-outcome.ts";
-import { runAndCapture, runTool, type RunDeps } from "./run-and-capture.ts";
+import { runAndCapture, type RunDeps } from "./run-and-capture.ts";
 
 /** A call as any transport receives it. */
 export interface ToolCall extends ProofCarriers {
@@ -41,23 +42,51 @@ export interface CallToolDeps extends RunDeps {
  * Checks run in the order of docs/reference/decisions.md, "order of checks".
  * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
  */
-export async function callTool(
+export function callTool(
   deps: CallToolDeps,
   call: ToolCall,
   context: CallContext,
-): Promise<ToolCallResult> {
+): ToolCallResult | Promise<ToolCallResult> {
   const receivedAt = deps.clock.now();
+  const tool = deps.catalogue.resolve(call.tool);
+  requireToolAccess(tool, context.caller);
+  const prepared = tool.prepare(call.params);
+  return tool.billable || call.idempotencyKey !== undefined
+    ? callOnce(deps, { ...call, tool, prepared, receivedAt }, context)
+    : callFreely(prepared, context);
+}
+
+/** Runs a free call without a claim: nothing is stored, and nothing awaited that the tool does not await. */
+function callFreely(
+  prepared: PreparedCall,
+  { caller, signal, progress }: CallContext,
+): ToolCallResult | Promise<ToolCallResult> {
+  const run = { runId: undefined, idempotencyKey: undefined, signal, caller, progress };
+  const result = prepared.run(run);
+  return result instanceof Promise ? result.then(freeResult) : freeResult(result);
+}
+
+/** Copies the result: a tool may change its own object before it is sent. */
+function freeResult(result: JsonObject): ToolCallResult {
+  return { result: { ...result }, receipt: undefined };
+}
+
+interface PreparedToolCall extends Omit<ToolCall, "tool"> {
+  readonly tool: Tool;
+  readonly prepared: PreparedCall;
+  /** Timestamp, ms. */
+  readonly receivedAt: number;
+}
+
+/** Runs a call that is charged, or has an idempotency key: one claim, one run, one charge. */
+async function callOnce(
+  deps: CallToolDeps,
+  call: PreparedToolCall,
+  context: CallContext,
+): Promise<ToolCallResult> {
   const { caller } = context;
   const { accountId, keyId } = caller;
-
-  const tool = deps.catalogue.resolve(call.tool);
-  requireToolAccess(tool, caller);
-  const prepared = tool.prepare(call.params);
-  if (!tool.billable && call.idempotencyKey === undefined) {
-    const run = { runId: undefined, idempotencyKey: undefined, signal: context.signal };
-    return { result: await runTool(prepared, run, context), receipt: undefined };
-  }
-
+  const { tool, prepared, receivedAt } = call;
   const print = fingerprint(tool.name, call.params);
   const proof = tool.billable ? deps.payments.parse(call) : undefined;
   const sentKey = idempotencyKeyOf(call, proof);
@@ -101,7 +130,10 @@ export async function callTool(
  * Returns the idempotency key of the call or of its x402 payload.
  * @throws ToolgateError INVALID_REQUEST when they differ
  */
-function idempotencyKeyOf({ idempotencyKey }: ToolCall, proof: Proof | undefined): string | undefined {
+function idempotencyKeyOf(
+  { idempotencyKey }: Pick<ToolCall, "idempotencyKey">,
+  proof: Proof | undefined,
+): string | undefined {
   const paymentId = proof?.paymentId;
   if (paymentId !== undefined && idempotencyKey !== undefined && paymentId !== idempotencyKey)
     throw invalidField(

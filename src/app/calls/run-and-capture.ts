@@ -3,7 +3,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { newId } from "../../domain/core/ids.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
-import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
+import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import type { CallContext } from "../../domain/calls/call-context.ts";
 import { claimDigest } from "./claim-digest.ts";
 import type { CallAuthorization, FailedRun, Ledger } from "./ledger.ts";
@@ -35,7 +35,8 @@ export async function runAndCapture(
 ): Promise<{ result: JsonObject; receipt: Receipt | undefined }> {
   const { accountId, runId, payment } = authorization;
   const digest = claimDigest({ ...authorization, payment });
-  const run = { runId, idempotencyKey: digest ?? runId, signal: deps.stopping };
+  const { caller, progress } = context;
+  const run = { runId, idempotencyKey: digest ?? runId, signal: deps.stopping, caller, progress };
   if (context.signal.aborted) {
     const message = "the caller disconnected before the tool started";
     await deps.ledger.release({ runId, outcome: "cancelled", error: { code: "CANCELLED", message } });
@@ -44,7 +45,8 @@ export async function runAndCapture(
   let result: JsonObject;
   try {
     requireAllowance(deps.unpaidWork, tool, accountId);
-    result = await runTool(prepared, run, context);
+    // A tool may change its own object while the copy is stored and sent.
+    result = { ...(await prepared.run(run)) };
   } catch (error) {
     const failure = await release(deps, tool, authorization, error);
     throw payment ? new PaymentCreditedError(failure, payment.reference) : failure;
@@ -61,15 +63,6 @@ export async function runAndCapture(
       "idempotency key or proof",
     { retryAfterSeconds: 1 },
   );
-}
-
-/** Returns a copy of the result: a tool may change its own object while the copy is stored and sent. */
-export async function runTool(
-  prepared: PreparedCall,
-  run: Pick<ToolContext, "runId" | "idempotencyKey" | "signal">,
-  { caller, progress }: CallContext,
-): Promise<JsonObject> {
-  return { ...(await prepared.run({ ...run, caller, progress })) };
 }
 
 /** Releases the hold of a failed run. @returns the error for the caller. @throws ToolgateError UNAVAILABLE */

@@ -46,10 +46,10 @@ export interface PreparedCall {
   /** Price of the call; 0n if free. Throws INVALID_REQUEST if only an earlier quote can still be paid. */
   readonly price: MicroUsd;
   /**
-   * Runs the tool.
+   * Runs the tool; synchronous when nothing is awaited.
    * @throws ToolgateError TOOL_FAILED or UNAVAILABLE; neither is charged
    */
-  run(context: ToolContext): Promise<JsonObject>;
+  run(context: ToolContext): JsonObject | Promise<JsonObject>;
 }
 
 /** Progress of a call (MCP): `progress` grows with each step; `total` if the end is known. */

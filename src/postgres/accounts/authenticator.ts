@@ -86,12 +86,12 @@ export class PostgresAuthenticator implements Authenticator {
   }
 
   authenticate(secret: string): Caller | undefined | Promise<Caller | undefined> {
-    const parsed = parseApiKey(secret);
-    if (!parsed) return undefined;
     const hash = hashOf(secret);
     const now = this.#options.clock.now();
     const caller = this.#cached(hash, now);
     if (caller) return this.#accept(caller, now);
+    const parsed = parseApiKey(secret);
+    if (!parsed) return undefined;
     const key = this.#options.secrets.find(parsed.version);
     if (key instanceof Promise) return key.then((found) => this.#verify(parsed, found, hash, now));
     return this.#verify(parsed, key, hash, now);

@@ -18,7 +18,7 @@ import type { Authentication, Credentials } from "../authentication.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
 import { BINARY_OPTIONS, messageLimit } from "../limits.ts";
 import { send } from "../http/response.ts";
-import { credentialsOf } from "../http/request-head.ts";
+import { HttpCredentials } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { newRequestId } from "../request-context.ts";
 import { asPlatformAbort, connectError } from "./connect-error.ts";
@@ -116,7 +116,7 @@ export function connectHandler({
       requireUrl(request);
       const values = createContextValues()
         .set(REQUEST_ID, requestId)
-        .set(CREDENTIALS, credentialsOf(request));
+        .set(CREDENTIALS, new HttpCredentials(request));
       const asked = universalRequestFromNodeRequest(request, response, undefined, values);
       const answer = await handler({
         ...asked,

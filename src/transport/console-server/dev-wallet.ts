@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { credentialsOf } from "../http/request-head.ts";
+import { HttpCredentials } from "../http/request-head.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 
 /**
@@ -20,7 +20,7 @@ export class DevWallet {
   handle(request: IncomingMessage, response: ServerResponse): void {
     response.setHeader("Cache-Control", "no-store");
     try {
-      this.#origin.requireOwnPage(credentialsOf(request).page);
+      this.#origin.requireOwnPage(new HttpCredentials(request).page);
     } catch (error) {
       if (!(error instanceof ToolgateError)) throw error;
       response

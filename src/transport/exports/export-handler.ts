@@ -4,7 +4,7 @@ import type { Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { RequestAuthenticator } from "../authentication.ts";
 import { send, type HttpResponse } from "../http/response.ts";
-import { credentialsOf } from "../http/request-head.ts";
+import { HttpCredentials } from "../http/request-head.ts";
 import { newRequestId } from "../request-context.ts";
 import { BYTE_ORDER_MARK } from "./csv.ts";
 import { parametersOf, type ExportFile, type OpenedFile } from "./export-file.ts";
@@ -76,7 +76,10 @@ export class ExportHandler {
       response.setHeader("allow", ALLOW);
       throw new ToolgateError("METHOD_NOT_ALLOWED", `this path supports ${ALLOW}`);
     }
-    const { caller } = await this.#options.authenticator.authenticate("required", credentialsOf(request));
+    const { caller } = await this.#options.authenticator.authenticate(
+      "required",
+      new HttpCredentials(request),
+    );
     if (!caller) throw new ToolgateError("UNAUTHORIZED", "sign in first");
     const { accountId } = caller;
     const parameters = parametersOf(search, file.parameters);

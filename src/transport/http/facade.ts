@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { parseBody } from "#httpjson/runtime/index.ts";
-import type { JsonExchange, JsonRoutes } from "./json-routes.ts";
+import type { JsonCall, JsonExchange, JsonHandler, JsonRoutes } from "./json-routes.ts";
 import type { HttpResponse } from "./response.ts";
 
 /** HTTP/JSON: serves the contract's paths by the generated routes. */
-export class Facade {
+export class Facade implements JsonHandler {
   readonly #routes: JsonRoutes;
 
   constructor(routes: JsonRoutes) {
@@ -16,11 +16,10 @@ export class Facade {
    * @param gone aborts when the client disconnects before the response
    */
   handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
-    return this.#routes.handle(request, response, gone, (exchange) => this.#respond(exchange));
+    return this.#routes.handle(request, response, gone, this);
   }
 
-  async #respond(exchange: JsonExchange): Promise<HttpResponse> {
-    const call = await this.#routes.read(exchange);
+  respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse> {
     const body = parseBody(call.body);
     return this.#routes.invoke(exchange, call, body, this.#routes.context(exchange, call, "step"));
   }

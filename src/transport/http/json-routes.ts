@@ -6,6 +6,7 @@ import {
   type ErrorBinding,
   type Transcoder,
 } from "#httpjson/runtime/index.ts";
+import type { Message } from "@bufbuild/protobuf";
 import type { Caller } from "../../domain/accounts/caller.ts";
 import type { Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
@@ -18,10 +19,17 @@ import { sharedEncoding } from "../shared-message.ts";
 import { bodyWithV1 } from "../x402/offers.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
 import { rawResponse } from "./parse-error.ts";
-import { credentialsOf, requireHost, requireIdentityCoding, singleHeader } from "./request-head.ts";
+import { HttpCredentials, requireHost, requireIdentityCoding, singleHeader } from "./request-head.ts";
 import { send, type HttpResponse } from "./response.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
+
+/** Serves the calls of one endpoint. */
+export interface JsonHandler {
+  /** Checks a request before its credentials. @throws ToolgateError */
+  admit?(request: IncomingMessage): void;
+  respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse>;
+}
 
 /** Dependencies of the JSON routes. */
 export interface JsonRoutesDeps {
@@ -43,6 +51,8 @@ export interface JsonExchange {
   readonly headers: Header[];
   readonly path: string;
   readonly query: string;
+  /** Whether the whole body was read; Node reports its end later. */
+  bodyRead: boolean;
 }
 
 /** A request that matched a route and passed authentication. */
@@ -67,30 +77,40 @@ export class JsonRoutes {
     this.#errorBody = createErrorBody(deps.errorBindings);
   }
 
-  /** Sends what `respond` returns, or the response of its error. Never throws. */
+  /** Sends what the handler returns, or the response of an error. Never throws. */
   async handle(
     request: IncomingMessage,
     response: ServerResponse,
     gone: AbortSignal,
-    respond: (exchange: JsonExchange) => Promise<HttpResponse>,
+    handler: JsonHandler,
   ): Promise<void> {
     const requestId = this.#requestIds.next();
     const headers: Header[] = [["x-request-id", requestId]];
-    const target = splitTarget(request.url ?? "/");
-    const exchange = { request, response, gone, requestId, headers, ...target };
+    const { path, query } = splitTarget(request.url ?? "/");
+    const bodyRead = !hasBody(request);
+    const exchange = { request, response, gone, requestId, headers, path, query, bodyRead };
     try {
       requireHost(request);
-      send(response, headers, await respond(exchange));
+      handler.admit?.(request);
+      const { match, operation, limit } = this.#route(request, path);
+      // Waits in any case: Node then delivers the body of the same packet.
+      const { caller, rate } = await this.#deps.pipeline.authenticate(
+        operation,
+        new HttpCredentials(request),
+      );
+      if (rate) headers.push(...rateLimitHeaders(rate));
+      const arriving = readBody(request, limit);
+      const body = arriving instanceof Promise ? await arriving : arriving;
+      exchange.bodyRead = true;
+      const answer = handler.respond(exchange, { match, operation, caller, body });
+      send(response, headers, answer instanceof Promise ? await answer : answer);
     } catch (error) {
       send(response, headers, this.errorResponse(exchange, error));
     }
   }
 
-  /**
-   * Matches the route, authenticates and reads the body.
-   * @throws ToolgateError for an unknown route, bad credentials or an unacceptable body
-   */
-  async read({ request, headers, path }: JsonExchange): Promise<JsonCall> {
+  /** @throws ToolgateError for an unknown route or a body that it does not accept */
+  #route(request: IncomingMessage, path: string) {
     const { pipeline, transcoder, bodyLimit } = this.#deps;
     const match = findRoute(transcoder, request.method ?? "GET", path);
     const operation = pipeline.operation(match.route.method);
@@ -100,11 +120,7 @@ export class JsonRoutes {
     if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
       throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
     }
-    const { caller, rate } = await pipeline.authenticate(operation, credentialsOf(request));
-    if (rate) headers.push(...rateLimitHeaders(rate));
-    const arriving = readBody(request, limit);
-    const body = arriving instanceof Promise ? await arriving : arriving;
-    return { match, operation, caller, body };
+    return { match, operation, limit };
   }
 
   /** Returns the context of a call. @throws ToolgateError INVALID_REQUEST for a repeated header */
@@ -127,22 +143,23 @@ export class JsonRoutes {
   }
 
   /** Calls the route's method. @throws ToolgateError, JsonFieldError and whatever the service throws */
-  async invoke(
+  invoke(
     { query }: JsonExchange,
     { match, operation }: JsonCall,
     body: unknown,
     context: RequestContext,
-  ): Promise<HttpResponse> {
+  ): HttpResponse | Promise<HttpResponse> {
     const { pipeline, transcoder } = this.#deps;
-    const message = await pipeline.invoke(operation, transcoder.read(match, query, body), context);
-    const shared = sharedEncoding(message, "json", () => JSON.stringify(match.route.write(message)));
-    return shared ? { status: 200, body: shared } : { status: 200, json: match.route.write(message) };
+    const message = pipeline.invoke(operation, transcoder.read(match, query, body), context);
+    return message instanceof Promise
+      ? message.then((arrived) => responseOf(match, arrived))
+      : responseOf(match, message);
   }
 
   /** Returns the response to an error, and adds its headers to the exchange. */
-  errorResponse({ request, requestId, headers }: JsonExchange, error: unknown): HttpResponse {
+  errorResponse({ request, requestId, headers, bodyRead }: JsonExchange, error: unknown): HttpResponse {
     if (error instanceof MethodNotAllowedError) headers.push(["allow", error.allow]);
-    if (!request.complete) headers.push(["connection", "close"]);
+    if (!bodyRead && !request.complete) headers.push(["connection", "close"]);
     return this.failed(this.#deps.pipeline.failure(asToolgateError(error), requestId));
   }
 
@@ -161,6 +178,11 @@ export class JsonRoutes {
     const json = bodyWithV1(body?.json, failure.offer);
     return { status: body?.status ?? failure.error.status, json, headers: failure.headers };
   };
+}
+
+function responseOf({ route }: RouteMatch, message: Message): HttpResponse {
+  const shared = sharedEncoding(message, "json", () => JSON.stringify(route.write(message)));
+  return shared ? { status: 200, body: shared } : { status: 200, json: route.write(message) };
 }
 
 function findRoute(transcoder: Transcoder, method: string, path: string): RouteMatch {

@@ -5,19 +5,31 @@ import type { Credentials, PageRequest } from "../authentication.ts";
 // Checks of request headers beyond Node's. Repeated headers arrive joined (`joinDuplicateHeaders`), so
 // contradicting values are never ignored.
 
-/** Returns the credentials of a request. */
-export function credentialsOf({
-  method = "GET",
-  headers,
-  socket,
-}: IncomingMessage): Credentials & { readonly page: PageRequest } {
-  const { authorization, host, cookie, origin, "user-agent": userAgent } = headers;
-  return {
-    authorization,
-    peer: socket.remoteAddress,
-    forwardedFor: joined(headers["x-forwarded-for"]),
-    page: { method, host, cookie, origin, site: joined(headers["sec-fetch-site"]), userAgent },
-  };
+/** The credentials of a request. Most requests need their API key only, so the rest is read on demand. */
+export class HttpCredentials implements Credentials {
+  readonly #request: IncomingMessage;
+
+  constructor(request: IncomingMessage) {
+    this.#request = request;
+  }
+
+  get authorization(): string | undefined {
+    return this.#request.headers.authorization;
+  }
+
+  get peer(): string | undefined {
+    return this.#request.socket.remoteAddress;
+  }
+
+  get forwardedFor(): string | undefined {
+    return joined(this.#request.headers["x-forwarded-for"]);
+  }
+
+  get page(): PageRequest {
+    const { method = "GET", headers } = this.#request;
+    const { host, cookie, origin, "user-agent": userAgent } = headers;
+    return { method, host, cookie, origin, site: joined(headers["sec-fetch-site"]), userAgent };
+  }
 }
 
 /** Returns a header that may repeat as one value. */

@@ -1,6 +1,6 @@
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { HttpResponse } from "../http/response.ts";
-import { credentialsOf } from "../http/request-head.ts";
+import { HttpCredentials } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import type { McpExchange } from "./exchange.ts";
 import {
@@ -63,7 +63,7 @@ export class BatchHandler {
       // The first message used the rate limit of the HTTP request.
       if (index > 0)
         exchange.setRateHeaders(
-          (await this.#pipeline.authenticate(this.#callTool, credentialsOf(exchange.request))).rate,
+          (await this.#pipeline.authenticate(this.#callTool, new HttpCredentials(exchange.request))).rate,
         );
       if (!message || id === undefined) return undefined;
       if (message.method === "initialize" || eraOf(message, undefined) === "modern")

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import { isJsonObject } from "../../domain/core/json.ts";
-import type { JsonExchange, JsonRoutes } from "../http/json-routes.ts";
+import type { JsonCall, JsonExchange, JsonHandler, JsonRoutes } from "../http/json-routes.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
@@ -38,7 +38,7 @@ export interface McpHandlerDeps {
  * The HTTP handler of `/mcp`: one stateless endpoint for MCP of both eras, and for the contract's
  * plain tool calls.
  */
-export class McpHandler {
+export class McpHandler implements JsonHandler {
   /** Path of the endpoint (specification 4.2). */
   readonly path = "/mcp";
   readonly #deps: McpHandlerDeps;
@@ -56,13 +56,15 @@ export class McpHandler {
    * @param gone aborts when the client disconnects before the response
    */
   handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
-    return this.#deps.routes.handle(request, response, gone, (http) => this.#respond(http));
+    return this.#deps.routes.handle(request, response, gone, this);
   }
 
-  async #respond(http: JsonExchange): Promise<HttpResponse> {
-    const { routes, originPolicy } = this.#deps;
-    originPolicy.require(http.request);
-    const call = await routes.read(http);
+  admit(request: IncomingMessage): void {
+    this.#deps.originPolicy.require(request);
+  }
+
+  async respond(http: JsonExchange, call: JsonCall): Promise<HttpResponse> {
+    const { routes } = this.#deps;
     try {
       const body = parseJson(call.body);
       const context = routes.context(http, call, "prefix");

@@ -9,10 +9,13 @@ import type { ActionName } from "../../app/operations/operator-actions.ts";
 import type { Scope } from "../../domain/accounts/scope.ts";
 import type { KeyedContext, RequestContext } from "../request-context.ts";
 
+/** A method's response; a promise unless it is there at once. */
+type Answer<O extends DescMessage> = MessageInitShape<O> | Promise<MessageInitShape<O>>;
+
 /** A public method; with `optional`, a key that is sent must be valid. */
 export interface OpenEndpoint<I extends DescMessage, O extends DescMessage> {
   readonly key: "none" | "optional";
-  call(request: MessageShape<I>, context: RequestContext): Promise<MessageInitShape<O>>;
+  call(request: MessageShape<I>, context: RequestContext): Answer<O>;
 }
 
 /** A method that requires an API key or a session. */
@@ -29,7 +32,7 @@ export interface KeyedEndpoint<I extends DescMessage, O extends DescMessage> {
    * state it.
    */
   readonly action?: AuditedAction<I> | "none";
-  call(request: MessageShape<I>, context: KeyedContext): Promise<MessageInitShape<O>>;
+  call(request: MessageShape<I>, context: KeyedContext): Answer<O>;
 }
 
 /** How the operator log describes a request. */

@@ -81,7 +81,7 @@ beforeEach(() => {
 
 const balance = () => ledger.balance(context.caller.accountId);
 const statuses = () => ledger.entries.map(({ run }) => run.status);
-const call = (proof: { paymentProof?: { txRef: string; network: string; memo: string } } = {}) =>
+const call = async (proof: { paymentProof?: { txRef: string; network: string; memo: string } } = {}) =>
   callTool(
     withPayments(deps),
     {

@@ -90,14 +90,15 @@ function callWith(code: string, quoteId: string, more: Partial<ToolCall> = {}): 
   };
 }
 
-const refusalOf = (call: ToolCall, context: CallContext) =>
-  callTool(deps, call, context).then(
-    () => "paid",
-    (error: unknown) => {
-      if (error instanceof ToolgateError) return `${error.code}: ${error.message}`;
-      throw error;
-    },
-  );
+const refusalOf = async (call: ToolCall, context: CallContext) => {
+  try {
+    await callTool(deps, call, context);
+    return "paid";
+  } catch (error) {
+    if (error instanceof ToolgateError) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+};
 
 describe("a voucher, as a payment method of one folder and one line", () => {
   it("is offered in 402 responses beside the other methods", async () => {

@@ -69,12 +69,13 @@ async function begin(params: JsonObject = {}, signal = new AbortController().sig
   const call = callOf(accountId, { tool: "sandbox_execute" });
   await postgres.ledger.authorize(call);
   const context = { caller: callerOf(accountId), runId: call.runId, idempotencyKey: "claim_1", signal };
-  const answer = execute.prepare({ language: "python", code: "1", ...params }).run(context);
+  const prepared = execute.prepare({ language: "python", code: "1", ...params });
+  const answer = Promise.resolve(prepared.run(context));
   answer.catch(() => {});
   return { runId: call.runId, call, answer };
 }
 
-const ask = (runId: string, account = accountId) =>
+const ask = async (runId: string, account = accountId) =>
   cancel.prepare({ run_id: runId }).run({
     caller: callerOf(account),
     runId: undefined,

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { PaymentProof } from "#gen/toolgate/v1/payment_pb.ts";
 import { type Tool as ToolMessage, ToolSchema, ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 import { GetCapabilitiesResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import { callTool, type CallToolDeps } from "../../../app/calls/call-tool.ts";
+import { callTool, type CallToolDeps, type ToolCallResult } from "../../../app/calls/call-tool.ts";
 import { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
 import { priceCall } from "../../../app/calls/price-call.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
@@ -42,7 +42,7 @@ export function toolService(
   return bind(ToolService, {
     callTool: {
       key: "required",
-      async call(request, context) {
+      call(request, context) {
         const { tool, params = {}, paymentProof } = request;
         const idempotencyKey = idempotencyKeyOf(request.idempotencyKey, context.idempotencyKey);
         const { xPayment, paymentSignature, metaPayment, path, requestId, memoForm } = context;
@@ -53,21 +53,23 @@ export function toolService(
           paymentProof: paymentProof && bodyProof(paymentProof),
         };
         const notify = (report: SettlementReport | undefined) => report && context.onSettlement?.(report);
-        try {
-          const { result, receipt } = await callTool(
-            deps,
-            { tool, params, ...proof, idempotencyKey },
-            context,
-          );
+        const succeeded = ({ result, receipt }: ToolCallResult) => {
           notify(settlementOfSuccess(proof, receipt));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
-        } catch (error) {
+        };
+        const failed = async (error: unknown) => {
           if (!(error instanceof PaymentRequiredError)) {
             notify(settlementOfFailure(proof, error));
             throw error;
           }
           const offer = await offers.offer(error, path);
           throw DetailedError.paymentRequired(error, messages.message(error, requestId, memoForm), offer);
+        };
+        try {
+          const called = callTool(deps, { tool, params, ...proof, idempotencyKey }, context);
+          return called instanceof Promise ? called.then(succeeded).catch(failed) : succeeded(called);
+        } catch (error) {
+          return failed(error);
         }
       },
     },

@@ -41,7 +41,7 @@ function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: RecordedA
   return {
     ...endpoint,
     call: (request: Message, context: KeyedContext) =>
-      recordedAction(deps, actionOf(method.input, action, request, context.caller), () =>
+      recordedAction(deps, actionOf(method.input, action, request, context.caller), async () =>
         endpoint.call(request, context),
       ),
   };

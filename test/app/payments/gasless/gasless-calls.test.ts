@@ -122,8 +122,10 @@ const claimFor = (quoteId: string, state: RelayClaim["state"] = "broadcast"): Re
   claimedAt,
 });
 
+const calling = async (asked: ToolCall) => callTool(withPayments(deps), asked, context);
+
 const outcomeOf = (asked: ToolCall) =>
-  callTool(withPayments(deps), asked, context).then(
+  calling(asked).then(
     ({ receipt }) => `paid by ${receipt?.paidBy}`,
     (error: unknown) => {
       if (!(error instanceof ToolgateError)) throw error;
@@ -263,9 +265,7 @@ describe("a payment to be relayed", () => {
     deps = { ...deps, catalogue: new Catalogue([{ ...paid, prepare }]) };
     const quote = quoteFor();
     const asked = x402(quote);
-    const failure: unknown = await callTool(withPayments(deps), asked, context).catch(
-      (error: unknown) => error,
-    );
+    const failure: unknown = await calling(asked).catch((error: unknown) => error);
     const txSignature = base58.encode(Buffer.alloc(64, `svc:${quote.quoteId}`));
     expect(failure).toMatchObject({ code: "TOOL_FAILED", txSignature });
     expect(await ledger.balance(context.caller.accountId)).toBe(PRICE);
