@@ -21,7 +21,7 @@ export function hasBody(request: IncomingMessage): boolean {
  * @throws ToolgateError PAYLOAD_TOO_LARGE, or CANCELLED when the client disconnects
  */
 export function readBody(request: IncomingMessage, limit: number): Buffer | Promise<Buffer> {
-  if (request.complete) return asArrived(request, limit);
+  if (request.complete || hasWholeBody(request)) return asArrived(request, limit);
   // The events below fired before this call.
   if (request.destroyed) throw new ToolgateError("CANCELLED", "the client disconnected");
   return new Promise((resolve, reject) => {
@@ -42,6 +42,12 @@ export function readBody(request: IncomingMessage, limit: number): Buffer | Prom
       if (!request.complete) reject(new ToolgateError("CANCELLED", "the client disconnected"));
     });
   });
+}
+
+/** Node delivers a body before it reports its end, which would take another turn of the event loop. */
+function hasWholeBody({ headers, readableLength }: IncomingMessage): boolean {
+  const declared = headers["content-length"];
+  return declared !== undefined && readableLength === Number(declared);
 }
 
 function asArrived(request: IncomingMessage, limit: number): Buffer {

@@ -130,6 +130,14 @@ describe("the HTTP/1.1 server", () => {
     client.socket.destroy();
   });
 
+  it("keeps the connection after an error whose request was read", async () => {
+    const client = new Client(port);
+    client.socket.write(post(call({}, "nothing")) + post(call({ message: "next" })));
+    expect((await client.next()).status).toBe(404);
+    expect(resultOf(await client.next())).toEqual({ echo: "next" });
+    client.socket.destroy();
+  });
+
   it("answers ten pipelined requests in order", async () => {
     const client = new Client(port);
     const numbers = Array.from({ length: 10 }, (_, number) => `number ${number}`);
