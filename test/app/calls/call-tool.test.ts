@@ -102,7 +102,7 @@ describe("a tool that returns one object repeatedly and changes it", () => {
     const run = async () => Object.assign(result, { turn: Number(result["turn"] ?? 0) + 1 });
     const [free] = new TestTools().list();
     const catalogue = new Catalogue([{ ...free!, prepare: () => ({ price: 0n, run }) }]);
-    const texts: string[] = [];
+    const results: JsonObject[] = [];
     for (const idempotencyKey of keys) {
       const call = {
         tool: free!.name,
@@ -111,11 +111,9 @@ describe("a tool that returns one object repeatedly and changes it", () => {
         paymentProof: undefined,
         idempotencyKey,
       };
-      texts.push(
-        JSON.stringify((await callTool(withPayments({ ...deps, catalogue }), call, context)).result),
-      );
+      results.push((await callTool(withPayments({ ...deps, catalogue }), call, context)).result);
     }
-    expect(texts).toEqual(['{"turn":1}', '{"turn":2}']);
+    expect(results).toEqual([{ turn: 1 }, { turn: 2 }]);
   });
 });
 
