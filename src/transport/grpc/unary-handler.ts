@@ -54,7 +54,6 @@ export class UnaryHandler {
     const headers: Header[] = [["x-request-id", requestId]];
     const { method, endpoint } = operation;
     try {
-      if (head["grpc-encoding"] !== undefined) headers.push(IDENTITY);
       requireIdentity(head["grpc-encoding"]);
       call.startTimeout(head);
       const { caller, rate } = await this.#pipeline.authenticate(operation, credentialsOf(call, head));
@@ -73,7 +72,7 @@ export class UnaryHandler {
       });
       call.respond(toBinary(method.output, message), headers);
     } catch (error) {
-      call.fail(statusOf(this.#pipeline.failure(error, requestId), headers));
+      call.fail(statusOf(this.#pipeline.failure(error, requestId), [IDENTITY, ...headers]));
     }
   }
 }
