@@ -52,7 +52,7 @@ export const REQUEST_COSTS: readonly Mutant[] = [
   {
     name: "host-short",
     guard: "A long Host header is not parsed as part of a URL.",
-    file: "src/transport/http/server.ts",
+    file: "src/transport/http/dispatch.ts",
     find: "if (isHostTooLong(request.headers.host))",
     replace: "if (false)",
     tests: STRANGERS_TEST,

@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
-import type { MountedHandler } from "../../transport/http/server.ts";
+import type { MountedHandler } from "../../transport/http/dispatch.ts";
 
 /** Serves the console from Vite's server, on the gateway's origin. */
 export class ConsoleProxy implements Pick<MountedHandler, "handle"> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { hasVersion } from "../http/entity-tag.ts";
-import type { MountedHandler } from "../http/server.ts";
+import type { MountedHandler } from "../http/dispatch.ts";
 import { withInHead, type BuiltFile, type BuiltFiles, type Coding } from "./built-files.ts";
 import type { DevWallet } from "./dev-wallet.ts";
 

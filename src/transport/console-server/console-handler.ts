@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { send, type HttpResponse } from "../http/response.ts";
-import type { MountedHandler } from "../http/server.ts";
+import type { MountedHandler } from "../http/dispatch.ts";
 import { newRequestId } from "../request-context.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 

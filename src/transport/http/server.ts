@@ -10,51 +10,18 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { hasBody } from "./body.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
-import type { Facade } from "./facade.ts";
-import { splitTarget, type JsonRoutes } from "./json-routes.ts";
+import { dispatcher, type RequestHandlers } from "./dispatch.ts";
+import type { JsonRoutes } from "./json-routes.ts";
 import { OpenResponses } from "./open-responses.ts";
-import { isHostTooLong, originForm } from "./request-head.ts";
 import { HEAD_LIMIT, parseError } from "./parse-error.ts";
-import type { Probes } from "./probes.ts";
-
-/** A node:http handler for some path prefixes. */
-export interface MountedHandler {
-  /** For example `/toolgate.v1.ToolService/`. */
-  readonly prefixes: readonly string[];
-  handle(request: IncomingMessage, response: ServerResponse): void;
-}
-
-/** A handler that leaves the requests it does not answer to the next one. */
-export interface RequestFilter {
-  /** @returns whether it answers the request */
-  handle(request: IncomingMessage, response: ServerResponse): boolean;
-}
-
-/** The handler of one path. */
-export interface PathHandler {
-  readonly path: string;
-  /** Never throws. @param gone aborts when the client disconnects before the response */
-  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void>;
-}
 
 /** Handlers of the HTTP server. */
-export interface HttpServerParts {
-  readonly documents: RequestFilter;
-  readonly probes: Probes;
-  /** Has its own origin policy, so CORS does not apply. */
-  readonly console: MountedHandler;
-  readonly cors: RequestFilter;
-  readonly connect: MountedHandler;
-  readonly mcp: PathHandler;
-  readonly facade: Facade;
+export interface HttpServerParts extends RequestHandlers {
   /** Answers bytes that are not a request. */
   readonly routes: Pick<JsonRoutes, "refusal">;
 }
 
-/**
- * The HTTP/1.1 server: documents and MCP by path; console, Connect and gRPC-Web by prefix; otherwise
- * HTTP/JSON.
- */
+/** The HTTP/1.1 server: its connections, the order of responses on each, and their end. */
 export class HttpServer {
   readonly #server: Server;
   readonly #responses: OpenResponses;
@@ -63,7 +30,8 @@ export class HttpServer {
 
   /** @param limits overrides {@link CONNECTION_LIMITS} */
   constructor(parts: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
-    const { documents, probes, console, cors, connect, mcp, facade, routes } = parts;
+    const { routes } = parts;
+    const dispatch = dispatcher(parts);
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
     this.#responses = new OpenResponses(this.#limits);
     const handle = (request: IncomingMessage, response: ServerResponse) => {
@@ -79,15 +47,7 @@ export class HttpServer {
     const serve = (request: IncomingMessage, response: ServerResponse, gone: AbortSignal) => {
       if (this.#draining) response.shouldKeepAlive = false;
       if (!this.#server.listening) this.#endAfter(response, request.socket);
-      const url = originForm(request.url ?? "/");
-      request.url = url;
-      if (isHostTooLong(request.headers.host)) return void facade.handle(request, response, gone);
-      if (documents.handle(request, response) || probes.handle(request, response, gone)) return;
-      if (isFor(console, url)) return console.handle(request, response);
-      if (cors.handle(request, response)) return;
-      if (isFor(connect, url)) return connect.handle(request, response);
-      if (splitTarget(url).path === mcp.path) void mcp.handle(request, response, gone);
-      else void facade.handle(request, response, gone);
+      dispatch(request, response, gone);
     };
     this.#server = createServer(optionsOf(this.#limits), handle);
     this.#server.maxConnections = this.#limits.connections;
@@ -185,10 +145,6 @@ function optionsOf({ headMs, requestMs, idleMs, checkMs }: ConnectionLimits): Se
     joinDuplicateHeaders: true,
     requireHostHeader: false,
   };
-}
-
-function isFor({ prefixes }: MountedHandler, url: string): boolean {
-  return prefixes.some((prefix) => url.startsWith(prefix));
 }
 
 function portOf(address: AddressInfo | string | null): number {
