@@ -1,10 +1,8 @@
-import process from "node:process";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { runCommandLine } from "../../src/cli/command-line.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
-import { runToolgate } from "./toolgate.ts";
+import { runToolgate, runToolgateHere } from "./toolgate.ts";
 
-/** Runs operator commands as processes on the database of a running gateway. */
+/** Runs operator commands on the database of a running gateway. */
 
 let world: World;
 beforeAll(async () => {
@@ -15,26 +13,16 @@ afterAll(() => world.close());
 const toolgate = (...args: string[]) => toolgateWith({}, ...args);
 
 const toolgateWith = (settings: Record<string, string>, ...args: string[]) =>
-  runToolgate({ DATABASE_URL: world.database.url, ...settings }, args);
+  runToolgateHere({ DATABASE_URL: world.database.url, ...settings }, args);
 
-/** Runs an invalid command in this process: a process per command takes most of the test's time. */
-async function refused(...args: string[]): Promise<{ code: unknown; stderr: string }> {
-  const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-  const before = process.exitCode;
-  try {
-    await runCommandLine(args);
-    return { code: process.exitCode, stderr: write.mock.calls.map(([text]) => String(text)).join("") };
-  } finally {
-    process.exitCode = before;
-    write.mockRestore();
-  }
-}
+/** In a process of its own, for exit codes and output that pass its end. */
+const ownProcess = (...args: string[]) => runToolgate({ DATABASE_URL: world.database.url }, args);
 
 const WALLET = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin";
 
 describe("the operator's commands", () => {
   it("creates and funds an account, creates a working key and revokes it", async () => {
-    const created = await toolgate("accounts", "create", "--wallet", WALLET, "--json");
+    const created = await ownProcess("accounts", "create", "--wallet", WALLET, "--json");
     const accountId = String(created.rows[0]?.["account_id"]);
     expect(accountId).toMatch(/^acct_[0-9a-f]{32}$/);
     expect((await toolgate("accounts", "create", "--wallet", WALLET, "--json")).rows[0]?.["account_id"]).toBe(
@@ -195,7 +183,7 @@ describe("the operator's commands", () => {
     const adjust = (usdc: string) => toolgate(...args(usdc));
     const most = "9007199254.740991";
     for (const usdc of ["9007199254.740992", "9223372036854.775807", "-9223372036854.775808", "9999999999"])
-      expect(await refused(...args(usdc)), usdc).toMatchObject({
+      expect(await toolgate(...args(usdc)), usdc).toMatchObject({
         code: 2,
         stderr: expect.stringMatching(new RegExp(`--usdc <amount>.* at most ${most}`)),
       });
@@ -217,13 +205,13 @@ describe("the operator's commands", () => {
       step_id: body.step_id,
       expired: false,
     });
-    expect((await toolgate("quote", "qt_forged")).code).toBe(1);
-    const audit = await toolgate("audit", "--json");
+    expect((await ownProcess("quote", "qt_forged")).code).toBe(1);
+    const audit = await ownProcess("audit", "--json");
     expect(audit.code).toBe(0);
     expect(audit.rows.length).toBeGreaterThan(5);
     for (const row of audit.rows) expect(row).toMatchObject({ violations: 0 });
-    expect((await toolgate("audit")).stderr).toBe(`All ${audit.rows.length} invariants hold.\n`);
-    expect((await toolgate("migrate", "--json")).rows).toEqual([{ applied: [] }]);
+    expect((await ownProcess("audit")).stderr).toBe(`All ${audit.rows.length} invariants hold.\n`);
+    expect((await ownProcess("migrate", "--json")).rows).toEqual([{ applied: [] }]);
   });
 
   it("audits the ledger against the chain and accepts a surplus only", async () => {
@@ -271,7 +259,7 @@ describe("the operator's commands", () => {
       code: 1,
       stderr: expect.stringMatching(/^Cannot read the treasury: .*SOLANA_RPC_URLS.*\n$/),
     });
-    const unset = await toolgate("audit", "--chain");
+    const unset = await ownProcess("audit", "--chain");
     expect(unset.code).toBe(2);
     for (const name of ["SOLANA_RPC_URLS", "TREASURY_OWNER"]) expect(unset.stderr).toContain(name);
   });
@@ -285,7 +273,7 @@ describe("the operator's commands", () => {
       ["keys", "create", "--account", "x", "--expires", "soon"],
       ["accounts", "tier", "--account", "x", "--rate", "0", "--burst", "1"],
     ]) {
-      const { code, stderr } = await refused(...args);
+      const { code, stderr } = await toolgate(...args);
       expect(code, args.join(" ")).toBe(2);
       expect(stderr, args.join(" ")).toMatch(/error: /);
     }

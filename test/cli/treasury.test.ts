@@ -3,9 +3,9 @@ import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type World } from "../support/world.ts";
 import { gift, WATCHFUL } from "../transport/services/gift.ts";
-import { runToolgate } from "./toolgate.ts";
+import { runToolgateHere } from "./toolgate.ts";
 
-/** Runs treasury commands as processes on the database of a running gateway. */
+/** Runs treasury commands on the database of a running gateway. */
 
 let world: World;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const toolgate = (...args: string[]) =>
-  runToolgate(
+  runToolgateHere(
     { DATABASE_URL: world.database.url, TREASURY_OWNER: world.treasury.publicKey.toBase58() },
     args,
   );
@@ -95,10 +95,10 @@ describe("the operator's commands for the treasury", () => {
     const after = (await toolgate("treasury", "show", "--json")).rows[0];
     expect(Number(after?.["suspense_count"])).toBe(Number(before?.["suspense_count"]) + 1);
     expect(Number(after?.["expected_usdc"])).toBeCloseTo(Number(before?.["expected_usdc"]) + 1);
-    const unset = await runToolgate({ DATABASE_URL: world.database.url }, ["treasury", "show"]);
+    const unset = await runToolgateHere({ DATABASE_URL: world.database.url }, ["treasury", "show"]);
     expect(unset).toMatchObject({ code: 2, stderr: expect.stringContaining("TREASURY_OWNER") });
     const elsewhere = { DATABASE_URL: world.database.url, TREASURY_OWNER: base58.encode(randomBytes(32)) };
-    expect(await runToolgate(elsewhere, ["treasury", "show", "--json"])).toMatchObject({
+    expect(await runToolgateHere(elsewhere, ["treasury", "show", "--json"])).toMatchObject({
       code: 0,
       rows: [{ expected_usdc: null, slot: null }],
       stderr: expect.stringContaining("not watched yet"),
@@ -109,7 +109,7 @@ describe("the operator's commands for the treasury", () => {
     const { SOLANA_RPC_URLS = "", TREASURY_OWNER = "", FEE_PAYER_KEYPAIR = "" } = world.settings;
     const settings = { DATABASE_URL: world.database.url, SOLANA_RPC_URLS, TREASURY_OWNER };
     const show = (file: string) =>
-      runToolgate({ ...settings, FEE_PAYER_KEYPAIR: file }, ["treasury", "show", "--json"]);
+      runToolgateHere({ ...settings, FEE_PAYER_KEYPAIR: file }, ["treasury", "show", "--json"]);
     expect((await show(FEE_PAYER_KEYPAIR)).rows[0]).toMatchObject({
       fee_payer: world.feePayer.publicKey.toBase58(),
       fee_payer_lamports: 1_000_000_000,
