@@ -100,8 +100,8 @@ function pinnedNode() {
 }
 
 /**
- * Runs the program in the foreground, forwards signals and its exit code, and puts the project's tools first
- * on PATH.
+ * Runs the program in the foreground, forwards signals and its exit code, and prepends the project's tools
+ * to PATH.
  */
 function run(node, [file, ...rest]) {
   const child = spawn(node, [path.resolve(root, file), ...rest], {

@@ -12,7 +12,7 @@ import { outputFor } from "./output.ts";
 import { runUntilStopped } from "./serve.ts";
 import { exitCodeOf, ignoreHangUp, onStop } from "./signals.ts";
 
-/** A gateway in this process or in one that restarts. */
+/** A gateway in this process, or in a child process that restarts. */
 type DevGateway = Omit<Gateway, "metricsAddress"> & { readonly metricsAddress?: string | undefined };
 
 interface DevOptions {

@@ -56,9 +56,7 @@ export class PaymentBook {
     return stored && read(stored.value);
   }
 
-  /**
-   * The same payment, further on. Another process that moved it meanwhile, or finished it, is right as well.
-   */
+  /** The same payment in a later state. Succeeds also if another process has moved or finished it. */
   async move(
     record: PaymentRecord,
     change: Pick<PaymentRecord, "state" | "refusal">,

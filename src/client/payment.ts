@@ -4,8 +4,7 @@ import type { PaymentSummary } from "./errors.ts";
 /** The payment of an answered call. */
 export interface Payment extends PaymentSummary {
   /**
-   * The receipt as the answer has it (specification 2.5); undefined in answers that are no JSON, or are
-   * streamed.
+   * The receipt in the response (specification 2.5); undefined for streams and responses that are not JSON.
    */
   readonly receipt: Readonly<Record<string, unknown>> | undefined;
 }

@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 30_000;
 
 /**
  * Repeats a call with its proof until it is answered; never pays.
- * @returns the answer. One that is neither a result nor about the payment is the caller's to read too
+ * @returns the response, also one that is neither a result nor about the payment
  * @throws PaymentRefusedError, PaymentUnsettledError; the signal's reason when it aborts, with the payment
  * left in the store
  */
@@ -79,7 +79,7 @@ function isRedirect({ type, status }: Response): boolean {
   return type === "opaqueredirect" || (status >= 300 && status < 400);
 }
 
-/** The call was answered: what is in the store is done with, once the whole answer is here. */
+/** The call was answered: removes the payment from the store after the whole response has arrived. */
 async function finish(payer: Payer, record: PaymentRecord, response: Response): Promise<Response> {
   const close = async (text: string): Promise<void> => {
     const payment = { ...summaryOf(record), receipt: receiptIn(text) };

@@ -85,7 +85,7 @@ export function buildPayment(order: PaymentOrder): VersionedTransaction {
 }
 
 /**
- * Consecutive unsigned little-endian integers of the given sizes.
+ * Encodes unsigned little-endian integers of the given sizes.
  * @throws RangeError for one that does not fit
  */
 function numbers(...fields: readonly (readonly [bigint | number, number])[]): Uint8Array {

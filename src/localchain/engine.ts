@@ -93,8 +93,8 @@ export class Chain {
   }
 
   /**
-   * Takes a transaction into the current block. A failed one lands too and pays its fee; one that cannot pay,
-   * is signed wrongly, expired or already there is refused and leaves no trace.
+   * Adds a transaction to the current block. A failed one lands too and pays its fee. Refuses one that
+   * cannot pay or is wrongly signed, expired or a duplicate.
    */
   submit(transaction: WireTransaction, entry: Entry = {}): TransactionRecord | Refusal {
     return this.admission(transaction) ?? this.#append(transaction, entry);

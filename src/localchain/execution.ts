@@ -19,8 +19,8 @@ export interface Refusal extends Execution {
 const addressDecoder = getAddressDecoder();
 
 /**
- * Runs a transaction and keeps everything `getTransaction` returns. LiteSVM reports no balances, so they are
- * read before and after; lamports are conserved, so what is missing afterwards is the fee.
+ * Runs a transaction and stores everything `getTransaction` returns. LiteSVM reports no balances, so they
+ * are read before and after; lamports are conserved, so the difference is the fee.
  */
 export function execute(
   svm: LiteSVM,

@@ -9,7 +9,7 @@ export type Fault =
   | { readonly kind: "rpc_error"; readonly code: number; readonly message?: string; readonly data?: Json }
   /** The node finds nothing. */
   | { readonly kind: "null" }
-  /** The node lies: it answers with this result. */
+  /** The node returns this false result. */
   | { readonly kind: "result"; readonly result: Json }
   /** A body that is not JSON, with status 200. */
   | { readonly kind: "garbage" }
@@ -26,12 +26,12 @@ export interface FaultRule {
   readonly calls?: number;
 }
 
-/** Decides which calls go wrong, and counts all of them. */
+/** Selects the calls that fail, and counts all calls. */
 export class Faults {
   readonly #rules: { readonly rule: FaultRule; left: number }[] = [];
   readonly #counts = new Map<string, number>();
 
-  /** Adds a rule; the first one that matches a call strikes it. */
+  /** Adds a rule; the first matching rule applies. */
   add(rule: FaultRule): void {
     this.#rules.push({ rule, left: rule.calls ?? Number.POSITIVE_INFINITY });
   }

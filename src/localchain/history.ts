@@ -37,7 +37,7 @@ export class History {
   }
 
   /**
-   * Takes a transaction and all that followed it out of the history.
+   * Removes a transaction and all later ones from the history.
    *
    * @returns the removed ones, oldest first; empty if the signature is unknown
    */

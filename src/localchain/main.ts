@@ -3,10 +3,10 @@ import { parseArgs } from "node:util";
 import { startLocalChain } from "./index.ts";
 
 /**
- * The local chain as a process of its own, because the engine is synchronous:
- * `node src/localchain/main.ts [--port N] [--data-dir DIR] [--slot-ms N] [--genesis-hash HASH]`, or
- * LOCALCHAIN_PORT and LOCALCHAIN_DATA_DIR. Prints one line of JSON when it is ready. Ends on SIGTERM, SIGINT,
- * or when the process that started it closes the pipe to its standard input, as it does when it dies.
+ * The local chain in its own process, because the engine is synchronous: `node src/localchain/main.ts
+ * [--port N] [--data-dir DIR] [--slot-ms N] [--genesis-hash HASH]`, or LOCALCHAIN_PORT and
+ * LOCALCHAIN_DATA_DIR. Prints one line of JSON when it is ready. Ends on SIGTERM, SIGINT, or when its
+ * standard input closes, as it does when the parent dies.
  */
 const { values } = parseArgs({
   options: {

@@ -46,7 +46,7 @@ export class Slots {
     return Math.floor(Date.now() / 1000) + this.timeOffsetSeconds;
   }
 
-  /** Unix time of a block in seconds; null for one that was skipped over or is too old. */
+  /** Unix time of a block, seconds; null for a skipped or too old one. */
   blockTime(slot: number): number | null {
     return this.#times.get(slot) ?? null;
   }

@@ -1,6 +1,6 @@
 import type { V1CompiledTransactionMessage } from "@solana/kit";
 
-/** Bits of a v1 message's config mask; the priority fee is a u64 and takes two of them. */
+/** Bits of a v1 message's config mask; the priority fee is a u64 and uses two. */
 const PRIORITY_FEE = 0b00011;
 const COMPUTE_UNIT_LIMIT = 0b00100;
 const LOADED_ACCOUNTS_DATA_SIZE_LIMIT = 0b01000;

@@ -21,10 +21,7 @@ export interface VerifiedTransfer extends PaymentId {
 export interface CallPayment extends PaymentId {
   quoteId: string;
   stepId: string;
-  /**
-   * Credited and held in the same transaction; undefined when already credited (an
-   * earlier attempt).
-   */
+  /** Credited and held in the same transaction; undefined when an earlier attempt credited it. */
   transfer: VerifiedTransfer | undefined;
 }
 

@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 /** How long a difference must last while the watch advances, ms: a shorter one may be a new payment. */
 const SETTLED_MS = 10_000;
 
-/** Finds problems of the treasury. Remembers differences: one that the watch resolves is no problem. */
+/** Finds problems of the treasury. Remembers differences: one that the watch resolves is not reported. */
 export class TreasuryCheck {
   readonly #deps: TreasuryCheckDeps;
   #seen: { held: MicroUsd; expected: MicroUsd; checkedAt: number } | undefined;

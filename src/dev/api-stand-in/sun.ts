@@ -9,7 +9,7 @@ export interface SunDay {
 
 const DAY_MS = 86_400_000;
 
-/** The centre of the sun as it rises: half its width below the horizon, and lifted by the air, degrees. */
+/** Altitude of the sun's centre at sunrise, degrees: half its width below the horizon, and refraction. */
 const RISING = -0.833;
 
 /**

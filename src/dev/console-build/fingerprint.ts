@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { BUILT, INPUTS, ROOT, STAMP } from "./places.ts";
 
-/** A fingerprint of all that the built console depends on. */
+/** A fingerprint of the inputs of the console's build. */
 export function fingerprintOfSources(): string {
   const hash = createHash("sha256");
   for (const file of INPUTS.flatMap(filesIn)) {

@@ -6,8 +6,8 @@ import { consoleIsCurrent } from "./fingerprint.ts";
 import { BUILT } from "./places.ts";
 
 /**
- * Builds the console where its sources have changed since, in a process of its own: nothing that serves loads
- * what builds.
+ * Builds the console in a child process if its sources have changed: the serving process loads no build
+ * tools.
  * @returns whether there is a console to serve; logs the reason if it is older than the sources
  */
 export async function buildConsoleIfOlder(log: (line: string) => void): Promise<boolean> {

@@ -8,9 +8,8 @@ import { EmbeddedPostgresError, errorCode } from "./error.ts";
 const patience = { ready: 2_000, stopping: 30_000 };
 
 /**
- * Waits until no server runs on the data folder. A server that is stopping is waited for, one that stays is
- * an error, and a lock file that a killed server left behind is no obstacle, even if another process now has
- * its process id.
+ * Waits until no server runs on the data folder: waits for a stopping server, ignores the lock file of a
+ * killed one, even if another process now has its process id.
  *
  * @throws EmbeddedPostgresError when another server keeps running there
  */
@@ -64,8 +63,8 @@ async function runningServer(
 }
 
 /**
- * Whether the process is certainly not a server of this folder. A server works in its data folder all its
- * life, and a process that works nowhere is a dead one that init has not collected.
+ * Whether the process is certainly not a server of this folder. A server's working directory is its data
+ * folder; a process without one is dead and not collected by init yet.
  */
 async function worksElsewhere(pid: number, dataFolder: string): Promise<boolean> {
   if (process.platform !== "linux") return false;

@@ -82,8 +82,7 @@ export async function startServer(
       cwd: rootFolder,
       env: serverEnvironment(),
       stdio: ["pipe", "ignore", log.handle.fd],
-      // A session of its own: Ctrl-C in the terminal must reach the gateway, which still needs the database
-      // to finish.
+      // Its own session: Ctrl-C in the terminal must not end the database before the gateway.
       detached: true,
       windowsHide: true,
     },

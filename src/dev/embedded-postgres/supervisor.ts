@@ -1,9 +1,8 @@
 // Runs one server and ends it when its own standard input closes: node supervisor.ts UID:GID PROGRAM
 // ARGUMENT…
 //
-// The kernel closes that pipe whatever ends the process at the other side, SIGKILL included, which no handler
-// in that process could answer. It needs no native code, unlike prctl(PR_SET_PDEATHSIG), and works beyond
-// Linux.
+// The kernel closes that pipe however the other process ends, also by SIGKILL. It needs no native code,
+// unlike prctl(PR_SET_PDEATHSIG), and works beyond Linux.
 import { spawn } from "node:child_process";
 import process from "node:process";
 

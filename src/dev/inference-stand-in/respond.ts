@@ -55,7 +55,7 @@ async function complete(request: IncomingMessage, response: ServerResponse): Pro
   });
 }
 
-/** The body, or undefined when it is no JSON or the sender went away. */
+/** The body; undefined when it is not JSON or the sender disconnected. */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(await text(request));

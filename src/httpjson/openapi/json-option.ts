@@ -9,7 +9,7 @@ export function textOf(option: JsonObject | undefined, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A number member, also one that ProtoJSON writes as a string; undefined when it is not there. */
+/** A number member, which ProtoJSON may write as a string; undefined when absent. */
 export function numberOf(option: JsonObject | undefined, name: string): number | undefined {
   const value = option?.[name];
   return value === undefined || value === null ? undefined : Number(value);

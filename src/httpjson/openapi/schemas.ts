@@ -26,12 +26,12 @@ export class Schemas {
     this.#read = read;
   }
 
-  /** All that were referred to, by name, for `components.schemas`. */
+  /** All referenced schemas by name, for `components.schemas`. */
   all(): Record<string, Schema> {
     return Object.fromEntries([...this.#made].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
-  /** A reference to the schema of a message or enum with fields or values of its own. */
+  /** A reference to the schema of a message or enum. */
   ref(desc: DescMessage | DescEnum): Schema {
     const name = this.#name(desc);
     if (!this.#made.has(name)) {
@@ -90,8 +90,7 @@ export class Schemas {
   }
 
   /**
-   * The schema of a message: a reference, or the inline schema of a message that is no object of its fields
-   * in JSON.
+   * The schema of a message: a reference, or the inline schema if its JSON is not an object of its fields.
    */
   message(desc: DescMessage): Schema {
     if (isWrapperDesc(desc)) return this.#scalar(desc.fields[0].scalar);

@@ -21,7 +21,7 @@ const textMessages: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Messages with a JSON form of their own that is no object with their fields: their fields are no parameters.
+ * Messages with their own JSON form instead of an object of their fields: their fields are not parameters.
  */
 const opaqueMessages: ReadonlySet<string> = new Set([
   "google.protobuf.Struct",

@@ -6,7 +6,7 @@ export interface PluginOptions {
   readonly emitDefault: boolean;
   /** Whether 64-bit integers are written as numbers within ±(2^53-1); `string` is ProtoJSON. */
   readonly int64: "number" | "string";
-  /** Whether a query parameter that is no field is an error. */
+  /** Whether a query parameter without a field is an error. */
   readonly unknownQuery: "deny" | "ignore";
 }
 
@@ -17,7 +17,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   unknown_query: ["deny", "ignore"],
 };
 
-/** Parses the options; what is not given follows ProtoJSON. @throws Error for an unknown option or value */
+/** Parses the options; the defaults follow ProtoJSON. @throws Error for an unknown option or value */
 export function parseOptions(raw: readonly { key: string; value: string }[]): PluginOptions {
   for (const { key, value } of raw) {
     const values = Object.hasOwn(choices, key) ? choices[key] : undefined;

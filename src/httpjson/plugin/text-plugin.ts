@@ -17,7 +17,7 @@ import { parseOptions, type PluginOptions } from "./options.ts";
 export interface Input {
   /** The files to generate for. */
   readonly files: readonly DescFile[];
-  /** These and all that they import. */
+  /** These and their imports. */
   readonly allFiles: readonly DescFile[];
   readonly options: PluginOptions;
 }

@@ -10,7 +10,7 @@ import { Types, TYPES_PAGE } from "./types.ts";
 
 /**
  * The protoc plugin that writes the reference of a package as Markdown: a page for each service, one for the
- * types that they share, and an index. The package is the one that has the option httpjson.v1.document.
+ * shared types, and an index. Takes the package with the option httpjson.v1.document.
  */
 export const referencePlugin = textPlugin("protoc-gen-httpjson-reference", generate);
 

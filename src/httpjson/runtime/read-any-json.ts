@@ -32,7 +32,7 @@ export function readAnyJson(json: unknown, path: string, depth: number): JsonVal
   return json;
 }
 
-/** The fast walk, without paths: bodies are mostly this. */
+/** The fast walk, without paths: bodies are mostly valid. */
 function isSound(json: unknown, depth: number): json is JsonValue {
   switch (typeof json) {
     case "string":
@@ -71,7 +71,7 @@ function isSound(json: unknown, depth: number): json is JsonValue {
   return true;
 }
 
-/** The slow walk: where, and what is wrong there. */
+/** The slow walk: finds the error and its path. */
 function findProblem(json: unknown, path: string, depth: number): JsonFieldError {
   if (typeof json === "number") {
     return new JsonFieldError(path, "must be a number in the range of double");

@@ -30,9 +30,9 @@ export class SchemaError extends Error {
 }
 
 /**
- * Brings the database to the current schema. Safe from several instances at once: the first one works, the
- * others wait and find nothing to do. Safe beside instances that serve: each frozen migration is a
- * transaction of its own, as are all repeatable ones together, and waits only briefly for locks.
+ * Brings the database to the current schema. Safe from several instances at once: the first one migrates,
+ * the others wait and have nothing to do. Safe beside instances that serve: each frozen migration is one
+ * transaction, as are all repeatable ones together, and waits only briefly for locks.
  * @param folder the SQL files of another schema than the program's own: for tests of upgrades
  * @returns the paths of the files that this call applied
  * @throws SchemaError; the database's error 55P03 when a table stays in use, after which it can be repeated

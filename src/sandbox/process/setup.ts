@@ -34,8 +34,8 @@ const NEVER = new AbortController().signal;
 const NOBODY = 65_534;
 
 /**
- * Finds the programs and the strongest isolation that works here.
- * @throws Error saying what is missing and what to do
+ * Finds the programs and the strongest isolation on this machine.
+ * @throws Error that names what is missing and the remedy
  */
 export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Promise<Setup> {
   if (process.platform !== "linux") {

@@ -95,7 +95,7 @@ export class SolanaChain implements PaymentVerifier {
 
   /**
    * Whether no endpoint found it recently: then the shared poller waits for it, without a request of its
-   * own. Never longer than a call waits, so a payment that lands meanwhile is seen as early as before.
+   * own. Waits no longer than a call, so it sees a payment that lands as early as before.
    */
   #wasAbsent(txSignature: string): boolean {
     const { clock, waitMs } = this.#rules;
@@ -105,8 +105,8 @@ export class SolanaChain implements PaymentVerifier {
   }
 
   /**
-   * Waits until an endpoint returns the transaction; queries all of them at the end.
-   * @param absent no endpoint knew it recently: if polling confirms that, none is queried again
+   * Waits until an endpoint returns the transaction; queries all endpoints at the end.
+   * @param absent no endpoint found it recently: if polling confirms that, none is queried again
    */
   async #await(wait: Wait, absent: boolean): Promise<Finding | undefined> {
     const searched = new Set<Endpoint>();

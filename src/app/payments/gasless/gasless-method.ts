@@ -107,7 +107,7 @@ export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment
     if (difference && !(await this.#deps.claims.find(transaction.messageHash))) throw difference;
   }
 
-  /** Sends the transaction unless it was sent. A payment was in time if its claim was. */
+  /** Sends the transaction unless it was sent. The time of its claim counts as the time of payment. */
   async settle(payment: GaslessPayment, attempt: PaymentAttempt): Promise<SettledPayment> {
     const claimedAt = await this.#submit(payment, attempt);
     try {

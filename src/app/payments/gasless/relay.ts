@@ -49,7 +49,7 @@ export interface RelayDeps {
   /** Limits the chain lookups of refused claims. */
   readonly lookupLimit: Pick<ChainLookupLimit, "run">;
   readonly log: Log;
-  /** Aborts at the end of a shutdown's grace period. Other instances take over what is in progress. */
+  /** Aborts at the end of a shutdown's grace period. Other instances continue what is in progress. */
   readonly stopping: AbortSignal;
 }
 

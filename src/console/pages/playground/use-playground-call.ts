@@ -210,7 +210,7 @@ function isPending({ payment }: CallRecord, { response: { status, headers } }: E
   );
 }
 
-/** Whether the call ended without a result or a payment, so that there is nothing to find again. */
+/** Whether the call ended without a result or a payment: nothing needs to be restored. */
 function isRejected({ lastExchange, payment }: CallRecord): boolean {
   return lastExchange?.response.status !== 200 && payment === undefined;
 }

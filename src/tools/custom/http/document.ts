@@ -61,7 +61,7 @@ export function resolveReference(root: JsonObject, reference: string): JsonValue
   throw new Error(`the reference ${reference} resolves only to references`);
 }
 
-/** Returns the value, or what it references. */
+/** Returns the value, or the target of its reference. */
 export function resolved(root: JsonObject, value: JsonValue | undefined): JsonObject {
   const target =
     isJsonObject(value) && typeof value["$ref"] === "string" ? resolveReference(root, value["$ref"]) : value;
