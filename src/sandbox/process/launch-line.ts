@@ -36,6 +36,8 @@ const ENVIRONMENT = {
   // Without HOME, Deno asks the C library for it, which loads the host's name service modules.
   HOME: "/proc/none",
   NO_COLOR: "1",
+  // Otherwise each thread that compiles keeps memory of its own.
+  MALLOC_ARENA_MAX: "1",
 } as const;
 
 export const LAUNCH_ENVIRONMENT: Readonly<Record<string, string>> = {

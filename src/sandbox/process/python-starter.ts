@@ -3,8 +3,8 @@ import { frameLength, frameOf, Worker, type WorkerStart } from "./worker.ts";
 
 type Start = Omit<WorkerStart, "input">;
 
-/** A memory image has about 30 MiB. */
-const MAX_IMAGE_BYTES = 134_217_728;
+/** A memory image has about 7 MiB, compressed. */
+const MAX_IMAGE_BYTES = 33_554_432;
 
 /**
  * Failures to make or load an image before images are disabled. Single failures may come from a busy
@@ -95,5 +95,5 @@ async function imageOf(maker: Worker): Promise<Buffer> {
   const length = Number.parseInt(frame.subarray(0, 8).toString("latin1"), 16);
   if (code !== 0 || frame.length !== length + 8)
     throw new Error(`The image is not whole: ${frame.length} bytes, code ${code}.`);
-  return Buffer.from(frame.subarray(8));
+  return frame.subarray(8);
 }

@@ -4,7 +4,10 @@ import { ending, errorOf, readBytes, readJson, ready, writeBytes } from "./wire.
 
 const { exit } = Deno;
 const { folder, wheels, image, make } = readJson();
-const memory = image ? readBytes() : undefined;
+/** Returns the bytes after a stream's transformation: the host keeps the image compressed. */
+const through = async (bytes, stream) =>
+  new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+const memory = image ? await through(readBytes(), new DecompressionStream("gzip")) : undefined;
 const { loadPyodide } = await import(`file://${folder}/pyodide.mjs`);
 const options = { indexURL: `${folder}/`, env: { LANG: "C.UTF-8" } };
 
@@ -17,7 +20,7 @@ import asyncio, base64, collections, csv, dataclasses, datetime, decimal, enum, 
 import math, operator, os, random, re, statistics, string, sys, textwrap, time, traceback, typing, uuid
 import pyodide.code
   `);
-  const made = python.makeMemorySnapshot();
+  const made = await through(python.makeMemorySnapshot(), new CompressionStream("gzip"));
   ready();
   readJson();
   writeBytes(made);
@@ -31,6 +34,8 @@ const writerTo = (stream) => {
 };
 
 const python = await loadPyodide(memory === undefined ? options : { ...options, _loadSnapshot: memory });
+// Frees the image at once; garbage collection may not come before the job.
+memory?.buffer.transfer(0);
 for (let wheel = 0; wheel < wheels; wheel += 1) python.unpackArchive(readBytes(), "wheel");
 
 python.setStdin({ read: (buffer) => readSync(buffer) ?? 0, isatty: false });
