@@ -4,9 +4,10 @@ import type { Log } from "../domain/core/log.ts";
 
 /**
  * Opens the configured engine; loads only its code.
+ * @param isServing whether calls are served meanwhile
  * @throws Error that names what this machine lacks and the remedy
  */
-export async function openEngine(config: ServeConfig, log: Log): Promise<SandboxEngine> {
+export async function openEngine(config: ServeConfig, log: Log, isServing = false): Promise<SandboxEngine> {
   const { SANDBOX_ISOLATION: isolation, sandbox } = config;
   if (isolation === "off") throw new Error("the sandbox is off");
   if (sandbox.kubernetes !== undefined) {
@@ -23,6 +24,7 @@ export async function openEngine(config: ServeConfig, log: Log): Promise<Sandbox
   } = sandbox.process;
   return ProcessEngine.open({
     log,
+    isServing,
     // Defaults to the strongest isolation, or no sandbox.
     isolation: isolation ?? "required",
     ...(concurrency !== undefined && { concurrency }),

@@ -26,7 +26,7 @@ export async function openSandbox(
   if (config.SANDBOX_ISOLATION === "off") return undefined;
   let engine: SandboxEngine;
   try {
-    engine = await openEngine(config, log);
+    engine = await openEngine(config, log, true);
   } catch (error) {
     log.warn({ err: error }, "no sandbox on this machine: sandbox_execute is unavailable");
     return undefined;

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { SandboxEngine, SandboxStatus } from "../../src/domain/tools/sandbox.ts";
+import { read } from "../../src/sandbox/process/process-table.ts";
 import { job } from "./contract-code.ts";
 import { outcomeOf } from "./engine-contract.ts";
 import { descendants } from "./process-watch.ts";
@@ -65,9 +66,10 @@ async function standing(idle: number): Promise<Leftovers> {
   let [processes, same] = [-1, 0];
   for (let round = 0; round < 200 && same < 10; round++) {
     await sleep(50);
-    const now = descendants(process.pid).length;
-    same = now === processes && now >= idle ? same + 1 : 0;
-    processes = now;
+    const now = descendants(process.pid);
+    const workers = now.filter((pid) => read(`/proc/${pid}/comm`) === "deno\n");
+    same = now.length === processes && workers.length >= idle ? same + 1 : 0;
+    processes = now.length;
   }
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();

@@ -14,6 +14,7 @@ import {
 import { launchLine, programsSeen, type LaunchLine } from "./launch-line.ts";
 import { DEFAULT_LIMITS, START_CPU_SECONDS, type ProcessLimits } from "./limits.ts";
 import { Slots } from "./slots.ts";
+import { lowFirst, raisePriority } from "./priority.ts";
 import { PROBES } from "./probes.ts";
 import { PythonStarter } from "./python-starter.ts";
 import { Run, type RunLimits } from "./run.ts";
@@ -44,6 +45,8 @@ export interface ProcessEngineOptions {
   readonly waitMs?: number;
   /** Idle time after which workers end, ms. Default 10 min. */
   readonly retireMs?: number;
+  /** Whether calls are served during the self-test, which then runs at low priority. Default: no. */
+  readonly isServing?: boolean;
   /** Modifies the launch line. Tests remove a protection to see that health() detects it. */
   readonly reshape?: (line: LaunchLine) => LaunchLine;
 }
@@ -98,17 +101,9 @@ export class ProcessEngine implements SandboxEngine {
     if (setup.withoutBubblewrap !== undefined) {
       this.#options.log.warn({ reason: setup.withoutBubblewrap }, "sandbox runs without bubblewrap");
     }
-    await selfTest({
-      isRoot: process.getuid?.() === 0,
-      enclosure: setup.enclosure,
-      limits: this.#limits,
-      startWorker: (language) => this.#startWorker(language, signal),
-      run: (worker, job, limits) => new Run(worker, job, this.#runLimits(setup, limits), signal).done,
-      line: this.#line(setup, "javascript"),
-      pyodide: programsSeen(setup.enclosure, setup.programs).pyodide,
-      signal,
-      probes: PROBES,
-    });
+    const test = async (signal: AbortSignal, isLow: boolean) => await this.#selfTest(setup, signal, isLow);
+    if (this.#options.isServing === true) await lowFirst(signal, test);
+    else await test(signal, false);
     for (const language of SANDBOX_LANGUAGES) this.#pools[language].warm();
   }
 
@@ -157,6 +152,21 @@ export class ProcessEngine implements SandboxEngine {
       if (run !== undefined) runs.push(run.done);
     }
     await Promise.allSettled([...pools, ...runs]);
+  }
+
+  async #selfTest(setup: Setup, signal: AbortSignal, isLow: boolean): Promise<void> {
+    await selfTest({
+      isRoot: process.getuid?.() === 0,
+      enclosure: setup.enclosure,
+      limits: this.#limits,
+      startWorker: (language) => this.#startWorker(language, signal, isLow),
+      run: (worker, job, limits) => new Run(worker, job, this.#runLimits(setup, limits), signal).done,
+      line: this.#line(setup, "javascript"),
+      pyodide: programsSeen(setup.enclosure, setup.programs).pyodide,
+      signal,
+      probes: PROBES,
+      oneByOne: isLow,
+    });
   }
 
   /** Waits for a slot and a worker, then hands the code over. */
@@ -217,16 +227,25 @@ export class ProcessEngine implements SandboxEngine {
       language,
       idle: this.#options.idle?.[language] ?? idle,
       retireMs: this.#options.retireMs ?? 600_000,
-      start: (signal) => this.#startWorker(language, signal),
+      start: (signal, isUrgent) => this.#startForPool(language, signal, isUrgent),
       onFailure: (error) =>
         this.#options.log.error({ err: error, language }, "sandbox worker failed to start"),
     });
   }
 
-  async #startWorker(language: SandboxLanguage, signal: AbortSignal): Promise<Worker> {
+  /** Starts a worker at low priority if no caller waits for it, and raises it when it is ready. */
+  async #startForPool(language: SandboxLanguage, signal: AbortSignal, isUrgent: boolean): Promise<Worker> {
+    if (isUrgent || !(await this.#ready()).canRaise) return await this.#startWorker(language, signal, false);
+    const worker = await lowFirst(signal, (until, isLow) => this.#startWorker(language, until, isLow));
+    if (await raisePriority(worker.process.pid ?? 0, worker.leaf)) return worker;
+    worker.end();
+    return await this.#startWorker(language, signal, false);
+  }
+
+  async #startWorker(language: SandboxLanguage, signal: AbortSignal, isLow: boolean): Promise<Worker> {
     const setup = await this.#ready();
     const { startMs = DEFAULT_START_MS, wheelsDir } = this.#options;
-    const start = { language, line: this.#line(setup, language), timeoutMs: startMs, signal };
+    const start = { language, line: this.#line(setup, language), timeoutMs: startMs, isLow, signal };
     if (language === "javascript") return await Worker.start({ ...start, input: [] });
     const { pyodide } = programsSeen(setup.enclosure, setup.programs);
     return await this.#python.start(

@@ -21,6 +21,8 @@ export interface SelfTest {
   readonly signal: AbortSignal;
   readonly probes: readonly Probe[];
   readonly parentDeathTimeoutMs?: number;
+  /** One check after the other takes longer and leaves the processors to others. Default: no. */
+  readonly oneByOne?: boolean;
 }
 
 class SelfTestError extends Error {
@@ -34,8 +36,14 @@ class SelfTestError extends Error {
 export async function selfTest(test: SelfTest): Promise<void> {
   const canary = await openCanaryPort();
   try {
-    const probes = test.probes.map(async (probe) => await tryProbe(test, probe, canary.port));
-    const problems = await Promise.all([...probes, tryKernel(test), tryParentDeath(test)]);
+    const checks = [
+      () => tryKernel(test),
+      () => tryParentDeath(test),
+      ...test.probes.map((probe) => () => tryProbe(test, probe, canary.port)),
+    ];
+    const problems: (string | undefined)[] = [];
+    if (test.oneByOne === true) for (const check of checks) problems.push(await check());
+    else problems.push(...(await Promise.all(checks.map((check) => check()))));
     test.signal.throwIfAborted();
     if (canary.visits() > 0) problems.push(failure("no network", "a guest reached a port of this machine"));
     const found = problems.filter((problem) => problem !== undefined);

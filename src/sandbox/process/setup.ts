@@ -2,6 +2,7 @@ import process from "node:process";
 import { BoundedText } from "./guest-output.ts";
 import { GuestProcess } from "./guest-process.ts";
 import { launchLine, type Enclosure, type LaunchLine } from "./launch-line.ts";
+import { raisePriority } from "./priority.ts";
 import { usageOf } from "./process-table.ts";
 import { findPrograms, type Programs } from "./programs.ts";
 import { readablePrograms } from "./stage.ts";
@@ -15,6 +16,8 @@ export type Isolation = "auto" | "required" | "process";
 export interface Setup {
   readonly programs: Programs;
   readonly enclosure: Enclosure;
+  /** Whether workers that start at low priority can be raised to the gateway's. */
+  readonly canRaise: boolean;
   /** RLIMIT_DATA usage of an idle JavaScript worker, MiB; mostly threads, which depend on the cores. */
   readonly baseDataMb: number;
   readonly wheels: readonly Wheel[];
@@ -65,12 +68,14 @@ export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Pr
       line,
       input: [],
       timeoutMs: startMs,
+      isLow: true,
       signal: NEVER,
     });
     const baseDataMb = usageOf(idle.leaf)?.dataMb ?? 0;
+    const canRaise = await raisePriority(idle.process.pid ?? 0, idle.leaf);
     idle.end();
     const withoutBubblewrap = isolation === "auto" && enclosure.bubblewrap === "" ? complaints[0] : undefined;
-    return { programs, enclosure, baseDataMb, wheels, withoutBubblewrap };
+    return { programs, enclosure, canRaise, baseDataMb, wheels, withoutBubblewrap };
   }
   const advice =
     isolation === "required"

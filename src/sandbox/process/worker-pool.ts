@@ -7,7 +7,8 @@ export interface PoolOptions {
   readonly idle: number;
   /** Idle workers end after this time without demand, ms. */
   readonly retireMs: number;
-  readonly start: (signal: AbortSignal) => Promise<Worker>;
+  /** Starts a worker; an urgent one, for a waiting caller, at full priority. */
+  readonly start: (signal: AbortSignal, isUrgent: boolean) => Promise<Worker>;
   /** Receives the error if a worker fails to start. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -26,6 +27,8 @@ export class WorkerPool {
   readonly #idle: Worker[] = [];
   readonly #waiters: Waiter[] = [];
   readonly #starting = new Set<Promise<void>>();
+  /** How many of them were started for a waiting caller. */
+  #urgent = 0;
   readonly #end = new AbortController();
   #wanted = false;
   #retire: NodeJS.Timeout | undefined;
@@ -100,7 +103,12 @@ export class WorkerPool {
   #fill(): void {
     const target = this.#waiters.length + (this.#wanted ? this.#options.idle : 0);
     while (!this.#closed && this.#starting.size + this.#idle.length < target) {
-      const worker = this.#startOne().finally(() => {
+      const isUrgent = this.#urgent < this.#waiters.length;
+      // One after the other if no caller waits.
+      if (!isUrgent && this.#starting.size > this.#urgent) return;
+      if (isUrgent) this.#urgent += 1;
+      const worker = this.#startOne(isUrgent).finally(() => {
+        if (isUrgent) this.#urgent -= 1;
         this.#starting.delete(worker);
         // A concurrent caller may have counted this start as pending.
         this.#fill();
@@ -109,10 +117,10 @@ export class WorkerPool {
     }
   }
 
-  async #startOne(): Promise<void> {
+  async #startOne(isUrgent: boolean): Promise<void> {
     let worker: Worker;
     try {
-      worker = await this.#options.start(this.#end.signal);
+      worker = await this.#options.start(this.#end.signal, isUrgent);
     } catch (error) {
       if (this.#closed) return;
       this.#options.onFailure(error);

@@ -2,6 +2,7 @@ import type { SandboxLanguage } from "../../domain/tools/sandbox.ts";
 import { BoundedText } from "./guest-output.ts";
 import { GuestProcess, type Exit } from "./guest-process.ts";
 import type { LaunchLine } from "./launch-line.ts";
+import { startLow } from "./priority.ts";
 import { leafOf } from "./process-table.ts";
 
 /** Written by a worker when it can take a job. */
@@ -16,6 +17,8 @@ export interface WorkerStart {
   /** Sent before it is ready. */
   readonly input: readonly Buffer[];
   readonly timeoutMs: number;
+  /** Whether it starts at low priority and keeps it. Default: no. */
+  readonly isLow?: boolean;
   /** Kills a worker that is no longer wanted before it is ready. */
   readonly signal: AbortSignal;
 }
@@ -48,8 +51,15 @@ export class Worker {
    * Starts a worker.
    * @throws Error with its output if it exits early or is not ready in time
    */
-  static async start({ language, line, input, timeoutMs, signal }: WorkerStart): Promise<Worker> {
-    const process = new GuestProcess(line);
+  static async start({
+    language,
+    line,
+    input,
+    timeoutMs,
+    isLow = false,
+    signal,
+  }: WorkerStart): Promise<Worker> {
+    const process = isLow ? startLow(line) : new GuestProcess(line);
     const stderr = new BoundedText(MAX_STDERR_BYTES);
     process.onStderr = (bytes) => void stderr.append(bytes);
     const kill = () => process.kill();

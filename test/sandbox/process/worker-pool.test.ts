@@ -85,6 +85,24 @@ describe("worker pool", () => {
     expect((await runOn(await workers.take(NEVER))).result).toBe(1);
   });
 
+  it("starts spare workers one after the other, and another at once for a waiting request", async () => {
+    const urgency: boolean[] = [];
+    const workers = open({
+      idle: 2,
+      start: async (signal, isUrgent) => {
+        urgency.push(isUrgent);
+        return await start(signal);
+      },
+    });
+    workers.warm();
+    expect(urgency).toEqual([false]);
+    const taking = workers.take(NEVER);
+    expect(urgency).toEqual([false, true]);
+    (await taking).end();
+    await until(() => workers.idle.length === 2);
+    expect(urgency).toEqual([false, true, false]);
+  });
+
   it("forgets an aborted request", async () => {
     const workers = open({ idle: 0 });
     const gone = new AbortController();
