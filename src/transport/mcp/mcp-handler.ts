@@ -21,7 +21,14 @@ import {
 } from "./json-rpc.ts";
 import { Methods } from "./methods.ts";
 import { requireMirroredHeaders } from "./mirrored-headers.ts";
-import { eraOf, modernResult, requireLegacyRevision, requireModernRevision, type Era } from "./revision.ts";
+import {
+  eraOf,
+  modernResult,
+  requireLegacyRevision,
+  requireModernRevision,
+  type Era,
+  type Result,
+} from "./revision.ts";
 import { failedCall, PREFERENCE_APPLIED, type PlainFailure } from "./tool-result.ts";
 
 const ACCEPTED: HttpResponse = { status: 202 };
@@ -63,25 +70,40 @@ export class McpHandler implements JsonHandler {
     this.#deps.originPolicy.require(request);
   }
 
-  async respond(http: JsonExchange, call: JsonCall): Promise<HttpResponse> {
+  respond(http: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse> {
     const { routes } = this.#deps;
     try {
       const body = parseJson(call.body);
       const context = routes.context(http, call, "prefix");
-      if (!isJsonRpc(body)) return await routes.invoke(http, call, body, context);
+      if (!isJsonRpc(body)) return routes.invoke(http, call, body, context);
       const exchange = new McpExchange({ http, body, context, failed: routes.failed });
-      const answer = Array.isArray(body)
-        ? await this.#batches.answer(body, exchange)
-        : await this.#answer(exchange);
-      return exchange.stream ? { ...answer, stream: exchange.stream } : answer;
+      const answer = Array.isArray(body) ? this.#batches.answer(body, exchange) : this.#answer(exchange);
+      return answer instanceof Promise ? this.#finish(answer, exchange, http) : answer;
     } catch (error) {
-      if (!(error instanceof UnreadableMessageError)) throw error;
-      return mergeRpcError(routes.errorResponse(http, error), null, error.rpcCode, error.message);
+      return this.#unreadable(error, http);
     }
   }
 
+  async #finish(
+    running: Promise<HttpResponse>,
+    exchange: McpExchange,
+    http: JsonExchange,
+  ): Promise<HttpResponse> {
+    try {
+      const answer = await running;
+      return exchange.stream ? { ...answer, stream: exchange.stream } : answer;
+    } catch (error) {
+      return this.#unreadable(error, http);
+    }
+  }
+
+  #unreadable(error: unknown, http: JsonExchange): HttpResponse {
+    if (!(error instanceof UnreadableMessageError)) throw error;
+    return mergeRpcError(this.#deps.routes.errorResponse(http, error), null, error.rpcCode, error.message);
+  }
+
   /** Handles a single message. @throws UnreadableMessageError when it is not JSON-RPC */
-  async #answer(exchange: McpExchange): Promise<HttpResponse> {
+  #answer(exchange: McpExchange): HttpResponse | Promise<HttpResponse> {
     const { body, version } = exchange;
     const message = readMessage(body);
     const era = eraOf(message, version);
@@ -90,12 +112,16 @@ export class McpHandler implements JsonHandler {
     try {
       if (era === "legacy") {
         requireLegacyRevision(version);
-        return { status: 200, json: resultMessage(id, await this.#methods.result(message, era, exchange)) };
+      } else {
+        requireModernRevision(message, version);
+        requireMirroredHeaders(message, exchange.headers);
       }
-      requireModernRevision(message, version);
-      requireMirroredHeaders(message, exchange.headers);
-      const result = await this.#methods.result(message, era, exchange);
-      return { status: 200, json: resultMessage(id, modernResult(result)) };
+      const result = this.#methods.result(message, era, exchange);
+      return result instanceof Promise
+        ? result
+            .then((later) => success(id, era, later))
+            .catch((error) => this.#failure(error, id, era, exchange))
+        : success(id, era, result);
     } catch (error) {
       return this.#failure(error, id, era, exchange);
     }
@@ -105,9 +131,13 @@ export class McpHandler implements JsonHandler {
     if (thrown instanceof JsonRpcError) return protocolError(thrown, id);
     const failed = failedCall(thrown, exchange.inBand, exchange, this.#deps.pipeline);
     if (failed.kind === "plain") return plainError(failed, id, exchange);
-    const json = resultMessage(id, era === "modern" ? modernResult(failed.result) : failed.result);
-    return failed.preferred ? { status: 200, json, headers: [PREFERENCE_APPLIED] } : { status: 200, json };
+    const answer = success(id, era, failed.result);
+    return failed.preferred ? { ...answer, headers: [PREFERENCE_APPLIED] } : answer;
   }
+}
+
+function success(id: RequestId, era: Era, result: Result): HttpResponse {
+  return { status: 200, json: resultMessage(id, era === "modern" ? modernResult(result) : result) };
 }
 
 /** Only an object without `jsonrpc` is a plain tool call. */

@@ -1,4 +1,4 @@
-import { isMessage } from "@bufbuild/protobuf";
+import { isMessage, type Message as ProtoMessage } from "@bufbuild/protobuf";
 import { CallToolResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
@@ -68,14 +68,20 @@ export class Methods {
     throw new JsonRpcError(RPC_ERROR.methodNotFound, `unknown method ${method.slice(0, 128)}`, { status });
   }
 
-  async #call({ params }: Message, era: Era, exchange: McpExchange): Promise<Result> {
+  #call({ params }: Message, era: Era, exchange: McpExchange): Result | Promise<Result> {
     const call = readToolCall(this.#catalogue, params);
     if (era === "modern") requireMirroredArguments(call.tool.inputSchema, call.arguments, exchange.headers);
-    const answer = await this.#pipeline.invoke(this.#callTool, call.request, contextOf(call, exchange));
-    if (!isMessage(answer, CallToolResponseSchema))
-      throw new TypeError(`tools/call was answered with ${answer.$typeName}`);
-    return withSettlement(toolResult(answer), exchange.settlement);
+    const answer = this.#pipeline.invoke(this.#callTool, call.request, contextOf(call, exchange));
+    return answer instanceof Promise
+      ? answer.then((message) => callResult(message, exchange))
+      : callResult(answer, exchange);
   }
+}
+
+function callResult(answer: ProtoMessage, { settlement }: McpExchange): Result {
+  if (!isMessage(answer, CallToolResponseSchema))
+    throw new TypeError(`tools/call was answered with ${answer.$typeName}`);
+  return withSettlement(toolResult(answer), settlement);
 }
 
 /**
