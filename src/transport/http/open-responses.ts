@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ConnectionLimits } from "./connection-limits.ts";
 
@@ -25,7 +26,7 @@ export class OpenResponses {
   /**
    * @returns a signal that aborts when the client disconnects; undefined when too many requests are pipelined
    */
-  add(socket: Duplex, response: ServerResponse): AbortSignal | undefined {
+  add(socket: Socket, response: ServerResponse): AbortSignal | undefined {
     const before = this.#latest.get(socket);
     const answer: OpenResponse = { response, gone: new AbortController() };
     this.#latest.set(socket, answer);
@@ -65,8 +66,10 @@ export class OpenResponses {
     for (const serve of deferred) this.inTurn(socket, serve);
   }
 
-  #closed(socket: Duplex, { response, gone }: OpenResponse): void {
+  #closed(socket: Socket, { response, gone }: OpenResponse): void {
     if (!response.writableFinished) gone.abort();
+    // A body that the response did not need is not read: a megabyte in 1-byte chunks takes 200 ms.
+    if (!response.req.complete && socket.writableEnded) socket.pause().destroySoon();
     if (this.latest(socket) === response) this.remove(socket);
     else this.#resume(socket);
   }

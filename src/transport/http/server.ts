@@ -41,7 +41,9 @@ export class HttpServer {
       const gone = this.#responses.add(socket, response);
       // One packet holds many requests; all of them would run.
       if (!gone) return void socket.destroy();
-      if (hasBody(request)) leaveUnread(request, response);
+      // A body of these is never read, so it must end the connection.
+      if ((request.method === "GET" || request.method === "HEAD") && hasBody(request))
+        response.shouldKeepAlive = false;
       this.#responses.inTurn(socket, () => serve(request, response, gone));
     };
     const serve = (request: IncomingMessage, response: ServerResponse, gone: AbortSignal) => {
@@ -124,15 +126,6 @@ export class HttpServer {
   destroy(): void {
     this.#server.closeAllConnections();
   }
-}
-
-/** Stops reading a body that the response does not need: a megabyte in 1-byte chunks takes 200 ms to read. */
-function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
-  const { method, socket } = request;
-  if (method === "GET" || method === "HEAD") response.shouldKeepAlive = false;
-  response.once("close", () => {
-    if (!request.complete && socket.writableEnded) socket.pause().destroySoon();
-  });
 }
 
 function optionsOf({ headMs, requestMs, idleMs, checkMs }: ConnectionLimits): ServerOptions {
