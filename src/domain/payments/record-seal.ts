@@ -1,10 +1,18 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync, timingSafeEqual } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hash,
+  hkdfSync,
+  timingSafeEqual,
+  type KeyObject,
+} from "node:crypto";
 import type { Random } from "../core/clock.ts";
 
 /** Bytes of a nonce, a cipher block and a tag. */
 const [NONCE, BLOCK, TAG] = [12, 16, 16];
 /** Nonces drawn together: a cipher object for each record costs more than its encryption. */
-const DRAWN = 32;
+const DRAWN = 64;
 /** Block length of SHA-256, bytes. */
 const HASH_BLOCK = 64;
 
@@ -19,7 +27,7 @@ export class RecordSeal {
   /** Where the record starts. */
   readonly start: number;
   readonly #header: number;
-  readonly #encryption: Buffer;
+  readonly #encryption: KeyObject;
   /** The two blocks that HMAC hashes (RFC 2104). */
   readonly #inner: Buffer;
   readonly #outer: Buffer;
@@ -33,7 +41,7 @@ export class RecordSeal {
     this.#header = header;
     this.start = header + NONCE;
     this.length = this.start + record + TAG;
-    this.#encryption = derivedKey(secret, "encryption");
+    this.#encryption = createSecretKey(derivedKey(secret, "encryption"));
     const authentication = derivedKey(secret, "authentication");
     this.#inner = hmacBlock(authentication, 0x36, this.length - TAG);
     this.#outer = hmacBlock(authentication, 0x5c, 32);

@@ -20,7 +20,7 @@ function keyOf(purpose: string): Buffer {
 
 describe("a sealed record", () => {
   it("is AES-256-CTR and HMAC-SHA-256 of node:crypto", () => {
-    for (let round = 0; round < 70; round++) {
+    for (let round = 0; round < 140; round++) {
       const record = randomBytes(RECORD);
       const all = sealed(record);
       const [nonce, text] = [all.subarray(HEADER, HEADER + NONCE), all.subarray(HEADER + NONCE, -TAG)];
