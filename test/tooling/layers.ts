@@ -56,7 +56,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "log.ts": { layers: ["domain"] },
 };
 
-/** Only these layers reach development code, by types and import() alone. */
+/** Only these layers reach development code, by types and import(). */
 const DEVELOPMENT = ["dev", "localchain"];
 const LAZY = ["cli", "main.ts"];
 
