@@ -43,7 +43,7 @@ import {
 import type { ReplayCache } from "./replay-cache.ts";
 import { RETRY_MS, queryWithRetry } from "../database/retry.ts";
 import { referenceFrom } from "../database/payment-keys.ts";
-import { uuidFromId } from "../database/row-mapping.ts";
+import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 
 /** Options of the ledger. */
 export interface LedgerOptions {
@@ -239,7 +239,7 @@ export class PostgresLedger implements Ledger {
     forMs: number,
   ): Promise<(AuthorizeResult | typeof RETRY)[]> {
     const started = await this.#start(calls.filter(isBalanceCall), forMs);
-    const isStarted = ({ runId }: CallAuthorization) => started.has(uuidFromId("run", runId));
+    const isStarted = ({ runId }: CallAuthorization) => started.has(runId);
     const others = calls.filter((call) => !isStarted(call));
     const answers = others.length === 0 ? [] : await this.#decide(others, forMs);
     return calls.map((call) => (isStarted(call) ? STARTED : next(answers)));
@@ -255,7 +255,7 @@ export class PostgresLedger implements Ledger {
       startValues(calls, instanceId, leaseMs),
       forMs,
     );
-    return new Set(row?.started);
+    return new Set(row?.started.map((run) => idFromUuid("run", run)));
   }
 
   async #decide(

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -126,6 +126,23 @@ describe("a call from the balance", () => {
     ]);
   });
 });
+
+it.each([undefined, "key"])(
+  "calls from the balance take one statement to start and one to capture, with key %s",
+  async (idempotencyKey) => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const calls = [callOf(account, { idempotencyKey }), callOf(account)];
+    const query = vi.spyOn(one.pool, "query");
+    try {
+      await Promise.all(calls.map((call) => one.ledger.authorize(call)));
+      await Promise.all(calls.map((call) => one.ledger.capture(completed(call))));
+      const names = query.mock.calls.map(([statement]) => (statement as { name?: string }).name);
+      expect(names).toEqual(["ledger-start", "ledger-capture"]);
+    } finally {
+      query.mockRestore();
+    }
+  },
+);
 
 describe("a call that costs less than it holds", () => {
   it.each([
