@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { parseUsdc } from "../../src/domain/core/money.ts";
 import { memoOf, request, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
-import { run } from "./process.ts";
+import { runToolgateHere } from "../cli/toolgate.ts";
 
 /** An instance to call. */
 export type Target = { readonly baseUrl: string };
@@ -64,8 +64,7 @@ export async function expectAccount(
 
 /** Asserts that the `audit` command finds nothing and exits with 0. */
 export async function expectCleanAudit(settings: Record<string, string>): Promise<void> {
-  const audit = await run(["audit", "--json"], settings);
-  expect(audit.exitCode, audit.stdout + audit.stderr).toBe(0);
-  const checks = audit.stdout.trim().split("\n");
-  expect(checks.length).toBeGreaterThan(15);
+  const { code, stdout, stderr, rows } = await runToolgateHere(settings, ["audit", "--json"]);
+  expect(code, stdout + stderr).toBe(0);
+  expect(rows.length).toBeGreaterThan(15);
 }

@@ -3,7 +3,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { grantServing } from "../../src/postgres/database/grants.ts";
 import { migrate } from "../../src/postgres/database/migrate.ts";
-import { run } from "../instances/process.ts";
+import { runToolgateHere } from "../cli/toolgate.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { createTestDatabase, servingUrl, type TestDatabase } from "../support/postgres.ts";
 import { SERVING } from "../support/template.ts";
@@ -14,24 +14,28 @@ const UNKNOWN = "00000000-0000-7000-8000-000000000001";
 const BYTES = (length: number) => `'\\x${"ab".repeat(length)}'::bytea`;
 
 let database: TestDatabase;
+let serving: pg.Client;
 beforeAll(async () => {
   database = await createTestDatabase();
   await grantServing(database.url, SERVING.role);
+  serving = new pg.Client({ connectionString: database.servingUrl });
+  await serving.connect();
 });
-afterAll(() => database.drop());
+afterAll(async () => {
+  await serving.end();
+  await database.drop();
+});
 
 /** Returns the database error for a statement of the serving role; undefined when it succeeds. */
 async function refusal(statement: string): Promise<string | undefined> {
-  const client = new pg.Client({ connectionString: database.servingUrl });
-  await client.connect();
+  await serving.query("begin");
   try {
-    await client.query("begin");
-    await client.query(statement);
+    await serving.query(statement);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   } finally {
-    await client.end();
+    await serving.query("rollback");
   }
 }
 
@@ -200,14 +204,10 @@ describe("migrate --grant-to", () => {
     }
   }
 
-  async function grantTo(
-    role: string,
-    url = database.url,
-  ): Promise<{ exitCode: number | null; output: string }> {
-    const { exitCode, stdout, stderr } = await run(["migrate", "--grant-to", role, "--json"], {
-      DATABASE_URL: url,
-    });
-    return { exitCode, output: stdout + stderr };
+  async function grantTo(role: string, url = database.url): Promise<{ exitCode: unknown; output: string }> {
+    const command = ["migrate", "--grant-to", role, "--json"];
+    const { code, stdout, stderr } = await runToolgateHere({ DATABASE_URL: url }, command);
+    return { exitCode: code, output: stdout + stderr };
   }
 
   it("grants the same rights when repeated and revokes others", async () => {
