@@ -9,9 +9,36 @@ const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 const MAX_TOKENS = 1_000_000_000;
 
 const tokens = z.int().min(0).max(MAX_TOKENS);
+/** Part of a count; anything else is treated as not reported. */
+const part = tokens.nullish().catch(undefined);
 const usageBody = z
-  .object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens })
-  .refine((usage) => usage.prompt_tokens + usage.completion_tokens === usage.total_tokens);
+  .object({
+    prompt_tokens: tokens,
+    completion_tokens: tokens,
+    total_tokens: tokens,
+    prompt_tokens_details: z.object({ cached_tokens: part }).nullish().catch(undefined),
+    completion_tokens_details: z.object({ reasoning_tokens: part }).nullish().catch(undefined),
+  })
+  .transform((usage, context): ChatUsage => {
+    const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;
+    const cachedTokens = usage.prompt_tokens_details?.cached_tokens ?? undefined;
+    const reasoningTokens = usage.completion_tokens_details?.reasoning_tokens ?? undefined;
+    // Some servers count reasoning beside the completion, not in it.
+    const beside = prompt + completion + (reasoningTokens ?? 0) === total ? (reasoningTokens ?? 0) : 0;
+    if (prompt + completion + beside !== total) {
+      context.addIssue("the counts do not add up");
+      return z.NEVER;
+    }
+    return {
+      promptTokens: prompt,
+      completionTokens: completion + beside,
+      totalTokens: total,
+      ...(cachedTokens !== undefined && { cachedTokens: Math.min(cachedTokens, prompt) }),
+      ...(reasoningTokens !== undefined && {
+        reasoningTokens: Math.min(reasoningTokens, completion + beside),
+      }),
+    };
+  });
 
 /** Reasoning and tool calls are not sold, so they are not read. */
 const messagePart = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
@@ -94,12 +121,7 @@ export class Completion {
     const first = choices?.find(({ index }) => (index ?? 0) === 0);
     if (first && !this.finished) this.#append(first);
     const counted = usageBody.safeParse(usage);
-    if (counted.success)
-      this.#usage = {
-        promptTokens: counted.data.prompt_tokens,
-        completionTokens: counted.data.completion_tokens,
-        totalTokens: counted.data.total_tokens,
-      };
+    if (counted.success) this.#usage = counted.data;
   }
 
   /**

@@ -44,6 +44,10 @@ export const modelName = z
 const offer = {
   input_usd_per_million: usdPerMillion,
   output_usd_per_million: usdPerMillion,
+  /** Of prompt tokens in the server's cache. Default: as all of the prompt. */
+  cached_input_usd_per_million: usdPerMillion.optional(),
+  /** Of reasoning tokens. Default: as all of the answer. */
+  reasoning_usd_per_million: usdPerMillion.optional(),
   context_length: z.int().min(1).max(100_000_000),
   max_output_tokens: z.int().min(1).max(100_000_000),
   bytes_per_token: z.int().min(1).max(8).prefault(1),

@@ -13,7 +13,15 @@ export interface ListedModel {
   readonly contextLimit?: number;
   readonly maxOutputTokens: number | undefined;
   /** The server's own prices. "unknown": not computable from token counts. Undefined: no prices published. */
-  readonly cost: { readonly inputRate: TokenRate; readonly outputRate: TokenRate } | "unknown" | undefined;
+  readonly cost: ListedCost | "unknown" | undefined;
+}
+
+/** Prices of a server. */
+export interface ListedCost {
+  readonly inputRate: TokenRate;
+  readonly outputRate: TokenRate;
+  /** Of cached prompt tokens; undefined: {@link inputRate}. */
+  readonly cachedInputRate?: TokenRate;
 }
 
 /** HTTP requests that return JSON. Paths are relative to the folder of `models`. */
@@ -39,7 +47,10 @@ const entry = z.object({
     .object({ context_length: length, max_completion_tokens: length })
     .nullish()
     .catch(undefined),
-  pricing: z.object({ prompt: decimal, completion: decimal, request: decimal }).nullish().catch(undefined),
+  pricing: z
+    .object({ prompt: decimal, completion: decimal, request: decimal, input_cache_read: decimal })
+    .nullish()
+    .catch(undefined),
   architecture: z
     .object({ output_modalities: z.array(z.string()) })
     .nullish()
@@ -89,13 +100,19 @@ function ofOpenRouter({ id, context_length, top_provider, pricing }: Entry): Lis
 }
 
 /** USD per token. Fees per request, or prices known only afterwards ("-1"), cannot be charged by tokens. */
-function costOf({ prompt, completion, request }: NonNullable<Entry["pricing"]>): ListedModel["cost"] {
+function costOf({
+  prompt,
+  completion,
+  request,
+  input_cache_read: cached,
+}: NonNullable<Entry["pricing"]>): ListedModel["cost"] {
   const inputRate = ratePerToken(prompt);
   const outputRate = ratePerToken(completion);
   const fee = request ? ratePerToken(request) : 0n;
-  return inputRate === undefined || outputRate === undefined || fee !== 0n
-    ? "unknown"
-    : { inputRate, outputRate };
+  if (inputRate === undefined || outputRate === undefined || fee !== 0n) return "unknown";
+  // Providers that discount nothing report 0.
+  const cachedInputRate = ratePerToken(cached) || inputRate;
+  return cachedInputRate < inputRate ? { inputRate, outputRate, cachedInputRate } : { inputRate, outputRate };
 }
 
 /** Converts decimal USD per token to billionths of a micro-USD per token, rounded up. */

@@ -1,6 +1,6 @@
 import type { ChatModel } from "../domain/tools/chat.ts";
 import { parseTokenRate, type TokenRate } from "../domain/tools/token-rate.ts";
-import type { ListedModel } from "./listed-models.ts";
+import type { ListedCost, ListedModel } from "./listed-models.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 
 /**
@@ -28,7 +28,7 @@ function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSetti
   const { id, cost } = listed;
   if (cost === "unknown") return undefined;
   const rates = markupPercent !== undefined && cost ? markedUp(cost, BigInt(markupPercent)) : defaults;
-  if (cost && (rates.inputRate < cost.inputRate || rates.outputRate < cost.outputRate)) return undefined;
+  if (cost && isBelow(rates, cost)) return undefined;
   if (rates.inputRate > MAX_TOKEN_RATE || rates.outputRate > MAX_TOKEN_RATE) return undefined;
   const contextLength = Math.min(
     listed.contextLength ?? defaults.contextLength,
@@ -38,6 +38,8 @@ function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSetti
     ...defaults,
     inputRate: rates.inputRate,
     outputRate: rates.outputRate,
+    cachedInputRate: rates.cachedInputRate,
+    reasoningRate: rates.reasoningRate,
     id,
     upstreamModel: id,
     contextLength,
@@ -49,14 +51,28 @@ function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSetti
   };
 }
 
-interface Rates {
-  readonly inputRate: TokenRate;
-  readonly outputRate: TokenRate;
+type Rates = Pick<ChatModel, "inputRate" | "outputRate" | "cachedInputRate" | "reasoningRate">;
+
+function markedUp({ inputRate, outputRate, cachedInputRate }: ListedCost, percent: bigint): Rates {
+  const up = (rate: TokenRate) => (rate * (100n + percent) + 99n) / 100n;
+  return {
+    inputRate: up(inputRate),
+    outputRate: up(outputRate),
+    ...(cachedInputRate !== undefined && { cachedInputRate: up(cachedInputRate) }),
+  };
 }
 
-function markedUp({ inputRate, outputRate }: Rates, percent: bigint): Rates {
-  const up = (rate: TokenRate) => (rate * (100n + percent) + 99n) / 100n;
-  return { inputRate: up(inputRate), outputRate: up(outputRate) };
+/** Whether tokens of any kind would sell below what they cost. */
+function isBelow(
+  { inputRate, outputRate, cachedInputRate, reasoningRate }: Rates,
+  cost: ListedCost,
+): boolean {
+  return (
+    inputRate < cost.inputRate ||
+    outputRate < cost.outputRate ||
+    (cachedInputRate ?? inputRate) < (cost.cachedInputRate ?? cost.inputRate) ||
+    (reasoningRate ?? outputRate) < cost.outputRate
+  );
 }
 
 /** An upstream that serves a model, with its terms. */
@@ -106,7 +122,12 @@ export function routesOf<Server>(
 }
 
 function sameRates(one: ChatModel, other: ChatModel): boolean {
-  return one.inputRate === other.inputRate && one.outputRate === other.outputRate;
+  return (
+    one.inputRate === other.inputRate &&
+    one.outputRate === other.outputRate &&
+    one.cachedInputRate === other.cachedInputRate &&
+    one.reasoningRate === other.reasoningRate
+  );
 }
 
 function withLowerLimits(one: ChatModel, other: ChatModel): ChatModel {

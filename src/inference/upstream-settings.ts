@@ -127,6 +127,8 @@ function termsOf(offer: Offer): Omit<ChatModel, "id"> {
   return {
     inputRate: offer.input_usd_per_million,
     outputRate: offer.output_usd_per_million,
+    cachedInputRate: offer.cached_input_usd_per_million,
+    reasoningRate: offer.reasoning_usd_per_million,
     contextLength: offer.context_length,
     maxOutputTokens: offer.max_output_tokens,
     bytesPerToken: offer.bytes_per_token,
@@ -134,9 +136,13 @@ function termsOf(offer: Offer): Omit<ChatModel, "id"> {
 }
 
 function offerProblems(path: string, offer: Offer): string[] {
-  return offer.max_output_tokens < offer.context_length
-    ? []
-    : [`${path}.max_output_tokens: must be less than context_length, or no prompt would fit`];
+  const problems: string[] = [];
+  if (offer.max_output_tokens >= offer.context_length)
+    problems.push(`${path}.max_output_tokens: must be less than context_length, or no prompt would fit`);
+  // The quote is the ceiling, and no quote can know what the server has in its cache.
+  if ((offer.cached_input_usd_per_million ?? 0n) > offer.input_usd_per_million)
+    problems.push(`${path}.cached_input_usd_per_million: must be at most input_usd_per_million`);
+  return problems;
 }
 
 function markupProblems(path: string, { kind, models, markup_percent }: UpstreamSection): string[] {
@@ -204,6 +210,8 @@ function sameTerms(one: Offer, other: Offer): boolean {
   return (
     one.input_usd_per_million === other.input_usd_per_million &&
     one.output_usd_per_million === other.output_usd_per_million &&
+    one.cached_input_usd_per_million === other.cached_input_usd_per_million &&
+    one.reasoning_usd_per_million === other.reasoning_usd_per_million &&
     one.bytes_per_token === other.bytes_per_token
   );
 }

@@ -15,6 +15,10 @@ export interface ToolDeps {
   readonly sandbox: SandboxDeps | undefined;
 }
 
+/** What a metered tool charges (`prices.<tool>.charge`): what a call used, or always its price. */
+export const CHARGES = ["used", "quoted"] as const;
+export type Charge = (typeof CHARGES)[number];
+
 /** A setting `prices.<tool>.<name>` of the configuration file. */
 export interface PriceSetting {
   /** Micro-USD. */
@@ -28,15 +32,17 @@ export interface BuiltInTool {
   /** Its row in docs/reference/tools.md, written by `npm run generate`. */
   readonly docs: { readonly price: string; readonly does: string };
   readonly prices?: Readonly<Record<string, PriceSetting>>;
+  /** Has a setting `prices.<tool>.charge`. */
+  readonly metered?: boolean;
   /** @param prices the configured price settings, micro-USD */
-  make(deps: ToolDeps, prices: Readonly<Record<string, MicroUsd>>): Tool;
+  make(deps: ToolDeps, prices: Readonly<Record<string, MicroUsd>>, charge?: Charge): Tool;
 }
 
 /** Defines a built-in tool; `make` receives the value of each setting in `prices`. */
 export function builtIn<Name extends string>(
   tool: Omit<BuiltInTool, "prices" | "make"> & {
     readonly prices?: Readonly<Record<Name, PriceSetting>>;
-    make(deps: ToolDeps, prices: Readonly<Record<Name, MicroUsd>>): Tool;
+    make(deps: ToolDeps, prices: Readonly<Record<Name, MicroUsd>>, charge?: Charge): Tool;
   },
 ): BuiltInTool {
   return tool;

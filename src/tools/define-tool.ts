@@ -18,6 +18,8 @@ interface ToolHead {
 interface ToolDefinition<Schema extends z.ZodType> extends ToolHead {
   /** A strict object: unknown members are rejected. */
   readonly params: Schema;
+  /** Whether `run` meters. */
+  readonly metered?: boolean;
   /** Undefined: free. An amount: fixed. A function: depends on the parameters. Micro-USD. */
   readonly price: MicroUsd | ((params: z.output<Schema>) => MicroUsd) | undefined;
   /** @throws ToolgateError INVALID_REQUEST for what the schema cannot express */
@@ -31,7 +33,7 @@ interface ToolDefinition<Schema extends z.ZodType> extends ToolHead {
  * `billable`.
  */
 export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): Tool {
-  const { name, description, scope, annotations, params: schema, price, check, run } = definition;
+  const { name, description, scope, annotations, metered, params: schema, price, check, run } = definition;
   const inputSchema = jsonSchemaOf(schema);
   return {
     name,
@@ -41,6 +43,7 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
     scope,
     inputSchema,
     fixedPrice: typeof price === "bigint" ? price : undefined,
+    ...(metered !== undefined && { metered }),
     annotations,
     prepare(input) {
       const parsed = schema.safeParse(input, { reportInput: true });

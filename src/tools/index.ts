@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MAX_MICRO_USD, type MicroUsd } from "../domain/core/money.ts";
 import type { Tool } from "../domain/tools/tool.ts";
-import type { BuiltInTool, PriceSetting, ToolDeps } from "./built-in.ts";
+import { CHARGES, type BuiltInTool, type Charge, type ToolDeps } from "./built-in.ts";
 import { echo } from "./echo.ts";
 import { getStatus } from "./get-status.ts";
 import { gpuProvision } from "./gpu-provision.ts";
@@ -35,24 +35,40 @@ const microUsd = z
 export const pricesSchema = z
   .strictObject(
     Object.fromEntries(
-      BUILT_IN_TOOLS.flatMap(({ name, prices }) => (prices ? [[name, sectionOf(prices)]] : [])),
+      BUILT_IN_TOOLS.flatMap((tool) => (tool.prices || tool.metered ? [[tool.name, sectionOf(tool)]] : [])),
     ),
   )
   .prefault({});
 
-/** Micro-USD by tool and setting. */
+/** Micro-USD by tool and setting, and what a metered tool charges. */
 export type Prices = z.output<typeof pricesSchema>;
 
 /** Returns the built-in tools, then the custom tools. */
 export function makeTools(
   deps: ToolDeps & { readonly prices: Prices; readonly customTools: readonly Tool[] },
 ): Tool[] {
-  const builtIn = BUILT_IN_TOOLS.map((tool) => tool.make(deps, deps.prices[tool.name] ?? {}));
+  const builtIn = BUILT_IN_TOOLS.map((tool) => {
+    const { charge, ...amounts } = deps.prices[tool.name] ?? {};
+    return tool.make(deps, onlyAmounts(amounts), charge === "quoted" ? charge : "used");
+  });
   return [...builtIn, ...deps.customTools];
 }
 
-function sectionOf(prices: Readonly<Record<string, PriceSetting>>) {
-  const settings: Record<string, z.ZodType<MicroUsd>> = {};
+function onlyAmounts(settings: Readonly<Record<string, MicroUsd | Charge>>): Record<string, MicroUsd> {
+  const amounts = Object.entries(settings).flatMap(([name, value]) =>
+    typeof value === "bigint" ? [[name, value] as const] : [],
+  );
+  return Object.fromEntries(amounts);
+}
+
+function sectionOf({ prices = {}, metered }: BuiltInTool) {
+  const settings: Record<string, z.ZodType<MicroUsd | Charge>> = {};
+  if (metered) {
+    settings["charge"] = z
+      .enum(CHARGES)
+      .prefault("used")
+      .describe("used: what a call used, at most its price; quoted: always its price");
+  }
   for (const [name, { default: usual, description }] of Object.entries(prices)) {
     settings[name] = microUsd.prefault(usual).describe(description);
   }

@@ -120,6 +120,15 @@ describe("answers of a model server", () => {
     },
   );
 
+  it.each([
+    ["usage-detailed", { promptTokens: 11, completionTokens: 2, cachedTokens: 8, reasoningTokens: 1 }],
+    ["usage-reasoning-beside", { promptTokens: 11, completionTokens: 9, reasoningTokens: 7 }],
+    ["usage-details-absurd", { promptTokens: 11, completionTokens: 2, cachedTokens: 11 }],
+  ])("counts cached and reasoning tokens within the prompt and the answer: %s", async (model, usage) => {
+    const totalTokens = usage.promptTokens + usage.completionTokens;
+    expect((await ask(model)).usage).toEqual({ ...usage, totalTokens });
+  });
+
   it("reports more tokens than requested as the server counted them", async () => {
     expect(await ask("more-than-asked")).toMatchObject({ usage: { completionTokens: 9_999_999 } });
   });

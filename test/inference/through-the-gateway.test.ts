@@ -17,28 +17,49 @@ const TERMS = {
   context_length: 1_000,
   max_output_tokens: 500,
 };
+const DETAILED = { cached_input_usd_per_million: 0.05, reasoning_usd_per_million: 3 };
 /** Models of the upstream `first`, named after their behaviour. */
-const FIRST = ["good", "busy", "stall", "fails", "echoes-key", "longest", "more-than-asked"];
+const FIRST = [
+  "good",
+  "busy",
+  "stall",
+  "fails",
+  "echoes-key",
+  "longest",
+  "more-than-asked",
+  "usage-detailed",
+];
+/** 11 tokens of the prompt at 0.2 and 2 of the answer at 0.6, as counted: 3.4, rounded up. */
+const COUNTED = 4n;
+/** Not counted: (64 + 8 + 4) * 0.2 = 15.2 for the prompt, and 0.6 for each byte that was delivered. */
+const [NO_TEXT, TWO_BYTES] = [16n, 17n];
+/** (64 + 8 + 4) * 0.2 + 100 * 0.6 = 75.2 micro-USD, rounded up. */
+const PRICE = 76n;
 /**
- * Endings with text and finish reason; undefined: a failure. Never more than two failures in a row, which
- * would open the circuit breaker.
+ * Endings with text, finish reason and charge; undefined: a failure. Never more than two failures in a row,
+ * which would open the circuit breaker.
  */
-const ENDINGS: readonly (readonly [behaviour: string, content?: string, reason?: string | null])[] = [
-  ["reasoned-too-long", "", "length"],
+const ENDINGS: readonly (readonly [
+  behaviour: string,
+  content?: string,
+  reason?: string | null,
+  charge?: bigint,
+])[] = [
+  ["reasoned-too-long", "", "length", COUNTED],
   ["silent"],
-  ["empty", "", "stop"],
+  ["empty", "", "stop", NO_TEXT],
   ["cut"],
-  ["counted-only", "", null],
+  ["counted-only", "", null, COUNTED],
   ["headers-only"],
-  ["tool-calls", "", "stop"],
+  ["tool-calls", "", "stop", COUNTED],
   ["html"],
-  ["counted-then-cut", "Fo", "connection_lost"],
+  ["counted-then-cut", "Fo", "connection_lost", COUNTED],
   ["done-only"],
-  ["stall", "Fo", "timeout"],
+  ["stall", "Fo", "timeout", TWO_BYTES],
   ["error-in-stream"],
-  ["too-long", "x".repeat(2 * 1024 * 1024), "length"],
+  ["too-long", "x".repeat(2 * 1024 * 1024), "length", PRICE],
   ["ends-early"],
-  ["good", "Four.", "stop"],
+  ["good", "Four.", "stop", COUNTED],
 ];
 const KEY = "sk-first-0123456789abcdef";
 
@@ -61,7 +82,7 @@ beforeAll(async () => {
     api_key_env: "FIRST_KEY",
     stall_timeout_ms: 200,
     models: [
-      ...FIRST.map((id) => ({ id, ...TERMS })),
+      ...FIRST.map((id) => ({ id, ...TERMS, ...(id === "usage-detailed" && DETAILED) })),
       { id: "pair", upstream_model: "overloaded", ...TERMS },
     ],
   };
@@ -94,18 +115,20 @@ async function settings(name: string, inference: object): Promise<Record<string,
 }
 
 const params = (model: string) => ({ model, max_tokens: 100, messages: [{ role: "user", content: "2+2?" }] });
-/** (64 + 8 + 4) * 0.2 + 100 * 0.6 = 75.2 micro-USD, rounded up. */
-const PRICE = 76n;
 
 function chat(model: string, who = agent): Promise<Answer> {
   return world.call(who, "inference_chat", params(model));
 }
 
-/** Balance after this many charges. */
-async function expectCharged(times: bigint): Promise<void> {
+/** Checks the charges, newest first, and the balance after them. */
+async function expectCharged(...amounts: readonly bigint[]): Promise<void> {
+  const { items } = (await world.get(agent, "/receipts")).body;
+  expect(items.map((item: Record<string, unknown>) => item["debited_usdc_microusd"])).toEqual(
+    amounts.map(Number),
+  );
   const { body } = await world.call(agent, "get_status", {});
-  expect(Math.round(Number(body.result.balance_usdc) * 1e6)).toBe(Number(BALANCE - times * PRICE));
-  expect((await world.get(agent, "/receipts")).body.items).toHaveLength(Number(times));
+  const charged = amounts.reduce((sum, amount) => sum + amount, 0n);
+  expect(Math.round(Number(body.result.balance_usdc) * 1e6)).toBe(Number(BALANCE - charged));
 }
 
 interface ListedTool {
@@ -121,21 +144,38 @@ async function offered(gateway = world.gateway): Promise<ListedTool> {
 }
 
 describe("inference_chat through the gateway", () => {
-  it("charges the quoted price whatever the server counts, and returns the streamed answer whole", async () => {
+  it("quotes a ceiling, charges what the server counts up to it, and returns the answer whole", async () => {
     const { status, body } = await chat("good", await world.agent());
     expect([status, body.quote.price_usdc_microusd]).toEqual([402, Number(PRICE)]);
-    for (const model of ["good", "more-than-asked"]) {
+    expect(body.message).toMatch(/^This call costs at most \$0\.000076 .* stays on your balance$/);
+    for (const [model, debited] of [
+      ["good", COUNTED],
+      ["more-than-asked", PRICE],
+    ] as const) {
       const bought = await chat(model);
       expect(bought.body).toMatchObject({
         result: { type: "text", content: "Four.", model, finish_reason: "stop" },
         receipt: {
           quoted_usdc_microusd: Number(PRICE),
-          debited_usdc_microusd: Number(PRICE),
+          debited_usdc_microusd: Number(debited),
           paid_by: "balance",
         },
       });
     }
-    await expectCharged(2n);
+    await expectCharged(PRICE, COUNTED);
+  });
+
+  it("charges cached and reasoning tokens at their own prices and reports them", async () => {
+    const { body } = await chat("usage-detailed");
+    expect(body.result.usage).toEqual({
+      prompt_tokens: 11,
+      completion_tokens: 2,
+      total_tokens: 13,
+      prompt_tokens_details: { cached_tokens: 8 },
+      completion_tokens_details: { reasoning_tokens: 1 },
+    });
+    // 3 * 0.2 + 8 * 0.05 + 1 * 0.6 + 1 * 3 = 4.6
+    await expectCharged(5n);
   });
 
   it("reports progress over /mcp without partial answers", async () => {
@@ -147,7 +187,7 @@ describe("inference_chat through the gateway", () => {
     for (const { progress, message } of later)
       expect(message).toBe(`${progress} chunks of the answer received, about a token each`);
     expect(events.at(-1).result.structuredContent).toMatchObject({ type: "text", model: "good" });
-    await expectCharged(1n);
+    await expectCharged(COUNTED);
   });
 
   it("returns UNAVAILABLE without charge or hold while the only server is busy, then works", async () => {
@@ -155,19 +195,24 @@ describe("inference_chat through the gateway", () => {
     expect(busy).toMatchObject({ status: 503, body: { code: "UNAVAILABLE" } });
     expect(busy.headers.get("retry-after")).toBe("1");
     expect(busy.body.message).toContain("nothing was charged");
-    await expectCharged(0n);
+    await expectCharged();
     expect((await chat("busy")).body.code).toBe("UNAVAILABLE");
     expect(await server.asked("busy"), "the server is left alone").toBe(1);
     expect((await chat("good")).status, "but not for its other models").toBe(200);
     await server.become("busy", "good");
     await expect.poll(async () => (await chat("busy")).status, { interval: 200 }).toBe(200);
-    await expectCharged(2n);
+    await expectCharged(COUNTED, COUNTED);
   });
 
-  const endings = ENDINGS.map(([behaviour, content, reason]) => ({ behaviour, content, reason }));
+  const endings = ENDINGS.map(([behaviour, content, reason, charge]) => ({
+    behaviour,
+    content,
+    reason,
+    charge,
+  }));
   it.each(endings)(
     "charges once or fails after this behaviour: $behaviour",
-    async ({ behaviour, content, reason }) => {
+    async ({ behaviour, content, reason, charge = 0n }) => {
       const asked = await server.asked(behaviour);
       const key = { body: { idempotency_key: "once" } };
       const once = () => world.call(agent, "inference_chat", params(`ends-${behaviour}`), key);
@@ -179,7 +224,7 @@ describe("inference_chat through the gateway", () => {
           expect(answer.body.message).toContain("nothing was charged");
         }
         expect(await server.asked(behaviour), "a repeat runs again").toBe(asked + 2);
-        return expectCharged(0n);
+        return expectCharged();
       }
       expect(first.status, JSON.stringify(first.body).slice(0, 500)).toBe(200);
       expect(first.body.result.finish_reason).toBe(reason);
@@ -189,7 +234,7 @@ describe("inference_chat through the gateway", () => {
       );
       expect(again.body.receipt).toEqual(first.body.receipt);
       expect(await server.asked(behaviour)).toBe(asked + 1);
-      return expectCharged(1n);
+      return expectCharged(charge);
     },
   );
 
@@ -197,7 +242,7 @@ describe("inference_chat through the gateway", () => {
     const { status, body } = await chat("echoes-key");
     expect([status, body.code]).toEqual([500, "TOOL_FAILED"]);
     expect(JSON.stringify(body)).not.toContain(KEY);
-    await expectCharged(0n);
+    await expectCharged();
   });
 
   it("returns the longest answer over gRPC within its message limit", async () => {
@@ -207,7 +252,7 @@ describe("inference_chat through the gateway", () => {
     const { message } = await callGrpc(client, ToolService.method.callTool, call, { metadata });
     client.close();
     expect(message.result?.["content"]).toBe("ü".repeat(1024 * 1024));
-    await expectCharged(1n);
+    await expectCharged(PRICE);
   });
 
   it("fails over to the next server when the first is busy, and charges once", async () => {
@@ -215,7 +260,7 @@ describe("inference_chat through the gateway", () => {
     expect(bought.body, JSON.stringify(bought.body)).toMatchObject({
       result: { content: "Four.", model: "pair" },
     });
-    await expectCharged(1n);
+    await expectCharged(COUNTED);
   });
 
   it("rejects calls at once while the server keeps failing, and recovers", async () => {
@@ -226,7 +271,7 @@ describe("inference_chat through the gateway", () => {
     expect(failures).toEqual([...Array.from({ length: 5 }, () => "TOOL_FAILED"), "UNAVAILABLE"]);
     expect(await server.asked("fails")).toBe(5);
     await expect.poll(async () => (await chat("good")).status, { interval: 200 }).toBe(200);
-    await expectCharged(2n);
+    await expectCharged(COUNTED, COUNTED);
   });
 });
 

@@ -7,6 +7,7 @@ import { KEY_LIMITS } from "./key-limits.ts";
 import { KEYLESS } from "./keyless.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
 import { LEDGER } from "./ledger.ts";
+import { METERING } from "./metering.ts";
 import type { Mutant } from "./mutant.ts";
 import { PAYMENTS } from "./payments.ts";
 import { RELAY } from "./relays.ts";
@@ -38,6 +39,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Caches", mutants: CACHES },
   { title: "Sandbox", mutants: SANDBOX },
   { title: "Uncharged work", mutants: UNPAID_WORK },
+  { title: "Metered charges", mutants: METERING },
   { title: "Callers without a key", mutants: KEYLESS },
 ];
 

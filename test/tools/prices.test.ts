@@ -5,7 +5,8 @@ describe("prices section of the configuration", () => {
   it("has defaults for all settings", () => {
     const defaults = {
       vram_estimate: { flat_microusd: 1_000n },
-      sandbox_execute: { microusd_per_second: 100n, minimum_microusd: 1_000n },
+      sandbox_execute: { charge: "used", microusd_per_second: 100n, minimum_microusd: 1_000n },
+      inference_chat: { charge: "used" },
     };
     expect(pricesSchema.parse(undefined)).toEqual(defaults);
     expect(pricesSchema.parse({})).toEqual(defaults);
@@ -24,6 +25,8 @@ describe("prices section of the configuration", () => {
     [{ vram_estimate: { flat_microusd: "1000" } }, "vram_estimate.flat_microusd"],
     [{ vram_estimate: { flat_microusd: 2 ** 53 } }, "vram_estimate.flat_microusd"],
     [{ vram_estimate: { flat: 1 } }, "vram_estimate"],
+    [{ inference_chat: { charge: "guessed" } }, "inference_chat.charge"],
+    [{ vram_estimate: { charge: "quoted" } }, "vram_estimate"],
     [{ echo: { flat_microusd: 1 } }, ""],
     [{ sandbox_execute: { microusd_per_second: -1 } }, "sandbox_execute.microusd_per_second"],
   ])("rejects %j at %s", (prices, path) => {

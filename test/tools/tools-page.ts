@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Tool } from "../../src/domain/tools/tool.ts";
-import { BUILT_IN_TOOLS, pricesSchema } from "../../src/tools/index.ts";
+import { BUILT_IN_TOOLS, makeTools, pricesSchema } from "../../src/tools/index.ts";
 import { NO_DEPS } from "./no-deps.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 
@@ -28,11 +28,8 @@ const HEAD = "| tool | status | price | scope | does |\n|---|---|---|---|---|\n"
 
 /** All built-in tools, none of them unavailable. */
 export const ALL_TOOLS = (() => {
-  const prices = pricesSchema.parse(undefined);
-  return BUILT_IN_TOOLS.map((definition) => ({
-    definition,
-    tool: definition.make(DEPS, prices[definition.name] ?? {}),
-  }));
+  const tools = makeTools({ ...DEPS, prices: pricesSchema.parse(undefined), customTools: [] });
+  return tools.map((tool, index) => ({ definition: BUILT_IN_TOOLS[index]!, tool }));
 })();
 
 /** Returns the parameters of a tool from its JSON Schema. */

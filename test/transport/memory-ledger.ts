@@ -61,6 +61,7 @@ export class MemoryLedger implements Ledger {
       tool: call.tool,
       status: "active",
       stepId: call.payment?.stepId,
+      quoted: call.price,
       spent: 0n,
       receiptId: undefined,
       error: undefined,
@@ -87,8 +88,9 @@ export class MemoryLedger implements Ledger {
       return { kind: "released" };
     }
     entry.result = end.result;
-    if (call.price > 0n) entry.receipt = receiptOf(call, end.receiptId, run.endedAt);
-    run.spent = call.price;
+    if (call.price > 0n) entry.receipt = receiptOf(call, end, run.endedAt);
+    run.spent = entry.receipt?.debited ?? 0n;
+    this.balances.set(call.accountId, (await this.balance(call.accountId)) + call.price - run.spent);
     run.receiptId = entry.receipt?.receiptId;
     return { kind: "captured", receipt: entry.receipt };
   }
@@ -109,7 +111,7 @@ export class MemoryLedger implements Ledger {
 
 function receiptOf(
   { runId, tool, price, payment }: CallAuthorization,
-  receiptId: string,
+  { receiptId, captured }: CompletedRun,
   createdAt: Date,
 ): Receipt {
   return {
@@ -120,7 +122,7 @@ function receiptOf(
     stepId: payment?.stepId,
     txSignature: payment?.reference,
     quoted: price,
-    debited: price,
+    debited: captured ?? price,
     refunded: 0n,
     paidBy: payment ? (payment.transfer?.paidBy ?? "transfer") : "balance",
     status: "final",

@@ -38,7 +38,8 @@ export async function authorizeCall(
     case "insufficient": {
       // A call that would be refused gets no quote.
       if (!payment) requireAllowance(deps.unpaidWork, tool, accountId);
-      const short = { tool: tool.name, price, balance: answer.balance, proved: payment !== undefined };
+      const { name, metered = false } = tool;
+      const short = { tool: name, price, metered, balance: answer.balance, proved: payment !== undefined };
       throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, fingerprint));
     }
     case "capped":

@@ -48,6 +48,7 @@ function hasChanged({ status, description, inputSchema }: Tool, listed: ListedTo
   );
 }
 
-function listing({ name, status, billable, description, inputSchema, fixedPrice }: Tool): ListedTool {
-  return { name, status, billable, description, inputSchema, fixedPrice };
+function listing(tool: Tool): ListedTool {
+  const { name, status, billable, description, inputSchema, fixedPrice, metered = false } = tool;
+  return { name, status, billable, description, inputSchema, fixedPrice, metered };
 }

@@ -112,8 +112,8 @@ export interface Ledger extends PaymentCredits {
   /** Claims key and payment, credits the payment, holds the price and creates the run, atomically. */
   authorize(call: CallAuthorization): Promise<AuthorizeResult>;
   /**
-   * Captures the hold and stores receipt and result. Does nothing unless the run is active and owned by this
-   * instance.
+   * Charges the hold, or a part of it and releases the rest, and stores receipt and result. Does nothing
+   * unless the run is active and owned by this instance.
    */
   capture(run: CompletedRun): Promise<RunEndResult>;
   /** Releases the hold. Does nothing unless the run is active and owned by this instance. */

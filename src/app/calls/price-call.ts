@@ -19,6 +19,8 @@ export interface PriceCallDeps {
 export interface CallPrice {
   /** 0n if the call is free. */
   readonly price: MicroUsd;
+  /** Whether the price is the most that the call costs. */
+  readonly metered: boolean;
   readonly balance: MicroUsd;
   /** Amount missing on the balance; 0n if it covers the price. */
   readonly missing: MicroUsd;
@@ -44,5 +46,6 @@ export async function priceCall(
   ]);
   if (budget && spent + price > budget.perDay)
     throw dailyLimitReached(tool.name, price, spent, budget.perDay);
-  return { price, balance, missing: price > 0n && price > balance ? price - balance : 0n };
+  const missing = price > 0n && price > balance ? price - balance : 0n;
+  return { price, metered: tool.metered ?? false, balance, missing };
 }

@@ -58,6 +58,8 @@ export interface UnaffordableCall {
   readonly tool: string;
   /** Micro-USD. */
   readonly price: MicroUsd;
+  /** Whether less than the price may be charged. */
+  readonly metered: boolean;
   /** Micro-USD, including the payment sent with the call. */
   readonly balance: MicroUsd;
   /** Whether the call has a proof. */
@@ -69,10 +71,11 @@ export interface UnaffordableCall {
  * that pays on every 402 would pay again and again.
  */
 export function insufficientFunds(
-  { tool, price, balance, proved }: UnaffordableCall,
+  { tool, price, metered, balance, proved }: UnaffordableCall,
   quote: () => Quote,
 ): ToolgateError {
-  const figures = `the balance is ${displayUsd(balance)} and this call costs ${displayUsd(price)}`;
+  const costs = `costs ${metered ? "at most " : ""}${displayUsd(price)}`;
+  const figures = `the balance is ${displayUsd(balance)} and this call ${costs}`;
   if (balance < 0n) {
     const credited = proved ? "The payment that came with it was credited. " : "";
     return new ToolgateError(
@@ -91,8 +94,9 @@ export function insufficientFunds(
   return new PaymentRequiredError(
     tool,
     quote(),
-    `This call costs ${displayUsd(price)} and the balance is ${displayUsd(balance)}: pay the quote ` +
-      "and repeat the call with the proof, or deposit USDC",
+    `This call ${costs} and the balance is ${displayUsd(balance)}: pay the quote ` +
+      "and repeat the call with the proof, or deposit USDC" +
+      (metered ? ". What the call does not use stays on your balance" : ""),
   );
 }
 

@@ -1,6 +1,8 @@
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { newId } from "../../domain/core/ids.ts";
+import { chargeOf } from "../../domain/calls/charge.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
@@ -33,10 +35,12 @@ export async function runAndCapture(
   { tool, prepared, authorization }: AuthorizedCall,
   context: CallContext,
 ): Promise<{ result: JsonObject; receipt: Receipt | undefined }> {
-  const { accountId, runId, payment } = authorization;
+  const { accountId, runId, payment, price } = authorization;
   const digest = claimDigest({ ...authorization, payment });
   const { caller, progress } = context;
-  const run = { runId, idempotencyKey: digest ?? runId, signal: deps.stopping, caller, progress };
+  const usage: { used?: MicroUsd } = {};
+  const meter = (used: MicroUsd) => void (usage.used = used);
+  const run = { runId, idempotencyKey: digest ?? runId, signal: deps.stopping, caller, progress, meter };
   if (context.signal.aborted) {
     const message = "the caller disconnected before the tool started";
     await deps.ledger.release({ runId, outcome: "cancelled", error: { code: "CANCELLED", message } });
@@ -52,7 +56,8 @@ export async function runAndCapture(
     throw payment ? new PaymentCreditedError(failure, payment.reference) : failure;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
-  const captured = await deps.ledger.capture({ runId, outcome: "completed", receiptId, result });
+  const amount = usage.used === undefined ? {} : { captured: chargeOf(price, usage.used) };
+  const captured = await deps.ledger.capture({ runId, outcome: "completed", receiptId, result, ...amount });
   if (captured.kind === "captured") {
     if (captured.receipt) deps.unpaidWork.charged(accountId, tool.name);
     return { result, receipt: captured.receipt };

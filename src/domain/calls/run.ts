@@ -19,6 +19,9 @@ export interface Run {
   tool: string;
   status: RunStatus;
   stepId: string | undefined;
+  /** Price that was held. */
+  quoted: MicroUsd;
+  /** What was charged; 0n unless completed. */
   spent: MicroUsd;
   receiptId: string | undefined;
   error: RunError | undefined;

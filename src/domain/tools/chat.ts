@@ -12,6 +12,10 @@ export interface ChatModel {
   readonly id: string;
   readonly inputRate: TokenRate;
   readonly outputRate: TokenRate;
+  /** Of prompt tokens that the server had in its cache, at most {@link inputRate}, the default. */
+  readonly cachedInputRate?: TokenRate | undefined;
+  /** Of tokens of a completion that are reasoning. Default: {@link outputRate}. */
+  readonly reasoningRate?: TokenRate | undefined;
   /** Maximum tokens of prompt and completion together. */
   readonly contextLength: number;
   /** Maximum tokens of a completion, and the default limit. */
@@ -32,6 +36,10 @@ export interface ChatUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly totalTokens: number;
+  /** Those of the prompt that came from the server's cache, at most all; undefined if not reported. */
+  readonly cachedTokens?: number | undefined;
+  /** Those of the completion that are reasoning, at most all; undefined if not reported. */
+  readonly reasoningTokens?: number | undefined;
 }
 
 export interface ChatCompletion {

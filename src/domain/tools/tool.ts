@@ -26,6 +26,8 @@ export interface Tool {
   readonly inputSchema: JsonObject;
   /** Price of every call; undefined for free tools and for prices that depend on the parameters. */
   readonly fixedPrice: MicroUsd | undefined;
+  /** Whether a call is charged what it used, at most its price. */
+  readonly metered?: boolean;
   /** Undefined if unknown. */
   readonly annotations?: ToolAnnotations | undefined;
   /**
@@ -38,12 +40,15 @@ export interface Tool {
 /** Public fields of a tool. */
 export type ListedTool = Pick<
   Tool,
-  "name" | "status" | "billable" | "description" | "inputSchema" | "fixedPrice"
+  "name" | "status" | "billable" | "description" | "inputSchema" | "fixedPrice" | "metered"
 >;
 
 /** A call with valid parameters. */
 export interface PreparedCall {
-  /** Price of the call; 0n if free. Throws INVALID_REQUEST if only an earlier quote can still be paid. */
+  /**
+   * The most that the call costs; 0n if free. Throws INVALID_REQUEST if only an earlier quote can still be
+   * paid.
+   */
   readonly price: MicroUsd;
   /**
    * Runs the tool; synchronous when nothing is awaited.
@@ -77,4 +82,9 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Undefined unless requested. */
   readonly progress?: ProgressListener | undefined;
+  /**
+   * Reports what the call has used, micro-USD; the last report counts. Without one a result is charged its
+   * price. Undefined if nothing is charged.
+   */
+  readonly meter?: ((used: MicroUsd) => void) | undefined;
 }

@@ -2,19 +2,20 @@ import { z } from "zod";
 import { CHAT_ROLES, type ChatCompletion, type ChatModel, type ChatModels } from "../../domain/tools/chat.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
-import { formatTokenRate, priceOfTokens } from "../../domain/tools/token-rate.ts";
+import { formatTokenRate, type TokenRate } from "../../domain/tools/token-rate.ts";
 import type { PreparedCall, ProgressListener, Tool } from "../../domain/tools/tool.ts";
-import { builtIn } from "../built-in.ts";
+import { builtIn, type Charge } from "../built-in.ts";
 import { unavailableTool, defineTool } from "../define-tool.ts";
 import { closestFirst } from "../closest-names.ts";
 import { WithdrawnModels } from "./withdrawn-models.ts";
-import { minPromptTokens, pricedPromptTokens } from "./prompt-tokens.ts";
+import { ceilingOf, chargeFor } from "./price.ts";
+import { minPromptTokens } from "./prompt-tokens.ts";
 
 const NAME = "inference_chat";
 const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
 const DESCRIPTION =
   "Completes a conversation with a selectable language model. The price depends on the model, the " +
-  "length of the conversation and max_tokens.";
+  "length of the conversation and max_tokens; the tokens that the model server counts are charged.";
 
 const MAX_MESSAGES = 1_024;
 const BETWEEN_REPORTS_MS = 250;
@@ -68,7 +69,8 @@ type Params = z.output<ReturnType<typeof paramsFor>>;
 export const inferenceChat = builtIn({
   name: NAME,
   docs: { price: "by model, prompt and `max_tokens`", does: "answers a conversation" },
-  make: ({ inference }) => (inference ? chatTool(inference) : withoutModelServer()),
+  metered: true,
+  make: ({ inference }, _prices, charge) => (inference ? chatTool(inference, charge) : withoutModelServer()),
 });
 
 function withoutModelServer(): Tool {
@@ -84,10 +86,10 @@ function withoutModelServer(): Tool {
 
 /**
  * Completes a conversation (specification 2.1, 2.2), not streamed. The price is an upper bound known before
- * the call: {@link pricedPromptTokens} and `max_tokens` at the model's rates. Unavailable while there are
- * no models.
+ * the call; unless it is charged as quoted, the counted tokens are charged (price.ts). Unavailable while
+ * there are no models.
  */
-export function chatTool(inference: ChatModels): Tool {
+export function chatTool(inference: ChatModels, charge: Charge = "used"): Tool {
   const waiting = unavailableTool({
     name: NAME,
     description: `${DESCRIPTION} Not available at present: no model server has answered yet.`,
@@ -100,7 +102,7 @@ export function chatTool(inference: ChatModels): Tool {
     const { models } = inference;
     if (models !== offered.models) {
       former.update(offered.models, models);
-      offered = { models, tool: models.length === 0 ? waiting : toolFor(models, inference) };
+      offered = { models, tool: models.length === 0 ? waiting : toolFor(models, inference, charge) };
     }
     return offered.tool;
   };
@@ -109,6 +111,7 @@ export function chatTool(inference: ChatModels): Tool {
     billable: waiting.billable,
     scope: waiting.scope,
     fixedPrice: undefined,
+    metered: charge === "used",
     annotations: ANNOTATIONS,
     get status() {
       return current().status;
@@ -123,7 +126,7 @@ export function chatTool(inference: ChatModels): Tool {
       const tool = current();
       const gone = former.find(input["model"]);
       return gone
-        ? unquotedCall(tool, toolFor([gone], inference).prepare(input), input)
+        ? unquotedCall(tool, toolFor([gone], inference, charge).prepare(input), input)
         : tool.prepare(input);
     },
   };
@@ -143,7 +146,7 @@ function unquotedCall(tool: Tool, paid: PreparedCall, input: JsonObject): Prepar
 }
 
 /** Creates the tool for these models. A prepared call keeps the terms it was priced at. */
-function toolFor(models: readonly ChatModel[], inference: ChatModels): Tool {
+function toolFor(models: readonly ChatModel[], inference: ChatModels, charge: Charge): Tool {
   const byId = new Map(models.map((model) => [model.id, model]));
 
   function modelOf(call: Params): ChatModel {
@@ -160,16 +163,16 @@ function toolFor(models: readonly ChatModel[], inference: ChatModels): Tool {
     check: (call) => requireFits(call, modelOf(call)),
     price: (call) => {
       const model = modelOf(call);
-      return priceOfTokens(
-        { tokens: pricedPromptTokens(call.messages, model), rate: model.inputRate },
-        { tokens: maxTokensOf(call, model), rate: model.outputRate },
-      );
+      return ceilingOf(model, { messages: call.messages, maxTokens: maxTokensOf(call, model) });
     },
-    run: async (call, { caller: { accountId }, signal, idempotencyKey, progress }) => {
-      const { model, messages, temperature } = call;
-      const maxTokens = maxTokensOf(call, modelOf(call));
+    run: async (call, { caller: { accountId }, signal, idempotencyKey, progress, meter }) => {
+      const { messages, temperature } = call;
+      const model = modelOf(call);
+      const request = { model: model.id, messages, maxTokens: maxTokensOf(call, model), temperature };
       const options = { signal, accountId, idempotencyKey, onChunk: progress && progressReporter(progress) };
-      return resultOf(model, await inference.complete({ model, messages, maxTokens, temperature }, options));
+      const completion = await inference.complete(request, options);
+      if (charge === "used") meter?.(chargeFor(model, request, completion));
+      return resultOf(model.id, completion);
     },
   });
 }
@@ -198,12 +201,18 @@ function modelList(models: readonly ChatModel[]): string {
   const lines = models
     .slice(0, MAX_MODELS_NAMED)
     .map(
-      ({ id, contextLength, maxOutputTokens, inputRate, outputRate }) =>
-        `${id}: context ${contextLength} tokens, answer at most ${maxOutputTokens}; USD ` +
-        `${formatTokenRate(inputRate)} per million tokens of the prompt, ` +
-        `${formatTokenRate(outputRate)} of the answer`,
+      (model) =>
+        `${model.id}: context ${model.contextLength} tokens, answer at most ${model.maxOutputTokens}; USD ` +
+        `${formatTokenRate(model.inputRate)} per million tokens of the prompt` +
+        rateNote(model.cachedInputRate, "of cached ones") +
+        `, ${formatTokenRate(model.outputRate)} of the answer` +
+        rateNote(model.reasoningRate, "of reasoning"),
     );
   return lines.join("\n") + more(models);
+}
+
+function rateNote(rate: TokenRate | undefined, what: string): string {
+  return rate === undefined ? "" : ` (${formatTokenRate(rate)} ${what})`;
 }
 
 function more({ length }: readonly unknown[]): string {
@@ -239,6 +248,12 @@ function resultOf(model: string, { content, finishReason, usage }: ChatCompletio
       prompt_tokens: usage.promptTokens,
       completion_tokens: usage.completionTokens,
       total_tokens: usage.totalTokens,
+      ...(usage.cachedTokens !== undefined && {
+        prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+      }),
+      ...(usage.reasoningTokens !== undefined && {
+        completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+      }),
     },
     finish_reason: finishReason,
   };

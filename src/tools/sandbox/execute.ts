@@ -2,7 +2,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { SandboxJob, SandboxOutcome } from "../../domain/tools/sandbox.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import { builtIn } from "../built-in.ts";
+import { builtIn, type Charge } from "../built-in.ts";
 import { afterSelfTest, defineTool, unavailableTool } from "../define-tool.ts";
 import type { SandboxDeps } from "./deps.ts";
 import { executeParams } from "./params.ts";
@@ -11,7 +11,7 @@ import { resultOf } from "./result.ts";
 const DESCRIPTION =
   "Runs Python or JavaScript code in a sandbox without network, files or other processes, and returns " +
   "its output and the value of its last expression (Python) or export default (JavaScript). The price " +
-  "depends on timeout_ms.";
+  "depends on timeout_ms; the time that ran is charged.";
 
 /** Price settings of the configuration file, micro-USD. */
 interface Prices {
@@ -25,11 +25,12 @@ export const sandboxExecute = builtIn({
   prices: {
     microusd_per_second: {
       default: 100,
-      description: "Price of a second of the time limit that the caller asks for",
+      description: "Price of a second, of the caller's time limit in a quote and of the time that ran",
     },
     minimum_microusd: { default: 1_000, description: "Least price of an execution" },
   },
-  make: ({ sandbox }, prices) => (sandbox ? executeTool(sandbox, prices) : withoutSandbox()),
+  metered: true,
+  make: ({ sandbox }, prices, charge) => (sandbox ? executeTool(sandbox, prices, charge) : withoutSandbox()),
 });
 
 function withoutSandbox(): Tool {
@@ -48,7 +49,7 @@ function withoutSandbox(): Tool {
  * are results and are charged. Failures of the sandbox, and cancellation before the start, are errors and
  * are not.
  */
-export function executeTool(deps: SandboxDeps, prices: Prices): Tool {
+export function executeTool(deps: SandboxDeps, prices: Prices, charge: Charge = "used"): Tool {
   const { engine, runs, metrics } = deps;
   let running = 0;
   const onRunning = (change: 1 | -1) => metrics.set("toolgate_sandbox_running", (running += change));
@@ -58,9 +59,10 @@ export function executeTool(deps: SandboxDeps, prices: Prices): Tool {
     scope: "compute:run",
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     params: executeParams,
+    metered: charge === "used",
     price: ({ timeout_ms: timeoutMs }) => priceOf(timeoutMs, prices),
     run: async ({ language, code, stdin, timeout_ms: timeoutMs, run_id: name }, context) => {
-      const { caller, runId, signal, progress } = context;
+      const { caller, runId, signal, progress, meter } = context;
       if (runId === undefined) throw new TypeError("an execution needs a ledger run");
       const { accountId, keyId } = caller;
       await runs.create({ runId, accountId, keyId, name, mostPerAccount: deps.concurrencyPerAccount });
@@ -70,13 +72,14 @@ export function executeTool(deps: SandboxDeps, prices: Prices): Tool {
         if (change > 0) progress?.({ progress: 1, total: 2, message: "the code runs" });
       };
       const outcome = await runToEnd(deps, { runId, language, code, stdin, timeoutMs }, onChange, signal);
+      if (charge === "used") meter?.(priceOf(Math.ceil(outcome.durationMs), prices));
       return resultOf(outcome, { runId: name ?? runId, language, engine: engine.name });
     },
   });
   return afterSelfTest(tool, deps.selfTestStatus);
 }
 
-/** Priced by the requested time limit, so that the price is known beforehand. */
+/** The price of a time limit, known beforehand, and of the time that ran. */
 function priceOf(timeoutMs: number, prices: Prices): MicroUsd {
   const price = (BigInt(timeoutMs) * prices.microusd_per_second + 999n) / 1000n;
   return price > prices.minimum_microusd ? price : prices.minimum_microusd;

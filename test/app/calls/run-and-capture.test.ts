@@ -9,6 +9,7 @@ import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
 import { newId } from "../../../src/domain/core/ids.ts";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
+import type { MicroUsd } from "../../../src/domain/core/money.ts";
 import { Quotes } from "../../../src/domain/payments/quote.ts";
 import { DEFAULT_TIER } from "../../../src/domain/accounts/rate-limit.ts";
 import type { Tool } from "../../../src/domain/tools/tool.ts";
@@ -23,6 +24,7 @@ const TTL_MS = 300_000;
 let now: number;
 let memo: string;
 let work: (signal: AbortSignal) => Promise<JsonObject>;
+let reports: MicroUsd[];
 let gone: AbortController;
 let stopping: AbortController;
 let ledger: MemoryLedger;
@@ -38,7 +40,13 @@ const paid: Tool = {
   scope: "compute:run",
   inputSchema: {},
   fixedPrice: PRICE,
-  prepare: () => ({ price: PRICE, run: ({ signal }) => work(signal) }),
+  prepare: () => ({
+    price: PRICE,
+    run: ({ signal, meter }) => {
+      for (const used of reports) meter?.(used);
+      return work(signal);
+    },
+  }),
 };
 
 beforeEach(() => {
@@ -49,6 +57,7 @@ beforeEach(() => {
   ledger = new MemoryLedger();
   [gone, stopping] = [new AbortController(), new AbortController()];
   work = async () => ({ done: true });
+  reports = [];
   context = {
     caller: {
       keyId: newId("key", clock, systemRandom),
@@ -174,6 +183,43 @@ describe("runAndCapture", () => {
     context = { ...context, caller: { ...context.caller, scopes: new Set(["compute:read"]) } };
     await expect(call()).rejects.toMatchObject({ code: "FORBIDDEN" });
     expect(await balance()).toBe(PRICE);
+  });
+});
+
+describe("a metered call", () => {
+  const meterReports = (...used: MicroUsd[]) => {
+    reports = used;
+  };
+
+  it.each([
+    ["what was used", [2_500n], 2_500n],
+    ["the last report", [9_000n, 700n], 700n],
+    ["the quote without a report", [], PRICE],
+    ["the quote if all of it was used", [PRICE], PRICE],
+    ["the quote and not more", [PRICE + 1n], PRICE],
+    ["the quote for an absurd report", [2n ** 80n], PRICE],
+    ["one micro-USD if nothing was used", [0n], 1n],
+    ["one micro-USD for a negative report", [-(2n ** 80n)], 1n],
+  ])("charges %s", async (_what, used, charged) => {
+    meterReports(...used);
+    const { receipt } = await call();
+    expect(receipt).toMatchObject({ quoted: PRICE, debited: charged });
+    expect(await balance()).toBe(PRICE - charged);
+  });
+
+  it("charges nothing when it fails after a report", async () => {
+    meterReports(2_500n);
+    work = () => Promise.reject(new Error("it broke"));
+    await expect(call()).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    expect(await balance()).toBe(PRICE);
+  });
+
+  it("leaves the rest of a payment on the balance", async () => {
+    meterReports(400n);
+    ledger.balances.set(context.caller.accountId, 0n);
+    const { receipt } = await call(proof());
+    expect(receipt).toMatchObject({ quoted: PRICE, debited: 400n, paidBy: "transfer" });
+    expect(await balance()).toBe(PRICE - 400n);
   });
 });
 

@@ -152,6 +152,22 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "usage-overflowing": counted({ prompt_tokens: 1e300, completion_tokens: 2, total_tokens: 1e300 }),
   "usage-inconsistent": counted({ ...USAGE, total_tokens: 99 }),
   "usage-text": counted("many"),
+  "usage-detailed": counted({
+    ...USAGE,
+    prompt_tokens_details: { cached_tokens: 8, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 1 },
+  }),
+  "usage-reasoning-beside": counted({
+    prompt_tokens: 11,
+    completion_tokens: 2,
+    total_tokens: 20,
+    completion_tokens_details: { reasoning_tokens: 7 },
+  }),
+  "usage-details-absurd": counted({
+    ...USAGE,
+    prompt_tokens_details: { cached_tokens: 1e6 },
+    completion_tokens_details: { reasoning_tokens: -5 },
+  }),
   "more-than-asked": counted({ prompt_tokens: 11, completion_tokens: 9_999_999, total_tokens: 10_000_010 }),
   refusal: body(answer({ content: null, refusal: "I cannot do that." })),
   "refusal-streamed": events(chunk([{ index: 0, delta: { refusal: "I cannot do that." } }]), FINISH, DONE),

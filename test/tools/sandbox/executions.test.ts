@@ -16,11 +16,14 @@ import { openStarted } from "../../postgres/open-postgres.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { ScriptedEngine } from "./scripted-engine.ts";
 
+const PRICES = { microusd_per_second: 1_000n, minimum_microusd: 500n };
+
 /** Race conditions of executions and cancels, with a scripted engine and the real database. */
 let database: TestDatabase;
 let postgres: Postgres;
 let engine: ScriptedEngine;
 let execute: Tool;
+let quoted: Tool;
 let cancel: Tool;
 let accountId: string;
 
@@ -38,7 +41,8 @@ beforeEach(async () => {
     concurrencyPerAccount: 10,
     metrics: silentMetrics,
   };
-  execute = executeTool(deps, { microusd_per_second: 100n, minimum_microusd: 1_000n });
+  execute = executeTool(deps, PRICES);
+  quoted = executeTool(deps, PRICES, "quoted");
   cancel = cancelTool(deps);
   const pool = openPool(database.url, { max: 1, applicationName: "test" });
   accountId = await makeAccount(pool, 10n * PRICE);
@@ -65,14 +69,15 @@ function callerOf(account: string) {
 }
 
 /** Starts an execution as the gateway does, under a ledger run that stays open. */
-async function begin(params: JsonObject = {}, signal = new AbortController().signal) {
+async function begin(params: JsonObject = {}, signal = new AbortController().signal, tool = execute) {
   const call = callOf(accountId, { tool: "sandbox_execute" });
   await postgres.ledger.authorize(call);
+  const reports: bigint[] = [];
+  const prepared = tool.prepare({ language: "python", code: "1", ...params });
   const context = { caller: callerOf(accountId), runId: call.runId, idempotencyKey: "claim_1", signal };
-  const prepared = execute.prepare({ language: "python", code: "1", ...params });
-  const answer = Promise.resolve(prepared.run(context));
+  const answer = Promise.resolve(prepared.run({ ...context, meter: (used) => void reports.push(used) }));
   answer.catch(() => {});
-  return { runId: call.runId, call, answer };
+  return { runId: call.runId, call, answer, reports };
 }
 
 const ask = async (runId: string, account = accountId) =>
@@ -149,6 +154,40 @@ describe("executions", () => {
     const reason = new ToolgateError("UNAVAILABLE", "stopping");
     stopping.abort(reason);
     await expect(answer).rejects.toBe(reason);
+  });
+});
+
+describe("charge of an execution", () => {
+  it.each([
+    ["the time that ran", 1_234, 1_234n],
+    ["a part of a millisecond as a whole one", 600.2, 601n],
+    ["the minimum", 3, 500n],
+  ])("is %s", async (_what, durationMs, used) => {
+    const { runId, answer, reports } = await begin();
+    await started(1);
+    engine.end(runId, { durationMs });
+    await answer;
+    expect(reports).toEqual([used]);
+  });
+
+  it.each(["failed", "timeout", "cancelled", "memory_limit", "cpu_limit", "output_limit"] as const)(
+    "is the time that ran when the status is %s",
+    async (status) => {
+      const { runId, answer, reports } = await begin();
+      await started(1);
+      engine.end(runId, { status, durationMs: 900, exitCode: null });
+      expect(await answer).toMatchObject({ status });
+      expect(reports).toEqual([900n]);
+    },
+  );
+
+  it("is the price if it is charged as quoted, and the quote covers the time limit", async () => {
+    const { runId, answer, reports } = await begin({}, undefined, quoted);
+    await started(1);
+    engine.end(runId, { durationMs: 700 });
+    await answer;
+    expect(reports).toEqual([]);
+    expect(quoted.prepare({ language: "python", code: "1", timeout_ms: 2_500 }).price).toBe(2_500n);
   });
 });
 

@@ -98,7 +98,7 @@ describe("sandbox_execute", () => {
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.004000", receipts: 1 });
   });
 
-  it("is charged by a payment proof at the price of its time limit, and replayed", async () => {
+  it("is paid by proof for its time limit, charged the time that ran, and replayed", async () => {
     const agent = await world.agent();
     const params = { language: "javascript", code: "export default Math.random();", timeout_ms: 20_000 };
     const { status, body } = await execute(agent, params);
@@ -108,10 +108,14 @@ describe("sandbox_execute", () => {
     const bought = await execute(agent, params, { headers });
     expect(bought.body).toMatchObject({
       ok: true,
-      receipt: { paid_by: "transfer", debited_usdc_microusd: 2_000 },
+      receipt: { paid_by: "transfer", quoted_usdc_microusd: 2_000 },
     });
     expect((await execute(agent, params, { headers })).body).toEqual(bought.body);
-    expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.000000", receipts: 1 });
+    const { result, receipt } = bought.body;
+    const used = Math.max(1_000, Math.ceil(result.duration_ms / 10));
+    expect(receipt.debited_usdc_microusd).toBe(Math.min(used, 2_000));
+    const rest = ((2_000 - receipt.debited_usdc_microusd) / 1e6).toFixed(6);
+    expect(await accountOf(world.gateway, agent)).toEqual({ balance: rest, receipts: 1 });
   });
 
   it("is replayed under its idempotency key without a second run", async () => {

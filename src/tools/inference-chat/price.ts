@@ -1,0 +1,46 @@
+import type { ChatCompletion, ChatMessage, ChatModel, ChatUsage } from "../../domain/tools/chat.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import { priceOfTokens, type TokenRate } from "../../domain/tools/token-rate.ts";
+import { pricedPromptTokens } from "./prompt-tokens.ts";
+
+/** A conversation and the limit of its answer. */
+export interface Conversation {
+  readonly messages: readonly ChatMessage[];
+  readonly maxTokens: number;
+}
+
+/** Returns the most that a completion costs: bounds of its tokens, at the model's highest rates. */
+export function ceilingOf(model: ChatModel, { messages, maxTokens }: Conversation): MicroUsd {
+  return priceOfTokens(
+    { tokens: pricedPromptTokens(messages, model), rate: model.inputRate },
+    { tokens: maxTokens, rate: highestOutputRate(model) },
+  );
+}
+
+/**
+ * Returns what a completion costs by the tokens that its server counted. Without a count, the text that was
+ * delivered is priced like a prompt, by its bytes. May exceed the ceiling.
+ */
+export function chargeFor(
+  model: ChatModel,
+  conversation: Conversation,
+  { content, usage }: Pick<ChatCompletion, "content" | "usage">,
+): MicroUsd {
+  if (usage && usage.totalTokens > 0) return priceOfTokens(...counted(model, usage));
+  const delivered = Math.ceil(Buffer.byteLength(content) / model.bytesPerToken);
+  return ceilingOf(model, { ...conversation, maxTokens: Math.min(delivered, conversation.maxTokens) });
+}
+
+function counted({ inputRate, outputRate, cachedInputRate, reasoningRate }: ChatModel, usage: ChatUsage) {
+  const { promptTokens, completionTokens, cachedTokens: cached = 0, reasoningTokens: reasoning = 0 } = usage;
+  return [
+    { tokens: promptTokens - cached, rate: inputRate },
+    { tokens: cached, rate: cachedInputRate ?? inputRate },
+    { tokens: completionTokens - reasoning, rate: outputRate },
+    { tokens: reasoning, rate: reasoningRate ?? outputRate },
+  ];
+}
+
+function highestOutputRate({ outputRate, reasoningRate = 0n }: ChatModel): TokenRate {
+  return reasoningRate > outputRate ? reasoningRate : outputRate;
+}

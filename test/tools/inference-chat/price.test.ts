@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import type { ChatCompletion, ChatModel, ChatModels, ChatUsage } from "../../../src/domain/tools/chat.ts";
+import { parseTokenRate } from "../../../src/domain/tools/token-rate.ts";
+import type { Charge } from "../../../src/tools/built-in.ts";
+import { ceilingOf, chargeFor } from "../../../src/tools/inference-chat/price.ts";
+import { chatTool } from "../../../src/tools/inference-chat/tool.ts";
+import { toolContext } from "../tool-context.ts";
+
+const rate = (usd: string): bigint => parseTokenRate(usd) ?? 0n;
+
+const MODEL: ChatModel = {
+  id: "m",
+  inputRate: rate("2"),
+  outputRate: rate("10"),
+  contextLength: 200_000,
+  maxOutputTokens: 8_000,
+  bytesPerToken: 1,
+};
+const DISCOUNTED: ChatModel = { ...MODEL, cachedInputRate: rate("0.5"), reasoningRate: rate("30") };
+const conversation = { messages: [{ role: "user" as const, content: "x".repeat(928) }], maxTokens: 100 };
+
+function usage(promptTokens: number, completionTokens: number, more: Partial<ChatUsage> = {}): ChatUsage {
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, ...more };
+}
+
+const charge = (model: ChatModel, counted: ChatUsage | null, content = "Four.") =>
+  chargeFor(model, conversation, { content, usage: counted });
+
+describe("charge of a completion", () => {
+  it("is the counted tokens at the model's rates", () => {
+    expect(charge(MODEL, usage(250, 40))).toBe(250n * 2n + 40n * 10n);
+  });
+
+  it("charges cached and reasoning tokens their own prices", () => {
+    const counted = usage(250, 40, { cachedTokens: 200, reasoningTokens: 30 });
+    expect(charge(DISCOUNTED, counted)).toBe(50n * 2n + 100n + 10n * 10n + 30n * 30n);
+    expect(charge(MODEL, counted), "without such prices").toBe(250n * 2n + 40n * 10n);
+  });
+
+  it("is at least one micro-USD", () => {
+    expect(charge({ ...MODEL, inputRate: 1n, outputRate: 1n }, usage(1, 0))).toBe(1n);
+  });
+
+  it.each([null, usage(0, 0)])("prices the delivered text by its bytes without a count: %j", (counted) => {
+    expect(charge(MODEL, counted)).toBe((64n + 8n + 928n) * 2n + 5n * 10n);
+    expect(charge(MODEL, counted, "x".repeat(5_000)), "at most max_tokens").toBe(
+      ceilingOf(MODEL, conversation),
+    );
+  });
+});
+
+describe("ceiling of a completion", () => {
+  it("covers an answer that is all reasoning", () => {
+    expect(ceilingOf(DISCOUNTED, conversation)).toBe(1_000n * 2n + 100n * 30n);
+    expect(charge(DISCOUNTED, usage(1_000, 100, { reasoningTokens: 100 }))).toBe(
+      ceilingOf(DISCOUNTED, conversation),
+    );
+  });
+});
+
+describe("inference_chat", () => {
+  const completion: ChatCompletion = { content: "Four.", finishReason: "stop", usage: usage(250, 40) };
+  const models: ChatModels = { models: [MODEL], complete: async () => completion };
+  const metered = async (setting?: Charge) => {
+    const reports: bigint[] = [];
+    const tool = chatTool(models, setting);
+    const prepared = tool.prepare({ model: "m", messages: conversation.messages, max_tokens: 100 });
+    await prepared.run({ ...toolContext(), meter: (used) => void reports.push(used) });
+    return { metered: tool.metered, price: prepared.price, reports };
+  };
+
+  it("quotes the ceiling and reports the counted tokens", async () => {
+    expect(await metered()).toEqual({ metered: true, price: 3_000n, reports: [900n] });
+  });
+
+  it("reports nothing if it charges as quoted", async () => {
+    expect(await metered("quoted")).toEqual({ metered: false, price: 3_000n, reports: [] });
+  });
+});
