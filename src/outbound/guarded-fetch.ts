@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import process from "node:process";
-import { Agent, buildConnector, fetch } from "undici";
+import { Agent, buildConnector, fetch, type Dispatcher } from "undici";
 import { ForbiddenAddressError, mayConnect, networkFor, type Guard, type Network } from "./address-guard.ts";
 import { guardedLookup } from "./guarded-lookup.ts";
 
@@ -18,8 +18,14 @@ export interface GuardedFetchOptions extends Guard {
   readonly maxBytes?: number;
 }
 
+/** Options of a request. */
+export interface GuardedRequestInit extends RequestInit {
+  /** Receives the trailers, names in lower case, before the end of the body. Not called without a body. */
+  readonly onTrailers?: (trailers: Record<string, string>) => void;
+}
+
 /** The fetch signature that client libraries expect. */
-export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+export type Fetch = (input: string | URL | Request, init?: GuardedRequestInit) => Promise<Response>;
 
 /** A fetch whose connections can be closed. */
 export interface OpenFetch {
@@ -56,7 +62,7 @@ export function openGuardedFetch({
   });
   const guarded: Fetch = async (input, init = {}) => {
     if (input instanceof Request) throw new TypeError("Request objects are not supported; pass a URL");
-    const { method = "GET", body, signal } = init;
+    const { method = "GET", body, signal, onTrailers } = init;
     if (body !== undefined && body !== null && typeof body !== "string")
       throw new TypeError("only text bodies are supported");
     const answer = await fetch(input, {
@@ -65,7 +71,7 @@ export function openGuardedFetch({
       body: body ?? null,
       signal: signal ?? null,
       redirect: "manual",
-      dispatcher,
+      dispatcher: onTrailers ? dispatcher.compose(trailerInterceptor(onTrailers)) : dispatcher,
     });
     const { status } = answer;
     if (status > 599) {
@@ -85,6 +91,25 @@ export function openGuardedFetch({
  */
 export function neverConnected(error: unknown): boolean {
   return error instanceof Error && (unconnected.has(error) || neverConnected(error.cause));
+}
+
+/** Reports the trailers, which fetch drops. */
+function trailerInterceptor(
+  onTrailers: NonNullable<GuardedRequestInit["onTrailers"]>,
+): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) =>
+    dispatch(options, {
+      onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+      onRequestUpgrade: (...upgrade) => handler.onRequestUpgrade?.(...upgrade),
+      onResponseStart: (...start) => handler.onResponseStart?.(...start),
+      onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
+      onResponseEnd: (controller, trailers) => {
+        const texts = Object.entries(trailers).map(([name, value = ""]) => [name, String(value)] as const);
+        onTrailers(Object.fromEntries(texts));
+        handler.onResponseEnd?.(controller, trailers);
+      },
+      onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
+    });
 }
 
 /** Connects only to addresses that {@link mayConnect} allows, after resolving names. */

@@ -6,6 +6,23 @@ export interface BackendDescription {
   readonly description: string | undefined;
   /** Object schema of the parameters (JSON Schema 2020-12). Every `$ref` points inside it. */
   readonly inputSchema: JsonObject;
+  /**
+   * Resolves a field of a gRPC response to the members of the result. Undefined for other servers.
+   * @throws Error with a message for the operator if there is no such field
+   */
+  readonly fieldPath?: (field: string) => readonly string[];
+}
+
+/** What a server answered. */
+export interface BackendAnswer {
+  /** For the caller. */
+  readonly result: JsonObject;
+  /** HTTP headers or gRPC metadata, names in lower case. Undefined for MCP. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** HTTP or gRPC trailers, names in lower case. Undefined for MCP. */
+  readonly trailers?: Readonly<Record<string, string>>;
+  /** `_meta` of an MCP result. */
+  readonly meta?: JsonObject;
 }
 
 /** Context of one call. */
@@ -33,6 +50,6 @@ export interface Backend {
    * call. An answer over the size limit is replaced by a placeholder (omitted.ts).
    * @throws ToolgateError TOOL_FAILED or UNAVAILABLE (failure.ts); nothing is charged
    */
-  call(params: JsonObject, call: BackendCall): Promise<JsonObject>;
+  call(params: JsonObject, call: BackendCall): Promise<BackendAnswer>;
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MAX_MICRO_USD } from "../../domain/core/money.ts";
+import { parseTokenRate } from "../../domain/tools/token-rate.ts";
 import { SCOPES } from "../../domain/accounts/scope.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -42,6 +43,56 @@ const price = z.union(
   },
 );
 
+/** Micro-USD as a JSON number or string, kept exactly. */
+const microUsdPerUnit = z.union([z.string(), z.number()]).transform((given, context) => {
+  const text = String(given);
+  const value = parseTokenRate(text);
+  if (value !== undefined) return { value, text };
+  context.addIssue("must be a decimal such as 0.25, with at most 9 decimal places and no exponent");
+  return z.NEVER;
+});
+
+const METER_SOURCES = ["json_pointer", "field", "header", "trailer", "expression"] as const;
+
+/** What a call is charged, from what its server reports; at most the price. */
+const meter = z
+  .strictObject({
+    /** RFC 6901, in the result. */
+    json_pointer: z
+      .string()
+      .max(1_000)
+      .regex(/^(\/([^~/]|~[01])*)+$/, "must be a JSON pointer such as /usage/pages")
+      .optional(),
+    /** Of a gRPC response: proto names, with dots between them. */
+    field: z
+      .string()
+      .max(1_000)
+      .regex(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/, "must be a field such as usage.pages")
+      .optional(),
+    header: z
+      .string()
+      .regex(/^[\w!#$%&'*+.^`|~-]{1,64}$/, "must be the name of a header")
+      .optional(),
+    trailer: z
+      .string()
+      .regex(/^[\w!#$%&'*+.^`|~-]{1,64}$/, "must be the name of a trailer")
+      .optional(),
+    /** CEL over result, headers, trailers, meta and params. */
+    expression: z.string().min(1).max(2_000).optional(),
+    /** Name of what is counted, shown to buyers. */
+    unit: z
+      .string()
+      .regex(/^[\p{L}\p{N} _-]{1,40}$/u, "must be a word or two")
+      .prefault("unit"),
+    microusd_per_unit: microUsdPerUnit.prefault(1),
+    minimum_microusd: microUsd.prefault(1),
+    /** What a missing or absurd value charges. */
+    otherwise: z.enum(["ceiling", "minimum"]).prefault("ceiling"),
+  })
+  .refine((section) => METER_SOURCES.filter((source) => section[source] !== undefined).length === 1, {
+    error: `must have exactly one of ${METER_SOURCES.join(", ")}`,
+  });
+
 /** An operation of an OpenAPI document. */
 const http = z.strictObject({
   /** A URL, or a path relative to the configuration file. */
@@ -82,6 +133,8 @@ const customTool = z
     /** Default: the server's own description. */
     description: z.string().min(1).max(4_000).optional(),
     price,
+    /** Default: each result is charged its price. */
+    meter: meter.optional(),
     scope: z.enum(SCOPES).prefault("compute:run"),
     timeout_ms: z.int().min(1).max(300_000).prefault(DEFAULT_TIMEOUT_MS),
     max_response_bytes: z.int().min(1).max(MAX_ANSWER_BYTES).prefault(DEFAULT_ANSWER_BYTES),
@@ -99,6 +152,18 @@ const customTool = z
   })
   .refine((tool) => [tool.http, tool.grpc, tool.mcp].filter(Boolean).length === 1, {
     error: "must have exactly one of http, grpc and mcp",
+  })
+  .refine(({ price, meter }) => meter === undefined || !("free" in price), {
+    error: "leave it out of a free tool",
+    path: ["meter"],
+  })
+  .refine(({ meter, grpc }) => meter?.field === undefined || grpc !== undefined, {
+    error: "is for gRPC; use json_pointer",
+    path: ["meter", "field"],
+  })
+  .refine(({ meter, mcp }) => (meter?.header ?? meter?.trailer) === undefined || mcp === undefined, {
+    error: "must have json_pointer or expression for a tool of an MCP server",
+    path: ["meter"],
   });
 
 /** The `tools` section: the operator's custom tools in catalogue order. */
@@ -109,6 +174,8 @@ export type CustomToolsSection = z.output<typeof customToolsSchema>;
 export type CustomToolSection = CustomToolsSection[number];
 
 export type PriceSection = z.output<typeof price>;
+
+export type MeterSection = z.output<typeof meter>;
 
 /** Paths are absolute after {@link resolveCustomTools}. */
 export type HttpSection = z.output<typeof http>;

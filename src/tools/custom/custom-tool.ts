@@ -4,13 +4,14 @@ import type { Scope } from "../../domain/accounts/scope.ts";
 import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { LoopTimer } from "../../loop-time.ts";
-import type { Backend } from "./backend.ts";
+import type { Backend, BackendAnswer } from "./backend.ts";
 import { callFailed, unavailable, failedAfterWork } from "./failure.ts";
 import { secretsOfHeader } from "./headers.ts";
 import { ParameterCheck } from "./parameter-check.ts";
 import type { Price } from "./price.ts";
 import { requireBounded } from "./parameter-bounds.ts";
 import { deliverable } from "./deliverable.ts";
+import type { Meter } from "./meter.ts";
 import { descriptionProblem, holdsSecret } from "./result-check.ts";
 import type { CustomToolSettings } from "./settings.ts";
 
@@ -34,13 +35,15 @@ export class CustomTool implements Tool {
   readonly #settings: CustomToolSettings;
   readonly #backend: Backend;
   readonly #price: Price;
+  readonly #meter: Meter | undefined;
   readonly #secrets: readonly string[];
   #described: Described | undefined;
 
-  constructor(settings: CustomToolSettings, backend: Backend, price: Price) {
+  constructor(settings: CustomToolSettings, backend: Backend, price: Price, meter?: Meter) {
     this.#settings = settings;
     this.#backend = backend;
     this.#price = price;
+    this.#meter = meter;
     this.#secrets = Object.values(settings.headers).flatMap(secretsOfHeader);
   }
 
@@ -52,6 +55,9 @@ export class CustomTool implements Tool {
   }
   get billable(): boolean {
     return this.#price.billable;
+  }
+  get metered(): boolean {
+    return this.#meter !== undefined;
   }
   get description(): string {
     return this.#described?.description ?? this.#settings.description ?? this.name;
@@ -71,12 +77,15 @@ export class CustomTool implements Tool {
    * @throws Error with a message for the operator
    */
   async describe(signal: AbortSignal): Promise<void> {
-    const { description, inputSchema } = await this.#backend.describe(signal);
+    const described = await this.#backend.describe(signal);
+    const { description, inputSchema } = described;
+    this.#meter?.describe(described);
     if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES)
       throw new Error(`the schema of its parameters is longer than ${MAX_SCHEMA_BYTES} bytes`);
-    const words = (this.#settings.description ?? description ?? this.name)
+    const own = (this.#settings.description ?? description ?? this.name)
       .slice(0, MAX_DESCRIPTION_LENGTH)
       .toWellFormed();
+    const words = this.#meter ? `${own}\n${this.#meter.description}` : own;
     const problem = descriptionProblem({ description: words, inputSchema }, this.#secrets);
     if (problem !== undefined) throw new Error(problem);
     this.#described = { description: words, inputSchema, check: new ParameterCheck(inputSchema) };
@@ -89,15 +98,16 @@ export class CustomTool implements Tool {
     this.#described.check.check(params);
     this.#backend.check?.(params);
     const price = this.#price.of(params);
-    return { price, run: (context) => this.#run(params, context) };
+    return { price, run: (context) => this.#run(params, price, context) };
   }
 
-  async #run(params: JsonObject, { idempotencyKey, signal: stopping }: ToolContext): Promise<JsonObject> {
+  async #run(params: JsonObject, price: MicroUsd, context: ToolContext): Promise<JsonObject> {
+    const { idempotencyKey, signal: stopping, meter } = context;
     const overdue = new AbortController();
     const deadline = new LoopTimer(this.#settings.timeoutMs, () => overdue.abort());
-    let result: JsonObject;
+    let answer: BackendAnswer;
     try {
-      result = await this.#backend.call(params, {
+      answer = await this.#backend.call(params, {
         signal: AbortSignal.any([stopping, overdue.signal]),
         idempotencyKey,
       });
@@ -106,9 +116,10 @@ export class CustomTool implements Tool {
     } finally {
       deadline.clear();
     }
-    const fit = deliverable(result);
+    const fit = deliverable(answer.result);
     if (holdsSecret(JSON.stringify(fit), this.#secrets))
       throw failedAfterWork(this.name, "the server's answer repeats a secret header", undefined);
+    if (this.#meter) meter?.(this.#meter.charge(answer, params, price));
     return fit;
   }
 

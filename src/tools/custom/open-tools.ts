@@ -1,8 +1,9 @@
 import type { Backend } from "./backend.ts";
-import type { Log } from "../../domain/core/log.ts";
+import { withFields, type Log } from "../../domain/core/log.ts";
 import { describeUntilKnown } from "./describe-until-known.ts";
 import { FREE, priceFrom, type Price } from "./price.ts";
 import { CustomTool } from "./custom-tool.ts";
+import { Meter } from "./meter.ts";
 import { isUrl, type CustomToolSettings, type Target } from "./settings.ts";
 
 /** Time limit for reading a description file. */
@@ -33,12 +34,18 @@ export async function openTools(
   const open = async (settings: CustomToolSettings, index: number): Promise<CustomTool[]> => {
     const at = `tools[${index}]`;
     const price = await orProblem<Price>(`${at}.price.expression`, problems, () => priceFrom(settings.price));
+    const { meter: section, name } = settings;
+    const meter =
+      section &&
+      (await orProblem<Meter>(`${at}.meter.expression`, problems, () =>
+        Meter.open(section, withFields(log, { tool: name })),
+      ));
     const backend = await orProblem<Backend>(at, problems, () => makeBackend(settings));
     if (backend) backends.push(backend);
     if (!backend) return [];
     // The placeholder price is never used, as a problem prevents the start; it allows other problems to be
     // reported too.
-    const tool = new CustomTool(settings, backend, price ?? FREE);
+    const tool = new CustomTool(settings, backend, price ?? FREE, meter);
     const file = fileOf(settings.target);
     if (file === undefined) return [tool];
     await orProblem(`${at}.${file}`, problems, () => tool.describe(AbortSignal.timeout(FILE_MS)));

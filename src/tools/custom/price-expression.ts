@@ -1,12 +1,7 @@
-import { celEnv, isCelError, parse, plan, type CelInput } from "@bufbuild/cel";
 import { invalidField } from "../../domain/core/errors.ts";
-import type { JsonObject, JsonValue } from "../../domain/core/json.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 import { displayUsd, MAX_MICRO_USD, type MicroUsd } from "../../domain/core/money.ts";
-import { withinMs } from "./time-limit.ts";
-import { unknownNames } from "./expression-names.ts";
-
-/** ms */
-const LIMIT_MS = 100;
+import { CelExpression } from "./cel-expression.ts";
 
 /** Lowest and highest price of a call, micro-USD. */
 export interface PriceBounds {
@@ -16,20 +11,14 @@ export interface PriceBounds {
 
 /** A price computed by a CEL expression over `params`, as an int in micro-USD. */
 export class PriceExpression {
-  readonly #evaluate: (params: CelInput) => unknown;
+  readonly #expression: CelExpression;
   readonly #bounds: PriceBounds;
 
   /**
    * @throws Error with a message for the operator if it does not compile or uses other names than `params`
    */
   constructor(text: string, bounds: PriceBounds) {
-    const parsed = parse(text);
-    const env = celEnv();
-    const unknown = unknownNames(parsed.expr, ["params"], (name) => env.funcs.find(name) !== undefined);
-    if (unknown.length > 0)
-      throw new Error(`uses the unknown names ${[...new Set(unknown)].join(", ")}; only params is available`);
-    const evaluate = plan(env, parsed);
-    this.#evaluate = (params) => evaluate({ params });
+    this.#expression = new CelExpression(text, ["params"]);
     this.#bounds = bounds;
   }
 
@@ -39,10 +28,7 @@ export class PriceExpression {
    */
   priceOf(params: JsonObject): MicroUsd {
     const value = this.#valueFor(params);
-    if (typeof value !== "bigint")
-      throw noPrice(
-        isCelError(value) ? value.message.slice(0, 200) : "the price expression's value is not an integer",
-      );
+    if (typeof value !== "bigint") throw noPrice("the price expression's value is not an integer");
     if (value < 1n) throw noPrice(`the price expression's value is ${value}, which is below 1`);
     const { minimum, maximum } = this.#bounds;
     if (minimum !== undefined && value < minimum) return minimum;
@@ -53,7 +39,7 @@ export class PriceExpression {
 
   #valueFor(params: JsonObject): unknown {
     try {
-      return withinMs(LIMIT_MS, () => this.#evaluate(celInput(params)));
+      return this.#expression.valueOf({ params });
     } catch (error) {
       throw noPrice(error instanceof Error ? error.message : String(error));
     }
@@ -62,13 +48,4 @@ export class PriceExpression {
 
 function noPrice(why: string): Error {
   return invalidField("params", `their price cannot be computed (${why}); change them`);
-}
-
-/** Converts integers to int, other numbers to double and objects to maps. */
-function celInput(value: JsonValue): CelInput {
-  if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
-  if (Array.isArray(value)) return value.map(celInput);
-  if (typeof value === "object" && value !== null)
-    return new Map(Object.entries(value).map(([name, member]) => [name, celInput(member)]));
-  return value;
 }

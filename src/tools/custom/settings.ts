@@ -6,6 +6,7 @@ import type {
   GrpcSection,
   HttpSection,
   McpSection,
+  MeterSection,
   PriceSection,
   CustomToolSection,
   CustomToolsSection,
@@ -26,6 +27,8 @@ export interface CustomToolSettings {
   /** Undefined: the server's own description. */
   readonly description: string | undefined;
   readonly price: PriceSection;
+  /** Undefined: a result is charged its price. */
+  readonly meter: MeterSection | undefined;
   readonly scope: Scope;
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
@@ -60,6 +63,7 @@ export function resolveCustomTools(section: CustomToolsSection, surroundings: Co
       name: entry.name,
       description: entry.description,
       price: entry.price,
+      meter: entry.meter,
       scope: entry.scope,
       timeoutMs: entry.timeout_ms,
       maxResponseBytes: entry.max_response_bytes,

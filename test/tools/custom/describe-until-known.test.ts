@@ -24,7 +24,7 @@ function backend(failures: number, more: Partial<Backend> = {}): Backend & { ask
       if (one.asked <= failures) throw new Error("is not there yet");
       return { description: "Says so itself.", inputSchema: { type: "object", additionalProperties: false } };
     },
-    call: async () => ({}),
+    call: async () => ({ result: {} }),
     close: async () => {},
     ...more,
   };

@@ -134,6 +134,7 @@ describe("custom tools", () => {
       name: "weather",
       status: "active",
       billable: true,
+      metered: false,
       description: "The weather",
       input_schema: {
         type: "object",

@@ -3,9 +3,10 @@ import { Metadata, status, type Client } from "@grpc/grpc-js";
 import { invalidField, type ToolgateError } from "../../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import type { BackendOptions } from "../backend-options.ts";
-import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
+import type { Backend, BackendAnswer, BackendCall, BackendDescription } from "../backend.ts";
 import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
 import { omitted } from "../omitted.ts";
+import { fieldPath } from "./field-path.ts";
 import { openChannel } from "./channel.ts";
 import { commentAbove } from "./comments.ts";
 import { readDescriptorSet } from "./descriptor-set.ts";
@@ -33,7 +34,11 @@ export class GrpcBackend implements Backend {
 
   async describe(signal: AbortSignal): Promise<BackendDescription> {
     const { method } = await this.#find(signal);
-    return { description: commentAbove(method), inputSchema: requestSchema(method.input) };
+    return {
+      description: commentAbove(method),
+      inputSchema: requestSchema(method.input),
+      fieldPath: (field) => fieldPath(method.output, field),
+    };
   }
 
   /** Rejects what the schema cannot express, such as timestamps out of range. */
@@ -41,7 +46,7 @@ export class GrpcBackend implements Backend {
     if (this.#method) encode(this.#method, params);
   }
 
-  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<JsonObject> {
+  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<BackendAnswer> {
     const { tool, maxResponseBytes } = this.#options;
     const found = await this.#find(signal).catch((error: unknown) => {
       throw this.#failure(error, signal);
@@ -53,9 +58,11 @@ export class GrpcBackend implements Backend {
       if (!signal.aborted && isTooLong(error)) return undefined;
       throw this.#failure(error, signal);
     });
-    if (!answer) return omitted("too_long", `the answer is longer than ${maxResponseBytes} bytes`, null);
+    if (!answer)
+      return { result: omitted("too_long", `the answer is longer than ${maxResponseBytes} bytes`, null) };
+    const { message, headers, trailers } = answer;
     try {
-      return decode(found, answer);
+      return { result: decode(found, message), headers: textOf(headers), trailers: textOf(trailers) };
     } catch (error) {
       throw failedAfterWork(tool, "the server's answer could not be read", error);
     }
@@ -92,12 +99,13 @@ export class GrpcBackend implements Backend {
     request: Buffer,
     metadata: Metadata,
     signal: AbortSignal,
-  ): Promise<Buffer> {
+  ): Promise<UnaryAnswer> {
     const { section, guard, maxResponseBytes, timeoutMs } = this.#options;
     this.#client ??= openChannel(section, guard, maxResponseBytes);
     const client = await this.#client;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const received: { headers?: Metadata; trailers?: Metadata } = {};
     const call = client.makeUnaryRequest<Buffer, Buffer>(
       `/${method.parent.typeName}/${method.name}`,
       asIs,
@@ -109,9 +117,13 @@ export class GrpcBackend implements Backend {
       (error, answer) =>
         answer ? resolve(answer) : reject(error ?? new Error("the server sent no response")),
     );
+    // The status comes before the promise's continuation: grpc-js emits it right after the callback.
+    call.on("metadata", (headers) => (received.headers = headers));
+    call.on("status", ({ metadata: trailers }) => (received.trailers = trailers));
     const cancel = () => call.cancel();
     signal.addEventListener("abort", cancel, { once: true });
-    return promise.finally(() => signal.removeEventListener("abort", cancel));
+    const message = await promise.finally(() => signal.removeEventListener("abort", cancel));
+    return { message, ...received };
   }
 
   #metadata(): Metadata {
@@ -135,6 +147,21 @@ export class GrpcBackend implements Backend {
     if (code === undefined) return callFailed(tool, "the server could not be called", error);
     return callFailed(tool, `the server answered ${status[code] ?? "with an unknown status"}`, error);
   }
+}
+
+/** A response with the server's metadata. */
+interface UnaryAnswer {
+  readonly message: Buffer;
+  readonly headers?: Metadata;
+  readonly trailers?: Metadata;
+}
+
+/** Text values by name; the first of each. */
+function textOf(metadata = new Metadata()): Record<string, string> {
+  const values = Object.entries(metadata.getMap());
+  return Object.fromEntries(
+    values.flatMap(([name, value]) => (typeof value === "string" ? [[name, value] as const] : [])),
+  );
 }
 
 /** grpc-js reports an oversized message with a status that servers also send; only its text differs. */

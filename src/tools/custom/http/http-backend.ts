@@ -2,7 +2,7 @@ import { ToolgateError } from "../../../domain/core/errors.ts";
 import type { JsonObject } from "../../../domain/core/json.ts";
 import { neverConnected, openGuardedFetch, type OpenFetch } from "../../../outbound/guarded-fetch.ts";
 import type { BackendOptions } from "../backend-options.ts";
-import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
+import type { Backend, BackendAnswer, BackendCall, BackendDescription } from "../backend.ts";
 import { callFailed, failedAfterWork } from "../failure.ts";
 import { secretsOfHeader } from "../headers.ts";
 import { isUrl, type HttpSection } from "../settings.ts";
@@ -40,19 +40,21 @@ export class HttpBackend implements Backend {
     composeRequest(this.#requirePlan(), params);
   }
 
-  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<JsonObject> {
+  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<BackendAnswer> {
     const { tool, headers, maxResponseBytes } = this.#options;
     const plan = this.#requirePlan();
     const request = composeRequest(plan, params);
     const keyed = idempotencyKey !== undefined && plan.method !== "GET";
     const repeatable = keyed ? { "Idempotency-Key": idempotencyKey } : {};
-    const answer = await this.#send(plan, request, { ...repeatable, ...headers }, signal);
-    return readResponse(answer, {
+    const trailers: Record<string, string> = {};
+    const answer = await this.#send(plan, request, { ...repeatable, ...headers }, signal, trailers);
+    const result = await readResponse(answer, {
       tool,
       documentedTypes: plan.responseTypes,
       secrets: this.#secrets,
       maxBytes: maxResponseBytes,
     });
+    return { result, headers: Object.fromEntries(answer.headers), trailers };
   }
 
   async close(): Promise<void> {
@@ -64,6 +66,7 @@ export class HttpBackend implements Backend {
     { url, headers, body }: ComposedRequest,
     own: Readonly<Record<string, string>>,
     signal: AbortSignal,
+    trailers: Record<string, string>,
   ): Promise<Response> {
     const all = { ...headers, Accept: acceptOf(answers), "User-Agent": "toolgate", ...own };
     try {
@@ -71,6 +74,7 @@ export class HttpBackend implements Backend {
         method,
         headers: all,
         signal,
+        onTrailers: (received) => Object.assign(trailers, received),
         ...(body !== undefined && { body }),
       });
     } catch (error) {

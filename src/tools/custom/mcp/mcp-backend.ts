@@ -1,6 +1,6 @@
 import { ProtocolError, SdkHttpError, type CallToolResult, type Tool } from "@modelcontextprotocol/client";
 import { ToolgateError } from "../../../domain/core/errors.ts";
-import type { JsonObject } from "../../../domain/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import {
   ResponseTooLongError,
   neverConnected,
@@ -8,7 +8,7 @@ import {
   type OpenFetch,
 } from "../../../outbound/guarded-fetch.ts";
 import type { BackendOptions } from "../backend-options.ts";
-import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
+import type { Backend, BackendAnswer, BackendCall, BackendDescription } from "../backend.ts";
 import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
 import { omitted } from "../omitted.ts";
 import { McpConnection } from "./mcp-connection.ts";
@@ -39,7 +39,7 @@ export class McpBackend implements Backend {
     return { description: tool.description ?? tool.title, inputSchema: inputSchemaOf(tool) };
   }
 
-  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<JsonObject> {
+  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<BackendAnswer> {
     const { tool: name, maxResponseBytes } = this.#options;
     const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
     const result = await this.#find(signal)
@@ -47,14 +47,16 @@ export class McpBackend implements Backend {
       .catch((error: unknown) => {
         throw this.#failure(error, signal);
       });
-    if (!result) return omitted("too_long", `the answer is longer than ${maxResponseBytes} bytes`, null);
+    if (!result)
+      return { result: omitted("too_long", `the answer is longer than ${maxResponseBytes} bytes`, null) };
     if (result.isError === true)
       throw callFailed(
         name,
         "the server reported that the call failed",
         new Error(textOf(result).slice(0, 2_000)),
       );
-    return resultOf(result);
+    const { _meta: meta } = result;
+    return { result: resultOf(result), ...(isJsonObject(meta) && { meta }) };
   }
 
   async close(): Promise<void> {

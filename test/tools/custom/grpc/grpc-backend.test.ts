@@ -60,8 +60,9 @@ describe("gRPC backend", () => {
     return one;
   }
 
-  function call(backend: GrpcBackend, params: JsonObject, signal = never): Promise<JsonObject> {
-    return backend.call(params, { signal, idempotencyKey: "run_1" });
+  async function call(backend: GrpcBackend, params: JsonObject, signal = never): Promise<JsonObject> {
+    const { result } = await backend.call(params, { signal, idempotencyKey: "run_1" });
+    return result;
   }
 
   function descriptorSet(set = types.set): Promise<string> {
@@ -134,6 +135,32 @@ describe("gRPC backend", () => {
     it("stops describing at the time limit", async () => {
       const backend = open("Echo", { section: { address: "127.0.0.1:1" } });
       await expect(backend.describe(AbortSignal.timeout(20))).rejects.toThrow("failed to describe itself");
+    });
+  });
+
+  describe("what a meter reads", () => {
+    it("contains the server's metadata and trailers", async () => {
+      const answer = await open("Perform").call(
+        { what: "metered" },
+        { signal: never, idempotencyKey: "run_1" },
+      );
+      expect(answer).toMatchObject({
+        result: { text: "metered" },
+        headers: { "x-units": "3" },
+        trailers: { "x-units": "4" },
+      });
+    });
+
+    it("resolves fields of the response to the members of its JSON", async () => {
+      const { fieldPath } = await open("Echo").describe(never);
+      expect(fieldPath?.("a_double")).toEqual(["aDouble"]);
+      expect(fieldPath?.("inner.inner.named")).toEqual(["inner", "inner", "called-otherwise"]);
+      expect(() => fieldPath?.("no_field")).toThrow(
+        /^meter\.field: odd\.v1\.\w+ has no field no_field; there are /,
+      );
+      expect(() => fieldPath?.("a_double.deeper")).toThrow("Everything.a_double is not a single message");
+      for (const many of ["longs", "inner", "a_colour"])
+        expect(() => fieldPath?.(many)).toThrow(`Everything.${many} is not a single number`);
     });
   });
 

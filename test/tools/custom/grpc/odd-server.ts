@@ -52,6 +52,7 @@ export async function startOddServer(types: OddTypes, options: OddServerOptions 
       const one = { method: method.name, metadata, deadline: Number(call.getDeadline()), cancelled: false };
       seen.push(one);
       call.on("cancelled", () => (one.cancelled = true));
+      call.sendMetadata(metadataOf({ "x-units": "3" }));
       answer(method, types, call.request, respond);
     };
     server.register<Buffer, Buffer>(pathOf(method), handler, same, same, "unary");
@@ -107,9 +108,21 @@ function answer(method: DescMethod, types: OddTypes, request: Buffer, respond: s
     case "unknown":
       // any.type_url = "x/no.such.Type"
       return respond(null, Buffer.from([0x12, 0x10, 0x0a, 0x0e, ...Buffer.from("x/no.such.Type")]));
+    case "metered":
+      return respond(
+        null,
+        encode(type, fromJson(type, { text: what }, { registry: types.registry })),
+        metadataOf({ "x-units": "4" }),
+      );
     default:
       return acted({ text: what });
   }
+}
+
+function metadataOf(values: Record<string, string>): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(values)) metadata.set(name, value);
+  return metadata;
 }
 
 /** Trailers with google.rpc.RetryInfo. */

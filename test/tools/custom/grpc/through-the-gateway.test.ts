@@ -103,7 +103,7 @@ describe("custom gRPC and MCP tools", () => {
     const { signal } = new AbortController();
     expect((await backend.describe(signal)).inputSchema).toMatchObject({ required: ["a", "b"] });
     expect(await backend.call({ a: 2, b: 3 }, { signal, idempotencyKey: undefined })).toMatchObject({
-      sum: 5,
+      result: { sum: 5 },
     });
     expect(watched.calls().map(({ headers }) => headers["mcp-protocol-version"])).toEqual(["2026-07-28"]);
     await backend.close();

@@ -32,8 +32,9 @@ function open(url: string, tool: string, settings: Settings = {}): McpBackend {
   return backend;
 }
 
-function call(backend: McpBackend, params: JsonObject = {}, signal = never): Promise<JsonObject> {
-  return backend.call(params, { signal, idempotencyKey: "run_1" });
+async function call(backend: McpBackend, params: JsonObject = {}, signal = never): Promise<JsonObject> {
+  const { result } = await backend.call(params, { signal, idempotencyKey: "run_1" });
+  return result;
 }
 
 describe.each(["stateful", "stateless"] as const)("tool of a %s MCP server", (kind) => {
