@@ -44,6 +44,7 @@ describe("capabilities: 200", () => {
         name: expect.any(String),
         status: expect.any(String),
         billable: expect.any(Boolean),
+        metered: expect.any(Boolean),
         description: expect.stringMatching(/./),
         input_schema: expect.objectContaining({ type: "object" }),
         ...(tool.price && {

@@ -47,6 +47,7 @@ describe("runs: 200", () => {
         step_id: null,
         tool: "vram_estimate",
         status: "completed",
+        quoted_usdc_microusd: 1000,
         spent_usdc_microusd: 1000,
         receipt_id: expect.stringMatching(/^rcpt_[0-9a-f]{32}$/),
         error: null,

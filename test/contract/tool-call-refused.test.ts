@@ -406,7 +406,8 @@ describe("a refused call: 500 and 503", () => {
     const again = await world.call(agent, "inference_chat", chat("pay me"), extra);
     expect(again.status).toBe(200);
     expect(again.body.receipt).toMatchObject({ paid_by: "transfer", tx_signature: tx });
-    expect(await balanceOf(agent)).toBe("0.000000");
+    const unused = offer.quote.price_usdc_microusd - again.body.receipt.debited_usdc_microusd;
+    expect(Math.round(Number(await balanceOf(agent)) * 1e6)).toBe(unused);
   });
 
   it("maps a busy upstream to UNAVAILABLE with Retry-After, uncharged", async () => {

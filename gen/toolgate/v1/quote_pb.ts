@@ -37,7 +37,8 @@ export type Quote = Message<"toolgate.v1.Quote"> & {
   tool: string;
 
   /**
-   * Price in micro-USD (millionths of a USD).
+   * Price in micro-USD (millionths of a USD): the most that the call costs. A metered tool charges less for a
+   * call that uses less.
    *
    * @generated from field: int64 price_usdc_microusd = 3;
    */

@@ -64,7 +64,7 @@ export type Receipt = Message<"toolgate.v1.Receipt"> & {
   quotedUsdcMicrousd: bigint;
 
   /**
-   * Amount debited, micro-USD (specification 2.5).
+   * Amount debited, micro-USD (specification 2.5); at most the price that was quoted.
    *
    * @generated from field: int64 debited_usdc_microusd = 7;
    */

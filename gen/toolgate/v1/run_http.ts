@@ -22,6 +22,7 @@ export type RunJson = {
   created_at?: string | undefined;
   started_at: string | null;
   ended_at: string | null;
+  quoted_usdc_microusd: number | string;
 };
 
 export function runToJson(message: Run): RunJson {
@@ -36,6 +37,7 @@ export function runToJson(message: Run): RunJson {
     created_at: message.createdAt === undefined ? undefined : timestampToJson(message.createdAt),
     started_at: message.startedAt === undefined ? null : timestampToJson(message.startedAt),
     ended_at: message.endedAt === undefined ? null : timestampToJson(message.endedAt),
+    quoted_usdc_microusd: int64ToJson(message.quotedUsdcMicrousd),
   };
 }
 

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/run.proto.
  */
 export const file_toolgate_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChV0b29sZ2F0ZS92MS9ydW4ucHJvdG8SC3Rvb2xnYXRlLnYxIpkDCgNSdW4SDgoGcnVuX2lkGAEgASgJEhoKB3N0ZXBfaWQYAiABKAlCBNDzGAFIAIgBARIMCgR0b29sGAMgASgJEiYKBnN0YXR1cxgEIAEoDjIWLnRvb2xnYXRlLnYxLlJ1blN0YXR1cxIbChNzcGVudF91c2RjX21pY3JvdXNkGAUgASgDEh0KCnJlY2VpcHRfaWQYBiABKAlCBNDzGAFIAYgBARIvCgVlcnJvchgHIAEoCzIVLnRvb2xnYXRlLnYxLlJ1bkVycm9yQgTQ8xgBSAKIAQESNAoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBPDzGAESNAoKc3RhcnRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBNDzGAESMgoIZW5kZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgTQ8xgBQgoKCF9zdGVwX2lkQg0KC19yZWNlaXB0X2lkQggKBl9lcnJvciIpCghSdW5FcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkq0AEKCVJ1blN0YXR1cxIrChZSVU5fU1RBVFVTX1VOU1BFQ0lGSUVEEAAaD9rzGAt1bnNwZWNpZmllZBIhChFSVU5fU1RBVFVTX0FDVElWRRABGgra8xgGYWN0aXZlEicKFFJVTl9TVEFUVVNfQ09NUExFVEVEEAIaDdrzGAljb21wbGV0ZWQSIQoRUlVOX1NUQVRVU19GQUlMRUQQAxoK2vMYBmZhaWxlZBInChRSVU5fU1RBVFVTX0NBTkNFTExFRBAEGg3a8xgJY2FuY2VsbGVkYgZwcm90bzM", [file_google_protobuf_timestamp, file_httpjson_v1_options]);
+  fileDesc("ChV0b29sZ2F0ZS92MS9ydW4ucHJvdG8SC3Rvb2xnYXRlLnYxIrcDCgNSdW4SDgoGcnVuX2lkGAEgASgJEhoKB3N0ZXBfaWQYAiABKAlCBNDzGAFIAIgBARIMCgR0b29sGAMgASgJEiYKBnN0YXR1cxgEIAEoDjIWLnRvb2xnYXRlLnYxLlJ1blN0YXR1cxIbChNzcGVudF91c2RjX21pY3JvdXNkGAUgASgDEh0KCnJlY2VpcHRfaWQYBiABKAlCBNDzGAFIAYgBARIvCgVlcnJvchgHIAEoCzIVLnRvb2xnYXRlLnYxLlJ1bkVycm9yQgTQ8xgBSAKIAQESNAoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBPDzGAESNAoKc3RhcnRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBNDzGAESMgoIZW5kZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgTQ8xgBEhwKFHF1b3RlZF91c2RjX21pY3JvdXNkGAsgASgDQgoKCF9zdGVwX2lkQg0KC19yZWNlaXB0X2lkQggKBl9lcnJvciIpCghSdW5FcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkq0AEKCVJ1blN0YXR1cxIrChZSVU5fU1RBVFVTX1VOU1BFQ0lGSUVEEAAaD9rzGAt1bnNwZWNpZmllZBIhChFSVU5fU1RBVFVTX0FDVElWRRABGgra8xgGYWN0aXZlEicKFFJVTl9TVEFUVVNfQ09NUExFVEVEEAIaDdrzGAljb21wbGV0ZWQSIQoRUlVOX1NUQVRVU19GQUlMRUQQAxoK2vMYBmZhaWxlZBInChRSVU5fU1RBVFVTX0NBTkNFTExFRBAEGg3a8xgJY2FuY2VsbGVkYgZwcm90bzM", [file_google_protobuf_timestamp, file_httpjson_v1_options]);
 
 /**
  * One execution of a tool (specification 2.6). Recorded for billable calls and for free calls with an
@@ -51,7 +51,7 @@ export type Run = Message<"toolgate.v1.Run"> & {
   status: RunStatus;
 
   /**
-   * Cost, micro-USD; 0 unless completed.
+   * Amount charged, micro-USD; 0 unless completed.
    *
    * @generated from field: int64 spent_usdc_microusd = 5;
    */
@@ -91,6 +91,13 @@ export type Run = Message<"toolgate.v1.Run"> & {
    * @generated from field: google.protobuf.Timestamp ended_at = 10;
    */
   endedAt?: Timestamp | undefined;
+
+  /**
+   * Price that was quoted, micro-USD; the charge is at most this.
+   *
+   * @generated from field: int64 quoted_usdc_microusd = 11;
+   */
+  quotedUsdcMicrousd: bigint;
 };
 
 /**

@@ -16,6 +16,7 @@ export type ToolJson = {
   description: string;
   input_schema?: JsonObject | undefined;
   price?: PriceJson | undefined;
+  metered: boolean;
 };
 
 export function toolToJson(message: Tool): ToolJson {
@@ -26,6 +27,7 @@ export function toolToJson(message: Tool): ToolJson {
     description: message.description,
     input_schema: message.inputSchema,
     price: message.price === undefined ? undefined : priceToJson(message.price),
+    metered: message.metered,
   };
 }
 

@@ -12,7 +12,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/tool.proto.
  */
 export const file_toolgate_v1_tool: GenFile = /*@__PURE__*/
-  fileDesc("ChZ0b29sZ2F0ZS92MS90b29sLnByb3RvEgt0b29sZ2F0ZS52MSLLAQoEVG9vbBIMCgRuYW1lGAEgASgJEicKBnN0YXR1cxgCIAEoDjIXLnRvb2xnYXRlLnYxLlRvb2xTdGF0dXMSEAoIYmlsbGFibGUYAyABKAgSEwoLZGVzY3JpcHRpb24YBCABKAkSMwoMaW5wdXRfc2NoZW1hGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIE8PMYARImCgVwcmljZRgGIAEoCzISLnRvb2xnYXRlLnYxLlByaWNlSACIAQFCCAoGX3ByaWNlIjsKBVByaWNlEhsKE3ByaWNlX3VzZGNfbWljcm91c2QYASABKAMSFQoNcHJpY2VfZGlzcGxheRgCIAEoCSqMAQoKVG9vbFN0YXR1cxIsChdUT09MX1NUQVRVU19VTlNQRUNJRklFRBAAGg/a8xgLdW5zcGVjaWZpZWQSIgoSVE9PTF9TVEFUVVNfQUNUSVZFEAEaCtrzGAZhY3RpdmUSLAoXVE9PTF9TVEFUVVNfQ09NSU5HX1NPT04QAhoP2vMYC2NvbWluZ19zb29uYgZwcm90bzM", [file_google_protobuf_struct, file_httpjson_v1_options]);
+  fileDesc("ChZ0b29sZ2F0ZS92MS90b29sLnByb3RvEgt0b29sZ2F0ZS52MSLcAQoEVG9vbBIMCgRuYW1lGAEgASgJEicKBnN0YXR1cxgCIAEoDjIXLnRvb2xnYXRlLnYxLlRvb2xTdGF0dXMSEAoIYmlsbGFibGUYAyABKAgSEwoLZGVzY3JpcHRpb24YBCABKAkSMwoMaW5wdXRfc2NoZW1hGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIE8PMYARImCgVwcmljZRgGIAEoCzISLnRvb2xnYXRlLnYxLlByaWNlSACIAQESDwoHbWV0ZXJlZBgHIAEoCEIICgZfcHJpY2UiOwoFUHJpY2USGwoTcHJpY2VfdXNkY19taWNyb3VzZBgBIAEoAxIVCg1wcmljZV9kaXNwbGF5GAIgASgJKowBCgpUb29sU3RhdHVzEiwKF1RPT0xfU1RBVFVTX1VOU1BFQ0lGSUVEEAAaD9rzGAt1bnNwZWNpZmllZBIiChJUT09MX1NUQVRVU19BQ1RJVkUQARoK2vMYBmFjdGl2ZRIsChdUT09MX1NUQVRVU19DT01JTkdfU09PThACGg/a8xgLY29taW5nX3Nvb25iBnByb3RvMw", [file_google_protobuf_struct, file_httpjson_v1_options]);
 
 /**
  * A tool of the catalogue (specification 1, 2.6).
@@ -61,6 +61,13 @@ export type Tool = Message<"toolgate.v1.Tool"> & {
    * @generated from field: optional toolgate.v1.Price price = 6;
    */
   price?: Price | undefined;
+
+  /**
+   * Whether a call is charged what it used, at most its price. The rest stays on the balance.
+   *
+   * @generated from field: bool metered = 7;
+   */
+  metered: boolean;
 };
 
 /**

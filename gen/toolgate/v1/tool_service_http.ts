@@ -136,6 +136,7 @@ export type GetPriceResponseJson = {
   price_display: string;
   balance_usdc_microusd: number | string;
   missing_usdc_microusd: number | string;
+  metered: boolean;
 };
 
 export function getPriceResponseToJson(message: GetPriceResponse): GetPriceResponseJson {
@@ -145,6 +146,7 @@ export function getPriceResponseToJson(message: GetPriceResponse): GetPriceRespo
     price_display: message.priceDisplay,
     balance_usdc_microusd: int64ToJson(message.balanceUsdcMicrousd),
     missing_usdc_microusd: int64ToJson(message.missingUsdcMicrousd),
+    metered: message.metered,
   };
 }
 

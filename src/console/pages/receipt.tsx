@@ -67,7 +67,7 @@ interface ReceiptDetailsProps {
 function ReceiptDetails({ answer, receipt, accountId }: ReceiptDetailsProps) {
   return (
     <>
-      <ReceiptNote receipt={receipt} />
+      <ReceiptNote receipt={receipt} credited={answer.payment?.amountUsdcMicrousd} />
       <Columns>
         <ChargeCard receipt={receipt} />
         <CallCard answer={answer} receipt={receipt} accountId={accountId} />
@@ -78,13 +78,13 @@ function ReceiptDetails({ answer, receipt, accountId }: ReceiptDetailsProps) {
 }
 
 /** A reversed or refunded charge is announced first. */
-function ReceiptNote({ receipt }: { receipt: Receipt }) {
+function ReceiptNote({ receipt, credited }: { receipt: Receipt; credited: bigint | undefined }) {
   if (receipt.status === ReceiptStatus.REVERSED) {
     return (
       <Note tone="bad" title="Reversed: the network dropped the payment for this call">
         The payment was confirmed when the call ran but did not become final. Its credit of{" "}
-        {formatUsd(receipt.debitedUsdcMicrousd)} was removed from your balance. While the balance is negative,
-        paid calls are rejected. If the payment reappears, it is credited again.
+        {formatUsd(credited ?? receipt.quotedUsdcMicrousd)} was removed from your balance. While the balance
+        is negative, paid calls are rejected. If the payment reappears, it is credited again.
       </Note>
     );
   }

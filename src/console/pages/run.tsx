@@ -68,7 +68,8 @@ function CallCard({ answer, run, accountId }: RunDetailsProps) {
         facts={[
           ["Tool", run.tool],
           ["Status", <Outcome key="status" call={answer} />],
-          ["Cost", <Cost key="cost" run={run} accountId={accountId} />],
+          ["Quoted", <Money key="quoted" microUsd={run.quotedUsdcMicrousd} />],
+          ["Charged", <Charge key="charged" run={run} accountId={accountId} />],
           ["Key", <KeyName key="key" keyId={keyId} name={keyName} own={accountId === undefined} />],
           [
             "Idempotency key",
@@ -86,7 +87,7 @@ function CallCard({ answer, run, accountId }: RunDetailsProps) {
   );
 }
 
-function Cost({
+function Charge({
   run: { receiptId, spentUsdcMicrousd, status },
   accountId,
 }: Pick<RunDetailsProps, "run" | "accountId">) {

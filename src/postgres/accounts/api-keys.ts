@@ -60,8 +60,9 @@ const USAGE_TOTALS = /* sql */ `
   left join key_budget budget on budget.budget_id = key.budget_id
     and budget.day = (now() at time zone 'utc')::date
   left join (
-    select key_id, sum(price) as spent, count(*) as calls from run
-    where account_id = ? and status = 'completed' and price > 0 group by key_id
+    select run.key_id, sum(receipt.debited) as spent, count(*) as calls
+    from receipt join run on run.id = receipt.run_id
+    where receipt.account_id = ? group by run.key_id
   ) charged on charged.key_id = key.id
   where key.id = any (?::uuid[])`;
 

@@ -21,6 +21,7 @@ interface RunRow {
   tool: string;
   status: RunStatus;
   step_id: string | null;
+  price: bigint;
   receipt_id: string | null;
   debited: bigint | null;
   error_code: string | null;
@@ -31,7 +32,7 @@ interface RunRow {
 }
 
 const SELECT = `
-  select run.id, run.tool, run.status, run.step_id, receipt.id as receipt_id, receipt.debited,
+  select run.id, run.tool, run.status, run.step_id, run.price, receipt.id as receipt_id, receipt.debited,
          run.error_code, run.error_message, run.created_at, run.started_at, run.ended_at
   from run left join receipt on receipt.run_id = run.id`;
 
@@ -155,6 +156,7 @@ function runOf(row: RunRow): Run {
     tool: row.tool,
     status: row.status,
     stepId: row.step_id ?? undefined,
+    quoted: row.price,
     spent: row.debited ?? 0n,
     receiptId: row.receipt_id === null ? undefined : idFromUuid("rcpt", row.receipt_id),
     error:

@@ -122,7 +122,8 @@ function isCallable({ name, status, scope }: Tool, caller: Caller | undefined): 
   return scope === undefined || caller?.scopes.has(scope) === true;
 }
 
-function listed({ name, description, inputSchema, annotations, billable, fixedPrice }: Tool): object {
+function listed(tool: Tool): object {
+  const { name, description, inputSchema, annotations, billable, fixedPrice, metered } = tool;
   const price = fixedPrice !== undefined && {
     "toolgate/price": { price_usdc_microusd: Number(fixedPrice), price_display: displayUsd(fixedPrice) },
   };
@@ -131,6 +132,6 @@ function listed({ name, description, inputSchema, annotations, billable, fixedPr
     description,
     inputSchema,
     ...(annotations && { annotations }),
-    _meta: { "toolgate/billable": billable, ...price },
+    _meta: { "toolgate/billable": billable, ...price, ...(metered && { "toolgate/metered": true }) },
   };
 }

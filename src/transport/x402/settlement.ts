@@ -34,7 +34,8 @@ export function settlementOfSuccess(
   return settlementReport(carriers, {
     success: true,
     transaction: receipt.txSignature,
-    amount: String(receipt.debited),
+    // What was transferred: a metered call may debit less of it.
+    amount: String(receipt.quoted),
   });
 }
 

@@ -38,6 +38,11 @@ function columnsOf(
     },
     { head: "Payment method", cell: ({ item }) => paymentMethodLabel(item.paidBy) },
     {
+      head: "Quoted",
+      align: "end",
+      cell: ({ item }) => <Money microUsd={item.quotedUsdcMicrousd} aligned />,
+    },
+    {
       head: "Charged",
       align: "end",
       lead: true,
@@ -118,7 +123,7 @@ export function Receipts({
         list={list}
         columns={columnsOf(accountId, setRefunding)}
         rowKey={({ item }) => item.receiptId}
-        amounts={({ item }) => [item.debitedUsdcMicrousd, item.refundedUsdcMicrousd]}
+        amounts={({ item }) => [item.quotedUsdcMicrousd, item.debitedUsdcMicrousd, item.refundedUsdcMicrousd]}
         shown={(rows) => pluralize(rows, "receipt")}
         filter={
           <FilterBar

@@ -36,7 +36,12 @@ const columnsOf = (accountId: string | undefined): readonly Column<ListedCall<Ru
   },
   { head: "Duration", align: "end", cell: ({ item }) => <span className="time">{durationLabel(item)}</span> },
   {
-    head: "Cost",
+    head: "Quoted",
+    align: "end",
+    cell: ({ item }) => <Money microUsd={item.quotedUsdcMicrousd} aligned />,
+  },
+  {
+    head: "Charged",
     align: "end",
     lead: true,
     cell: ({ item }) => <Money microUsd={item.spentUsdcMicrousd} aligned />,
@@ -80,7 +85,7 @@ export function Runs({
       list={list}
       columns={columnsOf(accountId)}
       rowKey={({ item }) => item.runId}
-      amounts={({ item }) => [item.spentUsdcMicrousd]}
+      amounts={({ item }) => [item.quotedUsdcMicrousd, item.spentUsdcMicrousd]}
       shown={(rows) => pluralize(rows, "run")}
       filter={<FilterBar filter={filter} statuses={RUN_STATUSES} accountId={accountId} onFilter={onFilter} />}
       empty={

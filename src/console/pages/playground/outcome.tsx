@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Link } from "wouter";
 import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { formatUsd } from "../../format.ts";
@@ -29,7 +30,6 @@ export function Outcome({ tool, exchange }: { tool: string; exchange: Exchange }
   }
   const receipt = asObject(answer["receipt"]);
   const receiptId = asText(receipt["receipt_id"]);
-  const debited = receipt["debited_usdc_microusd"];
   const execution = executionOf(tool, asObject(answer["result"]));
   const succeeded = execution === undefined || execution.outcome === CallOutcome.SUCCEEDED;
   return (
@@ -41,7 +41,7 @@ export function Outcome({ tool, exchange }: { tool: string; exchange: Exchange }
           tone={succeeded ? "ok" : "warn"}
           title={
             (execution ? `${outcomeLabel(execution.outcome).text}. ` : "") +
-            `Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, ` +
+            `Charged ${amountOf(receipt)}, ` +
             paymentMethod(receipt["paid_by"])
           }
           action={
@@ -76,4 +76,13 @@ function paymentMethod(way: unknown): string {
     default:
       return "paid from your account";
   }
+}
+
+/** The charge and, if it is less, what was quoted. */
+function amountOf({ debited_usdc_microusd: debited, quoted_usdc_microusd: quoted }: JsonObject): string {
+  if (typeof debited !== "number") return "";
+  const charged = formatUsd(BigInt(debited));
+  return typeof quoted === "number" && quoted > debited
+    ? `${charged} of ${formatUsd(BigInt(quoted))} quoted`
+    : charged;
 }

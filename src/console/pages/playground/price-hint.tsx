@@ -62,9 +62,8 @@ async function priceOf(secret: string, call: JsonObject, signal: AbortSignal): P
     microUsd(answer["missing_usdc_microusd"]),
   ];
   if (price === 0n) return "Free";
-  return missing === 0n
-    ? `${formatUsd(price)}, paid from balance`
-    : `${formatUsd(price)}, needs ${formatUsd(missing)} more`;
+  const costs = `${answer["metered"] === true ? "At most " : ""}${formatUsd(price)}`;
+  return missing === 0n ? `${costs}, paid from balance` : `${costs}, needs ${formatUsd(missing)} more`;
 }
 
 function microUsd(value: unknown): bigint {

@@ -10,6 +10,7 @@ export function runMessage(run: domain.Run): RunMessage {
     stepId: run.stepId,
     tool: run.tool,
     status: RUN_STATUS[run.status],
+    quotedUsdcMicrousd: run.quoted,
     spentUsdcMicrousd: run.spent,
     receiptId: run.receiptId,
     error: run.error,

@@ -76,13 +76,14 @@ export function toolService(
     getPrice: {
       key: "required",
       async call({ tool, params = {} }, { caller }) {
-        const { price, balance, missing } = await priceCall(deps, { tool, params }, caller);
+        const { price, metered, balance, missing } = await priceCall(deps, { tool, params }, caller);
         return {
           tool,
           priceUsdcMicrousd: price,
           priceDisplay: displayUsd(price),
           balanceUsdcMicrousd: balance,
           missingUsdcMicrousd: missing,
+          metered,
         };
       },
     },
@@ -106,11 +107,13 @@ function toolMessage({
   description,
   inputSchema,
   fixedPrice,
+  metered = false,
 }: ListedTool): ToolMessage {
   return create(ToolSchema, {
     name,
     status: status === "active" ? ToolStatus.ACTIVE : ToolStatus.COMING_SOON,
     billable,
+    metered,
     description,
     inputSchema,
     price:
