@@ -38,10 +38,12 @@ export interface Comparison {
   /** Of gateway / peer in each round, each from the same few seconds. */
   readonly throughputRatio: Ratio;
   readonly cpuRatio: Ratio | undefined;
+  /** Of the gateway alone, microseconds. */
+  readonly gatewayCpu: Ratio | undefined;
   readonly p99Ratio: Ratio | undefined;
 }
 
-/** A ratio over the rounds. */
+/** A ratio or a figure over the rounds. */
 export interface Ratio {
   readonly median: number;
   readonly range: Range;
@@ -104,6 +106,7 @@ export async function compare(gateway: Side, peer: Side, { rounds }: Plan): Prom
     peer: medianRate(pairs.map((pair) => pair.peer)),
     throughputRatio: overRounds(pairs.map((pair) => pair.gateway.perSecond / pair.peer.perSecond)) ?? NONE,
     cpuRatio: overRounds(pairs.flatMap((pair) => ratioOf(pair.gateway.cpuMicros, pair.peer.cpuMicros))),
+    gatewayCpu: overRounds(pairs.flatMap((pair) => pair.gateway.cpuMicros ?? [])),
     p99Ratio: overRounds(pairs.flatMap((pair) => ratioOf(pair.gateway.p99Ms, pair.peer.p99Ms))),
   };
 }

@@ -107,6 +107,7 @@ describe("a benchmark result", () => {
       peer: { perSecond: 20 },
       throughputRatio,
       cpuRatio: undefined,
+      gatewayCpu: undefined,
       p99Ratio: undefined,
     };
     const { calls, value, range } = throughputLine("echo", comparison, "bare", 0.6);

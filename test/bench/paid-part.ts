@@ -61,13 +61,14 @@ export async function paidCalls(bench: Bench): Promise<Line[]> {
 }
 
 /** An absolute cost, of one account. */
-function serverCpu(title: string, load: SqlLoad, { gateway: { cpuMicros } }: Comparison): Line[] {
+function serverCpu(title: string, load: SqlLoad, { gatewayCpu }: Comparison): Line[] {
   const limit = CPU_MICROS.get(load.connections);
-  if (load.accounts > 1 || limit === undefined || cpuMicros === undefined) return [];
+  if (load.accounts > 1 || limit === undefined || !gatewayCpu) return [];
+  const { median, range } = gatewayCpu;
   return [
     {
-      ...{ measure: `${title}: server CPU per call, us`, gateway: `${cpuMicros.toFixed(0)} us` },
-      ...{ peer: `${limit} us`, value: cpuMicros, bar: { atMost: limit } },
+      ...{ measure: `${title}: server CPU per call, us`, gateway: `${median.toFixed(0)} us` },
+      ...{ peer: `${limit} us`, value: median, range, bar: { atMost: limit } },
     },
   ];
 }
