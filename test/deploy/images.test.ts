@@ -6,7 +6,7 @@ function copied(text: string): string[] {
   return [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = ""]) => sources.split(" "));
 }
 
-describe.each(["deploy/kubernetes/sandbox-image/Dockerfile"])("%s", (file) => {
+describe.each(["deploy/Containerfile", "deploy/kubernetes/sandbox-image/Dockerfile"])("%s", (file) => {
   const sources = copied(readFileSync(file, "utf8"));
 
   it("copies only files of the build context that its ignore file lets in", () => {
