@@ -49,6 +49,21 @@ describe("charge of a completion", () => {
   });
 });
 
+/** docs/guides/pricing.md */
+describe("worked examples of the pricing guide", () => {
+  const model = { ...MODEL, inputRate: rate("0.2"), outputRate: rate("0.6") };
+  const detailed = { ...model, cachedInputRate: rate("0.05"), reasoningRate: rate("3") };
+  const call = { messages: [{ role: "user" as const, content: "2+2?" }], maxTokens: 100 };
+  const used = (of: ChatModel, counted: ChatUsage | null) =>
+    chargeFor(of, call, { content: "Four.", usage: counted });
+
+  it("quote and charge what it says", () => {
+    expect([ceilingOf(model, call), used(model, usage(11, 2)), used(model, null)]).toEqual([76n, 4n, 19n]);
+    const counted = usage(11, 2, { cachedTokens: 8, reasoningTokens: 1 });
+    expect([ceilingOf(detailed, call), used(detailed, counted)]).toEqual([316n, 5n]);
+  });
+});
+
 describe("ceiling of a completion", () => {
   it("covers an answer that is all reasoning", () => {
     expect(ceilingOf(DISCOUNTED, conversation)).toBe(1_000n * 2n + 100n * 30n);
