@@ -106,8 +106,8 @@ export const REQUEST_COSTS: readonly Mutant[] = [
     name: "quote-binding",
     guard: "A quote is bound to the whole fingerprint of its call.",
     file: "src/domain/payments/quote.ts",
-    find: "fingerprint.copy(sealed, record + 34);",
-    replace: "fingerprint.copy(sealed, record + 34, 0, 16);",
+    find: "fingerprint.copy(record, 34);",
+    replace: "fingerprint.copy(record, 34, 0, 16);",
     tests: ["test/domain/payments/quote.test.ts"],
   },
   {

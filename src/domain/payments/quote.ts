@@ -1,9 +1,8 @@
-import { hash } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject } from "node:crypto";
 import { decodeBase58, encodeBase58 } from "../core/base58.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import { idOf, uuidOf } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
-import { RecordSeal } from "./record-seal.ts";
 
 /** A price offer for one call. It is not stored: its id contains it, encrypted. */
 export interface Quote {
@@ -34,20 +33,23 @@ export interface SealingKeys {
   version(version: number): SealingKey | undefined;
 }
 
-const FORMAT = 3;
-/** Bytes of format and key version, and of the record. */
-const [HEADER, RECORD] = [3, 66];
+const FORMAT = 2;
+const CIPHER = "aes-256-gcm";
+const [HEADER, NONCE, RECORD, TAG] = [3, 12, 66, 16];
+const SEALED = HEADER + NONCE + RECORD + TAG;
 const PREFIX = "qt_";
 
 /**
- * Issues and opens sealed quotes: account, price, times and fingerprint; the key version is authenticated.
+ * Issues and opens sealed quotes: AES-256-GCM over account, price, times and fingerprint; the key version
+ * is authenticated.
  */
 export class Quotes {
   readonly #keys: SealingKeys;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #ttlMs: number;
-  readonly #seals = new WeakMap<Buffer, RecordSeal>();
+  /** Imported keys: importing one costs more than sealing. */
+  readonly #imported = new WeakMap<Buffer, KeyObject>();
 
   constructor(keys: SealingKeys, clock: Clock, random: Random, ttlSeconds: number) {
     this.#keys = keys;
@@ -60,20 +62,14 @@ export class Quotes {
   issue(accountId: string, price: MicroUsd, fingerprint: Buffer): Quote {
     const issuedAt = this.#clock.now();
     const expiresAt = issuedAt + this.#ttlMs;
-    const { version, secret } = this.#keys.current();
-    const seal = this.#sealOf(secret);
-    const sealed = Buffer.allocUnsafe(seal.length);
-    sealed[0] = FORMAT;
-    sealed.writeUInt16BE(version, 1);
-    const record = seal.start;
-    sealed.write(uuidOf("acct", accountId) ?? "", record, 16, "hex");
-    sealed.writeBigUInt64BE(price, record + 16);
-    sealed.writeUIntBE(issuedAt, record + 24, 6);
-    sealed.writeUInt32BE(this.#ttlMs, record + 30);
-    fingerprint.copy(sealed, record + 34);
-    seal.seal(sealed, this.#random);
-    const quoteId = PREFIX + encodeBase58(sealed);
-    return { quoteId, accountId, price, issuedAt, expiresAt, fingerprint };
+    const record = Buffer.alloc(RECORD);
+    record.write(uuidOf("acct", accountId) ?? "", 0, 16, "hex");
+    record.writeBigUInt64BE(price, 16);
+    record.writeUIntBE(issuedAt, 24, 6);
+    record.writeUInt32BE(this.#ttlMs, 30);
+    fingerprint.copy(record, 34);
+    const quoteId = PREFIX + encodeBase58(this.#seal(record));
+    return { quoteId, accountId, price, issuedAt, expiresAt, fingerprint: fingerprint };
   }
 
   /**
@@ -94,21 +90,41 @@ export class Quotes {
     };
   }
 
-  #unseal(quoteId: string): Buffer | undefined {
-    if (!quoteId.startsWith(PREFIX) || quoteId.length > 200) return undefined;
-    const sealed = decodeBase58(quoteId.slice(PREFIX.length));
-    if (!sealed || sealed.length < HEADER || sealed[0] !== FORMAT) return undefined;
-    const key = this.#keys.version(sealed.readUInt16BE(1));
-    return key && this.#sealOf(key.secret).open(sealed);
+  #seal(record: Buffer): Buffer {
+    const { version, secret } = this.#keys.current();
+    const header = Buffer.from([FORMAT, version >> 8, version & 0xff]);
+    const nonce = this.#random.bytes(NONCE);
+    const cipher = createCipheriv(CIPHER, this.#import(secret), nonce).setAAD(header);
+    return Buffer.concat([header, nonce, cipher.update(record), cipher.final(), cipher.getAuthTag()]);
   }
 
-  #sealOf(secret: Buffer): RecordSeal {
-    let seal = this.#seals.get(secret);
-    if (!seal) {
-      seal = new RecordSeal(secret, HEADER, RECORD);
-      this.#seals.set(secret, seal);
+  #unseal(quoteId: string): Buffer | undefined {
+    if (!quoteId.startsWith(PREFIX) || quoteId.length > 200) return undefined;
+    try {
+      const sealed = decodeBase58(quoteId.slice(PREFIX.length));
+      if (sealed?.length !== SEALED || sealed[0] !== FORMAT) return undefined;
+      const key = this.#keys.version(sealed.readUInt16BE(1));
+      if (!key) return undefined;
+      const decipher = createDecipheriv(
+        CIPHER,
+        this.#import(key.secret),
+        sealed.subarray(HEADER, HEADER + NONCE),
+      )
+        .setAAD(sealed.subarray(0, HEADER))
+        .setAuthTag(sealed.subarray(-TAG));
+      return Buffer.concat([decipher.update(sealed.subarray(HEADER + NONCE, -TAG)), decipher.final()]);
+    } catch {
+      return undefined;
     }
-    return seal;
+  }
+
+  #import(secret: Buffer): KeyObject {
+    let key = this.#imported.get(secret);
+    if (!key) {
+      key = createSecretKey(secret);
+      this.#imported.set(secret, key);
+    }
+    return key;
   }
 }
 
