@@ -85,7 +85,7 @@ describe("a successful call: 200", () => {
       type: "text",
       content: "Hello.",
       model: "small",
-      usage: { total_tokens: 5 },
+      usage: { total_tokens: 18_000 },
       finish_reason: "stop",
     });
     expect(body.receipt.debited_usdc_microusd).toBeGreaterThan(0);

@@ -12,6 +12,9 @@ export interface SlowModel extends AsyncDisposable {
   asked(): number;
 }
 
+/** More than the quote covers, so that a call costs what was quoted. */
+const USAGE = { prompt_tokens: 9_000, completion_tokens: 9_000, total_tokens: 18_000 };
+
 /** The slow call. */
 export const CHAT = {
   tool: "inference_chat",
@@ -27,7 +30,7 @@ export async function slowModel(): Promise<SlowModel> {
       json(response, 200, { object: "list", data: [{ id: "slow", object: "model" }] });
       return;
     }
-    void gate.then(() => json(response, 200, { ...COMPLETION, model: "slow" }));
+    void gate.then(() => json(response, 200, { ...COMPLETION, model: "slow", usage: USAGE }));
   });
   return {
     settings: { INFERENCE_BASE_URL: server.baseUrl },

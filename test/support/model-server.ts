@@ -19,7 +19,8 @@ const COMPLETION = {
   created: 1,
   model: "small",
   choices: [{ index: 0, message: { role: "assistant", content: "Hello." }, finish_reason: "stop" }],
-  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+  // More than the quote covers, so that a call costs what was quoted.
+  usage: { prompt_tokens: 9_000, completion_tokens: 9_000, total_tokens: 18_000 },
 };
 const MODELS = { object: "list", data: [{ id: "small", object: "model" }] };
 
