@@ -79,8 +79,10 @@ async function dev(options: DevOptions): Promise<void> {
           `${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
       );
     }
+    const stopped = runUntilStopped({ close: () => closeAll(gateway, world) }, log);
+    // Afterwards: without a listener in between a signal would be lost, or end the process at once.
     endQuitting();
-    await runUntilStopped({ close: () => closeAll(gateway, world) }, log);
+    await stopped;
   } finally {
     await closeAll(gateway, world);
   }

@@ -27,7 +27,8 @@ interface Started {
   child: ChildProcess;
   /** Output so far, stdout and stderr. */
   output(): string;
-  ended: Promise<number | null>;
+  /** The exit code, or the signal that ended it. */
+  ended: Promise<number | string | null>;
 }
 
 function toolgate(dataDir: string, args: readonly string[], settings: Record<string, string> = {}): Started {
@@ -45,8 +46,9 @@ function toolgate(dataDir: string, args: readonly string[], settings: Record<str
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => (output += text));
-  const ended = new Promise<number | null>((resolve) => {
-    child.once("exit", () => running.delete(child)).once("close", resolve);
+  const ended = new Promise<number | string | null>((resolve) => {
+    child.once("exit", () => running.delete(child));
+    child.once("close", (code, signal) => resolve(code ?? signal));
   });
   return { child, output: () => output, ended };
 }

@@ -34,6 +34,7 @@ export class PostgresHealth implements Health {
     });
     // An unhandled error event would end the process; the next check reports the failure.
     this.#pool.on("error", () => {});
+    this.#pool.on("connect", (client) => client.on("error", () => {}));
   }
 
   async check(signal: AbortSignal): Promise<boolean> {

@@ -31,6 +31,8 @@ describe("audit of a large ledger without statistics", () => {
   it("stops in the database when cancelled, and waits only briefly for a lock", async () => {
     // No own timeout, so that nothing else ends it.
     const pool = new pg.Pool({ connectionString: database.url, application_name: "cancelled" });
+    // The cancelled connection may still be closing when the database is dropped.
+    pool.on("connect", (client) => client.on("error", () => {}));
     const locker = new pg.Client({ connectionString: database.url });
     await locker.connect();
     await locker.query("begin; lock table transfer in access exclusive mode");
