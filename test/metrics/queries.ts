@@ -1,0 +1,53 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+import { ROOT } from "../tooling/command.ts";
+
+/** A metric that a panel or an alert asks for. */
+export interface Query {
+  /** File and panel or alert. */
+  readonly from: string;
+  readonly metric: string;
+  /** Labels that it selects or groups by. */
+  readonly labels: readonly string[];
+}
+
+const dashboard = z.object({
+  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
+});
+const rules = z.object({
+  groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),
+});
+const METRIC = /\b((?:toolgate|nodejs|process)_\w+|up)(?:\{([^}]*)\})?/g;
+const GROUPED = /\bby \(([^)]*)\)/g;
+
+/** The names of labels in a selector or a sample. */
+export function labelsOf(selector: string): string[] {
+  return [...selector.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, name = ""]) => name);
+}
+
+/** Everything that the files of deploy/grafana and deploy/prometheus ask for. */
+export function queries(): Query[] {
+  const panels = globSync("deploy/grafana/*.json", { cwd: ROOT }).flatMap((file) => {
+    const { panels } = dashboard.parse(JSON.parse(readFileSync(path.join(ROOT, file), "utf8")));
+    return panels.flatMap(({ title, targets }) =>
+      targets.flatMap(({ expr }) => queriesOf(`${file}, ${title}`, expr)),
+    );
+  });
+  const file = "deploy/prometheus/toolgate.rules.yml";
+  const { groups } = rules.parse(parse(readFileSync(path.join(ROOT, file), "utf8")));
+  const alerts = groups.flatMap((group) =>
+    group.rules.flatMap(({ alert, expr }) => queriesOf(`${file}, ${alert}`, expr)),
+  );
+  return [...panels, ...alerts].filter(({ metric }) => metric !== "up");
+}
+
+function queriesOf(from: string, expr: string): Query[] {
+  const grouped = [...expr.matchAll(GROUPED)].flatMap(([, names = ""]) => names.split(/,\s*/));
+  return [...expr.matchAll(METRIC)].map(([, metric = "", selector = ""]) => ({
+    from,
+    metric,
+    labels: [...labelsOf(selector), ...grouped],
+  }));
+}
