@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // src/main.ts is a link to this file: a Node too old for .ts can still run it and report its version.
 import process from "node:process";
 
@@ -5,7 +6,7 @@ const [major = 0] = process.versions.node.split(".").map(Number);
 if (major < 24) {
   process.stderr.write(
     `Toolgate needs Node 24, and this is ${process.version}: ` +
-      "run `npm run toolgate -- COMMAND`, which uses the packaged Node\n",
+      "install Node 24. In a checkout `npm run toolgate -- COMMAND` uses the packaged one\n",
   );
   process.exit(1);
 }

@@ -7,6 +7,7 @@ export interface Refusal {
   /** Error code, e.g. INVALID_PAYMENT. */
   readonly code: string;
   readonly message: string;
+  readonly requestId: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   /** The offer of PAYMENT_REQUIRED. */
   readonly paymentRequired: PaymentRequired | undefined;
@@ -31,7 +32,7 @@ export async function readRefusal(response: Response): Promise<Refusal | undefin
 }
 
 function fromBody(body: Record<string, unknown>): Refusal | undefined {
-  const { code, message = "" } = body;
+  const { code, message = "", request_id: requestId } = body;
   if (typeof code !== "string" || typeof message !== "string") return undefined;
   const retryAfter = body["retry_after_seconds"];
   const retryAfterSeconds =
@@ -39,6 +40,7 @@ function fromBody(body: Record<string, unknown>): Refusal | undefined {
   return {
     code,
     message,
+    requestId: typeof requestId === "string" ? requestId : undefined,
     retryAfterSeconds,
     paymentRequired: code === "PAYMENT_REQUIRED" ? offerIn(body) : undefined,
   };
@@ -73,13 +75,13 @@ function fromDetail(type: unknown, value: unknown): Refusal | undefined {
     if (type === PaymentRequiredSchema.typeName) {
       const offer = fromBinary(PaymentRequiredSchema, bytes, { readUnknownFields: false });
       const paymentRequired = offer.quote && offer.paymentInstructions ? offer : undefined;
-      return { code: offer.code, message: offer.message, retryAfterSeconds: undefined, paymentRequired };
+      const { code, message, requestId } = offer;
+      return { code, message, requestId, retryAfterSeconds: undefined, paymentRequired };
     }
     if (type !== ErrorBodySchema.typeName) return undefined;
-    const { code, message, retryAfterSeconds } = fromBinary(ErrorBodySchema, bytes, {
-      readUnknownFields: false,
-    });
-    return { code, message, retryAfterSeconds, paymentRequired: undefined };
+    const error = fromBinary(ErrorBodySchema, bytes, { readUnknownFields: false });
+    const { code, message, requestId, retryAfterSeconds } = error;
+    return { code, message, requestId, retryAfterSeconds, paymentRequired: undefined };
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { VersionedMessage } from "@solana/web3.js";
+import { toBase58 } from "./base58.ts";
 import { fromBase64, jsonObject, sha256Hex, toBase64 } from "./bytes.ts";
 import {
   idempotencyKeyOf,
@@ -16,9 +16,8 @@ import {
 import { gaslessMemo, USDC_MINT, type GaslessOffer, type Offer } from "./offer.ts";
 import type { Payer } from "./options.ts";
 import { summaryOf, type PaymentRecord } from "./payment-record.ts";
-import { signatureOf } from "./rpc.ts";
 import { addressOf, signWith } from "./signer.ts";
-import { buildPayment } from "./transaction.ts";
+import { buildPayment, encodeTransaction, readMessage } from "./transaction.ts";
 import { decimalUsdc } from "./usdc.ts";
 
 /**
@@ -147,10 +146,10 @@ async function sign(
       blockhash,
       computeUnitPrice: payer.computeUnitPrice,
     });
-    const transaction = await signWith(payer.signer, unsigned);
+    const transaction = await signWith(payer.signer, unsigned, unsigned.slot);
     return {
       method: "gasless",
-      transaction: Uint8Array.from(transaction.serialize()),
+      transaction: encodeTransaction(transaction),
       // The fee payer's signature is the first, and it has not signed.
       txSignature: undefined,
       lastValidBlockHeight,
@@ -169,11 +168,11 @@ async function sign(
     blockhash,
     computeUnitPrice: payer.computeUnitPrice,
   });
-  const transaction = await signWith(payer.signer, unsigned);
+  const transaction = await signWith(payer.signer, unsigned, unsigned.slot);
   return {
     method: "transfer",
-    transaction: Uint8Array.from(transaction.serialize()),
-    txSignature: signatureOf(transaction),
+    transaction: encodeTransaction(transaction),
+    txSignature: toBase58(transaction.signatures[0] ?? new Uint8Array()),
     lastValidBlockHeight,
   };
 }
@@ -225,8 +224,8 @@ async function askGateway(
     throw new TypeError(`BuildTransaction: HTTP ${response.status}`);
   if (body["fee_payer"] !== feePayer)
     throw new TypeError("BuildTransaction: names another fee payer than the offer");
-  const { recentBlockhash: blockhash, compiledInstructions } = VersionedMessage.deserialize(bytes);
-  const texts = compiledInstructions.map(({ data }) => new TextDecoder().decode(data));
+  const { blockhash, data } = readMessage(bytes);
+  const texts = data.map((one) => new TextDecoder().decode(one));
   const memo = gaslessMemo(
     texts.find((text) => text.endsWith(`:${quoteId}`)),
     quoteId,

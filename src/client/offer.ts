@@ -1,8 +1,7 @@
-import { PublicKey } from "@solana/web3.js";
+import { isAddress, tokenAccountOf } from "./address.ts";
 import { fromBase64, isObject, jsonObject } from "./bytes.ts";
 import { UnsupportedOfferError } from "./errors.ts";
 import type { PaymentRequired } from "./messages.ts";
-import { tokenAccountOf } from "./transaction.ts";
 
 /** USDC on Solana mainnet. */
 export const USDC_MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
@@ -163,14 +162,6 @@ function isMemoFor(memo: unknown, quoteId: string): memo is string {
   if (typeof memo !== "string") return false;
   const [prefix = "", named, ...more] = memo.split(":");
   return MEMO_PREFIX.test(prefix) && named === quoteId && more.length === 0;
-}
-
-function isAddress(text: string): boolean {
-  try {
-    return new PublicKey(text).toBase58() === text;
-  } catch {
-    return false;
-  }
 }
 
 function demand(condition: boolean, name: string, problem: string): void {

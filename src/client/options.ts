@@ -1,4 +1,4 @@
-import { PublicKey } from "@solana/web3.js";
+import { addressBytes, isOnCurve, tokenAccountOf } from "./address.ts";
 import { Budget } from "./budget.ts";
 import { USDC_MINT } from "./offer.ts";
 import { PaymentBook } from "./payment-record.ts";
@@ -6,7 +6,6 @@ import type { Payment } from "./payment.ts";
 import { SolanaRpc } from "./rpc.ts";
 import type { Signer } from "./signer.ts";
 import { memoryStore, type PaymentStore } from "./store.ts";
-import { tokenAccountOf } from "./transaction.ts";
 import { microUsd, type Usdc } from "./usdc.ts";
 
 /**
@@ -104,10 +103,9 @@ export function payerOf(options: PaymentOptions): Payer {
 /** The address itself, and the token account that it owns. */
 function accountsOf(treasury: string): Set<string> {
   try {
-    const address = new PublicKey(treasury);
     // An address off the curve has no key: it is a token account already.
     return new Set(
-      PublicKey.isOnCurve(address.toBytes()) ? [treasury, tokenAccountOf(treasury, USDC_MINT)] : [treasury],
+      isOnCurve(addressBytes(treasury)) ? [treasury, tokenAccountOf(treasury, USDC_MINT)] : [treasury],
     );
   } catch (error) {
     throw new TypeError("treasury: must be an address in base58", { cause: error });

@@ -104,14 +104,14 @@ async function finish(payer: Payer, record: PaymentRecord, response: Response): 
   return response;
 }
 
-/** The last event of a stream (HTML Standard, server-sent events). */
+/** The last event of a stream (HTML Standard, server-sent events), without the end mark of the OpenAI API. */
 function lastData(stream: string): string {
   return (
     stream
       .split(/\r?\n/)
       .filter((line) => line.startsWith("data:"))
       .map((line) => line.slice("data:".length).trim())
-      .findLast((line) => line !== "") ?? ""
+      .findLast((line) => line !== "" && line !== "[DONE]") ?? ""
   );
 }
 

@@ -1,4 +1,3 @@
-import type { VersionedTransaction } from "@solana/web3.js";
 import { toBase64, isObject, jsonObject } from "./bytes.ts";
 
 /** A blockhash to build on. */
@@ -100,22 +99,6 @@ export class SolanaRpc {
       throw new RpcError(`${method}: HTTP ${response.status}`, false);
     return body["result"];
   }
-}
-
-/** The signature that a signed transaction has on the chain, base58. */
-export function signatureOf(transaction: VersionedTransaction): string {
-  return base58(transaction.signatures[0] ?? new Uint8Array());
-}
-
-const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-
-function base58(bytes: Uint8Array): string {
-  let number = 0n;
-  for (const byte of bytes) number = number * 256n + BigInt(byte);
-  let text = "";
-  for (; number > 0n; number /= 58n) text = (ALPHABET[Number(number % 58n)] ?? "") + text;
-  const zeros = bytes.findIndex((byte) => byte !== 0);
-  return "1".repeat(zeros === -1 ? bytes.length : zeros) + text;
 }
 
 function valueOf(result: unknown): unknown {

@@ -1,6 +1,8 @@
-import { Keypair, VersionedTransaction } from "@solana/web3.js";
+import { ed25519 } from "@noble/curves/ed25519";
+import { toBase58 } from "./base58.ts";
 import { sameBytes } from "./bytes.ts";
 import { PaymentNotMadeError } from "./errors.ts";
+import { decodeTransaction, encodeTransaction, type Transaction } from "./transaction.ts";
 
 /** A public key as libraries have it: base58, or an object that has it. */
 export type PublicKeyLike = string | { toBase58(): string };
@@ -20,9 +22,14 @@ export interface BytesSigner {
 }
 
 /** A wallet of the wallet adapter, or any that takes web3.js transactions. */
-export interface AdapterWallet {
+export interface AdapterWallet<Versioned> {
   readonly publicKey: PublicKeyLike | null;
-  signTransaction?: ((transaction: VersionedTransaction) => Promise<VersionedTransaction>) | undefined;
+  signTransaction?: ((transaction: Versioned) => Promise<Versioned>) | undefined;
+}
+
+/** The class `VersionedTransaction` of web3.js 1, which such a wallet takes. */
+export interface TransactionClass<Versioned extends { serialize(): Uint8Array }> {
+  deserialize(bytes: Uint8Array): Versioned;
 }
 
 /** The feature `solana:signTransaction` of the wallet standard. */
@@ -36,30 +43,36 @@ export interface StandardWallet<Account extends { readonly address: string }> {
 /** Who pays. */
 export type Signer = TransactionSigner | BytesSigner;
 
-/** A signer of a web3.js Keypair, or of its 64-byte secret key. */
-export function keypairSigner(keypair: { readonly secretKey: Uint8Array } | Uint8Array): TransactionSigner {
-  const pair = Keypair.fromSecretKey(keypair instanceof Uint8Array ? keypair : keypair.secretKey);
+/**
+ * A signer of a 64-byte secret key, or of an object that has one, such as a web3.js Keypair.
+ * @throws TypeError if the second half of the key is not the public key of the first
+ */
+export function keypairSigner(keypair: { readonly secretKey: Uint8Array } | Uint8Array): BytesSigner {
+  const key = keypair instanceof Uint8Array ? keypair : keypair.secretKey;
+  const seed = Uint8Array.from(key.subarray(0, 32));
+  if (key.length !== 64 || !sameBytes(ed25519.getPublicKey(seed), key.subarray(32)))
+    throw new TypeError("secretKey: must be the 64 bytes of an Ed25519 key pair");
   return {
-    publicKey: pair.publicKey,
-    async signTransactionBytes(bytes) {
-      const transaction = VersionedTransaction.deserialize(bytes);
-      transaction.sign([pair]);
-      return transaction.serialize();
-    },
+    publicKey: toBase58(key.subarray(32)),
+    sign: (message) => ed25519.sign(message, seed),
   };
 }
 
 /**
  * A signer of a wallet that takes web3.js transactions (the wallet adapter's `useWallet()`, `window.solana`).
+ * @param transactions `VersionedTransaction` of the web3.js 1 that the wallet is used with
  */
-export function walletSigner(wallet: AdapterWallet): TransactionSigner {
+export function walletSigner<Versioned extends { serialize(): Uint8Array }>(
+  wallet: AdapterWallet<Versioned>,
+  transactions: TransactionClass<Versioned>,
+): TransactionSigner {
   const { publicKey } = wallet;
   if (!publicKey || !wallet.signTransaction)
     throw new TypeError("wallet: must be connected and able to sign transactions");
   return {
     publicKey,
     async signTransactionBytes(bytes) {
-      const signed = await wallet.signTransaction?.(VersionedTransaction.deserialize(bytes));
+      const signed = await wallet.signTransaction?.(transactions.deserialize(bytes));
       if (!signed) throw new TypeError("wallet: signed nothing");
       return signed.serialize();
     },
@@ -88,27 +101,20 @@ export function addressOf({ publicKey }: Signer): string {
 
 /**
  * Has the payer sign the given transaction.
+ * @param slot index of the payer's signature
  * @throws PaymentNotMadeError when the signer refuses or returns another transaction
  */
-export async function signWith(
-  signer: Signer,
-  transaction: VersionedTransaction,
-): Promise<VersionedTransaction> {
-  const message = transaction.message.serialize();
-  const slot = transaction.message.staticAccountKeys.findIndex((key) => key.toBase58() === addressOf(signer));
+export async function signWith(signer: Signer, transaction: Transaction, slot: number): Promise<Transaction> {
+  const { message, signatures } = transaction;
   try {
     if ("sign" in signer) {
-      const signature = await signer.sign(message);
+      const signature = Uint8Array.from(await signer.sign(message));
       if (signature.length !== 64)
         throw new TypeError("sign: must return the 64 bytes of an Ed25519 signature");
-      transaction.signatures[slot] = signature;
-      return transaction;
+      return { message, signatures: signatures.with(slot, signature) };
     }
-    const signed = VersionedTransaction.deserialize(
-      await signer.signTransactionBytes(transaction.serialize()),
-    );
-    if (!sameBytes(signed.message.serialize(), message))
-      throw new TypeError("the wallet changed the transaction");
+    const signed = decodeTransaction(await signer.signTransactionBytes(encodeTransaction(transaction)));
+    if (!sameBytes(signed.message, message)) throw new TypeError("the wallet changed the transaction");
     if (signed.signatures[slot]?.every((byte) => byte === 0) !== false)
       throw new TypeError("the wallet did not sign");
     return signed;

@@ -1,7 +1,11 @@
-import type { JsonObject } from "@bufbuild/protobuf";
-import { createClient, type CallOptions, type Client } from "@connectrpc/connect";
-import { callErrorOf } from "./call-error.ts";
-import { connectTransport } from "./connect-transport.ts";
+import type {
+  DescMessage,
+  DescMethodUnary,
+  JsonObject,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import { connectCall, type Endpoint } from "./connect-call.ts";
 import {
   ReceiptService,
   ReceiptStatus,
@@ -69,76 +73,66 @@ interface Page<Item> {
  * payments throw.
  */
 export class ToolgateClient {
-  readonly #tools: Client<typeof ToolService>;
-  readonly #receipts: Client<typeof ReceiptService>;
-  readonly #runs: Client<typeof RunService>;
+  readonly #endpoint: Endpoint;
   readonly #headers: Readonly<Record<string, string>>;
 
   constructor({ baseUrl, apiKey, payment, format = "binary", fetch: given }: ToolgateClientOptions) {
     const plain: typeof fetch = given ?? payment?.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const fetchFn = payment ? payingFetch({ ...payment, fetch: plain }) : plain;
-    const transport = connectTransport(baseUrl.replace(/\/+$/, ""), fetchFn, format === "binary");
-    this.#tools = createClient(ToolService, transport);
-    this.#receipts = createClient(ReceiptService, transport);
-    this.#runs = createClient(RunService, transport);
+    this.#endpoint = { baseUrl: baseUrl.replace(/\/+$/, ""), fetch: fetchFn, format };
     this.#headers = { authorization: `Bearer ${apiKey}` };
   }
 
   /** Calls a tool, and pays for it if needed and `payment` is set. */
   async callTool(tool: string, params: JsonObject, options: CallToolOptions = {}): Promise<CallToolResult> {
     const { idempotencyKey = crypto.randomUUID() } = options;
-    const call = this.#call(options, { "idempotency-key": idempotencyKey });
-    const { result = {}, receipt } = await withCallErrors(this.#tools.callTool({ tool, params }, call));
+    const headers = { "idempotency-key": idempotencyKey };
+    const call = this.#call(ToolService.method.callTool, { tool, params }, options, headers);
+    const { result = {}, receipt } = await call;
     return { result, receipt };
   }
 
   /** Returns the price of a call and the missing balance, without running it. */
   price(tool: string, params: JsonObject, options: RequestOptions = {}): Promise<GetPriceResponse> {
-    return withCallErrors(this.#tools.getPrice({ tool, params }, this.#call(options)));
+    return this.#call(ToolService.method.getPrice, { tool, params }, options);
   }
 
   /** Every tool, with its price where that is fixed. */
   capabilities(options: RequestOptions = {}): Promise<GetCapabilitiesResponse> {
-    return withCallErrors(this.#tools.getCapabilities({}, this.#call(options)));
+    return this.#call(ToolService.method.getCapabilities, {}, options);
   }
 
   /** Your receipts, newest first. Loads pages as they are read. */
   receipts(options: ListOptions<ReceiptStatus> = {}): AsyncIterable<Receipt> {
     const { status = ReceiptStatus.UNSPECIFIED } = options;
     return pages(options, (page) =>
-      withCallErrors(this.#receipts.listReceipts({ ...page, status }, this.#call(options))),
+      this.#call(ReceiptService.method.listReceipts, { ...page, status }, options),
     );
   }
 
   /** A receipt by its identifier. @throws CallError NOT_FOUND */
   async receipt(id: string, options: RequestOptions = {}): Promise<Receipt | undefined> {
-    return (await withCallErrors(this.#receipts.getReceipt({ id }, this.#call(options)))).receipt;
+    return (await this.#call(ReceiptService.method.getReceipt, { id }, options)).receipt;
   }
 
   /** Your runs, newest first. Loads pages as they are read. */
   runs(options: ListOptions<RunStatus> = {}): AsyncIterable<Run> {
     const { status = RunStatus.UNSPECIFIED } = options;
-    return pages(options, (page) =>
-      withCallErrors(this.#runs.listRuns({ ...page, status }, this.#call(options))),
-    );
+    return pages(options, (page) => this.#call(RunService.method.listRuns, { ...page, status }, options));
   }
 
   /** A run by its identifier. @throws CallError NOT_FOUND */
   async run(id: string, options: RequestOptions = {}): Promise<Run | undefined> {
-    return (await withCallErrors(this.#runs.getRun({ id }, this.#call(options)))).run;
+    return (await this.#call(RunService.method.getRun, { id }, options)).run;
   }
 
-  #call({ signal }: RequestOptions, more: Readonly<Record<string, string>> = {}): CallOptions {
-    const headers = { ...this.#headers, ...more };
-    return signal ? { headers, signal } : { headers };
-  }
-}
-
-async function withCallErrors<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw callErrorOf(error);
+  #call<Input extends DescMessage, Output extends DescMessage>(
+    method: DescMethodUnary<Input, Output>,
+    request: MessageInitShape<Input>,
+    { signal }: RequestOptions,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<MessageShape<Output>> {
+    return connectCall(this.#endpoint, method, request, { headers: { ...this.#headers, ...more }, signal });
   }
 }
 

@@ -5,7 +5,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Keypair } from "@solana/web3.js";
+import { VersionedTransaction, type Keypair } from "@solana/web3.js";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   BudgetExceededError,
@@ -198,7 +198,7 @@ describe("the paying fetch", () => {
       signTransaction: () => Promise.reject(new Error("no")),
     };
     const empty = keypairSigner(world.chain.controls.createWallet({ microUsd: 0n }));
-    for (const signer of [walletSigner(refusing), empty]) {
+    for (const signer of [walletSigner(refusing, VersionedTransaction), empty]) {
       const fetch = payingFetch(paying({ store, signer, budget: PRICE }));
       await expect(fetch(...call("vram_estimate", PARAMS))).rejects.toThrow(PaymentNotMadeError);
     }
