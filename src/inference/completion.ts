@@ -1,6 +1,8 @@
 import { z } from "zod";
-import type { ChatCompletion, ChatUsage } from "../domain/tools/chat.ts";
+import type { ChatCompletion, ChatDelta, ChatUsage } from "../domain/tools/chat.ts";
+import type { JsonObject } from "../domain/core/json.ts";
 import { unusable, type Verdict } from "./upstream-failure.ts";
+import { logprobsPart, WholeMessage, wholePart } from "./whole-message.ts";
 
 /** Bytes of UTF-8. The whole result must fit into a gRPC message of 4 MiB. */
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
@@ -40,15 +42,22 @@ const usageBody = z
     };
   });
 
-/** Reasoning and tool calls are not sold, so they are not read. */
 const messagePart = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
-
 const choice = z.object({
   index: z.int().nullish(),
   message: messagePart.nullish(),
   delta: messagePart.nullish(),
   finish_reason: z.string().nullish(),
 });
+type Choice = z.output<typeof choice>;
+
+const wholeMessagePart = messagePart.extend(wholePart.shape);
+const wholeChoice = choice.extend({
+  message: wholeMessagePart.nullish(),
+  delta: wholeMessagePart.nullish(),
+  logprobs: logprobsPart.nullish(),
+});
+type PartOfWhole = z.output<typeof wholeChoice>;
 
 /** The fields used of a chat completion object or chunk. Some servers send `error` in place of `choices`. */
 const answerBody = z.object({
@@ -56,6 +65,7 @@ const answerBody = z.object({
   usage: z.unknown().optional(),
   error: z.unknown().optional(),
 });
+const wholeBody = answerBody.extend({ choices: z.array(wholeChoice).nullish() });
 
 /** Routers such as OpenRouter report the provider's HTTP status as a number or text. */
 const statusOfError = z.object({ code: z.coerce.number() });
@@ -78,6 +88,20 @@ export class Completion {
   #finishReason: string | null = null;
   #usage: ChatUsage | null = null;
   #pieces = 0;
+  readonly #whole: WholeMessage | undefined;
+  #deltas: ChatDelta[] = [];
+
+  /** @param whole whether reasoning, tool calls and log probabilities are read */
+  constructor(whole = false) {
+    this.#whole = whole ? new WholeMessage() : undefined;
+  }
+
+  /** Returns what was added since the last call, if the whole answer is read. */
+  takeDeltas(): readonly ChatDelta[] {
+    const taken = this.#deltas;
+    this.#deltas = [];
+    return taken;
+  }
 
   /** Text chunks received. */
   get chunks(): number {
@@ -109,7 +133,7 @@ export class Completion {
    * @throws ModelServerError if it is malformed or reports a failure
    */
   take(body: unknown): void {
-    const parsed = answerBody.safeParse(body);
+    const parsed = (this.#whole ? wholeBody : answerBody).safeParse(body);
     if (!parsed.success) throw unusable("the model server's answer could not be read", parsed.error);
     const { choices, usage, error } = parsed.data;
     if (error !== undefined && error !== null)
@@ -133,21 +157,50 @@ export class Completion {
     if (!this.delivers) throw unusable("the model returned no text", undefined, { verdict: "served" });
     // A refusal in words is an answer, in any field.
     const content = (this.#content === "" ? this.#refusal : this.#content).toWellFormed();
-    return { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };
+    const answer = { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };
+    return this.#whole ? { ...answer, whole: this.#whole.result(this.#content, this.#refusal) } : answer;
   }
 
-  #append({ delta, message, finish_reason }: z.output<typeof choice>): void {
+  #append(choice: Choice | PartOfWhole): void {
+    const { delta, message, finish_reason } = choice;
     const part = delta ?? message;
     if (finish_reason === "error") throw unusable("the model server failed while it answered", undefined);
-    this.#content += part?.content ?? "";
-    if (part?.content || part?.refusal) this.#pieces++;
-    this.#refusal += part?.refusal ?? "";
-    this.#bytes += Buffer.byteLength(part?.content ?? "") + Buffer.byteLength(part?.refusal ?? "");
+    const [content, refusal] = [part?.content ?? "", part?.refusal ?? ""];
+    const lengths = [this.#content.length, this.#refusal.length];
+    this.#content += content;
+    this.#refusal += refusal;
+    this.#bytes += Buffer.byteLength(content) + Buffer.byteLength(refusal);
     this.#finishReason = finish_reason || null;
-    if (this.#bytes <= MAX_CONTENT_BYTES) return;
-    this.#content = cutTo(MAX_CONTENT_BYTES, this.#content);
-    this.#refusal = cutTo(MAX_CONTENT_BYTES, this.#refusal);
-    this.#finishReason = "length";
+    if (this.full) {
+      this.#content = cutTo(MAX_CONTENT_BYTES, this.#content);
+      this.#refusal = cutTo(MAX_CONTENT_BYTES, this.#refusal);
+      this.#finishReason = "length";
+    }
+    // Slicing joins the whole text, so only the last part is cut.
+    const added = {
+      ...(content !== "" && { content: this.full ? this.#content.slice(lengths[0]) : content }),
+      ...(refusal !== "" && { refusal: this.full ? this.#refusal.slice(lengths[1]) : refusal }),
+    };
+    const grown = this.#whole && this.#appendWhole(this.#whole, choice, added);
+    if (content !== "" || refusal !== "" || grown) this.#pieces++;
+  }
+
+  /** @returns whether the answer has more than before */
+  #appendWhole(whole: WholeMessage, choice: PartOfWhole, added: JsonObject): boolean {
+    const part = choice.delta ?? choice.message ?? {};
+    const { tool_calls, reasoning, reasoning_content } = part;
+    if (tool_calls ?? reasoning ?? reasoning_content ?? choice.logprobs) {
+      const extra = { tool_calls, reasoning, reasoning_content, logprobs: choice.logprobs };
+      this.#bytes += Buffer.byteLength(JSON.stringify(extra));
+    }
+    if (this.full) this.#finishReason = "length";
+    const fits = !this.full;
+    const more = fits ? whole.add(part) : undefined;
+    const logprobs = fits && choice.logprobs ? whole.addLogprobs(choice.logprobs) : undefined;
+    const delta = { ...added, ...more };
+    if (Object.keys(delta).length === 0 && !logprobs) return false;
+    this.#deltas.push({ delta, logprobs });
+    return true;
   }
 }
 

@@ -51,6 +51,8 @@ const offer = {
   context_length: z.int().min(1).max(100_000_000),
   max_output_tokens: z.int().min(1).max(100_000_000),
   bytes_per_token: z.int().min(1).max(8).prefault(1),
+  /** Most tokens that an image takes. Default: the model takes no images. */
+  image_tokens: z.int().min(1).max(1_000_000).optional(),
 };
 
 const model = z.strictObject({
@@ -84,6 +86,8 @@ const upstream = z.strictObject({
   weight: z.int().min(0).max(1_000).prefault(0),
   /** OpenRouter without `models`: markup on its own prices. Default: the prices of `default_model`. */
   markup_percent: z.int().min(0).max(10_000).optional(),
+  /** Members of a request of the OpenAI API that the gateway does not know. */
+  unknown_members: z.enum(["refuse", "pass"]).prefault("refuse"),
   /**
    * "public" also blocks private networks. Link-local, multicast and cloud metadata addresses are always
    * blocked.

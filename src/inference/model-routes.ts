@@ -135,5 +135,9 @@ function withLowerLimits(one: ChatModel, other: ChatModel): ChatModel {
     ...one,
     contextLength: Math.min(one.contextLength, other.contextLength),
     maxOutputTokens: Math.min(one.maxOutputTokens, other.maxOutputTokens),
+    // What one of the servers does not take is refused.
+    imageTokens:
+      one.imageTokens && other.imageTokens ? Math.max(one.imageTokens, other.imageTokens) : undefined,
+    passesUnknown: one.passesUnknown && other.passesUnknown,
   };
 }

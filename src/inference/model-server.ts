@@ -2,6 +2,7 @@ import { AccountBreaker } from "../domain/core/account-breaker.ts";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
 import type { Clock } from "../domain/core/clock.ts";
 import { withFields, type Log } from "../domain/core/log.ts";
+import { CONNECTION_LOST } from "./read-response.ts";
 import { ModelBackoff } from "./model-backoff.ts";
 import { offersOf } from "./model-routes.ts";
 import { busy, ModelServerError } from "./upstream-failure.ts";
@@ -72,12 +73,18 @@ export class ModelServer {
       const completion = await this.#upstream.complete(request, options, () =>
         this.#breaker.abandoned(accountId),
       );
-      this.#answered(accountId);
+      if (completion.finishReason === CONNECTION_LOST)
+        this.#opened(this.#breaker.failed(accountId), completion.finishReason);
+      else this.#answered(accountId);
       return completion;
     } catch (error) {
       this.#failed(error, request.model, accountId);
       throw error;
     }
+  }
+
+  #opened(opens: boolean, error: unknown): void {
+    if (opens) this.#log.warn({ err: error }, "inference upstream failed; circuit breaker opened");
   }
 
   close(): Promise<void> {
@@ -92,12 +99,9 @@ export class ModelServer {
     const verdict = error instanceof ModelServerError ? error.verdict : "unknown";
     switch (verdict) {
       case "unreachable":
-      case "broken": {
-        const opens =
-          verdict === "broken" ? this.#breaker.failed(accountId) : this.#breaker.unreachable(accountId);
-        if (opens) this.#log.warn({ err: error }, "inference upstream failed; circuit breaker opened");
-        return;
-      }
+        return this.#opened(this.#breaker.unreachable(accountId), error);
+      case "broken":
+        return this.#opened(this.#breaker.failed(accountId), error);
       case "busy":
         this.#pauses.add(accountId, model, 1_000 * (retryAfterOf(error) ?? 0));
         return this.#breaker.abandoned(accountId);

@@ -14,16 +14,17 @@ const EVENTS = /^\s*(?:data|event|id|retry)?:/;
 export interface StreamListener {
   streamStarted(): void;
   chunkReceived(): void;
+  /** Called after each chunk. @returns a promise to await before more is read; undefined: at once */
+  chunkTaken(): Promise<void> | undefined;
 }
 
 /** Finish reason when the connection broke after the server had counted its tokens. */
-const CONNECTION_LOST = "connection_lost";
+export const CONNECTION_LOST = "connection_lost";
 
 /**
  * Reads a chat completion, streamed or whole, as the server chose. A stream is complete after a finish
  * reason or `[DONE]`; later errors are ignored.
  * @param completion receives the data, also if this throws
- * @param onChunk called with the number of text chunks so far
  * @returns the finish reason of an incomplete response without one; else null
  * @throws ModelServerError for anything else than a completion, or the connection's error
  */
@@ -31,7 +32,6 @@ export async function readResponse(
   response: Response,
   completion: Completion,
   progress: StreamListener,
-  onChunk: (chunks: number) => void = () => {},
 ): Promise<string | null> {
   const body = response.body ?? ReadableStream.from<Uint8Array>([]);
   const streamed = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
@@ -41,9 +41,7 @@ export async function readResponse(
     return null;
   }
   try {
-    const done = streamed
-      ? await readStream(body, completion, progress, onChunk)
-      : readEvents(whole, completion);
+    const done = streamed ? await readStream(body, completion, progress) : readEvents(whole, completion);
     if (done) return null;
   } catch (error) {
     if (!completion.finished && (!completion.counted || error instanceof ModelServerError)) throw error;
@@ -58,7 +56,6 @@ async function readStream(
   body: ReadableStream<Uint8Array>,
   completion: Completion,
   progress: StreamListener,
-  onChunk: (chunks: number) => void,
 ): Promise<boolean> {
   const events = new EventDecoder();
   // Iterating would wait for a server that is done but keeps the connection open.
@@ -70,7 +67,8 @@ async function readStream(
       if (done) return takeAll(events.end(), completion);
       progress.chunkReceived();
       const over = takeAll(events.decode(value), completion);
-      onChunk(completion.chunks);
+      const taken = progress.chunkTaken();
+      if (taken) await taken;
       if (over || completion.full) return true;
     }
   } finally {

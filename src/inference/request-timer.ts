@@ -40,13 +40,23 @@ export class RequestTimer {
   }
 
   chunkReceived(): void {
-    if (!this.#silent) {
-      this.#pause?.refresh();
-      return;
-    }
+    const isFirst = this.#silent;
     this.#silent = false;
+    if (!isFirst && this.#pause) return this.#pause.refresh();
     this.#await(this.#limits.stallTimeoutMs);
-    this.#onFirstChunk();
+    if (isFirst) this.#onFirstChunk();
+  }
+
+  /** Waits for the caller, which is no stall of the server; no longer than the whole request may take. */
+  async waitFor(caller: Promise<void>): Promise<void> {
+    this.#pause?.clear();
+    this.#pause = undefined;
+    const ended = Promise.withResolvers<void>();
+    const end = () => ended.resolve();
+    this.signal.addEventListener("abort", end, { once: true });
+    await Promise.race([caller, ended.promise]);
+    this.signal.removeEventListener("abort", end);
+    if (!this.signal.aborted) this.#await(this.#limits.stallTimeoutMs);
   }
 
   /** Why the request ended, for its error. */

@@ -95,6 +95,15 @@ export function unusable(
   return new ModelServerError("TOOL_FAILED", what, { verdict, worked, cause });
 }
 
+/** The caller disconnected before there was anything to deliver. */
+export function cancelled(cause: unknown): ModelServerError {
+  return new ModelServerError("CANCELLED", "the caller disconnected before the model answered", {
+    verdict: "unknown",
+    worked: true,
+    cause,
+  });
+}
+
 export function busy(retryAfterSeconds: number, cause: unknown): ModelServerError {
   return new ModelServerError("UNAVAILABLE", "the model server is busy", {
     verdict: "busy",

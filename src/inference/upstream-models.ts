@@ -5,8 +5,10 @@ import type {
   ChatOptions,
   ChatRequest,
 } from "../domain/tools/chat.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
 import type { Clock } from "../domain/core/clock.ts";
 import type { Log } from "../domain/core/log.ts";
+import { measureCompletion } from "./model-metrics.ts";
 import { ModelServer } from "./model-server.ts";
 import { routesOf, type ModelRoute } from "./model-routes.ts";
 import { WeightedRoundRobin } from "./weighted-round-robin.ts";
@@ -23,6 +25,9 @@ const NOT_ASKED = { verdict: "unknown", worked: false } as const;
 export interface UpstreamModelsDeps {
   readonly clock: Clock;
   readonly log: Log;
+  /** How long to wait for model lists, ms. */
+  readonly listsWithinMs?: number;
+  readonly metrics?: Metrics;
 }
 
 /**
@@ -32,29 +37,31 @@ export interface UpstreamModelsDeps {
 export class UpstreamModels implements ChatModels {
   readonly #servers: readonly ModelServer[];
   readonly #log: Log;
+  readonly #metrics: Metrics | undefined;
   readonly #closing = new AbortController();
   readonly #timers = new Map<ModelServer, NodeJS.Timeout>();
   readonly #schedulers = new Map<string, WeightedRoundRobin<UpstreamSettings>>();
   #routes: ReadonlyMap<string, ModelRoute<ModelServer>> = new Map();
   #models: readonly ChatModel[] = [];
 
-  private constructor(servers: readonly ModelServer[], log: Log) {
+  private constructor(servers: readonly ModelServer[], log: Log, metrics: Metrics | undefined) {
     this.#servers = servers;
+    this.#metrics = metrics;
     this.#log = log;
   }
 
   /** Opens the upstreams and refreshes the lists of those without a table. */
   static async open(
     upstreams: readonly UpstreamSettings[],
-    { clock, log }: UpstreamModelsDeps,
+    { clock, log, metrics, listsWithinMs = STARTUP_TIMEOUT_MS }: UpstreamModelsDeps,
   ): Promise<UpstreamModels> {
     const servers = upstreams.map((settings) => new ModelServer(settings, clock, log));
-    const models = new UpstreamModels(servers, log);
+    const models = new UpstreamModels(servers, log, metrics);
     const refreshes = servers
       .filter(({ models }) => models === undefined)
       .map((server) => models.#refresh(server, 0));
     const timeout = Promise.withResolvers<void>();
-    const timer = setTimeout(timeout.resolve, STARTUP_TIMEOUT_MS);
+    const timer = setTimeout(timeout.resolve, listsWithinMs);
     await Promise.race([Promise.all(refreshes), timeout.promise]);
     clearTimeout(timer);
     models.#updateRoutes();
@@ -72,7 +79,7 @@ export class UpstreamModels implements ChatModels {
     const failures: ModelServerError[] = [];
     for (const { server, model } of this.#ordered(route)) {
       try {
-        return await server.complete({ ...request, model: model.upstreamModel }, options);
+        return await this.#measured(server, request, model.upstreamModel, options);
       } catch (error) {
         if (!(error instanceof ModelServerError) || !error.canFailOver) throw error;
         failures.push(error);
@@ -83,6 +90,26 @@ export class UpstreamModels implements ChatModels {
       }
     }
     throw combinedError(failures);
+  }
+
+  async #measured(
+    server: ModelServer,
+    request: ChatRequest,
+    model: string,
+    options: ChatOptions,
+  ): Promise<ChatCompletion> {
+    const measured = measureCompletion(this.#metrics, {
+      upstream: server.settings.name,
+      model: request.model,
+    });
+    try {
+      const completion = await server.complete({ ...request, model }, measured.options(options));
+      measured.completed(completion);
+      return completion;
+    } catch (error) {
+      measured.failed(error);
+      throw error;
+    }
   }
 
   /** Stops refreshing and closes the connections. */

@@ -48,7 +48,6 @@ export function resolveUpstreams(
   env: Readonly<Record<string, string | undefined>>,
 ): ResolvedUpstreams {
   const entries = section.upstreams ?? (env["INFERENCE_BASE_URL"] ? [defaultUpstream()] : []);
-  const defaults = termsOf(section.default_model);
   const upstreams: UpstreamSettings[] = [];
   const problems = offerProblems("inference.default_model", section.default_model);
   entries.forEach((entry, index) => {
@@ -87,9 +86,9 @@ export function resolveUpstreams(
       models: entry.models?.map((model) => ({
         id: model.id,
         upstreamModel: model.upstream_model ?? model.id,
-        ...termsOf(model),
+        ...termsOf(model, entry),
       })),
-      defaults,
+      defaults: termsOf(section.default_model, entry),
       refreshMs: section.refresh_seconds * 1_000,
     });
   });
@@ -123,7 +122,10 @@ function addressProblems(path: string, url: URL, network: Network): string[] {
   return problems;
 }
 
-function termsOf(offer: Offer): Omit<ChatModel, "id"> {
+function termsOf(
+  offer: Offer,
+  { unknown_members }: Pick<UpstreamSection, "unknown_members">,
+): Omit<ChatModel, "id"> {
   return {
     inputRate: offer.input_usd_per_million,
     outputRate: offer.output_usd_per_million,
@@ -132,6 +134,8 @@ function termsOf(offer: Offer): Omit<ChatModel, "id"> {
     contextLength: offer.context_length,
     maxOutputTokens: offer.max_output_tokens,
     bytesPerToken: offer.bytes_per_token,
+    ...(offer.image_tokens !== undefined && { imageTokens: offer.image_tokens }),
+    ...(unknown_members === "pass" && { passesUnknown: true }),
   };
 }
 

@@ -4,9 +4,11 @@ import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/c
 import { ResponseTooLongError, openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
 import { Completion } from "./completion.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";
+import { DeltaRelay } from "./delta-relay.ts";
 import { RequestTimer } from "./request-timer.ts";
-import { readResponse } from "./read-response.ts";
-import { unusable, upstreamFailure, type RequestState } from "./upstream-failure.ts";
+import { CONNECTION_LOST, readResponse } from "./read-response.ts";
+import { SecretError, Secrets } from "./secrets.ts";
+import { cancelled, upstreamFailure, type ModelServerError, type RequestState } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 
 /** Bytes. A stream adds about 200 bytes of envelope to a few characters of text. */
@@ -15,9 +17,6 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const LIST_MS = 15_000;
 
 const DRAIN_MS = 1_000;
-
-/** Shorter values are placeholders ("none", "EMPTY", "ollama") and occur in honest answers. */
-const MIN_SECRET_LENGTH = 16;
 
 /**
  * Longest timer. The client's own limit covers neither bodies nor pauses, so RequestTimer is used instead.
@@ -41,14 +40,12 @@ export class Upstream {
   readonly #settings: UpstreamSettings;
   readonly #client: OpenAI;
   readonly #connections: OpenFetch;
-  readonly #secrets: readonly string[];
+  readonly #secrets: Secrets;
 
   /** @param lookup DNS lookup; defaults to the system's resolver */
   constructor(settings: UpstreamSettings, lookup?: LookupFunction) {
     this.#settings = settings;
-    this.#secrets = [settings.apiKey ?? "", ...Object.values(settings.headers)]
-      .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
-      .flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")]);
+    this.#secrets = new Secrets([settings.apiKey ?? "", ...Object.values(settings.headers)]);
     this.#connections = openGuardedFetch({
       network: settings.network,
       maxBytes: MAX_ANSWER_BYTES,
@@ -90,7 +87,7 @@ export class Upstream {
         get: (path) => this.#client.get(this.#urlOf(path), options),
         post: (path, body) => this.#client.post(this.#urlOf(path), { ...options, body }),
       });
-      return listed.filter(({ id }) => !this.#holdsSecret(id));
+      return listed.filter(({ id }) => !this.#secrets.areIn(id));
     } catch (error) {
       throw upstreamFailure(error, timer.state);
     } finally {
@@ -106,11 +103,23 @@ export class Upstream {
    */
   async complete(
     request: ChatRequest,
-    { signal, idempotencyKey, onChunk }: ChatOptions,
+    options: ChatOptions,
     onFirstChunk = () => {},
   ): Promise<ChatCompletion> {
-    const timer = new RequestTimer(signal, this.#settings, onFirstChunk);
-    const received = new Completion();
+    const { signal, idempotencyKey, listener, onChunk, whole = false } = options;
+    const ends = listener ? AbortSignal.any([signal, listener.closed]) : signal;
+    const timer = new RequestTimer(ends, this.#settings, onFirstChunk);
+    const received = new Completion(whole);
+    const relay = listener && new DeltaRelay(received, listener, this.#secrets);
+    const progress = {
+      streamStarted: () => timer.streamStarted(),
+      chunkReceived: () => timer.chunkReceived(),
+      chunkTaken: () => {
+        onChunk?.(received.chunks);
+        const waiting = relay?.forward();
+        return waiting && timer.waitFor(waiting);
+      },
+    };
     let cutBy: string | null;
     try {
       const response = await this.#client
@@ -120,16 +129,20 @@ export class Upstream {
           signal: timer.signal,
         })
         .asResponse();
-      cutBy = await readResponse(response, received, timer, onChunk);
+      cutBy = await readResponse(response, received, progress);
+      // A count is delivered however the answer ended.
+      if (cutBy === CONNECTION_LOST) cutBy = endOf(undefined, timer.state, options) ?? cutBy;
       void drain(response, timer);
     } catch (error) {
       timer.abort();
-      cutBy = limitReached(error, timer.state);
-      // The server bills for its work, so what arrived before the limit is delivered.
-      if (cutBy === null || !received.delivers) throw upstreamFailure(error, timer.state);
+      cutBy = endOf(error, timer.state, options);
+      // The server bills for its work, so what arrived before the end is delivered.
+      if (cutBy === null || !received.delivers) throw failureOf(error, timer.state, options);
     }
     const completion = received.result(cutBy);
-    this.#requireDiscretion(completion);
+    const { content, finishReason, whole: choice } = completion;
+    this.#secrets.requireNone(content, finishReason ?? "", ...(choice ? [JSON.stringify(choice)] : []));
+    relay?.finish();
     return completion;
   }
 
@@ -141,47 +154,38 @@ export class Upstream {
     return new URL(path, `${this.#settings.baseUrl}/`).href;
   }
 
-  #bodyOf({ model, messages, maxTokens, temperature }: ChatRequest): object {
-    const { stream, limitParameter } = this.#settings;
+  #bodyOf({ model, messages, maxTokens, temperature, more }: ChatRequest): object {
+    const { stream, limitParameter, kind } = this.#settings;
+    // vLLM can count with each chunk: a stream that is cut is then charged by its tokens.
+    const counts = { include_usage: true, ...(kind === "vllm" && { continuous_usage_stats: true }) };
     return {
+      ...more,
       model,
       messages,
       [limitParameter]: maxTokens,
       ...(temperature === undefined ? {} : { temperature }),
       stream,
-      ...(stream && { stream_options: { include_usage: true } }),
+      ...(stream && { stream_options: counts }),
     };
   }
-
-  #holdsSecret(text: string): boolean {
-    return this.#secrets.some((secret) => text.includes(secret));
-  }
-
-  /** Withholds an answer that repeats the operator's key, even if cut inside it. */
-  #requireDiscretion({ content, finishReason }: ChatCompletion): void {
-    if (
-      this.#secrets.some((secret) => endsInsideSecret(content, secret)) ||
-      this.#holdsSecret(content) ||
-      this.#holdsSecret(finishReason ?? "")
-    )
-      throw unusable("the model server's answer contains a secret", undefined, {
-        verdict: "unknown",
-      });
-  }
 }
 
-function endsInsideSecret(text: string, secret: string): boolean {
-  const end = text.slice(-secret.length);
-  for (let length = MIN_SECRET_LENGTH; length < secret.length; length++)
-    if (end.endsWith(secret.slice(0, length))) return true;
-  return false;
+/**
+ * Returns the finish reason of an answer that ends before the server ended it; null if it cannot be
+ * delivered.
+ */
+function endOf(error: unknown, state: RequestState, { signal, listener }: ChatOptions): string | null {
+  if (listener?.closed.aborted && !signal.aborted) return "cancelled";
+  if (!state.stopped) {
+    if (state.late || state.stalled) return "timeout";
+    if (causedByLength(error)) return "length";
+  }
+  // Its listener has the text already.
+  return listener && !(error instanceof SecretError) ? CONNECTION_LOST : null;
 }
 
-/** Returns the finish reason if our own limit ended the response; null otherwise. */
-function limitReached(error: unknown, { stopped, late, stalled }: RequestState): string | null {
-  if (stopped) return null;
-  if (late || stalled) return "timeout";
-  return causedByLength(error) ? "length" : null;
+function failureOf(error: unknown, state: RequestState, { signal, listener }: ChatOptions): ModelServerError {
+  return listener?.closed.aborted && !signal.aborted ? cancelled(error) : upstreamFailure(error, state);
 }
 
 function causedByLength(error: unknown): boolean {

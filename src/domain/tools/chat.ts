@@ -1,3 +1,4 @@
+import type { JsonObject } from "../core/json.ts";
 import type { TokenRate } from "./token-rate.ts";
 
 export const CHAT_ROLES = ["system", "user", "assistant"] as const;
@@ -22,13 +23,20 @@ export interface ChatModel {
   readonly maxOutputTokens: number;
   /** Bytes of text priced as one token; 1 is an upper bound for byte-level vocabularies. */
   readonly bytesPerToken: number;
+  /** Most tokens that one image of a prompt takes; undefined: the model takes no images. */
+  readonly imageTokens?: number | undefined;
+  /** Whether its servers get members of a request that the gateway does not know. */
+  readonly passesUnknown?: boolean | undefined;
 }
 
 export interface ChatRequest {
   readonly model: string;
-  readonly messages: readonly ChatMessage[];
+  /** {@link ChatMessage}s, or messages of the OpenAI API. */
+  readonly messages: readonly object[];
   readonly maxTokens: number;
   readonly temperature: number | undefined;
+  /** Further members of the request (OpenAI API, "Create chat completion"). */
+  readonly more?: JsonObject;
 }
 
 /** Tokens as counted by the server. */
@@ -48,6 +56,18 @@ export interface ChatCompletion {
   readonly finishReason: string | null;
   /** Null if the server does not count. */
   readonly usage: ChatUsage | null;
+  /** The whole choice, if it was asked for. */
+  readonly whole?: WholeChoice;
+}
+
+/** A choice of a completion (OpenAI API, "The chat completion object"). */
+export interface WholeChoice {
+  /** Content, refusal, reasoning and tool calls; empty members are left out. */
+  readonly message: JsonObject;
+  /** Undefined unless requested. */
+  readonly logprobs?: JsonObject;
+  /** Bytes of text in the message. */
+  readonly textBytes: number;
 }
 
 export interface ChatOptions {
@@ -58,6 +78,25 @@ export interface ChatOptions {
   readonly idempotencyKey: string | undefined;
   /** Reports the number of chunks received. Not called if the server does not stream. */
   readonly onChunk?: ((chunks: number) => void) | undefined;
+  /** Whether tool calls, reasoning and log probabilities are part of the answer. */
+  readonly whole?: boolean;
+  /** Receives a whole answer while it is generated; undefined: it is only returned. */
+  readonly listener?: ChatListener | undefined;
+}
+
+/** What a chunk added to an answer. */
+export interface ChatDelta {
+  /** Its `delta` (OpenAI API, "The chat completion chunk object"). */
+  readonly delta: JsonObject;
+  readonly logprobs: JsonObject | undefined;
+}
+
+/** Receives an answer in parts. */
+export interface ChatListener {
+  /** @returns a promise that resolves when more can be taken; undefined: at once */
+  take(delta: ChatDelta): Promise<void> | undefined;
+  /** Aborts when nothing more can be taken: the answer ends there. */
+  readonly closed: AbortSignal;
 }
 
 /** The inference backend. */

@@ -1,5 +1,6 @@
 import type { Caller } from "../accounts/caller.ts";
 import type { JsonObject } from "../core/json.ts";
+import type { ChatModel } from "./chat.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Scope } from "../accounts/scope.ts";
 
@@ -35,6 +36,15 @@ export interface Tool {
    * @throws ToolgateError INVALID_REQUEST naming the field by its path, e.g. `params.message`
    */
   prepare(params: JsonObject): PreparedCall;
+  /** Undefined: the OpenAI API has no such call. */
+  readonly openai?: OpenAiForm;
+}
+
+/** A tool as the OpenAI API has it. */
+export interface OpenAiForm {
+  readonly models: readonly ChatModel[];
+  /** As {@link Tool.prepare}, for a body of that API, whose answer is the result. */
+  prepare(body: JsonObject): PreparedCall;
 }
 
 /** Public fields of a tool. */
@@ -55,6 +65,14 @@ export interface PreparedCall {
    * @throws ToolgateError TOOL_FAILED or UNAVAILABLE; neither is charged
    */
   run(context: ToolContext): JsonObject | Promise<JsonObject>;
+}
+
+/** Receives a result in parts, while the tool produces it. */
+export interface ResultSink {
+  /** @returns a promise that resolves when the caller can take more; undefined: at once */
+  write(part: JsonObject): Promise<void> | undefined;
+  /** Aborts when the caller takes no more: the result ends there. */
+  readonly closed: AbortSignal;
 }
 
 /** Progress of a call (MCP): `progress` grows with each step; `total` if the end is known. */
@@ -82,6 +100,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Undefined unless requested. */
   readonly progress?: ProgressListener | undefined;
+  /** Undefined: the result is only returned. Tools that cannot write parts only return it. */
+  readonly output?: ResultSink | undefined;
   /**
    * Reports what the call has used, micro-USD; the last report counts. Without one a result is charged its
    * price. Undefined if nothing is charged.

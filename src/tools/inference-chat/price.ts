@@ -5,14 +5,17 @@ import { pricedPromptTokens } from "./prompt-tokens.ts";
 
 /** A conversation and the limit of its answer. */
 export interface Conversation {
-  readonly messages: readonly ChatMessage[];
+  readonly messages: readonly Pick<ChatMessage, "content">[];
+  /** Tokens of the prompt beside its messages. */
+  readonly extraTokens?: number;
   readonly maxTokens: number;
 }
 
 /** Returns the most that a completion costs: bounds of its tokens, at the model's highest rates. */
-export function ceilingOf(model: ChatModel, { messages, maxTokens }: Conversation): MicroUsd {
+export function ceilingOf(model: ChatModel, conversation: Conversation): MicroUsd {
+  const { messages, extraTokens = 0, maxTokens } = conversation;
   return priceOfTokens(
-    { tokens: pricedPromptTokens(messages, model), rate: model.inputRate },
+    { tokens: pricedPromptTokens(messages, model) + extraTokens, rate: model.inputRate },
     { tokens: maxTokens, rate: highestOutputRate(model) },
   );
 }
@@ -24,10 +27,10 @@ export function ceilingOf(model: ChatModel, { messages, maxTokens }: Conversatio
 export function chargeFor(
   model: ChatModel,
   conversation: Conversation,
-  { content, usage }: Pick<ChatCompletion, "content" | "usage">,
+  { content, usage, whole }: Pick<ChatCompletion, "content" | "usage" | "whole">,
 ): MicroUsd {
   if (usage && usage.totalTokens > 0) return priceOfTokens(...counted(model, usage));
-  const delivered = Math.ceil(Buffer.byteLength(content) / model.bytesPerToken);
+  const delivered = Math.ceil((whole?.textBytes ?? Buffer.byteLength(content)) / model.bytesPerToken);
   return ceilingOf(model, { ...conversation, maxTokens: Math.min(delivered, conversation.maxTokens) });
 }
 

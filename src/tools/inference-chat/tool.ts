@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { CHAT_ROLES, type ChatCompletion, type ChatModel, type ChatModels } from "../../domain/tools/chat.ts";
-import { invalidField } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { formatTokenRate, type TokenRate } from "../../domain/tools/token-rate.ts";
 import type { PreparedCall, ProgressListener, Tool } from "../../domain/tools/tool.ts";
 import { builtIn, type Charge } from "../built-in.ts";
 import { unavailableTool, defineTool } from "../define-tool.ts";
-import { closestFirst } from "../closest-names.ts";
 import { WithdrawnModels } from "./withdrawn-models.ts";
+import { finder, requireFits } from "./models.ts";
+import { usageOf } from "./openai-answer.ts";
+import { openAiChat } from "./openai-chat.ts";
 import { ceilingOf, chargeFor } from "./price.ts";
-import { minPromptTokens } from "./prompt-tokens.ts";
 
 const NAME = "inference_chat";
 const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
@@ -19,8 +19,7 @@ const DESCRIPTION =
 
 const MAX_MESSAGES = 1_024;
 const BETWEEN_REPORTS_MS = 250;
-/** Limits of the lists in the description and in errors. */
-const [MAX_MODELS_NAMED, MAX_MODELS_IN_ERROR] = [50, 5];
+const MAX_MODELS_NAMED = 50;
 
 const messages = z
   .array(
@@ -70,7 +69,8 @@ export const inferenceChat = builtIn({
   name: NAME,
   docs: { price: "by model, prompt and `max_tokens`", does: "answers a conversation" },
   metered: true,
-  make: ({ inference }, _prices, charge) => (inference ? chatTool(inference, charge) : withoutModelServer()),
+  make: ({ inference, withdrawnModels }, _prices, charge) =>
+    inference ? chatTool(inference, charge, withdrawnModels) : withoutModelServer(),
 });
 
 function withoutModelServer(): Tool {
@@ -89,7 +89,11 @@ function withoutModelServer(): Tool {
  * the call; unless it is charged as quoted, the counted tokens are charged (price.ts). Unavailable while
  * there are no models.
  */
-export function chatTool(inference: ChatModels, charge: Charge = "used"): Tool {
+export function chatTool(
+  inference: ChatModels,
+  charge: Charge = "used",
+  former: WithdrawnModels = new WithdrawnModels(),
+): Tool {
   const waiting = unavailableTool({
     name: NAME,
     description: `${DESCRIPTION} Not available at present: no model server has answered yet.`,
@@ -97,7 +101,6 @@ export function chatTool(inference: ChatModels, charge: Charge = "used"): Tool {
     billable: true,
   });
   let offered: { models: readonly ChatModel[]; tool: Tool } = { models: [], tool: waiting };
-  const former = new WithdrawnModels();
   const current = (): Tool => {
     const { models } = inference;
     if (models !== offered.models) {
@@ -125,9 +128,24 @@ export function chatTool(inference: ChatModels, charge: Charge = "used"): Tool {
     prepare: (input) => {
       const tool = current();
       const gone = former.find(input["model"]);
-      return gone
-        ? unquotedCall(tool, toolFor([gone], inference, charge).prepare(input), input)
-        : tool.prepare(input);
+      if (!gone) return tool.prepare(input);
+      return unquotedCall(
+        (same) => tool.prepare(same),
+        toolFor([gone], inference, charge).prepare(input),
+        input,
+      );
+    },
+    openai: {
+      get models() {
+        return inference.models;
+      },
+      prepare(body) {
+        current();
+        const prepare = openAiChat(offered.models, inference, charge);
+        const gone = former.find(body["model"]);
+        if (!gone) return prepare(body);
+        return unquotedCall(prepare, openAiChat([gone], inference, charge)(body), body);
+      },
     },
   };
 }
@@ -136,10 +154,14 @@ export function chatTool(inference: ChatModels, charge: Charge = "used"): Tool {
  * A call for a withdrawn model. It gets no new quote, but a paid earlier quote still credits its payment;
  * the call then fails uncharged.
  */
-function unquotedCall(tool: Tool, paid: PreparedCall, input: JsonObject): PreparedCall {
+function unquotedCall(
+  prepare: (input: JsonObject) => PreparedCall,
+  paid: PreparedCall,
+  input: JsonObject,
+): PreparedCall {
   return {
     get price() {
-      return tool.prepare(input).price;
+      return prepare(input).price;
     },
     run: (context) => paid.run(context),
   };
@@ -147,27 +169,25 @@ function unquotedCall(tool: Tool, paid: PreparedCall, input: JsonObject): Prepar
 
 /** Creates the tool for these models. A prepared call keeps the terms it was priced at. */
 function toolFor(models: readonly ChatModel[], inference: ChatModels, charge: Charge): Tool {
-  const byId = new Map(models.map((model) => [model.id, model]));
-
-  function modelOf(call: Params): ChatModel {
-    const model = byId.get(call.model);
-    if (model) return model;
-    throw invalidField("params.model", unknownModelMessage(call.model, [...byId.keys()]));
-  }
+  const modelOf = finder(models);
 
   return defineTool({
     name: NAME,
     description: DESCRIPTION,
     scope: "inference:write",
     params: paramsFor(models),
-    check: (call) => requireFits(call, modelOf(call)),
+    check: (call) => {
+      const { max_tokens } = call;
+      const limit = max_tokens === undefined ? undefined : { name: "max_tokens", tokens: max_tokens };
+      requireFits({ messages: call.messages, limit }, modelOf(call.model));
+    },
     price: (call) => {
-      const model = modelOf(call);
+      const model = modelOf(call.model);
       return ceilingOf(model, { messages: call.messages, maxTokens: maxTokensOf(call, model) });
     },
     run: async (call, { caller: { accountId }, signal, idempotencyKey, progress, meter }) => {
       const { messages, temperature } = call;
-      const model = modelOf(call);
+      const model = modelOf(call.model);
       const request = { model: model.id, messages, maxTokens: maxTokensOf(call, model), temperature };
       const options = { signal, accountId, idempotencyKey, onChunk: progress && progressReporter(progress) };
       const completion = await inference.complete(request, options);
@@ -186,14 +206,6 @@ function progressReporter(progress: ProgressListener): (pieces: number) => void 
     toldAt = performance.now();
     progress({ progress: pieces, message: `${pieces} chunks of the answer received, about a token each` });
   };
-}
-
-/** Suggests the closest names and where to find the others. */
-function unknownModelMessage(wanted: string, names: readonly string[]): string {
-  const named = closestFirst(wanted, names).slice(0, MAX_MODELS_IN_ERROR).join(", ");
-  const others = names.length - MAX_MODELS_IN_ERROR;
-  if (others <= 0) return `is not offered; there are ${named}`;
-  return `is not offered; the closest are ${named}; GET /mcp/capabilities lists ${others} more`;
 }
 
 /** One line per model with limits and prices. */
@@ -223,38 +235,12 @@ function maxTokensOf(call: Params, model: ChatModel): number {
   return call.max_tokens ?? model.maxOutputTokens;
 }
 
-/** Rejects, before a quote, parameters that the model certainly refuses. */
-function requireFits(call: Params, model: ChatModel): void {
-  const { contextLength, maxOutputTokens } = model;
-  if (call.max_tokens !== undefined && call.max_tokens > maxOutputTokens) {
-    throw invalidField("params.max_tokens", `must be at most ${maxOutputTokens} for ${model.id}`);
-  }
-  const prompt = minPromptTokens(call.messages);
-  const answer = maxTokensOf(call, model);
-  if (prompt + answer <= contextLength) return;
-  throw invalidField(
-    "params.messages",
-    `the prompt (at least ${prompt} tokens) and the answer (${answer} tokens) exceed the ` +
-      `${contextLength} tokens of ${model.id}; shorten the messages or lower max_tokens`,
-  );
-}
-
 function resultOf(model: string, { content, finishReason, usage }: ChatCompletion): JsonObject {
   return {
     type: "text",
     content,
     model,
-    usage: usage && {
-      prompt_tokens: usage.promptTokens,
-      completion_tokens: usage.completionTokens,
-      total_tokens: usage.totalTokens,
-      ...(usage.cachedTokens !== undefined && {
-        prompt_tokens_details: { cached_tokens: usage.cachedTokens },
-      }),
-      ...(usage.reasoningTokens !== undefined && {
-        completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-      }),
-    },
+    usage: usage && usageOf(usage),
     finish_reason: finishReason,
   };
 }

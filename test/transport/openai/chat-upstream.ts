@@ -1,0 +1,97 @@
+import type { ServerResponse } from "node:http";
+import { modelServer, type ModelServer } from "../../inference/model-server.ts";
+
+/** What a request to the upstream contains. */
+interface Asked {
+  model: string;
+  messages: { role: string; content: unknown }[];
+  [member: string]: unknown;
+}
+
+type Behaviour = (response: ServerResponse, asked: Asked) => void | Promise<void>;
+
+const HEAD = { id: "c1", object: "chat.completion.chunk", created: 1, model: "served-name" };
+export const USAGE = { prompt_tokens: 11, completion_tokens: 2, total_tokens: 13 };
+
+function event(delta: object, finish_reason: string | null = null, more: object = {}): string {
+  return `data: ${JSON.stringify({ ...HEAD, choices: [{ index: 0, delta, finish_reason }], ...more })}\n\n`;
+}
+const END = `data: ${JSON.stringify({ ...HEAD, choices: [], usage: USAGE })}\n\ndata: [DONE]\n\n`;
+
+function open(response: ServerResponse): ServerResponse {
+  return response.writeHead(200, { "Content-Type": "text/event-stream" });
+}
+
+function says(...words: readonly string[]): Behaviour {
+  return (response) => {
+    open(response);
+    response.write(event({ role: "assistant", content: "" }));
+    for (const content of words) response.write(event({ content }));
+    response.end(event({}, "stop") + END);
+  };
+}
+
+const CALL = { index: 0, id: "call_1", type: "function", function: { name: "add", arguments: "" } };
+const argument = (text: string) => event({ tool_calls: [{ index: 0, function: { arguments: text } }] });
+
+/** Calls a tool; with its result, says it. */
+const usesTools: Behaviour = (response, asked) => {
+  const last = asked.messages.at(-1);
+  if (last?.role === "tool") return says("It is ", `${String(last.content)}.`)(response, asked);
+  const call = event({ role: "assistant", content: null, tool_calls: [CALL] });
+  open(response).end(call + argument('{"a":2,') + argument('"b":2}') + event({}, "tool_calls") + END);
+};
+
+let flooded = 0;
+
+/** What the latest flood has sent. */
+export function floodedBytes(): number {
+  return flooded;
+}
+
+/** Words without end, as fast as they are read. */
+const floods: Behaviour = (response) => {
+  const word = event({ content: "x" });
+  flooded = 0;
+  const write = (): void => {
+    if (response.destroyed) return;
+    flooded += word.length;
+    if (response.write(word)) setImmediate(write);
+    else response.once("drain", write);
+  };
+  open(response);
+  write();
+};
+
+const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  good: says("Fo", "ur."),
+  tools: usesTools,
+  structured: says('{"answer":', "4}"),
+  "thinks-then-says": (response) =>
+    void open(response).end(event({ reasoning_content: "Hm." }) + event({ content: "Four." }, "stop") + END),
+  "dies-after-text": (response) =>
+    void open(response).write(event({ content: "Fo" }), () => response.destroy()),
+  "dies-at-once": (response) => void open(response).write(": hi\n\n", () => response.destroy()),
+  "stalls-after-text": (response) => void open(response).write(event({ content: "Fo" })),
+  "stalls-at-once": (response) => void open(response).write(": hi\n\n"),
+  stays: (response) => void open(response).write(": hi\n\n"),
+  counts: (response) => void open(response).write(event({ content: "Fo" }, null, { usage: USAGE })),
+  "repeats-key": (response, { key }) =>
+    says(
+      "My key is ",
+      String(key).slice(0, 12),
+      String(key).slice(12),
+    )(response, { model: "", messages: [] }),
+  floods,
+};
+
+export const MODELS = Object.keys(BEHAVIOURS);
+
+/** An upstream whose models are named after what they do. */
+export async function chatUpstream(key: string): Promise<ModelServer> {
+  const server: ModelServer = await modelServer((response) => {
+    const asked: Asked = { ...JSON.parse(server.received.at(-1)?.body ?? "{}"), key };
+    void BEHAVIOURS[asked.model]?.(response, asked);
+  });
+  return server;
+}
