@@ -120,14 +120,20 @@ describe("a proof and the quoted call", () => {
     await expectStillGood(payment);
   });
 
-  it("charges the quoted price when the instance's price has changed", async () => {
+  it("charges the quoted price when the price has changed", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-prices-"));
+    // All instances switch to the configuration of one that starts with another file.
+    const startWithPrice = async (price: number) => {
+      const file = path.join(folder, `${price}.json`);
+      await writeFile(file, JSON.stringify({ prices: { vram_estimate: { flat_microusd: price } } }));
+      return world.startAnother({ TOOLGATE_CONFIG: file });
+    };
+    const other = await world.agent();
+    const quoted = async () => (await world.call(other, TOOL, PARAMS)).body.quote.price_usdc_microusd;
     try {
       for (const now of [5_000, 10]) {
-        const file = path.join(folder, `${now}.json`);
-        await writeFile(file, JSON.stringify({ prices: { vram_estimate: { flat_microusd: now } } }));
-        const repriced = await world.startAnother({ TOOLGATE_CONFIG: file });
         const { agent, offer, tx } = await paid();
+        const repriced = await startWithPrice(now);
         const body = JSON.stringify({ tool: TOOL, params: PARAMS });
         const init = { method: "POST", body };
         const answer = await request(
@@ -139,6 +145,8 @@ describe("a proof and the quoted call", () => {
         );
         expectBought(answer, tx, offer.quoteId);
         await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+        await startWithPrice(Number(PRICE));
+        await expect.poll(quoted).toBe(Number(PRICE));
       }
     } finally {
       await rm(folder, { recursive: true, force: true });

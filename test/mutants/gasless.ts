@@ -7,8 +7,26 @@ const REFUSED = ["test/payments/gasless/refused.test.ts"];
 const READING = ["test/payments/gasless/reading.test.ts"];
 const STATES = ["test/app/payments/gasless/relay.test.ts"];
 
+const SIGNER = ["test/gateway/external-signer.test.ts"];
+
 /** Rules for transactions the gateway signs as fee payer, and their submission. */
 export const GASLESS: readonly Mutant[] = [
+  {
+    name: "signer-verified",
+    guard: "A wrong signature of an external signer is neither stored nor sent.",
+    file: `${RULES}/external-signer.ts`,
+    find: "if (!isSignedBy(this.publicKey, message, bytes))",
+    replace: "if (false)",
+    tests: SIGNER,
+  },
+  {
+    name: "signer-after-rules",
+    guard: "An external signer is asked only about payments that follow the rules.",
+    file: `${RULES}/sponsor.ts`,
+    find: "const { wire, ours } = this.#verify(bytes);",
+    replace: "const wire = readTransaction(bytes), ours = true;",
+    tests: SIGNER,
+  },
   {
     name: "gasless-one-encoding",
     guard: "A relayed transaction has one encoding with all lengths in their shortest form.",

@@ -104,7 +104,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-call-limit-proof",
     guard: "The limit per call also binds calls with a payment.",
-    file: "src/app/calls/call-tool.ts",
+    file: "src/app/calls/buy-call.ts",
     find: "requirePriceWithinLimit(tool.name, caller, price);",
     replace: "requirePriceWithinLimit(tool.name, caller, identified ? 0n : price);",
     tests: REFUSED_CALLS,

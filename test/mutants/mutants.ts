@@ -1,5 +1,6 @@
 import { AUTHENTICATION } from "./authentication.ts";
 import { CACHES } from "./caches.ts";
+import { CONFIGURATION } from "./configuration.ts";
 import { DEPOSITS } from "./deposits.ts";
 import { EVIDENCE } from "./evidence.ts";
 import { GASLESS } from "./gasless.ts";
@@ -40,6 +41,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Sandbox", mutants: SANDBOX },
   { title: "Uncharged work", mutants: UNPAID_WORK },
   { title: "Metered charges", mutants: METERING },
+  { title: "Versions of the configuration", mutants: CONFIGURATION },
   { title: "Callers without a key", mutants: KEYLESS },
 ];
 

@@ -1,6 +1,8 @@
 import type { Mutant } from "./mutant.ts";
 
 const CALL = "src/app/calls/call-tool.ts";
+const BUY = "src/app/calls/buy-call.ts";
+const WALLET = "src/app/calls/call-by-wallet.ts";
 const LIMIT = "src/app/payments/chain-lookup-limit.ts";
 const LIMITED = ["test/app/payments/chain-lookup-limit.test.ts"];
 const SETTLE = "src/app/payments/chain-payment.ts";
@@ -14,7 +16,13 @@ const BINDINGS = ["test/attacks/bindings.test.ts"];
 const CLAIMS = ["test/attacks/claims.test.ts"];
 const AMOUNTS = ["test/attacks/amounts-and-times.test.ts"];
 const PROOFS = ["test/domain/payments/proof.test.ts"];
+const SEALING_KEYS = "src/postgres/operations/sealing-key-admin.ts";
+const ROTATIONS = ["test/security/sealing-keys.test.ts"];
+const KEYLESS = ["test/attacks/keyless.test.ts"];
 const QUOTES = ["test/domain/payments/quote.test.ts"];
+
+/** A test of the file that passes without any of the guards. */
+const UNAFFECTED = "say that the route is off";
 
 /** Checks of a call and its proof before money moves. */
 export const PAYMENTS: readonly Mutant[] = [
@@ -35,10 +43,70 @@ export const PAYMENTS: readonly Mutant[] = [
     tests: QUOTES,
   },
   {
+    name: "quote-key-looked-up",
+    guard: "A proof of a quote whose sealing key another instance has just added is accepted.",
+    file: "src/app/calls/call-tool.ts",
+    find: "(await deps.quotes.find(identified.quoteId))",
+    replace: "deps.quotes.open(identified.quoteId)",
+    tests: ["test/app/payments/voucher.test.ts"],
+  },
+  {
+    name: "movement-key-looked-up",
+    guard: "A treasury movement for a quote whose sealing key was just added is credited to its account.",
+    file: "src/app/jobs/record-history.ts",
+    find: "(await quotes.find(named.quoteId))",
+    replace: "quotes.open(named.quoteId)",
+    tests: ["test/app/jobs/watch-treasury.test.ts"],
+  },
+  {
+    name: "sealing-key-needed",
+    guard: "A sealing key is not retired while its quotes can be paid.",
+    file: SEALING_KEYS,
+    find: "if (neededFor !== undefined && !force)",
+    replace: "if (false)",
+    tests: ROTATIONS,
+    only: "could still be needed|while instances run",
+  },
+  {
+    name: "sealing-key-watched",
+    guard: "A sealing key is not retired before the treasury watch has read the payments of its quotes.",
+    file: SEALING_KEYS,
+    find: "if (watched !== null && watched < until)",
+    replace: "if (false)",
+    tests: ROTATIONS,
+    only: "could still be needed|while instances run",
+  },
+  {
+    name: "sealing-key-active",
+    guard: "The active sealing key is never retired.",
+    file: SEALING_KEYS,
+    find: 'if (state !== "old")',
+    replace: "if (false)",
+    tests: ROTATIONS,
+    only: "could still be needed|while instances run",
+  },
+  {
+    name: "key-secret-in-use",
+    guard: "The secret of a working API key is not retired, nor one of keys without a version.",
+    file: SEALING_KEYS,
+    find: "coalesce(secret_version, secret.version) = secret.version",
+    replace: "secret_version = secret.version",
+    tests: ROTATIONS,
+    only: "secret of API keys as documented|while instances run",
+  },
+  {
+    name: "sealing-key-stays-retired",
+    guard: "A start of an instance adds no retired sealing key again.",
+    file: "src/postgres/payments/sealing-keys.ts",
+    find: "where not exists (select from ${keys.#table}) on conflict",
+    replace: "on conflict",
+    tests: ROTATIONS,
+  },
+  {
     name: "quote-account",
     guard: "A quote is valid for the quoted account only.",
     file: PAY,
-    find: "if (quote.accountId !== accountId)",
+    find: "if (quote.accountId !== buyer.quotedTo)",
     replace: "if (false)",
     tests: BINDINGS,
     only: "a proof and the quoted",
@@ -55,9 +123,9 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "quoted-price",
     guard: "A paid call costs the quoted price, even if the current price differs.",
-    file: CALL,
-    find: "quote?.price ?? listPrice",
-    replace: "listPrice",
+    file: BUY,
+    find: "quote?.price ?? prepared.price",
+    replace: "prepared.price",
     tests: BINDINGS,
     only: "a proof and the quoted",
   },
@@ -119,7 +187,7 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "unfit-payment-credited",
     guard: "A payment that cannot buy its call is credited.",
     file: PAY,
-    find: "const { credited } = await ledger.credit(quote.accountId, transfer);",
+    find: "const { credited } = await ledger.credit(accountId, transfer);",
     replace: "const credited = true;",
     tests: AMOUNTS,
     only: "an (under|over)payment",
@@ -227,7 +295,7 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "replay-before-expiry",
     guard: "A stored answer is returned before the quote and its age are checked.",
-    file: CALL,
+    file: BUY,
     find: 'if (prior.kind === "replay") {',
     replace: "if (false) {",
     tests: HOLD,
@@ -285,8 +353,8 @@ export const PAYMENTS: readonly Mutant[] = [
   {
     name: "second-payment-credited",
     guard: "A payment sent with a call that was charged otherwise is credited.",
-    file: CALL,
-    find: "await creditExtraPayment(deps, { identified, quote, fingerprint: print }, context)",
+    file: BUY,
+    find: "await creditExtraPayment(deps, { identified, quote, fingerprint, buyer }, context)",
     replace: "await undefined",
     tests: ["test/app/calls/call-tool.test.ts"],
   },
@@ -369,6 +437,51 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "if (balance < 0n) {",
     replace: "if (false) {",
     tests: ["test/app/calls/insufficient-funds.test.ts"],
+  },
+  {
+    name: "offer-token",
+    guard: "A payment of a wallet without a key is accepted only from the recipient of its offer.",
+    file: WALLET,
+    find: "if (!quote || !deps.quotes.isOfferToken(quote, proof.offerToken))",
+    replace: "if (!quote)",
+    tests: KEYLESS,
+    only: `those who know it from the chain only|${UNAFFECTED}`,
+  },
+  {
+    name: "keyless-quote-account",
+    guard: "A quote for any wallet is not paid by a quote of an account.",
+    file: WALLET,
+    find: "buyer: { quotedTo: ANY_WALLET,",
+    replace: "buyer: { quotedTo: holder.accountId,",
+    tests: KEYLESS,
+    only: `is bought by the official client|${UNAFFECTED}`,
+  },
+  {
+    name: "keyless-account-after-payment",
+    guard: "A wallet gets its account with its first settled payment, not before.",
+    file: WALLET,
+    find: "const holder = found ?? walletCaller(payer);",
+    replace: "const holder = found ?? (await wallets.open(payer));",
+    tests: KEYLESS,
+    only: `creates no account and no receipt|${UNAFFECTED}`,
+  },
+  {
+    name: "keyless-blocked",
+    guard: "The wallet of a blocked account pays nothing.",
+    file: WALLET,
+    find: "if (found?.blockedReason !== undefined)",
+    replace: "if (false)",
+    tests: KEYLESS,
+    only: `the wallet of a blocked account|${UNAFFECTED}`,
+  },
+  {
+    name: "keyless-late-credit",
+    guard: "A payment of a quote for any wallet is credited to the wallet that made it.",
+    file: "src/app/jobs/record-history.ts",
+    find: "if (quote?.accountId !== ANY_WALLET)",
+    replace: "if (true)",
+    tests: KEYLESS,
+    only: `is credited to the wallet|${UNAFFECTED}`,
   },
   {
     name: "tool-scope",

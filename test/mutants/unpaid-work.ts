@@ -50,7 +50,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
     name: "timeout-delivered",
     guard: "Output that arrives before a time limit is delivered.",
     file: "src/inference/upstream.ts",
-    find: 'if (late || stalled) return "timeout";',
+    find: 'if (state.late || state.stalled) return "timeout";',
     replace: "",
     tests: INFERENCE,
     only: "delivers a partial answer",

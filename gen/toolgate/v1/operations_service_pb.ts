@@ -15,7 +15,106 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/operations_service.proto.
  */
 export const file_toolgate_v1_operations_service: GenFile = /*@__PURE__*/
-  fileDesc("CiR0b29sZ2F0ZS92MS9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIhIKEEdldFN0YXR1c1JlcXVlc3QipAMKEUdldFN0YXR1c1Jlc3BvbnNlEi0KCHRyZWFzdXJ5GAEgASgLMhsudG9vbGdhdGUudjEuVHJlYXN1cnlTdGF0dXMSLgoJZmVlX3BheWVyGAIgASgLMhsudG9vbGdhdGUudjEuRmVlUGF5ZXJTdGF0dXMSLgoJZW5kcG9pbnRzGAMgAygLMhsudG9vbGdhdGUudjEuRW5kcG9pbnRTdGF0dXMSKwoHbWludXRlcxgEIAMoCzIaLnRvb2xnYXRlLnYxLk1pbnV0ZU9mQ2FsbHMSEwoLYWN0aXZlX3J1bnMYBSABKAMSIQoZbGlhYmlsaXRpZXNfdXNkY19taWNyb3VzZBgGIAEoAxIiChVyZXZlbnVlX3VzZGNfbWljcm91c2QYByABKANIAIgBARIWCg5zdXNwZW5zZV9jb3VudBgIIAEoAxIeChZzdXNwZW5zZV91c2RjX21pY3JvdXNkGAkgASgDEiUKBWF1ZGl0GAogASgLMhYudG9vbGdhdGUudjEuTGFzdEF1ZGl0QhgKFl9yZXZlbnVlX3VzZGNfbWljcm91c2Qi7gEKDlRyZWFzdXJ5U3RhdHVzEg0KBW93bmVyGAEgASgJEhUKDXRva2VuX2FjY291bnQYAiABKAkSHwoSaGVsZF91c2RjX21pY3JvdXNkGAMgASgDSACIAQESIwoWZXhwZWN0ZWRfdXNkY19taWNyb3VzZBgEIAEoA0gBiAEBEi0KCWxvb2tlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcHJvYmxlbRgGIAEoCUIVChNfaGVsZF91c2RjX21pY3JvdXNkQhkKF19leHBlY3RlZF91c2RjX21pY3JvdXNkIpEBCg5GZWVQYXllclN0YXR1cxIPCgdhZGRyZXNzGAEgASgJEhUKCGxhbXBvcnRzGAIgASgDSACIAQESFAoMbG93X2xhbXBvcnRzGAMgASgDEhwKFHNwZW50X3RvZGF5X2xhbXBvcnRzGAQgASgDEhYKDmRhaWx5X2xhbXBvcnRzGAUgASgDQgsKCV9sYW1wb3J0cyKwAQoORW5kcG9pbnRTdGF0dXMSDAoEaG9zdBgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEhEKBHNsb3QYAyABKANIAIgBARIZCgxzbG90c19iZWhpbmQYBCABKANIAYgBARIXCgpsYXRlbmN5X21zGAUgASgFSAKIAQESDwoHcHJvYmxlbRgGIAEoCUIHCgVfc2xvdEIPCg1fc2xvdHNfYmVoaW5kQg0KC19sYXRlbmN5X21zInwKDU1pbnV0ZU9mQ2FsbHMSKQoFc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNvbXBsZXRlZBgCIAEoBRIOCgZmYWlsZWQYAyABKAUSHQoVY2hhcmdlZF91c2RjX21pY3JvdXNkGAQgASgDImkKCUxhc3RBdWRpdBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFY2xlYW4YAiABKAgSJQoFbGluZXMYAyADKAsyFi50b29sZ2F0ZS52MS5BdWRpdExpbmUicAoZTGlzdEZhaWxlZFBheW1lbnRzUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IicQoaTGlzdEZhaWxlZFBheW1lbnRzUmVzcG9uc2USKQoFaXRlbXMYASADKAsyGi50b29sZ2F0ZS52MS5GYWlsZWRQYXltZW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIu0BCg1GYWlsZWRQYXltZW50EhQKDHR4X3NpZ25hdHVyZRgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhAKCHF1b3RlX2lkGAMgASgJEiEKFGFtb3VudF91c2RjX21pY3JvdXNkGAQgASgDSACIAQESLAoEa2luZBgFIAEoDjIeLnRvb2xnYXRlLnYxLkZhaWxlZFBheW1lbnRLaW5kEg4KBnJlYXNvbhgGIAEoCRImCgJhdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCFwoVX2Ftb3VudF91c2RjX21pY3JvdXNkImkKEkxpc3RBY3Rpb25zUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiawoTTGlzdEFjdGlvbnNSZXNwb25zZRIqCgVpdGVtcxgBIAMoCzIbLnRvb2xnYXRlLnYxLk9wZXJhdG9yQWN0aW9uEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIsEBCg5PcGVyYXRvckFjdGlvbhIRCglhY3Rpb25faWQYASABKAkSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmFjY291bnRfaWQYAyABKAkSDQoFYWN0b3IYBCABKAkSDgoGYWN0aW9uGAUgASgJEg4KBnRhcmdldBgGIAEoCRIPCgdkZXRhaWxzGAcgASgJEg8KB2ZhaWx1cmUYCCABKAkSDwoHcmVwZWF0cxgJIAEoCSqZAQoRRmFpbGVkUGF5bWVudEtpbmQSIwofRkFJTEVEX1BBWU1FTlRfS0lORF9VTlNQRUNJRklFRBAAEiAKHEZBSUxFRF9QQVlNRU5UX0tJTkRfUkVWRVJTRUQQARIeChpGQUlMRURfUEFZTUVOVF9LSU5EX1VOVVNFRBACEh0KGUZBSUxFRF9QQVlNRU5UX0tJTkRfUkVMQVkQAzKnAgoRT3BlcmF0aW9uc1NlcnZpY2USTwoJR2V0U3RhdHVzEh0udG9vbGdhdGUudjEuR2V0U3RhdHVzUmVxdWVzdBoeLnRvb2xnYXRlLnYxLkdldFN0YXR1c1Jlc3BvbnNlIgOQAgESagoSTGlzdEZhaWxlZFBheW1lbnRzEiYudG9vbGdhdGUudjEuTGlzdEZhaWxlZFBheW1lbnRzUmVxdWVzdBonLnRvb2xnYXRlLnYxLkxpc3RGYWlsZWRQYXltZW50c1Jlc3BvbnNlIgOQAgESVQoLTGlzdEFjdGlvbnMSHy50b29sZ2F0ZS52MS5MaXN0QWN0aW9uc1JlcXVlc3QaIC50b29sZ2F0ZS52MS5MaXN0QWN0aW9uc1Jlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_audit_service]);
+  fileDesc("CiR0b29sZ2F0ZS92MS9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIiUKC0ZpbmRSZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGMgBIjcKDEZpbmRSZXNwb25zZRInCgZldmVudHMYASADKAsyFy50b29sZ2F0ZS52MS5TdG9yeUV2ZW50IoYCCgpTdG9yeUV2ZW50EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVldmVudBgCIAEoCRIKCgJpZBgDIAEoCRISCgphY2NvdW50X2lkGAQgASgJEiEKFGFtb3VudF91c2RjX21pY3JvdXNkGAUgASgDSACIAQESNQoHZGV0YWlscxgGIAMoCzIkLnRvb2xnYXRlLnYxLlN0b3J5RXZlbnQuRGV0YWlsc0VudHJ5Gi4KDERldGFpbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCISChBHZXRTdGF0dXNSZXF1ZXN0IqQDChFHZXRTdGF0dXNSZXNwb25zZRItCgh0cmVhc3VyeRgBIAEoCzIbLnRvb2xnYXRlLnYxLlRyZWFzdXJ5U3RhdHVzEi4KCWZlZV9wYXllchgCIAEoCzIbLnRvb2xnYXRlLnYxLkZlZVBheWVyU3RhdHVzEi4KCWVuZHBvaW50cxgDIAMoCzIbLnRvb2xnYXRlLnYxLkVuZHBvaW50U3RhdHVzEisKB21pbnV0ZXMYBCADKAsyGi50b29sZ2F0ZS52MS5NaW51dGVPZkNhbGxzEhMKC2FjdGl2ZV9ydW5zGAUgASgDEiEKGWxpYWJpbGl0aWVzX3VzZGNfbWljcm91c2QYBiABKAMSIgoVcmV2ZW51ZV91c2RjX21pY3JvdXNkGAcgASgDSACIAQESFgoOc3VzcGVuc2VfY291bnQYCCABKAMSHgoWc3VzcGVuc2VfdXNkY19taWNyb3VzZBgJIAEoAxIlCgVhdWRpdBgKIAEoCzIWLnRvb2xnYXRlLnYxLkxhc3RBdWRpdEIYChZfcmV2ZW51ZV91c2RjX21pY3JvdXNkIu4BCg5UcmVhc3VyeVN0YXR1cxINCgVvd25lchgBIAEoCRIVCg10b2tlbl9hY2NvdW50GAIgASgJEh8KEmhlbGRfdXNkY19taWNyb3VzZBgDIAEoA0gAiAEBEiMKFmV4cGVjdGVkX3VzZGNfbWljcm91c2QYBCABKANIAYgBARItCglsb29rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2JsZW0YBiABKAlCFQoTX2hlbGRfdXNkY19taWNyb3VzZEIZChdfZXhwZWN0ZWRfdXNkY19taWNyb3VzZCKRAQoORmVlUGF5ZXJTdGF0dXMSDwoHYWRkcmVzcxgBIAEoCRIVCghsYW1wb3J0cxgCIAEoA0gAiAEBEhQKDGxvd19sYW1wb3J0cxgDIAEoAxIcChRzcGVudF90b2RheV9sYW1wb3J0cxgEIAEoAxIWCg5kYWlseV9sYW1wb3J0cxgFIAEoA0ILCglfbGFtcG9ydHMisAEKDkVuZHBvaW50U3RhdHVzEgwKBGhvc3QYASABKAkSDwoHaGVhbHRoeRgCIAEoCBIRCgRzbG90GAMgASgDSACIAQESGQoMc2xvdHNfYmVoaW5kGAQgASgDSAGIAQESFwoKbGF0ZW5jeV9tcxgFIAEoBUgCiAEBEg8KB3Byb2JsZW0YBiABKAlCBwoFX3Nsb3RCDwoNX3Nsb3RzX2JlaGluZEINCgtfbGF0ZW5jeV9tcyJ8Cg1NaW51dGVPZkNhbGxzEikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb21wbGV0ZWQYAiABKAUSDgoGZmFpbGVkGAMgASgFEh0KFWNoYXJnZWRfdXNkY19taWNyb3VzZBgEIAEoAyJpCglMYXN0QXVkaXQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNsZWFuGAIgASgIEiUKBWxpbmVzGAMgAygLMhYudG9vbGdhdGUudjEuQXVkaXRMaW5lInAKGUxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInEKGkxpc3RGYWlsZWRQYXltZW50c1Jlc3BvbnNlEikKBWl0ZW1zGAEgAygLMhoudG9vbGdhdGUudjEuRmFpbGVkUGF5bWVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLtAQoNRmFpbGVkUGF5bWVudBIUCgx0eF9zaWduYXR1cmUYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIQCghxdW90ZV9pZBgDIAEoCRIhChRhbW91bnRfdXNkY19taWNyb3VzZBgEIAEoA0gAiAEBEiwKBGtpbmQYBSABKA4yHi50b29sZ2F0ZS52MS5GYWlsZWRQYXltZW50S2luZBIOCgZyZWFzb24YBiABKAkSJgoCYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCJpChJMaXN0QWN0aW9uc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImsKE0xpc3RBY3Rpb25zUmVzcG9uc2USKgoFaXRlbXMYASADKAsyGy50b29sZ2F0ZS52MS5PcGVyYXRvckFjdGlvbhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLBAQoOT3BlcmF0b3JBY3Rpb24SEQoJYWN0aW9uX2lkGAEgASgJEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgphY2NvdW50X2lkGAMgASgJEg0KBWFjdG9yGAQgASgJEg4KBmFjdGlvbhgFIAEoCRIOCgZ0YXJnZXQYBiABKAkSDwoHZGV0YWlscxgHIAEoCRIPCgdmYWlsdXJlGAggASgJEg8KB3JlcGVhdHMYCSABKAkqmQEKEUZhaWxlZFBheW1lbnRLaW5kEiMKH0ZBSUxFRF9QQVlNRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIgChxGQUlMRURfUEFZTUVOVF9LSU5EX1JFVkVSU0VEEAESHgoaRkFJTEVEX1BBWU1FTlRfS0lORF9VTlVTRUQQAhIdChlGQUlMRURfUEFZTUVOVF9LSU5EX1JFTEFZEAMy6QIKEU9wZXJhdGlvbnNTZXJ2aWNlEk8KCUdldFN0YXR1cxIdLnRvb2xnYXRlLnYxLkdldFN0YXR1c1JlcXVlc3QaHi50b29sZ2F0ZS52MS5HZXRTdGF0dXNSZXNwb25zZSIDkAIBEkAKBEZpbmQSGC50b29sZ2F0ZS52MS5GaW5kUmVxdWVzdBoZLnRvb2xnYXRlLnYxLkZpbmRSZXNwb25zZSIDkAIBEmoKEkxpc3RGYWlsZWRQYXltZW50cxImLnRvb2xnYXRlLnYxLkxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QaJy50b29sZ2F0ZS52MS5MaXN0RmFpbGVkUGF5bWVudHNSZXNwb25zZSIDkAIBElUKC0xpc3RBY3Rpb25zEh8udG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXF1ZXN0GiAudG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_audit_service]);
+
+/**
+ * A record to search for.
+ *
+ * @generated from message toolgate.v1.FindRequest
+ */
+export type FindRequest = Message<"toolgate.v1.FindRequest"> & {
+  /**
+   * A request_id, run_…, rcpt_…, quote (qt_…), deposit (dep_…), transaction signature, key_… or the start of
+   * an API key, acct_… or wallet.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message toolgate.v1.FindRequest.
+ * Use `create(FindRequestSchema)` to create a new message.
+ */
+export const FindRequestSchema: GenMessage<FindRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 0);
+
+/**
+ * The events of a story.
+ *
+ * @generated from message toolgate.v1.FindResponse
+ */
+export type FindResponse = Message<"toolgate.v1.FindResponse"> & {
+  /**
+   * In the order of time.
+   *
+   * @generated from field: repeated toolgate.v1.StoryEvent events = 1;
+   */
+  events: StoryEvent[];
+};
+
+/**
+ * Describes the message toolgate.v1.FindResponse.
+ * Use `create(FindResponseSchema)` to create a new message.
+ */
+export const FindResponseSchema: GenMessage<FindResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 1);
+
+/**
+ * Something that happened.
+ *
+ * @generated from message toolgate.v1.StoryEvent
+ */
+export type StoryEvent = Message<"toolgate.v1.StoryEvent"> & {
+  /**
+   * When, UTC.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * What, such as "run started".
+   *
+   * @generated from field: string event = 2;
+   */
+  event: string;
+
+  /**
+   * The record: run, receipt, transaction, quote, key or account.
+   *
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Its account; empty for the operator's own.
+   *
+   * @generated from field: string account_id = 4;
+   */
+  accountId: string;
+
+  /**
+   * Micro-USD; unset where no money is named.
+   *
+   * @generated from field: optional int64 amount_usdc_microusd = 5;
+   */
+  amountUsdcMicrousd?: bigint | undefined;
+
+  /**
+   * Other members, by their names in the API.
+   *
+   * @generated from field: map<string, string> details = 6;
+   */
+  details: { [key: string]: string };
+};
+
+/**
+ * Describes the message toolgate.v1.StoryEvent.
+ * Use `create(StoryEventSchema)` to create a new message.
+ */
+export const StoryEventSchema: GenMessage<StoryEvent> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 2);
 
 /**
  * Request for the state.
@@ -30,7 +129,7 @@ export type GetStatusRequest = Message<"toolgate.v1.GetStatusRequest"> & {
  * Use `create(GetStatusRequestSchema)` to create a new message.
  */
 export const GetStatusRequestSchema: GenMessage<GetStatusRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 0);
+  messageDesc(file_toolgate_v1_operations_service, 3);
 
 /**
  * State of the service.
@@ -114,7 +213,7 @@ export type GetStatusResponse = Message<"toolgate.v1.GetStatusResponse"> & {
  * Use `create(GetStatusResponseSchema)` to create a new message.
  */
 export const GetStatusResponseSchema: GenMessage<GetStatusResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 1);
+  messageDesc(file_toolgate_v1_operations_service, 4);
 
 /**
  * The treasury on the chain and in the ledger.
@@ -170,7 +269,7 @@ export type TreasuryStatus = Message<"toolgate.v1.TreasuryStatus"> & {
  * Use `create(TreasuryStatusSchema)` to create a new message.
  */
 export const TreasuryStatusSchema: GenMessage<TreasuryStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 2);
+  messageDesc(file_toolgate_v1_operations_service, 5);
 
 /**
  * Fee payer of relayed transactions.
@@ -219,7 +318,7 @@ export type FeePayerStatus = Message<"toolgate.v1.FeePayerStatus"> & {
  * Use `create(FeePayerStatusSchema)` to create a new message.
  */
 export const FeePayerStatusSchema: GenMessage<FeePayerStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 3);
+  messageDesc(file_toolgate_v1_operations_service, 6);
 
 /**
  * One RPC endpoint.
@@ -275,7 +374,7 @@ export type EndpointStatus = Message<"toolgate.v1.EndpointStatus"> & {
  * Use `create(EndpointStatusSchema)` to create a new message.
  */
 export const EndpointStatusSchema: GenMessage<EndpointStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 4);
+  messageDesc(file_toolgate_v1_operations_service, 7);
 
 /**
  * One minute of calls.
@@ -317,7 +416,7 @@ export type MinuteOfCalls = Message<"toolgate.v1.MinuteOfCalls"> & {
  * Use `create(MinuteOfCallsSchema)` to create a new message.
  */
 export const MinuteOfCallsSchema: GenMessage<MinuteOfCalls> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 5);
+  messageDesc(file_toolgate_v1_operations_service, 8);
 
 /**
  * Result of an audit.
@@ -352,7 +451,7 @@ export type LastAudit = Message<"toolgate.v1.LastAudit"> & {
  * Use `create(LastAuditSchema)` to create a new message.
  */
 export const LastAuditSchema: GenMessage<LastAudit> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 6);
+  messageDesc(file_toolgate_v1_operations_service, 9);
 
 /**
  * Selects a page of failed payments.
@@ -380,7 +479,7 @@ export type ListFailedPaymentsRequest = Message<"toolgate.v1.ListFailedPaymentsR
  * Use `create(ListFailedPaymentsRequestSchema)` to create a new message.
  */
 export const ListFailedPaymentsRequestSchema: GenMessage<ListFailedPaymentsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 7);
+  messageDesc(file_toolgate_v1_operations_service, 10);
 
 /**
  * A page of failed payments.
@@ -408,7 +507,7 @@ export type ListFailedPaymentsResponse = Message<"toolgate.v1.ListFailedPayments
  * Use `create(ListFailedPaymentsResponseSchema)` to create a new message.
  */
 export const ListFailedPaymentsResponseSchema: GenMessage<ListFailedPaymentsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 8);
+  messageDesc(file_toolgate_v1_operations_service, 11);
 
 /**
  * A payment that did not buy its call or deposit.
@@ -471,7 +570,7 @@ export type FailedPayment = Message<"toolgate.v1.FailedPayment"> & {
  * Use `create(FailedPaymentSchema)` to create a new message.
  */
 export const FailedPaymentSchema: GenMessage<FailedPayment> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 9);
+  messageDesc(file_toolgate_v1_operations_service, 12);
 
 /**
  * Selects a page of actions.
@@ -499,7 +598,7 @@ export type ListActionsRequest = Message<"toolgate.v1.ListActionsRequest"> & {
  * Use `create(ListActionsRequestSchema)` to create a new message.
  */
 export const ListActionsRequestSchema: GenMessage<ListActionsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 10);
+  messageDesc(file_toolgate_v1_operations_service, 13);
 
 /**
  * A page of actions.
@@ -527,7 +626,7 @@ export type ListActionsResponse = Message<"toolgate.v1.ListActionsResponse"> & {
  * Use `create(ListActionsResponseSchema)` to create a new message.
  */
 export const ListActionsResponseSchema: GenMessage<ListActionsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 11);
+  messageDesc(file_toolgate_v1_operations_service, 14);
 
 /**
  * An operator action. It is recorded before it runs; without a record it does not run.
@@ -604,7 +703,7 @@ export type OperatorAction = Message<"toolgate.v1.OperatorAction"> & {
  * Use `create(OperatorActionSchema)` to create a new message.
  */
 export const OperatorActionSchema: GenMessage<OperatorAction> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 12);
+  messageDesc(file_toolgate_v1_operations_service, 15);
 
 /**
  * Outcome of a payment that did not buy its call or deposit.
@@ -671,6 +770,17 @@ export const OperationsService: GenService<{
     methodKind: "unary";
     input: typeof GetStatusRequestSchema;
     output: typeof GetStatusResponseSchema;
+  },
+  /**
+   * Returns what happened to a record and to those that belong to it, in the order of time: quote, payment,
+   * run, error, charge, refund. NOT_FOUND when nothing was stored.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.Find
+   */
+  find: {
+    methodKind: "unary";
+    input: typeof FindRequestSchema;
+    output: typeof FindResponseSchema;
   },
   /**
    * Lists payments that did not buy their call or deposit, newest first.

@@ -1,25 +1,21 @@
 import { fingerprint } from "../../domain/calls/fingerprint.ts";
+import type { CallContext } from "../../domain/calls/call-context.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
-import { invalidField } from "../../domain/core/errors.ts";
-import { newId } from "../../domain/core/ids.ts";
+import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
-import type { Quotes } from "../../domain/payments/quote.ts";
 import type { Proof, ProofCarriers } from "../../domain/payments/proof.ts";
 import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
-import { creditExtraPayment, payQuote } from "../payments/pay-quote.ts";
-import type { PaymentMethods } from "../payments/payment-methods.ts";
-import { authorizeCall } from "./authorize-call.ts";
-import type { CallContext } from "../../domain/calls/call-context.ts";
+import { OTHER } from "../operations/request-record.ts";
+import { buyCall, type BuyDeps, type PreparedToolCall } from "./buy-call.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { dailyBudgetOf, requirePriceWithinLimit, requireToolAccess } from "./key-limits.ts";
-import type { CallAuthorization, Ledger } from "./ledger.ts";
-import { lookUpPriorOutcome } from "./prior-outcome.ts";
-import { runAndCapture, type RunDeps } from "./run-and-capture.ts";
+import { requireToolAccess } from "./key-limits.ts";
 
 /** A call as any transport receives it. */
 export interface ToolCall extends ProofCarriers {
   readonly tool: string;
   readonly params: JsonObject;
+  /** `openai`: the params are a body of the OpenAI API, and so is the result. */
+  readonly form?: "openai" | undefined;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -29,11 +25,8 @@ export interface ToolCallResult {
   readonly receipt: Receipt | undefined;
 }
 
-export interface CallToolDeps extends RunDeps {
+export interface CallToolDeps extends BuyDeps {
   readonly catalogue: Catalogue;
-  readonly ledger: Ledger;
-  readonly quotes: Quotes;
-  readonly payments: PaymentMethods;
 }
 
 /**
@@ -48,12 +41,29 @@ export function callTool(
   context: CallContext,
 ): ToolCallResult | Promise<ToolCallResult> {
   const receivedAt = deps.clock.now();
-  const tool = deps.catalogue.resolve(call.tool);
+  const { record } = context;
+  if (record) record.tool = OTHER;
+  // One version of the configuration prices and runs the call, whatever replaces it meanwhile.
+  const catalogue = deps.catalogue.current;
+  const tool = catalogue.resolve(call.tool);
+  if (record) record.tool = tool.name;
   requireToolAccess(tool, context.caller);
-  const prepared = tool.prepare(call.params);
-  return tool.billable || call.idempotencyKey !== undefined
-    ? callOnce(deps, { ...call, tool, prepared, receivedAt }, context)
-    : callFreely(prepared, context);
+  const prepared = prepare(tool, call);
+  const known = { tool, prepared, receivedAt, configVersion: catalogue.version };
+  const called =
+    tool.billable || call.idempotencyKey !== undefined
+      ? callOnce(deps, call, known, context)
+      : callFreely(prepared, context);
+  if (!(called instanceof Promise)) return called;
+  catalogue.startCall();
+  return called.finally(() => catalogue.endCall());
+}
+
+/** @throws ToolgateError INVALID_REQUEST */
+function prepare(tool: Tool, { form, params }: ToolCall): PreparedCall {
+  if (form === undefined) return tool.prepare(params);
+  if (tool.openai) return tool.openai.prepare(params);
+  throw new ToolgateError("TOOL_NOT_FOUND", `tool: ${tool.name} has no form in the OpenAI API`);
 }
 
 /** Runs a free call without a claim: nothing is stored, and nothing awaited that the tool does not await. */
@@ -71,66 +81,41 @@ function freeResult(result: JsonObject): ToolCallResult {
   return { result: { ...result }, receipt: undefined };
 }
 
-interface PreparedToolCall extends Omit<ToolCall, "tool"> {
-  readonly tool: Tool;
-  readonly prepared: PreparedCall;
-  /** Timestamp, ms. */
-  readonly receivedAt: number;
-}
+type KnownCall = Pick<PreparedToolCall, "tool" | "prepared" | "receivedAt" | "configVersion">;
 
-/** Runs a call that is charged, or has an idempotency key: one claim, one run, one charge. */
+/** Checks the proof of a call that is charged, or has an idempotency key. */
 async function callOnce(
   deps: CallToolDeps,
-  call: PreparedToolCall,
+  call: ToolCall,
+  { tool, prepared, receivedAt, configVersion }: KnownCall,
   context: CallContext,
 ): Promise<ToolCallResult> {
   const { caller } = context;
-  const { accountId, keyId } = caller;
-  const { tool, prepared, receivedAt } = call;
-  const print = fingerprint(tool.name, call.params);
+  const { form, params } = call;
   const proof = tool.billable ? deps.payments.parse(call) : undefined;
-  const sentKey = idempotencyKeyOf(call, proof);
-  const listPrice = prepared.price;
+  const idempotencyKey = idempotencyKeyOf(call, proof);
   const identified = proof && (await deps.payments.identify(proof));
-  const quote = identified && deps.quotes.open(identified.quoteId);
-  // A quoted price stays valid even if this instance charges another price by now.
-  const price = quote?.price ?? listPrice;
-  requirePriceWithinLimit(tool.name, caller, price);
-
-  const claim = { accountId, fingerprint: print, idempotencyKey: sentKey };
-  const prior = await lookUpPriorOutcome(deps.ledger, claim, identified);
-  if (prior.kind === "replay") {
-    if (identified && prior.receipt?.txSignature !== identified.reference)
-      await creditExtraPayment(deps, { identified, quote, fingerprint: print }, context);
-    return { result: prior.result, receipt: prior.receipt };
-  }
-
-  let { payment } = prior;
-  if (prior.kind === "none" && identified)
-    payment = await payQuote(deps, { identified, quote, fingerprint: print, receivedAt }, context);
-
-  const authorization: CallAuthorization = {
-    accountId,
-    keyId,
-    budget: dailyBudgetOf(caller),
-    runId: newId("run", deps.clock, deps.random),
-    tool: tool.name,
+  const quote = identified && (await deps.quotes.find(identified.quoteId));
+  const print = fingerprint(tool.name, form === undefined ? params : { [form]: params });
+  const identifiedCall = {
+    tool,
+    prepared,
     fingerprint: print,
-    price,
-    idempotencyKey: sentKey ?? prior.idempotencyKey,
-    payment,
+    configVersion,
+    idempotencyKey,
+    identified,
+    quote,
+    receivedAt,
   };
-  context.signal.throwIfAborted();
-  const authorized = await authorizeCall(deps, tool, authorization);
-  if (authorized.kind === "replay") return { result: authorized.result, receipt: authorized.receipt };
-  return runAndCapture(deps, { tool, prepared, authorization }, context);
+  const buyer = { quotedTo: caller.accountId, exists: true, open: async () => caller };
+  return buyCall(deps, identifiedCall, buyer, context);
 }
 
 /**
  * Returns the idempotency key of the call or of its x402 payload.
  * @throws ToolgateError INVALID_REQUEST when they differ
  */
-function idempotencyKeyOf(
+export function idempotencyKeyOf(
   { idempotencyKey }: Pick<ToolCall, "idempotencyKey">,
   proof: Proof | undefined,
 ): string | undefined {

@@ -1,25 +1,20 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { ListedTool, Tool } from "../../domain/tools/tool.ts";
 
-/** The tools of this installation, in a fixed order. */
-export class Catalogue {
+/** The tools of one version of the configuration, in a fixed order. Never changes. */
+export class CatalogueVersion {
+  /** 0: the instance's own configuration, which is not stored. */
+  readonly version: number;
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
-  #listed: readonly ListedTool[] = [];
+  readonly #unused = Promise.withResolvers<void>();
+  #calls = 0;
+  #replaced = false;
 
-  constructor(tools: readonly Tool[]) {
+  constructor(tools: readonly Tool[], version: number) {
+    this.version = version;
     this.tools = tools;
     this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
-  }
-
-  /**
-   * Returns the public fields of all tools. The array is replaced only when a field changes, so callers can
-   * cache by it.
-   */
-  listed(): readonly ListedTool[] {
-    if (this.tools.some((tool, index) => hasChanged(tool, this.#listed[index])))
-      this.#listed = this.tools.map(listing);
-    return this.#listed;
   }
 
   /**
@@ -39,9 +34,73 @@ export class Catalogue {
       throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${name} is listed but cannot be called yet`);
     return tool;
   }
+
+  /** A call with tools of this version starts; it must end with {@link endCall}. */
+  startCall(): void {
+    this.#calls++;
+  }
+
+  endCall(): void {
+    this.#calls--;
+    this.#resolveIfUnused();
+  }
+
+  /** Resolves when the last call of this replaced version has ended. */
+  retire(): Promise<void> {
+    this.#replaced = true;
+    this.#resolveIfUnused();
+    return this.#unused.promise;
+  }
+
+  #resolveIfUnused(): void {
+    if (this.#replaced && this.#calls === 0) this.#unused.resolve();
+  }
 }
 
-/** Name, billing and price never change. */
+/** The tools of this installation. Versions are replaced as a whole; a call keeps the one it started with. */
+export class Catalogue {
+  #current: CatalogueVersion;
+  #listed: { readonly of: CatalogueVersion; readonly tools: readonly ListedTool[] } | undefined;
+
+  constructor(tools: readonly Tool[], version = 0) {
+    this.#current = new CatalogueVersion(tools, version);
+  }
+
+  get current(): CatalogueVersion {
+    return this.#current;
+  }
+
+  get tools(): readonly Tool[] {
+    return this.#current.tools;
+  }
+
+  /** Switches to another version. @returns the version before */
+  replace(next: CatalogueVersion): CatalogueVersion {
+    const before = this.#current;
+    this.#current = next;
+    return before;
+  }
+
+  /**
+   * Returns the public fields of all tools. The array is replaced only when a field changes, so callers can
+   * cache by it.
+   */
+  listed(): readonly ListedTool[] {
+    const of = this.#current;
+    const known = this.#listed?.of === of ? this.#listed.tools : [];
+    if (this.#listed?.of === of && !of.tools.some((tool, index) => hasChanged(tool, known[index])))
+      return known;
+    this.#listed = { of, tools: of.tools.map(listing) };
+    return this.#listed.tools;
+  }
+
+  /** Returns the tool with that name, see {@link CatalogueVersion.resolve}. */
+  resolve(name: string): Tool {
+    return this.#current.resolve(name);
+  }
+}
+
+/** Name, billing and price of a version never change. */
 function hasChanged({ status, description, inputSchema }: Tool, listed: ListedTool | undefined): boolean {
   return (
     listed?.status !== status || listed.description !== description || listed.inputSchema !== inputSchema

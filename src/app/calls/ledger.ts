@@ -21,6 +21,8 @@ export interface CallAuthorization {
   budget: KeyBudget | undefined;
   /** A new `run_…`, used unless the call is a repeat. */
   runId: string;
+  /** The request that starts the run: `req_…`, or as a trusted proxy named it. */
+  requestId: string;
   tool: string;
   /** 32 bytes, see domain/calls/fingerprint.ts. */
   fingerprint: Buffer;
@@ -30,6 +32,8 @@ export interface CallAuthorization {
   idempotencyKey: string | undefined;
   /** Payment of the call, claimed so that it pays for one call only. */
   payment: CallPayment | undefined;
+  /** Version of the configuration that priced the call; 0, the default, if none is stored. */
+  configVersion?: number;
 }
 
 /** Result of {@link Ledger.authorize}. */

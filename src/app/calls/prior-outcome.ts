@@ -19,7 +19,7 @@ export type PriorLookup =
       readonly idempotencyKey: string | undefined;
     };
 
-const NONE: PriorLookup = { kind: "none", payment: undefined, idempotencyKey: undefined };
+export const NO_PRIOR: PriorLookup = { kind: "none", payment: undefined, idempotencyKey: undefined };
 
 /**
  * Looks up the outcome of an earlier call before expiry, relay and chain are checked. Writes nothing.
@@ -31,10 +31,10 @@ export async function lookUpPriorOutcome(
   claim: Omit<PriorQuery, "network" | "reference" | "quoteId">,
   identified: IdentifiedPayment | undefined,
 ): Promise<PriorLookup> {
-  if (!identified) return NONE;
+  if (!identified) return NO_PRIOR;
   const { network, reference, quoteId } = identified;
   const prior = await ledger.findPrior({ ...claim, network, reference, quoteId });
-  if (!prior) return NONE;
+  if (!prior) return NO_PRIOR;
   switch (prior.kind) {
     case "replay":
       return prior;

@@ -37,16 +37,27 @@ export async function runAndCapture(
 ): Promise<{ result: JsonObject; receipt: Receipt | undefined }> {
   const { accountId, runId, payment, price } = authorization;
   const digest = claimDigest({ ...authorization, payment });
-  const { caller, progress } = context;
+  const { caller, progress, output, record } = context;
+  if (record) record.runId = runId;
   const usage: { used?: MicroUsd } = {};
   const meter = (used: MicroUsd) => void (usage.used = used);
-  const run = { runId, idempotencyKey: digest ?? runId, signal: deps.stopping, caller, progress, meter };
+  const run = {
+    runId,
+    idempotencyKey: digest ?? runId,
+    signal: deps.stopping,
+    caller,
+    progress,
+    output,
+    meter,
+  };
   if (context.signal.aborted) {
     const message = "the caller disconnected before the tool started";
     await deps.ledger.release({ runId, outcome: "cancelled", error: { code: "CANCELLED", message } });
     context.signal.throwIfAborted();
   }
+  context.onStart?.(payment && { txSignature: payment.reference, quoted: price });
   let result: JsonObject;
+  const from = deps.clock.now();
   try {
     requireAllowance(deps.unpaidWork, tool, accountId);
     // A tool may change its own object while the copy is stored and sent.
@@ -54,6 +65,8 @@ export async function runAndCapture(
   } catch (error) {
     const failure = await release(deps, tool, authorization, error);
     throw payment ? new PaymentCreditedError(failure, payment.reference) : failure;
+  } finally {
+    if (record) record.toolMs = deps.clock.now() - from;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
   const amount = usage.used === undefined ? {} : { captured: chargeOf(price, usage.used) };

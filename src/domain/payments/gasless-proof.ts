@@ -15,6 +15,7 @@ export interface GaslessProof extends Proof {
   readonly quoteId: string | undefined;
   /** The offer as repeated by an x402 payload. */
   readonly accepted: Partial<X402Terms> | undefined;
+  readonly offerToken: string | undefined;
   /** Idempotency key of an x402 payload. */
   readonly paymentId: string | undefined;
 }
@@ -36,6 +37,7 @@ export const gaslessProofs: ProofFormat<GaslessProof> = {
       transaction: own.transaction,
       quoteId: requireQuoteId(own.quoteId, "X-Payment: quote_id"),
       accepted: undefined,
+      offerToken: undefined,
       paymentId: undefined,
     };
   },
@@ -51,8 +53,9 @@ export const gaslessProofs: ProofFormat<GaslessProof> = {
   },
 };
 
-function fromX402({ transaction, accepted, paymentId }: X402Payload, carrier: string): GaslessProof {
-  return { method: "gasless", carrier, transaction, quoteId: undefined, accepted, paymentId };
+function fromX402(payload: X402Payload, carrier: string): GaslessProof {
+  const { transaction, accepted, offerToken, paymentId } = payload;
+  return { method: "gasless", carrier, transaction, quoteId: undefined, accepted, offerToken, paymentId };
 }
 
 /**

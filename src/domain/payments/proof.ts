@@ -16,6 +16,8 @@ export interface Proof {
   readonly method: string;
   /** Idempotency key inside the proof. */
   readonly paymentId?: string | undefined;
+  /** What shows that its sender received the quote; only in x402 payloads of version 2. */
+  readonly offerToken?: string | undefined;
 }
 
 /** The body form (specification 2.4). */

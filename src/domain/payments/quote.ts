@@ -1,12 +1,24 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hash,
+  timingSafeEqual,
+  type KeyObject,
+} from "node:crypto";
 import { decodeBase58, encodeBase58 } from "../core/base58.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import { idOf, uuidOf } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
 
+/** The account of a quote that any wallet may pay: the payer's account makes the call. */
+export const ANY_WALLET = `acct_${"0".repeat(32)}`;
+
 /** A price offer for one call. It is not stored: its id contains it, encrypted. */
 export interface Quote {
   quoteId: string;
+  /** {@link ANY_WALLET} in a quote for callers without an API key. */
   accountId: string;
   price: MicroUsd;
   /** Milliseconds since the Unix epoch. */
@@ -31,6 +43,11 @@ export interface SealingKeys {
   current(): SealingKey;
   /** Returns undefined for an unknown or retired version. */
   version(version: number): SealingKey | undefined;
+  /**
+   * Like {@link version}, for keys that other instances can add: looks up an unknown version.
+   * @throws ToolgateError UNAVAILABLE when it cannot be looked up
+   */
+  find?(version: number): SealingKey | undefined | Promise<SealingKey | undefined>;
 }
 
 const FORMAT = 2;
@@ -77,7 +94,25 @@ export class Quotes {
    * expiry.
    */
   open(quoteId: string): Quote | undefined {
-    const record = this.#unseal(quoteId);
+    const sealed = sealedOf(quoteId);
+    return sealed && this.#open(quoteId, sealed, this.#keys.version(sealed.readUInt16BE(1)));
+  }
+
+  /**
+   * Like {@link open}, but looks up a key that another instance has just added.
+   * @throws ToolgateError UNAVAILABLE when it cannot be looked up
+   */
+  find(quoteId: string): Quote | undefined | Promise<Quote | undefined> {
+    const sealed = sealedOf(quoteId);
+    if (!sealed) return undefined;
+    const version = sealed.readUInt16BE(1);
+    const key = this.#keys.find?.(version) ?? this.#keys.version(version);
+    if (key instanceof Promise) return key.then((found) => this.#open(quoteId, sealed, found));
+    return this.#open(quoteId, sealed, key);
+  }
+
+  #open(quoteId: string, sealed: Buffer, key: SealingKey | undefined): Quote | undefined {
+    const record = key && this.#unseal(sealed, key);
     if (!record) return undefined;
     const issuedAt = record.readUIntBE(24, 6);
     return {
@@ -90,6 +125,27 @@ export class Quotes {
     };
   }
 
+  /**
+   * Returns a secret that only the recipient of a quote knows: its payment shows the quote id to everyone who
+   * reads the chain. @param quote issued or opened here
+   */
+  offerToken({ quoteId }: Pick<Quote, "quoteId">): string {
+    const version = decodeBase58(quoteId.slice(PREFIX.length))?.readUInt16BE(1);
+    const key = version === undefined ? undefined : this.#keys.version(version);
+    if (!key) throw new Error("no key seals this quote");
+    return createHmac("sha256", this.#import(key.secret))
+      .update(`offer:${quoteId}`)
+      .digest("hex")
+      .slice(0, 32);
+  }
+
+  /** Whether the token was given out with the quote. Compares in constant time. */
+  isOfferToken(quote: Pick<Quote, "quoteId">, token: string | undefined): boolean {
+    const expected = Buffer.from(this.offerToken(quote));
+    const sent = Buffer.from(token ?? "");
+    return expected.length === sent.length && timingSafeEqual(expected, sent);
+  }
+
   #seal(record: Buffer): Buffer {
     const { version, secret } = this.#keys.current();
     const header = Buffer.from([FORMAT, version >> 8, version & 0xff]);
@@ -98,13 +154,8 @@ export class Quotes {
     return Buffer.concat([header, nonce, cipher.update(record), cipher.final(), cipher.getAuthTag()]);
   }
 
-  #unseal(quoteId: string): Buffer | undefined {
-    if (!quoteId.startsWith(PREFIX) || quoteId.length > 200) return undefined;
+  #unseal(sealed: Buffer, key: SealingKey): Buffer | undefined {
     try {
-      const sealed = decodeBase58(quoteId.slice(PREFIX.length));
-      if (sealed?.length !== SEALED || sealed[0] !== FORMAT) return undefined;
-      const key = this.#keys.version(sealed.readUInt16BE(1));
-      if (!key) return undefined;
       const decipher = createDecipheriv(
         CIPHER,
         this.#import(key.secret),
@@ -126,6 +177,13 @@ export class Quotes {
     }
     return key;
   }
+}
+
+/** Returns the sealed record of a quote id; undefined for any other text. */
+function sealedOf(quoteId: string): Buffer | undefined {
+  if (!quoteId.startsWith(PREFIX) || quoteId.length > 200) return undefined;
+  const sealed = decodeBase58(quoteId.slice(PREFIX.length));
+  return sealed?.length === SEALED && sealed[0] === FORMAT ? sealed : undefined;
 }
 
 /**

@@ -9,6 +9,8 @@ export interface X402Payload {
   readonly transaction: Uint8Array;
   /** The accepted offer; undefined in version 1, which does not repeat it. */
   readonly accepted: Partial<X402Terms> | undefined;
+  /** Token of the accepted offer, `extra.offerToken`. */
+  readonly offerToken: string | undefined;
   /** Idempotency key in the extension `payment-identifier`. */
   readonly paymentId: string | undefined;
 }
@@ -37,6 +39,7 @@ export function parseX402Payload(members: Members, carrier: string): X402Payload
     x402Version: 2,
     transaction: transactionMember(payload, "transaction", `${carrier}: payload.`),
     accepted: parseAccepted(accepted, `${carrier}: accepted.`),
+    offerToken: offerTokenOf(accepted, `${carrier}: accepted.`),
     paymentId: parsePaymentId(objectMember(members, "extensions", `${carrier}: `), carrier),
   };
 }
@@ -53,6 +56,7 @@ export function parseX402PayloadV1(members: Members, carrier: string): X402Paylo
     x402Version: 1,
     transaction: transactionMember(payload, "transaction", `${carrier}: payload.`),
     accepted: undefined,
+    offerToken: undefined,
     paymentId: undefined,
   };
 }
@@ -73,6 +77,10 @@ function parseAccepted(accepted: Members, path: string): Partial<X402Terms> {
     if (value !== undefined) terms[name] = value;
   }
   return terms;
+}
+
+function offerTokenOf(accepted: Members, path: string): string | undefined {
+  return textMember(objectMember(accepted, "extra", path) ?? {}, "offerToken", `${path}extra.`);
 }
 
 function parsePaymentId(extensions: Members | undefined, carrier: string): string | undefined {

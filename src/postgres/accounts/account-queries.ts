@@ -1,9 +1,13 @@
-import type { Receipts, Runs, History } from "../../app/calls/history.ts";
+import type { Pool } from "pg";
+import type { Receipts, Runs, History, PageQuery } from "../../app/calls/history.ts";
 import type { Statements } from "../../app/accounts/statements.ts";
 import type { UsageReports } from "../../app/accounts/usage.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import type { Log } from "../../domain/core/log.ts";
 import type { SealingKeys } from "../../domain/payments/quote.ts";
+import { readCursor } from "../database/cursor.ts";
 import { PostgresHistory } from "../ledger/history.ts";
-import { openPool } from "../database/pool.ts";
+import { Standby } from "../database/standby.ts";
 import { PostgresReceipts } from "../ledger/receipts.ts";
 import { PostgresRuns } from "../ledger/runs.ts";
 import { PostgresStatements } from "./statement.ts";
@@ -22,22 +26,69 @@ export interface AccountQueries {
 /** Maximum connections, separate from the pool for calls: long reads must not delay calls. */
 const CONNECTIONS = 5;
 
-/** Opens the read models on their own pool. It connects on first use. */
-export function openAccountQueries(options: { url: string; instanceId: string; sealingKeys: SealingKeys }): {
-  reading: AccountQueries;
-  close(): Promise<void>;
-} {
-  const { url, instanceId, sealingKeys } = options;
-  const pool = openPool(url, { max: CONNECTIONS, applicationName: `toolgate console ${instanceId}` });
+/** Age of what may be read from a standby, ms: far above its lag, so that nothing is missing from it. */
+const SETTLED_MS = 60_000;
+
+/** Length of the time in a UUIDv7, in hex digits of milliseconds. */
+const TIME_DIGITS = 12;
+
+interface Options {
+  readonly url: string;
+  /** A standby for long reads. */
+  readonly readUrl: string | undefined;
+  readonly instanceId: string;
+  readonly sealingKeys: SealingKeys;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Opens the read models on their own pools. They connect on first use. */
+export function openAccountQueries({ url, readUrl, instanceId, sealingKeys, clock, log }: Options) {
+  const applicationName = `toolgate console ${instanceId}`;
+  const standby = new Standby({ url, readUrl, max: CONNECTIONS, applicationName, log });
+  const stores = new Map<Pool, ReturnType<typeof storesOn>>();
+  const on = (pool: Pool) => {
+    const opened = stores.get(pool) ?? storesOn(pool, sealingKeys);
+    stores.set(pool, opened);
+    return opened;
+  };
+  /** Whether what came before a timestamp is complete on a standby. */
+  const settled = (ms: number) => ms < clock.now() - SETTLED_MS;
+  const before = (timestamp: Date | undefined) =>
+    timestamp !== undefined && settled(timestamp.getTime()) ? standby.pool : standby.primary;
+  const page = (list: "receipts" | "runs", { cursor }: PageQuery<unknown>) =>
+    cursor !== undefined && settled(Number.parseInt(readCursor(list, cursor).slice(0, TIME_DIGITS), 16))
+      ? standby.pool
+      : standby.primary;
+  const { statements, receipts, runs, history } = on(standby.primary);
+  const reading: AccountQueries = {
+    statements: {
+      balance: (accountId) => statements.balance(accountId),
+      setLowBalance: (accountId, amount) => statements.setLowBalance(accountId, amount),
+      entries: (query) => statements.entries(query),
+      export: (accountId, span) => on(before(span.to)).statements.export(accountId, span),
+    },
+    usageReports: { usage: (query) => on(standby.pool).usageReports.usage(query) },
+    history,
+    receipts: {
+      list: (query) => on(page("receipts", query)).receipts.list(query),
+      find: (accountId, receiptId) => receipts.find(accountId, receiptId),
+    },
+    runs: {
+      list: (query) => on(page("runs", query)).runs.list(query),
+      find: (accountId, runId) => runs.find(accountId, runId),
+    },
+  };
+  return { reading, standby };
+}
+
+function storesOn(pool: Pool, sealingKeys: SealingKeys): AccountQueries {
   const [receipts, runs] = [new PostgresReceipts(pool), new PostgresRuns(pool)];
   return {
-    reading: {
-      statements: new PostgresStatements(pool, sealingKeys),
-      usageReports: new PostgresUsageReports(pool),
-      history: new PostgresHistory({ pool, receipts, runs }),
-      receipts,
-      runs,
-    },
-    close: () => pool.end(),
+    statements: new PostgresStatements(pool, sealingKeys),
+    usageReports: new PostgresUsageReports(pool),
+    history: new PostgresHistory({ pool, receipts, runs }),
+    receipts,
+    runs,
   };
 }

@@ -55,10 +55,12 @@ export class X402Offers {
   /**
    * Returns undefined when no x402 method can pay the quote.
    * @param path of the request; undefined over gRPC and Connect
+   * @param offerToken shows that a payment's sender received the offer; undefined for callers with a key
    */
   async offer(
     { tool, quote, message }: PaymentRequiredError,
     path: string | undefined,
+    offerToken?: string,
   ): Promise<X402Offer | undefined> {
     const { payments, baseUrl, v1 } = this.#config;
     const entries = await payments.x402(quote);
@@ -69,7 +71,7 @@ export class X402Offers {
       x402Version: 2,
       error: message,
       resource: { url, description, mimeType: MIME_TYPE, serviceName: "toolgate" },
-      accepts: entries.map(acceptsV2),
+      accepts: entries.map((entry) => acceptsV2(entry, offerToken)),
       extensions: EXTENSIONS,
     };
     const resource = { resource: url, description, mimeType: MIME_TYPE };
@@ -83,11 +85,14 @@ export class X402Offers {
   }
 }
 
-function acceptsV2({ terms: { feePayer, memo, ...terms }, hints }: X402Entry): object {
+function acceptsV2(
+  { terms: { feePayer, memo, ...terms }, hints }: X402Entry,
+  offerToken: string | undefined,
+): object {
   return {
     ...terms,
     maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-    extra: { feePayer, memo, ...hints, paymentFlow: "upfront" },
+    extra: { feePayer, memo, ...hints, ...(offerToken && { offerToken }), paymentFlow: "upfront" },
   };
 }
 

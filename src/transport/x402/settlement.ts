@@ -28,7 +28,7 @@ export interface SettlementReport {
 /** Returns the settlement of a successful call; undefined without an x402 payment. */
 export function settlementOfSuccess(
   carriers: ProofCarriers,
-  receipt: Receipt | undefined,
+  receipt: Pick<Receipt, "txSignature" | "quoted"> | undefined,
 ): SettlementReport | undefined {
   if (receipt?.txSignature === undefined) return undefined;
   return settlementReport(carriers, {

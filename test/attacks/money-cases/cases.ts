@@ -25,6 +25,7 @@ const CONSOLE = "crediting/deposits.test.ts";
 const WALLETS = "crediting/wallet-payments.test.ts";
 const FINALITY = "solana/treasury/finality-statuses.test.ts";
 const ROLE = "security/serving-role.test.ts";
+const KEYLESS = "attacks/keyless.test.ts";
 const SANDBOX = "tools/sandbox/gateway.test.ts";
 const LOST = "instances/lost-responses.test.ts";
 
@@ -61,7 +62,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [BEFORE, "charges once when the watch and many callers present a payment concurrently"],
   ],
   "price change between quote and payment": [
-    [BINDINGS, "charges the quoted price when the instance's price has changed"],
+    [BINDINGS, "charges the quoted price when the price has changed"],
     [FAILURES, "keeps the quoted price when the instance's price has changed"],
   ],
   "x402 v1 payload in X-Payment": [
@@ -267,7 +268,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [DISCONNECTS, "consumes nothing when the caller disconnects while its transaction is awaited"],
   ],
   prices: [
-    [BINDINGS, "charges the quoted price when the instance's price has changed"],
+    [BINDINGS, "charges the quoted price when the price has changed"],
     ["tools/prices.test.ts", "has defaults for all settings"],
   ],
   "one leader": [
@@ -335,6 +336,17 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
       "shows the refund in the receipt, in lists and in the stored answer, and keeps the run unchanged",
     ],
     [REFUNDS, "pays the next call with the refund, which is not refunded again"],
+  ],
+  "`POST /x402/{tool}`": [
+    [KEYLESS, "is bought by the official client with a wallet and no SOL, for the wallet's account"],
+    [KEYLESS, "buys one call when 60 requests race on three instances"],
+  ],
+  "quote for no account": [
+    [KEYLESS, "buys no other tool, no other params, and nothing with an API key"],
+    [KEYLESS, "returns nothing to those who know it from the chain only"],
+  ],
+  "free tools without a key": [
+    [KEYLESS, "is refused for free tools, unknown tools, other proofs and large parameters"],
   ],
   "serving role": [
     [ROLE, "cannot change, truncate or lock any table"],

@@ -1,0 +1,134 @@
+import { OTHER } from "../operations/request-record.ts";
+import type { CallContext } from "../../domain/calls/call-context.ts";
+import { fingerprint } from "../../domain/calls/fingerprint.ts";
+import type { Caller } from "../../domain/accounts/caller.ts";
+import { walletCaller } from "../../domain/accounts/wallet-caller.ts";
+import { malformedProof, ToolgateError } from "../../domain/core/errors.ts";
+import { displayUsd } from "../../domain/core/money.ts";
+import { ANY_WALLET } from "../../domain/payments/quote.ts";
+import type { Proof } from "../../domain/payments/proof.ts";
+import type { WalletAccounts } from "../accounts/wallet-accounts.ts";
+import { paymentRefused } from "../payments/payment-refused.ts";
+import { buyCall, type CallBuyer, type PreparedToolCall } from "./buy-call.ts";
+import {
+  callTool,
+  idempotencyKeyOf,
+  type CallToolDeps,
+  type ToolCall,
+  type ToolCallResult,
+} from "./call-tool.ts";
+import { PaymentRequiredError } from "./payment-required-error.ts";
+
+export interface WalletCallDeps extends CallToolDeps {
+  readonly wallets: WalletAccounts;
+}
+
+/** The context of a call without an API key; `caller`: the account of a wallet that signed in. */
+export type WalletContext = Omit<CallContext, "caller"> & { readonly caller: Caller | undefined };
+
+/**
+ * A tool call without an API key. An x402 payment buys it for the payer's account, which its first settled
+ * payment creates; the balance buys it for a wallet that signed in; otherwise the answer is a quote for any
+ * wallet. A quote without a payment reads and stores nothing.
+ * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
+ */
+export async function callByWallet(
+  deps: WalletCallDeps,
+  call: ToolCall,
+  context: WalletContext,
+): Promise<ToolCallResult> {
+  const { caller, record } = context;
+  const receivedAt = deps.clock.now();
+  const catalogue = deps.catalogue.current;
+  if (record) record.tool = OTHER;
+  const tool = catalogue.resolve(call.tool);
+  if (record) record.tool = tool.name;
+  if (!tool.billable && !caller) throw freeTool(tool.name);
+  if (caller && (!tool.billable || call.paymentSignature === undefined))
+    return callFromBalance(deps, call, { ...context, caller });
+  const prepared = tool.prepare(call.params);
+  const print = fingerprint(tool.name, call.params);
+  const proof = deps.payments.parse(call);
+  if (!proof) {
+    const { price } = prepared;
+    const costs = `costs ${tool.metered ? "at most " : ""}${displayUsd(price)}`;
+    throw new PaymentRequiredError(
+      tool.name,
+      deps.quotes.issue(ANY_WALLET, price, print),
+      `This call ${costs}: pay it with x402 and repeat the request with PAYMENT-SIGNATURE` +
+        (tool.metered ? ". What the call does not use stays on the balance of your wallet's account" : ""),
+    );
+  }
+  const known = { tool, prepared, fingerprint: print, receivedAt, configVersion: catalogue.version };
+  catalogue.startCall();
+  try {
+    return await callByPayment(
+      deps,
+      { ...known, idempotencyKey: idempotencyKeyOf(call, proof) },
+      proof,
+      context,
+    );
+  } finally {
+    catalogue.endCall();
+  }
+}
+
+/** Buys the call with an x402 payment for the payer's account. */
+async function callByPayment(
+  deps: WalletCallDeps,
+  call: Omit<PreparedToolCall, "identified" | "quote">,
+  proof: Proof,
+  context: WalletContext,
+): Promise<ToolCallResult> {
+  const identified = await deps.payments.identify(proof);
+  const { payer } = identified;
+  if (payer === undefined)
+    throw malformedProof("PAYMENT-SIGNATURE: must hold an x402 payload, signed by your wallet");
+  const quote = await deps.quotes.find(identified.quoteId);
+  // Also when the quote's sealing key was retired: then nothing shows who received the offer.
+  if (!quote || !deps.quotes.isOfferToken(quote, proof.offerToken))
+    throw paymentRefused(
+      "PAYMENT-SIGNATURE: accepted.extra.offerToken is not the one that was offered; take an entry of " +
+        "`accepts` of the 402 answer, unchanged",
+    );
+  const { buyer, holder } = await buyerOf(deps.wallets, payer);
+  return buyCall(deps, { ...call, identified, quote }, buyer, { ...context, caller: holder });
+}
+
+/** Spends the balance of a wallet that signed in; without enough of it, offers a quote for any wallet. */
+async function callFromBalance(
+  deps: WalletCallDeps,
+  call: ToolCall,
+  context: CallContext,
+): Promise<ToolCallResult> {
+  try {
+    return await callTool(deps, call, context);
+  } catch (error) {
+    if (!(error instanceof PaymentRequiredError)) throw error;
+    const { price, fingerprint: print } = error.quote;
+    throw new PaymentRequiredError(error.tool, deps.quotes.issue(ANY_WALLET, price, print), error.message);
+  }
+}
+
+/** Finds the payer's account. A wallet without one gets it with its first settled payment. */
+async function buyerOf(
+  wallets: WalletAccounts,
+  payer: string,
+): Promise<{ buyer: CallBuyer; holder: Caller }> {
+  const found = await wallets.find(payer);
+  if (found?.blockedReason !== undefined)
+    throw new ToolgateError(
+      "FORBIDDEN",
+      `the account of wallet ${payer} is blocked: ${found.blockedReason}. Nothing was paid; ask the operator`,
+    );
+  const holder = found ?? walletCaller(payer);
+  const open = async () => found ?? wallets.open(payer);
+  return { buyer: { quotedTo: ANY_WALLET, exists: found !== undefined, open }, holder };
+}
+
+function freeTool(name: string): ToolgateError {
+  return new ToolgateError(
+    "UNAUTHORIZED",
+    `${name} is free and needs an API key: send Authorization: Bearer <API_KEY> to /v1/mcp/tools/call`,
+  );
+}

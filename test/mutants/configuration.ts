@@ -1,0 +1,33 @@
+import { sqlFile, type Mutant } from "./mutant.ts";
+
+const INSTANCES = ["test/instances/config-versions.test.ts"];
+const CALLS = ["test/app/calls/call-tool.test.ts"];
+const CATALOGUE = "src/app/calls/catalogue.ts";
+
+/** Prices change under running calls. */
+export const CONFIGURATION: readonly Mutant[] = [
+  {
+    name: "run-names-version",
+    guard: "A run names the version of the configuration that priced and runs it.",
+    file: "src/app/calls/buy-call.ts",
+    find: "configVersion: call.configVersion",
+    replace: "configVersion: 0",
+    tests: CALLS,
+  },
+  {
+    name: "version-open-for-calls",
+    guard: "A replaced version keeps its connections until its last call ends.",
+    file: CATALOGUE,
+    find: "if (this.#replaced && this.#calls === 0)",
+    replace: "if (this.#replaced)",
+    tests: CALLS,
+  },
+  {
+    name: "version-expected",
+    guard: "A version that was planned against another one than that in force is not applied.",
+    file: sqlFile("functions/config_apply.sql"),
+    find: "elsif expected <> coalesce(newest.version, 0) then",
+    replace: "elsif false then",
+    tests: INSTANCES,
+  },
+];
