@@ -3,6 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ChainLookupLimit } from "./app/payments/chain-lookup-limit.ts";
 import { PaymentMethods } from "./app/payments/payment-methods.ts";
 import type { Metrics } from "./app/operations/metrics.ts";
+import { withoutRepeats } from "./app/operations/repeated-faults.ts";
+import { RequestRecorder } from "./app/operations/request-record.ts";
 import { Readiness } from "./app/operations/readiness.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/core/errors.ts";
@@ -11,11 +13,11 @@ import { callPorts, type CallPorts } from "./gateway/call-tool-deps.ts";
 import { createServers, type Addresses, type Servers } from "./gateway/servers.ts";
 import { createWorker } from "./gateway/background-worker.ts";
 import { openSponsor } from "./gateway/fee-payer.ts";
-import { openMetrics } from "./gateway/metrics.ts";
+import { measuredPostgres, openMetrics, reportReadiness } from "./gateway/metrics.ts";
 import { hostInUrls, listenOnPort, type Listener, type PortSetting } from "./gateway/listen.ts";
 import { paymentMethods } from "./gateway/payment-methods.ts";
 import { openRelay } from "./gateway/relay.ts";
-import { openToolParts } from "./gateway/tool-parts.ts";
+import { openToolParts, type ToolParts } from "./gateway/tool-parts.ts";
 import type { Log } from "./domain/core/log.ts";
 import { openPostgres, type Postgres } from "./postgres/index.ts";
 import { openChain, SolanaTreasury, type SolanaChain } from "./solana/index.ts";
@@ -52,6 +54,8 @@ export interface StartOptions {
   readonly around?: (ports: CallPorts) => CallPorts;
   /** Never set in production. */
   readonly devConsole?: DevConsole | undefined;
+  /** UUID of this instance; a new one by default. */
+  readonly instanceId?: string;
 }
 
 /**
@@ -61,12 +65,12 @@ export interface StartOptions {
 export async function startGateway(
   config: ServeConfig,
   log: Log,
-  { movable = [], around = (ports) => ports, devConsole }: StartOptions = {},
+  { movable = [], around = (ports) => ports, devConsole, instanceId = randomUUID() }: StartOptions = {},
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
-  const { metrics, server: metricsServer } = await openMetrics(config);
-  const postgres = await openDatabase(config, metrics, log);
-  const chain = openConfiguredChain(config, log);
+  const { metrics, server: metricsServer, observers } = await openMetrics(config);
+  const postgres = await openDatabase(config, instanceId, metrics, log);
+  const chain = openConfiguredChain(config, metrics, log);
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
   const { signal } = stopping;
@@ -77,11 +81,8 @@ export async function startGateway(
   const ports = around(callPorts(config, postgres, chain, parts, paying, signal));
   const deps = { ...ports, payments: new PaymentMethods(paymentMethods(ports)) };
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
-  const readiness = new Readiness({
-    health: postgres.health,
-    sandbox: () => parts.sandbox?.selfTestStatus() ?? "off",
-    sandboxRequired: config.SANDBOX_ISOLATION === "required",
-  });
+  const readiness = readinessOf(config, postgres, parts);
+  reportReadiness(metrics, readiness);
   const servers = createServers({
     config,
     postgres,
@@ -90,7 +91,9 @@ export async function startGateway(
     chain,
     readiness,
     metrics,
+    requests: new RequestRecorder(observers, performance),
     log,
+    errors: postgres.withoutOutageErrors(withoutRepeats(log, later)),
     addresses: () => addresses,
     devConsole,
   });
@@ -137,20 +140,43 @@ export async function startGateway(
   }
 }
 
-function openDatabase(config: ServeConfig, metrics: Metrics, log: Log): Promise<Postgres> {
-  return openPostgres({
+function readinessOf(config: ServeConfig, { health }: Postgres, parts: ToolParts): Readiness {
+  return new Readiness({
+    health,
+    sandbox: () => parts.sandbox?.selfTestStatus() ?? "off",
+    sandboxRequired: config.SANDBOX_ISOLATION === "required",
+    config: () => parts.configuration.state,
+  });
+}
+
+/** Does not keep the process running. */
+function later(ms: number, run: () => void): void {
+  setTimeout(run, ms).unref();
+}
+
+async function openDatabase(
+  config: ServeConfig,
+  instanceId: string,
+  metrics: Metrics,
+  log: Log,
+): Promise<Postgres> {
+  const postgres = await openPostgres({
     url: config.DATABASE_URL,
-    instanceId: randomUUID(),
+    directUrl: config.DATABASE_DIRECT_URL,
+    readUrl: config.DATABASE_READ_URL,
+    instanceId,
     clock: systemClock,
     random: systemRandom,
     leaseMs: config.RUN_LEASE_MS,
     poolSize: config.DATABASE_POOL,
     onReleased: (runs) => metrics.count("toolgate_runs_released_total", runs),
+    metrics,
     log,
   });
+  return measuredPostgres(postgres, metrics);
 }
 
-function openConfiguredChain(config: ServeConfig, log: Log): SolanaChain {
+function openConfiguredChain(config: ServeConfig, metrics: Metrics, log: Log): SolanaChain {
   return openChain({
     urls: config.SOLANA_RPC_URLS,
     treasuryOwner: config.TREASURY_OWNER,
@@ -158,6 +184,7 @@ function openConfiguredChain(config: ServeConfig, log: Log): SolanaChain {
     waitMs: config.PAYMENT_WAIT_MS,
     finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
     clock: systemClock,
+    metrics,
     log,
   });
 }

@@ -2,19 +2,24 @@ import process from "node:process";
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
+import { MissingPackagesError } from "../optional-packages.ts";
 import { VERSION } from "../version.ts";
 import { addAccountCommands } from "./accounts.ts";
 import { CommandError } from "./command-error.ts";
+import { addConfigCommands } from "./configuration.ts";
 import { addDevCommand } from "./dev.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { addKeyCommands } from "./keys.ts";
+import { addFindCommand } from "./find.ts";
 import { addLedgerCommands } from "./ledger.ts";
 import { addOperationsCommands } from "./operations.ts";
 import { addPayCommand } from "./pay.ts";
 import { addReceiptCommands } from "./receipts.ts";
+import { addSealingKeyCommands } from "./sealing-keys.ts";
 import { addServeCommand } from "./serve.ts";
 import { addSuspenseCommands } from "./suspense.ts";
 import { addTreasuryCommands } from "./treasury.ts";
+import { addToolCommands } from "./try-tool.ts";
 
 /** Each command imports its dependencies when it runs, so that the others start fast. */
 const COMMANDS = [
@@ -23,10 +28,14 @@ const COMMANDS = [
   addLedgerCommands,
   addAccountCommands,
   addKeyCommands,
+  addSealingKeyCommands,
   addReceiptCommands,
   addSuspenseCommands,
   addTreasuryCommands,
   addOperationsCommands,
+  addFindCommand,
+  addConfigCommands,
+  addToolCommands,
   addPayCommand,
   addDoctorCommand,
 ];
@@ -52,7 +61,7 @@ function exitCodeOf(error: unknown): number {
     process.stderr.write(`${error.message}\n`);
     return 2;
   }
-  if (error instanceof CommandError) {
+  if (error instanceof CommandError || error instanceof MissingPackagesError) {
     process.stderr.write(`${error.message}\n`);
     return 1;
   }

@@ -1,4 +1,5 @@
 import { ToolgateError } from "../domain/core/errors.ts";
+import { serversOf } from "../domain/core/database-url.ts";
 import { CommandError } from "./command-error.ts";
 
 /** SQLSTATE undefined_table. */
@@ -7,6 +8,9 @@ const UNDEFINED_TABLE = "42P01";
 /** SQLSTATE lock_not_available. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
+/** SQLSTATE insufficient_privilege. */
+const INSUFFICIENT_PRIVILEGE = "42501";
+
 /**
  * Returns a {@link CommandError} for errors the user can fix. Names host and port only: the URL holds the
  * password.
@@ -14,7 +18,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
 export function explainDatabaseError(error: unknown, databaseUrl: string): unknown {
   if (error instanceof CommandError) return error;
   const code = codeOf(error);
-  const { host } = new URL(databaseUrl);
+  const host = serversOf(databaseUrl);
   if (code === UNDEFINED_TABLE)
     return new CommandError(`The database at ${host} has no Toolgate schema: run migrate first.`, {
       cause: error,
@@ -22,6 +26,11 @@ export function explainDatabaseError(error: unknown, databaseUrl: string): unkno
   if (code === LOCK_NOT_AVAILABLE)
     return new CommandError(
       `The database at ${host} is locked by a transaction (see pg_stat_activity): repeat this after it ends.`,
+      { cause: error },
+    );
+  if (code === INSUFFICIENT_PRIVILEGE)
+    return new CommandError(
+      `The role in DATABASE_URL may not do this: run it with the URL of the schema's owner.`,
       { cause: error },
     );
   if (code === undefined || !isConnection(code)) return error;

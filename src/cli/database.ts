@@ -33,7 +33,8 @@ export function commandConfig(): CommandConfig {
     DATABASE_URL: dev.database_url,
     SOLANA_RPC_URLS: config.SOLANA_RPC_URLS ?? [dev.rpc_url],
     TREASURY_OWNER: config.TREASURY_OWNER ?? dev.treasury_owner,
-    FEE_PAYER_KEYPAIR: config.FEE_PAYER_KEYPAIR ?? dev.fee_payer_keypair,
+    FEE_PAYER_KEYPAIR:
+      config.FEE_PAYER_KEYPAIR ?? (config.FEE_PAYER_SIGNER === undefined ? dev.fee_payer_keypair : undefined),
   };
 }
 

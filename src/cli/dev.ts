@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { randomUUID } from "node:crypto";
 import path from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
@@ -35,6 +37,8 @@ export function addDevCommand(program: Command): void {
 }
 
 async function dev(options: DevOptions): Promise<void> {
+  if (options.watch && !existsSync(new URL("../console", import.meta.url)))
+    throw new CommandError("--watch needs a checkout of the sources: this is the npm package");
   // Exits at once during startup: there are no calls to finish yet.
   const endQuitting = onStop((signal) => process.exit(exitCodeOf(signal)));
   const report = options.json ? (step: string) => outputFor(true).record({ step }) : print;
@@ -56,7 +60,9 @@ async function dev(options: DevOptions): Promise<void> {
   let gateway: DevGateway | undefined;
   try {
     const config = requireServeConfig(readConfig({ ...environment, ...world.environment }));
-    const log = createLogger(LOG_LEVEL, { secrets: collectSecrets(config), besideText: !options.json });
+    const instanceId = randomUUID();
+    const secrets = collectSecrets(config);
+    const log = createLogger(LOG_LEVEL, { instanceId, secrets, besideText: !options.json });
     ignoreHangUp(log);
     // Ports from the defaults may move to a free one; ports the user set may not.
     const movable = (["PORT", "GRPC_PORT"] as const).filter((name) => (environment[name] ?? "") === "");
@@ -66,7 +72,11 @@ async function dev(options: DevOptions): Promise<void> {
       gateway = await startWatchedGateway({ dataDir, movable, environment: settings, log: report });
     } else {
       const { startGateway } = await import("../gateway.ts");
-      gateway = await startGateway(config, log, { movable, devConsole: { wallet: world.walletSecretKey } });
+      gateway = await startGateway(config, log, {
+        movable,
+        devConsole: { wallet: world.walletSecretKey },
+        instanceId,
+      });
     }
     const ready = await world.ready(gateway);
     if (options.json) outputFor(true).record({ ...ready.devJson });

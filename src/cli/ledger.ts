@@ -95,7 +95,7 @@ async function migrateDatabase({
   grantTo?: string;
 }): Promise<void> {
   const { migrate, SchemaError } = await import("../postgres/database/migrate.ts");
-  const url = commandConfig().DATABASE_URL;
+  const { DATABASE_URL, DATABASE_DIRECT_URL: url = DATABASE_URL } = commandConfig();
   try {
     const { applied } = await migrate(url);
     if (grantTo !== undefined) await grantServing(url, grantTo);

@@ -2,6 +2,8 @@ import os from "node:os";
 import process from "node:process";
 import { recordedAction, type ActionName, type NewAction } from "../app/operations/operator-actions.ts";
 import type { TierChange } from "../app/accounts/accounts.ts";
+import type { SealingKeyAdmin } from "../app/operations/sealing-key-admin.ts";
+import { invalidField } from "../domain/core/errors.ts";
 import type { JsonObject, JsonValue } from "../domain/core/json.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -29,6 +31,8 @@ export function withOperatorLog(postgres: Postgres, log: Log): Postgres {
     ...postgres,
     accounts: loggedAccounts(postgres.accounts, act),
     apiKeys: loggedKeys(postgres.apiKeys, act),
+    configVersions: loggedConfig(postgres.configVersions, actor.name, act),
+    sealingKeyAdmin: loggedSealingKeys(postgres.sealingKeyAdmin, act),
     suspense: {
       list: (query) => suspense.list(query),
       assign: (assignment) => {
@@ -49,6 +53,37 @@ export function withOperatorLog(postgres: Postgres, log: Log): Postgres {
           refunds.refund(refund),
         );
       },
+    },
+  };
+}
+
+/** The document is in the history, so the log names its version only. */
+function loggedConfig(
+  versions: Postgres["configVersions"],
+  actor: string,
+  act: Act,
+): Postgres["configVersions"] {
+  return {
+    newest: () => versions.newest(),
+    newestNumber: () => versions.newestNumber(),
+    find: (version) => versions.find(version),
+    list: (query) => versions.list(query),
+    onChange: (listener) => versions.onChange(listener),
+    get live() {
+      return versions.live;
+    },
+    apply: (version) => {
+      const { source, expected, note } = version;
+      const target = `configuration after version ${expected ?? "any"}`;
+      const name = source === "rollback" ? "config.rollback" : "config.apply";
+      return act(name, target, { details: { expected_version: expected, note } }, async () => {
+        const applied = await versions.apply({ ...version, actor });
+        if (applied.outcome !== "conflict") return applied;
+        throw invalidField(
+          "expected_version",
+          `is ${expected}, and version ${applied.version} is in force by now; plan again`,
+        );
+      });
     },
   };
 }
@@ -104,6 +139,18 @@ function loggedKeys(apiKeys: ApiKeys, act: Act): ApiKeys {
       return act("key.revoke", keyId, { details, idempotencyKey: "" }, () =>
         apiKeys.revoke(keyId, accountId),
       );
+    },
+  };
+}
+
+function loggedSealingKeys(keys: SealingKeyAdmin, act: Act): SealingKeyAdmin {
+  return {
+    list: (purpose) => keys.list(purpose),
+    rotate: (rotation) =>
+      act("sealing-key.rotate", rotation.purpose, { details: rotation }, () => keys.rotate(rotation)),
+    retire: (retirement) => {
+      const target = `${retirement.purpose} ${retirement.version}`;
+      return act("sealing-key.retire", target, { details: retirement }, () => keys.retire(retirement));
     },
   };
 }

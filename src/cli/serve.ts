@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import process from "node:process";
 import type { Command } from "commander";
 import {
@@ -28,7 +29,8 @@ export function addServeCommand(program: Command): void {
         return;
       }
       const config = readServeConfig(environment);
-      const log = createLogger(config.LOG_LEVEL, { secrets: collectSecrets(config) });
+      const instanceId = randomUUID();
+      const log = createLogger(config.LOG_LEVEL, { instanceId, secrets: collectSecrets(config) });
       ignoreHangUp(log);
       const [{ checkPreconditions }, { startGateway }] = await Promise.all([
         import("../start-checks.ts"),
@@ -37,7 +39,7 @@ export function addServeCommand(program: Command): void {
       const { problems, warnings } = await checkPreconditions(config, log);
       if (problems.length > 0) throw new ConfigError(problems);
       for (const warning of warnings) log.warn({}, warning);
-      const gateway = await startGateway(config, log);
+      const gateway = await startGateway(config, log, { instanceId });
       const { baseUrl, grpcAddress, metricsAddress, payTo } = gateway;
       log.info({ baseUrl, grpcAddress, metricsAddress, payTo }, "ready");
       if (options.json) {

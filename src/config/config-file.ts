@@ -13,6 +13,8 @@ export const configFileSchema = z.strictObject({
   inference: inferenceSchema,
   sandbox: sandboxSchema,
   tools: customToolsSchema,
+  /** Content of the files that tools refer to, by their path as written; `config apply` adds it. */
+  files: z.record(z.string(), z.base64()).optional(),
 });
 
 /** The file with all defaults filled in. */

@@ -1,45 +1,27 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { parseEnv } from "node:util";
-import { parse as parseYaml } from "yaml";
-import { z } from "zod";
 import { parseAddress } from "../domain/core/base58.ts";
-import { resolveUpstreams } from "../inference/upstream-settings.ts";
-import type { UpstreamSettings } from "../inference/upstream-settings.ts";
-import { resolveCustomTools, type CustomToolSettings } from "../tools/custom/settings.ts";
-import { BUILT_IN_NAMES } from "../tools/index.ts";
-import { configFileSchema, type ConfigFile } from "./config-file.ts";
-import { withSecretFiles } from "./secret-files.ts";
-import { SECRET_SETTINGS, settingsSchema, type Settings } from "./settings.ts";
+import { ConfigError } from "./config-error.ts";
+import { configFileSchema } from "./config-file.ts";
+import { readDocument, resolveDocument, type ConfigDocument, type ResolvedDocument } from "./document.ts";
+import { withSecretFiles, type Environment } from "./secret-files.ts";
+import { SECRET_SETTINGS, settings, settingsSchema, type Settings } from "./settings.ts";
+
+export { ConfigError } from "./config-error.ts";
 
 /** All settings: environment variables and the TOOLGATE_CONFIG file. */
-export interface Config extends Settings {
-  readonly prices: ConfigFile["prices"];
-  /** Servers for inference_chat; empty: the tool is unavailable. */
-  readonly upstreams: readonly UpstreamSettings[];
-  readonly sandbox: ConfigFile["sandbox"];
-  /** The operator's custom tools. */
-  readonly tools: readonly CustomToolSettings[];
+export interface Config extends Settings, Omit<ResolvedDocument, "problems"> {
+  /** Content of the TOOLGATE_CONFIG file; undefined without one. */
+  readonly document: ConfigDocument | undefined;
+  /** All variables, for documents that refer to them. Contains secrets. */
+  readonly environment: Environment;
 }
 
 const REQUIRED = ["DATABASE_URL", "SOLANA_RPC_URLS", "TREASURY_OWNER"] as const;
 
 /** A configuration with everything `serve` requires. */
 export type ServeConfig = Config & { [Name in (typeof REQUIRED)[number]]: NonNullable<Config[Name]> };
-
-/** Lists every problem of the configuration with its remedy. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(
-      `The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n` +
-        problems.map((problem) => `  - ${problem}`).join("\n"),
-    );
-    this.name = "ConfigError";
-    this.problems = problems;
-  }
-}
 
 /** Merges the process environment over `.env` of the working directory. */
 export function readEnvironment(processEnv: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
@@ -60,8 +42,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""),
   );
   const problems: string[] = [];
-  const file = readConfigFile(set["TOOLGATE_CONFIG"], problems);
-  const present = withSecretFiles(set, file, problems);
+  const document = readConfigFile(set["TOOLGATE_CONFIG"], problems);
+  const content = document?.content ?? configFileSchema.parse({});
+  const present = withSecretFiles(set, configFileSchema.parse({}), problems);
   const parsed = settingsSchema.safeParse(present);
   for (const issue of parsed.error?.issues ?? []) {
     problems.push(`${issue.path.join(".")}: ${issue.message}`);
@@ -74,13 +57,13 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       "GASLESS_PER_KEY_HOURLY: renamed to GASLESS_PER_ACCOUNT_HOURLY, which counts all keys of an account",
     );
   }
-  const inference = resolveUpstreams(file.inference, present);
+  if (present["X402_KEYLESS"] === "on" && present["FEE_PAYER_KEYPAIR"] === undefined)
+    problems.push("X402_KEYLESS: is on and needs FEE_PAYER_KEYPAIR, which pays the network fees");
   const folder = path.dirname(path.resolve(present["TOOLGATE_CONFIG"] ?? "."));
-  const registered = resolveCustomTools(file.tools, { env: present, folder, reservedNames: BUILT_IN_NAMES });
-  problems.push(...inference.problems, ...registered.problems);
-  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
-  const { prices, sandbox } = file;
-  return { ...parsed.data, prices, upstreams: inference.upstreams, sandbox, tools: registered.tools };
+  const { problems: others, ...resolved } = resolveDocument(content, set, folder);
+  problems.push(...others);
+  if (!parsed.success || problems.length > 0) throw new ConfigError([...new Set(problems)]);
+  return { ...parsed.data, ...resolved, document, environment: set };
 }
 
 /**
@@ -117,38 +100,22 @@ function isServeConfig(config: Config): config is ServeConfig {
 
 /** Returns the environment settings for `--print-config`, secrets as `***`. */
 export function redactedConfig(config: Config): Record<string, unknown> {
-  const { prices: _, upstreams: __, sandbox: ___, tools: ____, ...settings } = config;
+  const names = Object.keys(settings);
   return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [
-      name,
-      SECRET_SETTINGS.has(name) && value !== undefined ? "***" : value,
-    ]),
+    Object.entries(config)
+      .filter(([name]) => names.includes(name))
+      .map(([name, value]) => [name, SECRET_SETTINGS.has(name) && value !== undefined ? "***" : value]),
   );
 }
 
-function readConfigFile(file: string | undefined, problems: string[]): ConfigFile {
-  const fallback = configFileSchema.parse({});
-  if (file === undefined) return fallback;
-  let content: unknown;
+function readConfigFile(file: string | undefined, problems: string[]): ConfigDocument | undefined {
   try {
-    content = parseYaml(readFileSync(file, "utf8"));
+    return file === undefined ? undefined : readDocument(file);
   } catch (error) {
-    problems.push(
-      // The first line names the problem and its position; the rest quotes the file, which may contain
-      // secrets.
-      `TOOLGATE_CONFIG: ${file} cannot be read as JSON or YAML: ` +
-        (error instanceof Error ? error.message.split("\n")[0] : String(error)),
-    );
-    return fallback;
+    if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems);
+    return undefined;
   }
-  const parsed = configFileSchema.safeParse(content ?? {});
-  if (parsed.success) return parsed.data;
-  problems.push(
-    ...parsed.error.issues.map(
-      (issue) => `${file}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`,
-    ),
-  );
-  return fallback;
 }
 
 function isMissingFile(error: unknown): boolean {

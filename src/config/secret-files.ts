@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import type { ConfigFile } from "./config-file.ts";
 import { SECRET_SETTINGS } from "./settings.ts";
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Environment variables; unset ones are missing. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Returns the environment with the content of NAME_FILE as NAME, for every setting that holds a secret and

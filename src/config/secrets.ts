@@ -1,3 +1,4 @@
+import { serverUrls } from "../domain/core/database-url.ts";
 import { secretsOfHeader } from "../tools/custom/headers.ts";
 import type { Config } from "./config.ts";
 
@@ -12,7 +13,7 @@ const PASSWORD_PARAMETER = /password/i;
 
 /** Settings that may contain secrets. */
 type SecretSettings = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> &
-  Partial<Pick<Config, "tools">>;
+  Partial<Pick<Config, "tools" | "FEE_PAYER_SIGNER_TOKEN">>;
 
 /**
  * Returns every secret value of the configuration for log redaction: passwords and keys without the URLs
@@ -23,15 +24,17 @@ export function collectSecrets({
   SOLANA_RPC_URLS = [],
   upstreams,
   tools = [],
+  FEE_PAYER_SIGNER_TOKEN: signerToken,
 }: SecretSettings): string[] {
-  const database = DATABASE_URL === undefined ? [] : databaseSecrets(new URL(DATABASE_URL));
+  const database = (serverUrls(DATABASE_URL ?? "") ?? []).flatMap((text) => databaseSecrets(new URL(text)));
   const rpcKeys = SOLANA_RPC_URLS.flatMap((text) => rpcSecrets(new URL(text)));
   const apiKeys = upstreams.flatMap(({ apiKey, headers }) => [
     ...(apiKey ? [apiKey] : []),
     ...Object.values(headers),
   ]);
   const headers = tools.flatMap((tool) => Object.values(tool.headers).flatMap(secretsOfHeader));
-  const secrets = new Set([...database, ...rpcKeys, ...apiKeys, ...headers]);
+  const signer = signerToken === undefined ? [] : [signerToken];
+  const secrets = new Set([...signer, ...database, ...rpcKeys, ...apiKeys, ...headers]);
   return [...secrets].filter((secret) => secret.length >= MIN_SECRET_LENGTH);
 }
 

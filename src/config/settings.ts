@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { serverUrls } from "../domain/core/database-url.ts";
 
 const between = (minimum: number, maximum: number) =>
   z
@@ -17,6 +18,16 @@ const url = (protocols: readonly string[], what: string) =>
   }, `must be ${what}`);
 
 const httpUrl = url(["http:", "https:"], "an http:// or https:// URL");
+
+const databaseUrl = () =>
+  z
+    .string()
+    .refine(
+      (text) => serverUrls(text) !== undefined,
+      "must be a postgresql:// URL; several servers are separated by commas, and only " +
+        "target_session_attrs=read-write or primary is possible",
+    )
+    .optional();
 
 const list = (item: z.ZodType<string, string>) =>
   z
@@ -45,9 +56,14 @@ export const settings = {
   METRICS_HOST: z.string().default("127.0.0.1").describe("address that the metrics server listens on"),
   PUBLIC_URL: httpUrl.optional().describe("base address as callers see it; default http://HOST:PORT"),
   CONSOLE_URL: httpUrl.optional().describe("address of the console; default PUBLIC_URL/console"),
-  DATABASE_URL: url(["postgres:", "postgresql:"], "a postgresql:// URL")
-    .optional()
-    .describe("PostgreSQL; embedded in dev"),
+  DATABASE_URL: databaseUrl().describe("PostgreSQL, one server or several with one primary; embedded in dev"),
+  DATABASE_DIRECT_URL: databaseUrl().describe(
+    "the same database without a connection pooler, for notifications, session locks and migrations; " +
+      "default DATABASE_URL",
+  ),
+  DATABASE_READ_URL: databaseUrl().describe(
+    "a standby for long reads (usage, statements, further pages of lists, audits); default DATABASE_URL",
+  ),
   DATABASE_POOL: integer(2, 200, 12).describe("PostgreSQL connections per instance"),
   DATA_DIR: z.string().default(".toolgate").describe("folder of dev's database, chain, keys and dev.json"),
   SOLANA_RPC_URLS: list(httpUrl)
@@ -63,6 +79,11 @@ export const settings = {
     .describe(
       "key file (JSON array of 64 bytes) of the gasless relay's fee payer; created in dev; unset: off",
     ),
+  FEE_PAYER_SIGNER: url(["unix:", "https:"], "unix:///path of a socket or an https:// URL")
+    .optional()
+    .describe("external signer of the fee payer, instead of FEE_PAYER_KEYPAIR"),
+  FEE_PAYER_SIGNER_TOKEN: z.string().optional().describe("bearer token that the signer requires"),
+  FEE_PAYER_SIGNER_TIMEOUT_MS: integer(100, 30_000, 2_000).describe("how long a signature may take"),
   GASLESS_DAILY_LAMPORTS: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe(
     "relay fees per UTC day, lamports; a relayed payment costs about 10,000",
   ),
@@ -80,6 +101,10 @@ export const settings = {
     .enum(["on", "off"])
     .default("off")
     .describe("whether 402 bodies also carry the members of x402 v1 (x402Version, error, accepts)"),
+  X402_KEYLESS: z
+    .enum(["on", "off"])
+    .optional()
+    .describe("whether wallets buy calls without an API key; default: on with a fee payer, off without"),
   QUOTE_TTL_SECONDS: integer(10, 3600, 300).describe("lifetime of a quote"),
   MEMO_PREFIX: z
     .string()
@@ -96,6 +121,13 @@ export const settings = {
     .string()
     .optional()
     .describe("JSON or YAML file with prices, inference (models and upstreams), sandbox, and custom tools"),
+  TOOLGATE_CONFIG_APPLY: z
+    .enum(["auto", "always", "never"])
+    .default("auto")
+    .describe(
+      "whether a start applies that file to all instances: unless an operator applied the version in force " +
+        "(auto), always, or never",
+    ),
   INFERENCE_BASE_URL: httpUrl
     .optional()
     .describe("OpenAI-compatible server for inference_chat, including /v1; a local fake in dev"),
@@ -131,8 +163,11 @@ export const settings = {
 /** Settings printed as `***` because they are or may contain secrets. */
 export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   "DATABASE_URL",
+  "DATABASE_DIRECT_URL",
+  "DATABASE_READ_URL",
   "SOLANA_RPC_URLS",
   "INFERENCE_API_KEY",
+  "FEE_PAYER_SIGNER_TOKEN",
 ]);
 
 export const settingsSchema = z.object(settings);

@@ -43,6 +43,7 @@ export function createWorker({
     ledger: postgres.treasuryLedger,
     quotes,
     deposits: postgres.deposits,
+    wallets: postgres.walletAccounts,
     audit: postgres.audit,
     memoPrefix,
     clock: systemClock,

@@ -1,5 +1,4 @@
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
-import { Catalogue } from "../app/calls/catalogue.ts";
 import type { PaymentVerdict } from "../app/payments/payment-verifier.ts";
 import type { LookupResult, ChainLookupLimit } from "../app/payments/chain-lookup-limit.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
@@ -9,8 +8,6 @@ import { Quotes } from "../domain/payments/quote.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
-import { makeTools } from "../tools/index.ts";
-import { VERSION } from "../version.ts";
 import type { PaymentPorts } from "./payment-methods.ts";
 import type { ToolParts } from "./tool-parts.ts";
 
@@ -37,10 +34,8 @@ export function callPorts(
   { relay, proofs, treasury }: PaymentParts,
   stopping: AbortSignal,
 ): CallPorts {
-  const { prices } = config;
-  const balance = (accountId: string) => postgres.ledger.balance(accountId);
   return {
-    catalogue: new Catalogue(makeTools({ version: VERSION, balance, prices, ...parts })),
+    catalogue: parts.configuration.catalogue,
     ledger: postgres.ledger,
     unpaidWork: parts.unpaidWork,
     // A call that waits for its transaction has run nothing yet, so a shutdown may abort it.

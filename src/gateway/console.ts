@@ -1,4 +1,5 @@
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
+import type { RequestRecorder } from "../app/operations/request-record.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import { SignIn } from "../app/accounts/sign-in.ts";
 import type { ServeConfig } from "../config/config.ts";
@@ -18,6 +19,7 @@ import { ExportHandler } from "../transport/exports/export-handler.ts";
 import { receiptsFile, runsFile } from "../transport/exports/history-files.ts";
 import { statementFile } from "../transport/exports/statement-file.ts";
 import { Pipeline } from "../transport/pipeline.ts";
+import type { RequestIds } from "../transport/request-ids.ts";
 import { balanceService } from "../transport/services/accounts/balance-service.ts";
 import { consoleKeyService } from "../transport/services/accounts/console-key-service.ts";
 import { historyService } from "../transport/services/calls/history-service.ts";
@@ -38,10 +40,13 @@ export interface ConsoleOptions {
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly errors: Log;
   /** Available after the servers listen. */
   readonly addresses: () => Addresses;
+  readonly requests: RequestRecorder;
   /** The operator's services, which operators' sessions may call too. */
   readonly operators: readonly ServiceBinding[];
+  readonly requestIds: RequestIds;
   readonly failed: ConsoleHandlerOptions["failed"];
   /** Undefined in production. */
   readonly devConsole: DevConsole | undefined;
@@ -56,7 +61,8 @@ export interface Console {
 
 /** Creates the session services and the handler that serves them. */
 export function createConsole(options: ConsoleOptions): Console {
-  const { config, postgres, log, addresses, operators, failed, devConsole } = options;
+  const { config, postgres, log, errors, addresses, operators, requestIds, failed, devConsole, requests } =
+    options;
   const origin = new ConsoleOrigin({
     host: config.HOST,
     publicUrl: config.CONSOLE_URL ?? config.PUBLIC_URL,
@@ -69,20 +75,21 @@ export function createConsole(options: ConsoleOptions): Console {
     trustedProxies: config.TRUSTED_PROXY_HOPS,
   });
   const bindings = [sessionsOf(options, origin), ...servicesOf(options), ...operators];
-  const pipeline = new Pipeline(authenticator, bindings, postgres.withoutOutageErrors(log));
+  const pipeline = new Pipeline(authenticator, bindings, errors, requests);
   const rpc = connectHandler({
     pipeline,
     services: bindings.map(({ service }) => service),
-    random: systemRandom,
+    requestIds,
     bodyLimit: config.BODY_LIMIT_BYTES,
+    transport: "console",
     pathPrefix: RPC_PATH,
   });
   const files = openConsoleFiles({ config, origin, devConsole, log });
   const { statements, receipts, runs, history } = postgres.accountQueries;
   const exported = [statementFile(statements), receiptsFile(receipts, history), runsFile(runs, history)];
-  const exports = new ExportHandler({ authenticator, files: exported, random: systemRandom, failed });
+  const exports = new ExportHandler({ authenticator, files: exported, requestIds, failed });
   return {
-    handler: new ConsoleHandler({ rpc, exports, files, origin, random: systemRandom, failed }),
+    handler: new ConsoleHandler({ rpc, exports, files, origin, requestIds, failed }),
     idle: async () => void (await Promise.all([pipeline.idle(), exports.idle()])),
   };
 }

@@ -1,4 +1,6 @@
 import { ConfigError, type ServeConfig } from "../config/config.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import type { Tool } from "../domain/tools/tool.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Backend } from "../tools/custom/backend.ts";
@@ -8,7 +10,24 @@ import type { CustomToolSettings } from "../tools/custom/settings.ts";
 /** The operator's custom tools and their connections. */
 export interface OpenCustomTools {
   readonly tools: readonly Tool[];
+  /** Resolves when all servers have described their tools. */
+  readonly described: Promise<void>;
   close(): Promise<void>;
+}
+
+/** Creates a backend, or shares one. */
+export type OpenBackend = (settings: CustomToolSettings) => Promise<Backend>;
+
+/** Backends that several versions of the tools share. */
+export function sharedBackends(metrics: Metrics): OpenBackend {
+  let pool: Promise<{ acquire: OpenBackend }> | undefined;
+  return async (settings) => {
+    pool ??= import("../tools/custom/backend-pool.ts").then(
+      ({ BackendPool }) =>
+        new BackendPool(async (shared) => measuredBackend(await makeBackend(shared), shared, metrics)),
+    );
+    return (await pool).acquire(settings);
+  };
 }
 
 /**
@@ -18,15 +37,15 @@ export interface OpenCustomTools {
 export async function openCustomTools(
   { tools }: Pick<ServeConfig, "tools">,
   log: Log,
+  backend: OpenBackend = makeBackend,
 ): Promise<OpenCustomTools> {
-  if (tools.length === 0) return { tools: [], close: async () => {} };
-  const opened = await open(tools, log);
+  if (tools.length === 0) return { tools: [], described: Promise.resolve(), close: async () => {} };
+  const opened = await open(tools, log, backend);
   if (opened.problems.length > 0) {
     await opened.close();
     throw new ConfigError(opened.problems);
   }
-  opened.askServers();
-  return opened;
+  return { tools: opened.tools, described: opened.askServers(), close: () => opened.close() };
 }
 
 /** Returns the problems that prevent the configured tools from opening; calls no server. */
@@ -40,14 +59,47 @@ export async function customToolProblems(
   return opened.problems;
 }
 
-async function open(tools: readonly CustomToolSettings[], log: Log): Promise<OpenTools> {
+async function open(
+  tools: readonly CustomToolSettings[],
+  log: Log,
+  backend: OpenBackend = makeBackend,
+): Promise<OpenTools> {
   const { openTools } = await import("../tools/custom/open-tools.ts");
-  return openTools(tools, makeBackend, log);
+  return openTools(tools, backend, log);
+}
+
+/** Counts and times the calls of a custom tool's server. */
+function measuredBackend(
+  backend: Backend,
+  { name: tool, target: { kind: protocol } }: CustomToolSettings,
+  metrics: Metrics,
+): Backend {
+  return {
+    describe: (signal) => backend.describe(signal),
+    ...(backend.check && { check: (params) => backend.check?.(params) }),
+    async call(params, call) {
+      const from = performance.now();
+      let outcome = "failed";
+      try {
+        const answer = await backend.call(params, call);
+        outcome = "ok";
+        return answer;
+      } catch (error) {
+        if (error instanceof ToolgateError && error.code === "UNAVAILABLE") outcome = "busy";
+        throw error;
+      } finally {
+        metrics.count("toolgate_backend_requests_total", 1, { tool, protocol, outcome });
+        const seconds = (performance.now() - from) / 1_000;
+        metrics.observe("toolgate_backend_duration_seconds", seconds, { tool, protocol });
+      }
+    },
+    close: () => backend.close(),
+  };
 }
 
 async function makeBackend(settings: CustomToolSettings): Promise<Backend> {
-  const { name: tool, headers, timeoutMs, maxResponseBytes, guard, target } = settings;
-  const common = { tool, headers, timeoutMs, maxResponseBytes, guard };
+  const { name: tool, headers, timeoutMs, maxResponseBytes, guard, target, files } = settings;
+  const common = { tool, headers, timeoutMs, maxResponseBytes, guard, files };
   switch (target.kind) {
     case "http": {
       const { HttpBackend } = await import("../tools/custom/http/http-backend.ts");

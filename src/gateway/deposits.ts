@@ -17,7 +17,7 @@ import type { ServiceBinding } from "../transport/services/service-impl.ts";
 /** Dependencies of the deposit service. */
 export interface DepositParts {
   readonly config: Pick<ServeConfig, "MEMO_PREFIX" | "FINALIZED_ABOVE_MICROUSD">;
-  readonly postgres: Pick<Postgres, "deposits" | "treasuryLedger">;
+  readonly postgres: Pick<Postgres, "deposits" | "treasuryLedger" | "walletAccounts">;
   readonly chain: Pick<SolanaChain, "rpc" | "treasury">;
   readonly quotes: Quotes;
   readonly metrics: Metrics;
@@ -30,13 +30,14 @@ export function createDepositService(parts: DepositParts): ServiceBinding<typeof
   const memoPrefix = config.MEMO_PREFIX;
   const evidence = { rpc, treasury, memoPrefix };
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
-  const { deposits, treasuryLedger: ledger } = postgres;
+  const { deposits, treasuryLedger: ledger, walletAccounts: wallets } = postgres;
   // The same code path as the treasury watch, so a movement is recorded once.
   const recording = {
     chain: new SolanaTreasury({ ...evidence, finalizedAbove, log }),
     ledger,
     quotes,
     deposits,
+    wallets,
     memoPrefix,
     settled: newSettledTransactions(),
     metrics,

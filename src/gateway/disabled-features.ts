@@ -11,8 +11,11 @@ import { openEngine } from "./sandbox-engine.ts";
 export async function disabledFeatures(config: ServeConfig): Promise<string[]> {
   const off: string[] = [];
   if (!isConsoleBuilt()) off.push("console: /console/ shows no pages; run npm run build:console");
-  if (config.FEE_PAYER_KEYPAIR === undefined) {
-    off.push("fee payer: wallets need SOL to pay, and x402 clients cannot pay; set FEE_PAYER_KEYPAIR");
+  if (config.FEE_PAYER_KEYPAIR === undefined && config.FEE_PAYER_SIGNER === undefined) {
+    off.push(
+      "fee payer: wallets need SOL to pay, and x402 clients cannot pay; set FEE_PAYER_KEYPAIR, " +
+        "or FEE_PAYER_SIGNER",
+    );
   }
   const sandbox = await sandboxOff(config);
   if (sandbox !== undefined)

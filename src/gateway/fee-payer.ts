@@ -6,25 +6,35 @@ import { SolanaRelayChain } from "../solana/index.ts";
 import type { SolanaRpc } from "../solana/rpc/rpc.ts";
 
 /** Settings of the relay. */
-export type FeePayerConfig = Pick<Config, "FEE_PAYER_KEYPAIR" | "MEMO_PREFIX" | "GASLESS_LOW_LAMPORTS"> & {
-  readonly TREASURY_OWNER: string;
-};
+export type FeePayerConfig = Pick<Config, "FEE_PAYER_KEYPAIR" | "MEMO_PREFIX" | "GASLESS_LOW_LAMPORTS"> &
+  Partial<Pick<Config, "FEE_PAYER_SIGNER" | "FEE_PAYER_SIGNER_TOKEN" | "FEE_PAYER_SIGNER_TIMEOUT_MS">> & {
+    readonly TREASURY_OWNER: string;
+  };
 
 /** Permission bits of group and others. */
 const OTHERS = 0o077;
 
 /**
- * Reads the fee payer's key. Errors never contain the file's content.
+ * Reads the fee payer's key, or asks its external signer. Errors never contain the file's content.
  * @returns undefined when the relay is off
- * @throws ConfigError when the file is invalid
+ * @throws ConfigError when the file is invalid, or the signer does not answer
  */
 export async function openSponsor(config: FeePayerConfig): Promise<GaslessSponsor | undefined> {
   const { FEE_PAYER_KEYPAIR: file, MEMO_PREFIX: memoPrefix, TREASURY_OWNER: treasuryOwner } = config;
-  if (file === undefined) return undefined;
-  const { GaslessSponsor, readFeePayer } = await import("../payments/gasless/index.ts");
-  const text = readKeyFile(file);
+  const { FEE_PAYER_SIGNER: signer } = config;
+  if (file === undefined && signer === undefined) return undefined;
+  if (file !== undefined && signer !== undefined)
+    throw new ConfigError(["FEE_PAYER_SIGNER: FEE_PAYER_KEYPAIR is set too; remove one of them"]);
+  const { ExternalSigner, GaslessSponsor, readFeePayer } = await import("../payments/gasless/index.ts");
   try {
-    return new GaslessSponsor({ feePayer: readFeePayer(text), treasuryOwner, memoPrefix });
+    if (file !== undefined)
+      return new GaslessSponsor({ feePayer: readFeePayer(readKeyFile(file)), treasuryOwner, memoPrefix });
+    const feePayer = await ExternalSigner.open({
+      url: signer ?? "",
+      token: config.FEE_PAYER_SIGNER_TOKEN,
+      timeoutMs: config.FEE_PAYER_SIGNER_TIMEOUT_MS ?? 2_000,
+    });
+    return new GaslessSponsor({ feePayer, setting: "FEE_PAYER_SIGNER", treasuryOwner, memoPrefix });
   } catch (error) {
     // Only the check's own message is safe; any other error may quote the key.
     throw error instanceof TypeError ? new ConfigError([error.message]) : error;
@@ -43,12 +53,14 @@ export async function checkFeePayer(
   const { FEE_PAYER_KEYPAIR: file, GASLESS_LOW_LAMPORTS: low } = config;
   try {
     const sponsor = await openSponsor(config);
-    if (!sponsor || file === undefined) return { problems: [], warnings: [] };
-    const warnings = readableByOthers(file)
-      ? [`FEE_PAYER_KEYPAIR: other users can read ${file}; run chmod 600 ${file}`]
-      : [];
+    if (!sponsor) return { problems: [], warnings: [] };
+    const setting = file === undefined ? "FEE_PAYER_SIGNER" : "FEE_PAYER_KEYPAIR";
+    const warnings =
+      file !== undefined && readableByOthers(file)
+        ? [`FEE_PAYER_KEYPAIR: other users can read ${file}; run chmod 600 ${file}`]
+        : [];
     const balance = await new SolanaRelayChain(rpc).balance(sponsor.feePayer, signal).catch(() => undefined);
-    const holds = `FEE_PAYER_KEYPAIR: ${sponsor.feePayer} holds`;
+    const holds = `${setting}: ${sponsor.feePayer} holds`;
     if (balance === 0n)
       return { problems: [`${holds} no SOL; send it some, or unset it to turn gasless off`], warnings };
     if (balance !== undefined && balance < BigInt(low)) {

@@ -3,6 +3,5 @@ import type { KeyRules } from "../domain/accounts/new-key.ts";
 
 /** Returns the rules for new keys: existing tools and the current time. */
 export function keyRulesOf({ catalogue, clock }: Pick<CallToolDeps, "catalogue" | "clock">): () => KeyRules {
-  const tools = catalogue.tools.map(({ name }) => name);
-  return () => ({ tools, now: clock.now() });
+  return () => ({ tools: catalogue.tools.map(({ name }) => name), now: clock.now() });
 }

@@ -1,4 +1,5 @@
 import type { Operations } from "../app/operations/operations.ts";
+import type { Stories } from "../app/operations/story.ts";
 import type { KeyRules } from "../domain/accounts/new-key.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -15,6 +16,7 @@ export interface OperatorParts {
   readonly postgres: Postgres;
   readonly keyRules: () => KeyRules;
   readonly operations: Operations;
+  readonly stories: Stories;
   /** The treasury's token account, base58. */
   readonly tokenAccount: string;
   readonly log: Log;
@@ -22,14 +24,14 @@ export interface OperatorParts {
 
 /** Returns the operator's services for every transport; each change is written to the operator log first. */
 export function operatorServices(parts: OperatorParts): ServiceBinding[] {
-  const { postgres, keyRules, operations, tokenAccount, log } = parts;
+  const { postgres, keyRules, operations, stories, tokenAccount, log } = parts;
   const { suspense, refunds, treasuryLedger } = postgres;
   const services: readonly ServiceBinding[] = [
     accountService(postgres.accounts),
     keyService(postgres.apiKeys, keyRules),
     auditService(postgres.audit),
     treasuryService({ suspense, refunds, treasuryLedger, tokenAccount }),
-    operationsService(operations),
+    operationsService(operations, stories),
   ];
   return services.map((binding) => audited(binding, { actions: postgres.operatorActions, log }));
 }

@@ -12,7 +12,7 @@ import { systemClock } from "../system.ts";
 /** Dependencies of the relay. */
 export interface RelayParts {
   readonly config: ServeConfig;
-  /** Undefined without FEE_PAYER_KEYPAIR: gasless is off. */
+  /** Undefined without a fee payer: gasless is off. */
   readonly sponsor: Sponsor | undefined;
   readonly postgres: Postgres;
   readonly chain: SolanaChain;
@@ -32,6 +32,9 @@ export interface OpenRelay {
 /** Creates the gasless relay; undefined when it is off. */
 export function openRelay({ config, sponsor, postgres, chain, ...rest }: RelayParts): OpenRelay | undefined {
   if (!sponsor) return undefined;
+  // 0 while gasless is off: then nothing can be low.
+  rest.metrics.set("toolgate_fee_payer_low_lamports", config.GASLESS_LOW_LAMPORTS);
+  rest.metrics.set("toolgate_relay_lamports_limit", config.GASLESS_DAILY_LAMPORTS);
   const relayChain = new SolanaRelayChain(chain.rpc);
   const relay = new GaslessRelay({
     sponsor,

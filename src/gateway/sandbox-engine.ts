@@ -1,6 +1,7 @@
 import type { ServeConfig } from "../config/config.ts";
 import type { SandboxEngine } from "../domain/tools/sandbox.ts";
 import type { Log } from "../domain/core/log.ts";
+import { requirePackages } from "../optional-packages.ts";
 
 /**
  * Opens the configured engine; loads only its code.
@@ -14,6 +15,7 @@ export async function openEngine(config: ServeConfig, log: Log, isServing = fals
     const { openKubernetesEngine } = await import("../sandbox/kubernetes/engine.ts");
     return openKubernetesEngine(sandbox.kubernetes, log);
   }
+  requirePackages("sandbox_execute", ["deno", "pyodide"]);
   const { ProcessEngine } = await import("../sandbox/process/process-engine.ts");
   const {
     concurrency,

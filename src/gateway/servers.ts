@@ -1,14 +1,16 @@
 import { errorBindings, routes as generatedRoutes } from "#gen/toolgate/v1/index_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
+import type { RequestRecorder } from "../app/operations/request-record.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
+import { Stories } from "../app/operations/story.ts";
 import type { Readiness } from "../app/operations/readiness.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SolanaChain } from "../solana/index.ts";
-import { systemRandom } from "../system.ts";
+import { systemClock, systemRandom } from "../system.ts";
 import { KeyAuthenticator } from "../transport/key-authenticator.ts";
 import { connectHandler } from "../transport/connect/connect-handler.ts";
 import { DocumentHandler } from "../transport/documents/document-handler.ts";
@@ -22,13 +24,20 @@ import { JsonRoutes } from "../transport/http/json-routes.ts";
 import { Probes } from "../transport/http/probes.ts";
 import { HttpServer } from "../transport/http/server.ts";
 import { McpHandler } from "../transport/mcp/mcp-handler.ts";
+import { OpenAiHandler } from "../transport/openai/openai-handler.ts";
 import { Pipeline } from "../transport/pipeline.ts";
+import { RequestIds } from "../transport/request-ids.ts";
 import { healthService } from "../transport/services/operations/health-service.ts";
 import { paymentService } from "../transport/services/payments/payment-service.ts";
 import { receiptService } from "../transport/services/calls/receipt-service.ts";
 import { runService } from "../transport/services/calls/run-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
+import { PaymentRequiredMessages } from "../transport/services/calls/payment-required-message.ts";
 import { toolService } from "../transport/services/calls/tool-service.ts";
+import { walletService } from "../transport/services/calls/wallet-service.ts";
+import { UnpaidAnswers } from "../transport/wallets/unpaid-answers.ts";
+import { WalletAuthenticator } from "../transport/wallets/wallet-authenticator.ts";
+import { X402Offers } from "../transport/x402/offers.ts";
 import { VERSION } from "../version.ts";
 import type { DevConsole } from "./console-files.ts";
 import { createConsole } from "./console.ts";
@@ -46,7 +55,10 @@ export interface ServersOptions {
   readonly chain: SolanaChain;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
+  readonly requests: RequestRecorder;
   readonly log: Log;
+  /** For unexpected errors of requests. */
+  readonly errors: Log;
   /** Available after the servers listen. */
   readonly addresses: () => Addresses;
   /** Undefined in production. */
@@ -79,42 +91,36 @@ export function createServers({
   chain,
   readiness,
   metrics,
+  requests,
   log,
+  errors,
   addresses,
   devConsole,
 }: ServersOptions): Servers {
   const baseUrl = () => addresses().baseUrl;
   const { tokenAccount } = chain.treasury;
-  const open = publicServices({ config, postgres, deps, relay, chain }, baseUrl);
+  const unpaid = new UnpaidAnswers(systemClock);
+  const open = publicServices({ config, postgres, deps, relay, chain }, baseUrl, unpaid);
   const keyRules = keyRulesOf(deps);
-  const operations = createOperations({
-    config,
-    postgres,
-    chain,
-    quotes: deps.quotes,
-    feePayer: relay?.feePayer,
-  });
-  const internal = operatorServices({ postgres, keyRules, operations, tokenAccount, log });
-  const access = new KeyAuthenticator(postgres.authenticator, postgres.rateLimiter, metrics);
-  const pipeline = new Pipeline(access, [...open, ...internal], postgres.withoutOutageErrors(log));
+  const { quotes } = deps;
+  const operations = createOperations({ config, postgres, chain, quotes, feePayer: relay?.feePayer });
+  const stories = new Stories(postgres.stories, quotes);
+  const internal = operatorServices({ postgres, keyRules, operations, stories, tokenAccount, log });
+  const { authenticator, rateLimiter } = postgres;
+  const access = new KeyAuthenticator(authenticator, rateLimiter, metrics, walletAccess(unpaid, config));
+  const pipeline = new Pipeline(access, [...open, ...internal], errors, requests);
   const origins = config.CORS_ORIGINS ?? [];
-  const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
-  const routes = new JsonRoutes({
-    ...common,
-    transcoder: createTranscoder(generatedRoutes),
-    errorBindings,
-  });
-  const mcp = new McpHandler({
-    routes,
-    pipeline,
-    catalogue: deps.catalogue,
-    originPolicy: new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins }),
-  });
-  const subject = { catalogue: deps.catalogue, version: VERSION, baseUrl, gasless: relay !== undefined };
+  const requestIds = requestIdsOf(config);
+  const common = { pipeline, requestIds, bodyLimit: config.BODY_LIMIT_BYTES };
+  const routes = new JsonRoutes({ ...common, transcoder: createTranscoder(generatedRoutes), errorBindings });
+  const { catalogue } = deps;
+  const originPolicy = new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins });
+  const mcp = new McpHandler({ routes, pipeline, catalogue, originPolicy });
+  const subject = { catalogue, version: VERSION, baseUrl, gasless: relay !== undefined };
   const failed = (error: unknown, requestId: string) => routes.failed(pipeline.failure(error, requestId));
   const documents = new DocumentHandler({
     documents: [openApiDocument(baseUrl, VERSION), llmsText(subject)],
-    random: systemRandom,
+    requestIds,
     failed,
   });
   const connect = connectHandler({ ...common, services: open.map(({ service }) => service) });
@@ -127,25 +133,39 @@ export function createServers({
     chain,
     metrics,
     log,
+    errors,
+    requests,
     addresses,
     operators: internal,
+    requestIds,
     failed,
     devConsole,
   });
   return {
     http: new HttpServer({
+      requests,
       documents,
       probes: new Probes(readiness),
       console: console.handler,
       cors: new Cors(origins),
       connect,
       mcp,
+      openai: new OpenAiHandler({ routes, pipeline, catalogue, clock: systemClock }),
       facade: new Facade(routes),
       routes,
     }),
     idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),
     grpc: new GrpcServer({ ...common, services, health: postgres.health }),
   };
+}
+
+function requestIdsOf({ TRUSTED_PROXY_HOPS }: ServeConfig): RequestIds {
+  const trustsProxy = TRUSTED_PROXY_HOPS > 0;
+  return new RequestIds({ clock: systemClock, random: systemRandom, trustsProxy });
+}
+
+function walletAccess(unpaid: UnpaidAnswers, config: ServeConfig): WalletAuthenticator {
+  return new WalletAuthenticator({ unpaid, trustedProxies: config.TRUSTED_PROXY_HOPS });
 }
 
 /** The services of the specification, for every API key. */
@@ -158,11 +178,17 @@ function publicServices(
     chain,
   }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain">,
   baseUrl: () => string,
+  unpaid: UnpaidAnswers,
 ): ServiceBinding[] {
   const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
   const payment = { payTo, usdcMint, memoPrefix: config.MEMO_PREFIX };
+  const offers = new X402Offers({ payments: deps.payments, baseUrl, v1: config.X402_V1 === "on" });
+  const messages = new PaymentRequiredMessages(payment, deps.payments);
+  const walletCalls = { ...deps, wallets: postgres.walletAccounts };
+  const sells = relay !== undefined && config.X402_KEYLESS !== "off";
   return [
-    toolService(deps, payment, { baseUrl, v1: config.X402_V1 === "on" }, VERSION),
+    toolService(deps, { offers, messages }, VERSION),
+    walletService(sells ? { deps: walletCalls, offers, messages, unpaid } : undefined),
     paymentService({ quotes: deps.quotes, relay }),
     receiptService(postgres.receipts),
     runService(postgres.runs),

@@ -41,13 +41,13 @@ export class MetricsServer {
     } else if (request.method !== "GET" && request.method !== "HEAD") {
       response.writeHead(405, { Allow: "GET, HEAD" }).end();
     } else {
-      await this.#expose(response);
+      await this.#expose(request.headers.accept, response);
     }
   }
 
-  async #expose(response: ServerResponse): Promise<void> {
+  async #expose(accept: string | undefined, response: ServerResponse): Promise<void> {
     try {
-      const { contentType, text } = await this.#metrics.exposition();
+      const { contentType, text } = await this.#metrics.exposition(accept);
       response.writeHead(200, { "Content-Type": contentType }).end(text);
     } catch {
       response.writeHead(500).end();

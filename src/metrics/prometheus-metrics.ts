@@ -1,41 +1,85 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import {
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  Registry,
+  type OpenMetricsContentType,
+} from "prom-client";
 import { METRICS, type MetricName, type Metrics } from "../app/operations/metrics.ts";
+import type { RequestObserver } from "../app/operations/request-record.ts";
+import { RequestMetrics } from "./request-metrics.ts";
+import { plainText } from "./plain-text.ts";
+import { ToolLabels } from "./tool-labels.ts";
+
+type Labels = Readonly<Record<string, string>>;
 
 /** Prometheus metrics of this process: the catalogue and Node's own. */
 export class PrometheusMetrics implements Metrics {
-  readonly #registry = new Registry();
+  /** Only OpenMetrics has exemplars, and prom-client's registry cannot change its format. */
+  readonly #registry = new Registry<OpenMetricsContentType>();
   readonly #counters = new Map<string, Counter>();
   readonly #gauges = new Map<string, Gauge>();
+  readonly #histograms = new Map<string, Histogram>();
+  readonly #tools = new ToolLabels();
+  readonly #reads: (() => unknown)[] = [];
+  /** Counts the requests of every transport. */
+  readonly requests: RequestObserver;
 
   constructor() {
+    this.#registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     const registers = [this.#registry];
-    for (const [name, { type, help, labels }] of Object.entries(METRICS)) {
+    this.requests = new RequestMetrics(this.#registry, this.#tools);
+    for (const [name, metric] of Object.entries(METRICS)) {
+      const { type, help, labels } = metric;
       const configuration = { name, help, labelNames: labels, registers };
       if (type === "counter") this.#counters.set(name, new Counter(configuration));
-      else this.#gauges.set(name, new Gauge(configuration));
+      else if (type === "gauge") this.#gauges.set(name, new Gauge(configuration));
+      else this.#histograms.set(name, new Histogram({ ...configuration, buckets: [...metric.buckets] }));
     }
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** @throws TypeError for a gauge */
-  count(name: MetricName, by = 1, labels: Readonly<Record<string, string>> = {}): void {
+  /** @throws TypeError unless it is a counter */
+  count(name: MetricName, by = 1, labels: Labels = {}): void {
     const counter = this.#counters.get(name);
     if (!counter) throw new TypeError(`${name} is not a counter`);
-    counter.inc({ ...labels }, by);
+    counter.inc(this.#bounded(labels), by);
   }
 
-  /** @throws TypeError for a counter */
-  set(name: MetricName, value: number, labels: Readonly<Record<string, string>> = {}): void {
+  /** @throws TypeError unless it is a gauge */
+  set(name: MetricName, value: number, labels: Labels = {}): void {
     const gauge = this.#gauges.get(name);
     if (!gauge) throw new TypeError(`${name} is not a gauge`);
-    gauge.set({ ...labels }, value);
+    gauge.set(this.#bounded(labels), value);
+  }
+
+  /** @throws TypeError unless it is a histogram */
+  observe(name: MetricName, value: number, labels: Labels = {}): void {
+    const histogram = this.#histograms.get(name);
+    if (!histogram) throw new TypeError(`${name} is not a histogram`);
+    histogram.observe(this.#bounded(labels), value);
+  }
+
+  onScrape(read: () => unknown): void {
+    this.#reads.push(read);
+  }
+
+  #bounded(labels: Labels): Record<string, string> {
+    const { tool } = labels;
+    return tool === undefined ? { ...labels } : { ...labels, tool: this.#tools.of(tool) };
   }
 
   /**
-   * Returns the Prometheus text format and its media type
-   * (https://prometheus.io/docs/instrumenting/exposition_formats/).
+   * Returns the metrics and their media type.
+   * @param accept header of the request: OpenMetrics if it names it, else the Prometheus text format
+   * (https://prometheus.io/docs/instrumenting/exposition_formats/)
    */
-  async exposition(): Promise<{ contentType: string; text: string }> {
-    return { contentType: this.#registry.contentType, text: await this.#registry.metrics() };
+  async exposition(accept = ""): Promise<{ contentType: string; text: string }> {
+    await Promise.all(this.#reads.map((read) => read()));
+    const text = await this.#registry.metrics();
+    if (accept.includes("application/openmetrics-text"))
+      return { contentType: this.#registry.contentType, text };
+    return { contentType: Registry.PROMETHEUS_CONTENT_TYPE, text: plainText(text) };
   }
 }

@@ -1,4 +1,9 @@
 import type { Metrics } from "../app/operations/metrics.ts";
 
 /** Discards everything; used without METRICS_PORT. */
-export const silentMetrics: Metrics = { count: () => {}, set: () => {} };
+export const silentMetrics: Metrics = {
+  count: () => {},
+  set: () => {},
+  observe: () => {},
+  onScrape: () => {},
+};

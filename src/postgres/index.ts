@@ -8,7 +8,10 @@ import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
 import type { Receipts, Runs } from "../app/calls/history.ts";
 import type { DepositAccounts, Deposits } from "../app/deposits/deposits.ts";
 import type { OperationsQueries } from "../app/operations/operations-queries.ts";
+import type { ConfigVersions } from "../app/operations/config-versions.ts";
+import type { StoryQueries } from "../app/operations/story.ts";
 import type { OperatorActionLog } from "../app/operations/operator-actions.ts";
+import type { SealingKeyAdmin } from "../app/operations/sealing-key-admin.ts";
 import type { RelayClaims } from "../app/payments/gasless/relay-claims.ts";
 import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
 import type { Sessions } from "../app/accounts/sessions.ts";
@@ -16,6 +19,7 @@ import type { SignInChallenges } from "../app/accounts/sign-in-challenges.ts";
 import type { Refunds } from "../app/treasury/refunds.ts";
 import type { Suspense } from "../app/treasury/suspense.ts";
 import type { TreasuryLedger } from "../app/treasury/treasury-ledger.ts";
+import type { WalletAccounts } from "../app/accounts/wallet-accounts.ts";
 import type { UnpaidWorkStore } from "../app/calls/unpaid-work.ts";
 import type { Clock, Random } from "../domain/core/clock.ts";
 import type { SealingKeys } from "../domain/payments/quote.ts";
@@ -29,9 +33,14 @@ import { KeyUses } from "./accounts/key-uses.ts";
 import { Leases } from "./ledger/leases.ts";
 import { PostgresLedger } from "./ledger/ledger.ts";
 import type { Log } from "../domain/core/log.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import { reportPool } from "./database/pool-metrics.ts";
 import { Notifications } from "./database/notifications.ts";
+import { PostgresConfigVersions } from "./operations/config-versions.ts";
 import { PostgresOperations } from "./operations/operations.ts";
+import { PostgresStories } from "./operations/stories.ts";
 import { PostgresOperatorActions } from "./operations/operator-actions.ts";
+import { PostgresSealingKeyAdmin } from "./operations/sealing-key-admin.ts";
 import { lazyOperatorStores } from "./accounts/lazy-operator-stores.ts";
 import { Outage } from "./database/outage.ts";
 import { checkDurability, openPool } from "./database/pool.ts";
@@ -48,6 +57,7 @@ import { PostgresSignInChallenges } from "./accounts/sign-in-challenges.ts";
 import { PostgresSuspense } from "./treasury/suspense.ts";
 import { SessionLock } from "./ledger/session-lock.ts";
 import { Sweeper } from "./ledger/sweeper.ts";
+import { PostgresWalletAccounts } from "./accounts/wallet-accounts.ts";
 import { PostgresTreasuryLedger } from "./treasury/treasury-ledger.ts";
 import { PostgresUnpaidWork } from "./ledger/unpaid-work.ts";
 
@@ -55,6 +65,10 @@ import { PostgresUnpaidWork } from "./ledger/unpaid-work.ts";
 export interface PostgresOptions {
   /** Connection string of a database with the current schema (see migrate.ts). */
   url: string;
+  /** The same database without a connection pooler, for notifications and session locks. Default url. */
+  directUrl?: string | undefined;
+  /** A standby for long reads. */
+  readUrl?: string | undefined;
   /** A new UUID per process start: the owner of its runs. */
   instanceId: string;
   clock: Clock;
@@ -64,6 +78,7 @@ export interface PostgresOptions {
   log: Log;
   /** Maximum connections for calls; eight more serve the rest. Default 10. */
   poolSize?: number;
+  metrics?: Metrics;
   /** Called with the number of runs released because their instance died or stalled. */
   onReleased?: (runs: number) => void;
 }
@@ -77,9 +92,12 @@ export interface Postgres {
   readonly runs: Runs;
   readonly accountQueries: AccountQueries;
   readonly accounts: Accounts;
+  readonly walletAccounts: WalletAccounts;
   readonly apiKeys: ApiKeys;
   readonly operatorActions: OperatorActionLog;
+  readonly configVersions: ConfigVersions;
   readonly operations: OperationsQueries;
+  readonly stories: StoryQueries;
   readonly treasuryLedger: TreasuryLedger;
   readonly deposits: Deposits & DepositAccounts;
   readonly suspense: Suspense;
@@ -89,8 +107,8 @@ export interface Postgres {
   readonly relays: RelayClaims;
   readonly signInChallenges: SignInChallenges;
   readonly sessions: Sessions;
-  /** `rotate` adds a key that seals quotes one minute later. */
-  readonly sealingKeys: SealingKeys & { rotate(): Promise<number> };
+  readonly sealingKeys: SealingKeys;
+  readonly sealingKeyAdmin: SealingKeyAdmin;
   readonly health: Health;
   /** Checks every ledger invariant. */
   readonly audit: Audit;
@@ -109,24 +127,26 @@ export interface Postgres {
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { url, instanceId, clock, random, leaseMs } = options;
+  const { url, directUrl = url, readUrl, instanceId, clock, random, leaseMs } = options;
   const outage = new Outage(options.log, clock);
   const log = outage.withoutConnectionErrors(options.log);
   const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
   try {
+    const notifications = new Notifications({ url: directUrl, log, onAlive: () => outage.reached() });
+    const secrets = { pool, clock, random, log, notifications };
+    if (options.metrics) reportPool(pool, options.metrics);
     const [sealingKeys, keySecrets] = await Promise.all([
-      PostgresSealingKeys.open({ pool, clock, random, log }),
-      PostgresSealingKeys.open({ pool, clock, random, log, table: "api_key_secret" }),
+      PostgresSealingKeys.open(secrets),
+      PostgresSealingKeys.open({ ...secrets, table: "api_key_secret" }),
     ]);
     const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets });
-    const account = openAccountQueries({ url, instanceId, sealingKeys });
+    const account = openAccountQueries({ url, readUrl, instanceId, sealingKeys, clock, log });
     const search = new AccountSearch(pool);
-    const { audit, last: lastAudit } = cachedAudit((signal) => auditDatabase(url, signal), clock);
+    const audited = cachedAudit((signal) => auditDatabase(account.standby.url, signal), clock);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log, onReleased: options.onReleased });
-    const sessionLock = new SessionLock({ url, instanceId, log });
-    const notifications = new Notifications({ url, log, onAlive: () => outage.reached() });
+    const sessionLock = new SessionLock({ url: directUrl, instanceId, log });
     const keyUses = new KeyUses({ pool, clock, log });
     const authenticator = new PostgresAuthenticator({
       pool,
@@ -145,6 +165,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       notifications,
       sealingKeys,
       keySecrets,
+      account.standby,
     ];
     const stop = async (): Promise<void> =>
       void (await Promise.all(working.map(async (part) => part.stop())));
@@ -154,6 +175,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         instanceId,
         leaseMs,
         leases,
+        ...(options.metrics && { metrics: options.metrics }),
         replayCache: new ReplayCache({ clock, notifications }),
       }),
       authenticator,
@@ -162,11 +184,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       accounts: { ...operatorWork.accounts, list: (query) => search.list(query) },
       apiKeys: operatorWork.apiKeys,
       sandboxRuns,
+      configVersions: new PostgresConfigVersions(pool, notifications),
       unpaidWork: new PostgresUnpaidWork({ pool, clock, notifications, log }),
       sealingKeys,
       health,
-      audit,
-      lastAudit,
+      audit: audited.audit,
+      lastAudit: audited.last,
       withoutOutageErrors: (quieted) => outage.withoutOutageErrors(quieted),
       checkDurability: () => checkDurability(pool),
       start: () => {
@@ -175,7 +198,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       stop,
       close: async () => {
         await stop();
-        await Promise.all([pool.end(), operatorWork.close(), account.close(), health.close()]);
+        await Promise.all([pool.end(), operatorWork.close(), account.standby.close(), health.close()]);
       },
     };
   } catch (error) {
@@ -196,11 +219,14 @@ function openStores({ pool, clock, random, instanceId }: StoreOptions) {
     runs: new PostgresRuns(pool),
     operatorActions: new PostgresOperatorActions(pool, clock, random),
     operations: new PostgresOperations(pool, clock),
+    sealingKeyAdmin: new PostgresSealingKeyAdmin(pool, random),
+    stories: new PostgresStories(pool),
     treasuryLedger: new PostgresTreasuryLedger({ pool, instanceId }),
     deposits: new PostgresDeposits(pool),
     suspense: new PostgresSuspense(pool),
     refunds: new PostgresRefunds(pool),
     relays: new PostgresRelays(pool),
+    walletAccounts: new PostgresWalletAccounts({ pool, clock, random }),
     signInChallenges: new PostgresSignInChallenges(pool),
     sessions: new PostgresSessions({ pool, clock, random }),
   };

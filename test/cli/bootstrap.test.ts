@@ -70,6 +70,6 @@ it("reports in one line that Node is too old", ({ skip }) => {
   const { status, stderr } = spawnSync(OLD ?? "", ["src/main.ts", "doctor"], { cwd: ROOT, encoding: "utf8" });
   expect(status).toBe(1);
   expect(stderr).toMatch(
-    /^Toolgate needs Node 24, and this is v\d+\.\d+\.\d+: run `npm run toolgate -- COMMAND`.*\n$/,
+    /^Toolgate needs Node 24, and this is v\d+\.\d+\.\d+: install Node 24\. In a checkout `npm run toolgate -- COMMAND` .*\n$/,
   );
 });

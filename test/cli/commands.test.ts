@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
+import { findFlow } from "./find-flow.ts";
 import { runToolgate, runToolgateHere } from "./toolgate.ts";
 
 /** Runs operator commands on the database of a running gateway. */
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ TRUSTED_PROXY_HOPS: "1" });
 });
 afterAll(() => world.close());
 
@@ -285,3 +286,5 @@ describe("the operator's commands", () => {
     expect(toolless.stderr).toMatch(/limits\.tools\[1\]: must be one of get_status, echo/);
   });
 });
+
+describe("find", () => findFlow(() => world));

@@ -45,7 +45,7 @@ it("reports liveness and readiness without a key", async () => {
   const { body } = await get(instance, "/readyz?verbose");
   expect(body).toEqual({
     status: "ready",
-    checks: { database: "ok", sandbox: "off", draining: false },
+    checks: { database: "ok", sandbox: "off", draining: false, config: { version: 0, newest: 0 } },
   });
   instance.signal("SIGTERM");
   expect(await instance.ended).toBe(0);

@@ -50,13 +50,15 @@ it("reports missing isolation as a warning by default, with the tools unavailabl
         problems: [],
         off: expect.arrayContaining([expect.stringMatching(/^sandbox: .*bubblewrap/)]),
       },
-      warnings: [expect.stringMatching(/^SANDBOX_ISOLATION: .*unavailable.*bubblewrap/)],
+      warnings: expect.arrayContaining([
+        expect.stringMatching(/^SANDBOX_ISOLATION: .*unavailable.*bubblewrap/),
+      ]),
     },
   ]);
 });
 
 it("reports nothing when less isolation is configured", async () => {
   const { code, out } = await withoutBubblewrap(["doctor"], "process");
-  expect([code, out]).toEqual([0, expect.stringMatching(/everything is fine|all enabled features are fine/)]);
+  expect([code, out]).toEqual([0, expect.not.stringContaining("sandbox")]);
   expect(out).not.toContain("- off: sandbox");
 });

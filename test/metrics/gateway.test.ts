@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { METRICS } from "../../src/app/operations/metrics.ts";
+import { REQUEST_METRICS } from "../../src/app/operations/call-metrics.ts";
 import { ConfigError } from "../../src/config/config.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { memoOf, request, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
+import { labelsOf, queries, type Query } from "./queries.ts";
 import { figureOf } from "../crediting/fixture.ts";
 
 let world: World;
@@ -40,4 +43,56 @@ it("names METRICS_PORT when the port is taken, and serves no metrics without it"
   await expect(refused).rejects.toThrow(ConfigError);
   await expect(refused).rejects.toThrow(`METRICS_PORT: cannot listen on port ${taken}`);
   expect((await world.startAnother({ METRICS_PORT: "" })).metricsAddress).toBeUndefined();
+});
+
+const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+
+async function buy(agent: Agent, headers: Record<string, string> = {}) {
+  const init = { method: "POST", body: JSON.stringify(PAID) };
+  return request(world.gateway, agent, "/v1/mcp/tools/call", init, headers);
+}
+
+it("counts a purchase from its quote to its capture, and its replay", async () => {
+  const agent = await world.agent();
+  const { body } = await buy(agent);
+  const tx = await world.pay(agent, BigInt(body.quote.price_usdc_microusd), memoOf(body.quote));
+  const proof = xPayment(tx, body.quote.quote_id);
+  expect((await buy(agent, proof)).status).toBe(200);
+  expect((await buy(agent, proof)).status).toBe(200);
+  for (const step of ["quoted", "paid", "captured"])
+    expect(await figure("toolgate_funnel_total", `{step="${step}"}`), step).toBe(1);
+  expect(await figure("toolgate_funnel_total", '{step="proved"}')).toBe(2);
+  expect(await figure("toolgate_replays_total")).toBe(1);
+  const price = body.quote.price_usdc_microusd;
+  expect(await figure("toolgate_credited_microusd_total", '{method="transfer"}')).toBe(price);
+  expect(await figure("toolgate_charged_microusd_total", '{method="transfer"}')).toBe(price);
+  expect(await figure("toolgate_batch_items_count", '{batch="authorize"}')).toBeGreaterThan(0);
+  expect(await figure("toolgate_ready", '{check="database"}')).toBe(1);
+  const call = 'transport="http",method="ToolService/CallTool",tool="vram_estimate"';
+  expect(await figure("toolgate_requests_total", `{${call},status="402"}`)).toBe(1);
+  expect(await figure("toolgate_requests_total", `{${call},status="200"}`)).toBe(2);
+});
+
+it("has every metric and label that the dashboards and alerts ask for", async () => {
+  const text = await (await fetch(`http://${world.gateway.metricsAddress}/metrics`)).text();
+  const known = new Set(text.match(/(?<=^# TYPE )\S+/gm));
+  const declared = new Map<string, readonly string[]>(
+    Object.entries({ ...METRICS, ...REQUEST_METRICS }).map(([name, { labels }]) => [name, labels]),
+  );
+  const problem = ({ from, metric, labels }: Query) => {
+    const name = known.has(metric) ? metric : metric.replace(/_(?:bucket|sum|count)$/, "");
+    if (!known.has(name)) return `${from}: there is no ${metric}`;
+    const allowed = new Set([...(declared.get(name) ?? []), "le", "job", "instance"]);
+    const wrong = labels.filter((label) => !allowed.has(label));
+    return wrong.length > 0 ? `${from}: ${metric} has no ${wrong.join(", ")}` : [];
+  };
+  const asked = queries();
+  expect(asked.length).toBeGreaterThan(80);
+  expect(asked.flatMap(problem)).toEqual([]);
+  // What the catalogue declares is what a gateway exposes.
+  for (const [, name = "", labels = ""] of text.matchAll(/^(toolgate_\w+)\{(.*)\} /gm)) {
+    const base = declared.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, "");
+    const own = labelsOf(labels).filter((label) => label !== "le");
+    expect(own.toSorted(), name).toEqual(declared.get(base)?.toSorted());
+  }
 });

@@ -72,6 +72,7 @@ export function callOf(accountId: string, change: Partial<CallAuthorization> = {
     keyId: newId("key", systemClock, systemRandom),
     budget: undefined,
     runId: newRunId(),
+    requestId: `req_${randomUUID().replaceAll("-", "")}`,
     tool: "vram_estimate",
     fingerprint: fingerprintOf("call"),
     price: PRICE,

@@ -1,5 +1,8 @@
-/** All metrics, named as Prometheus recommends (https://prometheus.io/docs/practices/naming/). */
+import { CALL_METRICS } from "./call-metrics.ts";
+
+/** All other metrics, named as Prometheus recommends (https://prometheus.io/docs/practices/naming/). */
 export const METRICS = {
+  ...CALL_METRICS,
   toolgate_payments_credited_total: {
     type: "counter",
     help: "payments credited by the treasury watch without a proof",
@@ -124,6 +127,16 @@ export const METRICS = {
     help: "calls refused because their account had too much unpaid work, by tool",
     labels: ["tool"],
   },
+  toolgate_config_version: {
+    type: "gauge",
+    help: "version of the configuration that this instance uses; 0: its own, not stored",
+    labels: [],
+  },
+  toolgate_config_behind: {
+    type: "gauge",
+    help: "versions between it and the one in force; not 0: this instance cannot use that one",
+    labels: [],
+  },
   toolgate_keys_refused_total: {
     type: "counter",
     help: "requests with a forged, unknown, expired or revoked API key",
@@ -137,6 +150,10 @@ export type MetricName = keyof typeof METRICS;
 export interface Metrics {
   /** Increments a counter. */
   count(name: MetricName, by?: number, labels?: Readonly<Record<string, string>>): void;
+  /** Adds a value to a histogram. */
+  observe(name: MetricName, value: number, labels?: Readonly<Record<string, string>>): void;
+  /** Calls `read` before each answer to Prometheus; it sets gauges that are read rather than followed. */
+  onScrape(read: () => unknown): void;
   /** Sets a gauge. */
   set(name: MetricName, value: number, labels?: Readonly<Record<string, string>>): void;
 }

@@ -44,6 +44,10 @@ export type ActionName =
   | "key.create"
   | "key.rotate"
   | "key.revoke"
+  | "sealing-key.rotate"
+  | "sealing-key.retire"
+  | "config.apply"
+  | "config.rollback"
   | "suspense.assign"
   | "receipt.refund";
 

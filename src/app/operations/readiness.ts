@@ -3,12 +3,21 @@ import type { DatabaseState, Health } from "./health.ts";
 
 export type SandboxState = SelfTestStatus | "off";
 
+/** Version of the configuration that an instance uses, and the one in force. */
+export interface ConfigState {
+  readonly version: number;
+  /** Differs while the instance cannot use it. */
+  readonly newest: number;
+}
+
 /** The checks of readiness. */
 export interface ReadinessReport {
   readonly ready: boolean;
   readonly database: DatabaseState;
   readonly sandbox: SandboxState;
   readonly draining: boolean;
+  /** An instance that cannot use the version in force serves with the one before, and is ready. */
+  readonly config: ConfigState;
 }
 
 export interface ReadinessDeps {
@@ -16,6 +25,7 @@ export interface ReadinessDeps {
   readonly sandbox: () => SandboxState;
   /** Whether an instance without a working sandbox must not take calls. */
   readonly sandboxRequired: boolean;
+  readonly config: () => ConfigState;
 }
 
 /** Whether this instance may take traffic. */
@@ -33,11 +43,11 @@ export class Readiness {
   }
 
   async report(signal: AbortSignal): Promise<ReadinessReport> {
-    const { health, sandbox: sandboxState, sandboxRequired } = this.#deps;
+    const { health, sandbox: sandboxState, sandboxRequired, config } = this.#deps;
     const database = await health.state(signal);
     const sandbox = sandboxState();
     const draining = this.#draining;
     const proven = sandbox === "failed" ? !sandboxRequired : sandbox !== "running";
-    return { ready: database === "ok" && proven && !draining, database, sandbox, draining };
+    return { ready: database === "ok" && proven && !draining, database, sandbox, draining, config: config() };
   }
 }

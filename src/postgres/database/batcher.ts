@@ -30,6 +30,14 @@ const SPLIT_THRESHOLD = 32;
 /** Items due within this time are rejected together, ms, instead of one database attempt each. */
 const DEADLINE_SLACK_MS = 100;
 
+/** A batch for metrics; times in ms. */
+export interface BatchSample {
+  items: number;
+  /** Of its first item. */
+  waitedMs: number;
+  ranMs: number;
+}
+
 /** Options of a batcher. */
 export interface BatcherOptions<Item, Answer> {
   /** Maximum items per batch. */
@@ -40,6 +48,8 @@ export interface BatcherOptions<Item, Answer> {
   lanes?: number;
   /** Lane key: at most one running batch contains it, as two would block each other in the database. */
   lane?: (item: Item) => string;
+  /** Called after each batch that got results. */
+  onBatch?: (batch: BatchSample) => void;
   /** How long an item waits for an unreachable database, ms; default 0. */
   retryMs?: number;
   /**
@@ -175,9 +185,13 @@ export class Batcher<Item, Answer> {
 
   async #runBatch(batch: readonly Pending<Item, Answer>[]): Promise<void> {
     try {
+      const from = loopTime();
+      const { retryMs = 0, onBatch } = this.#options;
       const forMs = Math.max(0, Math.min(...batch.map(({ deadline: until }) => until)) - loopTime());
       const items = batch.map(({ item }) => item);
       const answers = await this.#options.run(items, forMs);
+      const waitedMs = from + retryMs - Math.min(...batch.map(({ deadline }) => deadline));
+      onBatch?.({ items: batch.length, waitedMs: Math.max(0, waitedMs), ranMs: loopTime() - from });
       const retries: Pending<Item, Answer>[] = [];
       for (const [index, waiting] of batch.entries()) {
         const answer = answers[index];

@@ -4,8 +4,8 @@ import { invalidField } from "../../domain/core/errors.ts";
 export type ListName = keyof typeof NEWEST;
 
 /**
- * Sorts after every key of its list: a UUID, a signature (suspense), or microseconds and a signature (failed
- * payments).
+ * Sorts after every key of its list: a UUID, a signature (suspense), a number (config), or microseconds and a
+ * signature (failed payments).
  */
 const NEWEST = {
   receipts: "f".repeat(32),
@@ -14,6 +14,7 @@ const NEWEST = {
   accounts: "f".repeat(32),
   actions: "f".repeat(32),
   deposits: "f".repeat(32),
+  config: "f".repeat(8),
   failed: "f".repeat(13 + 128),
 };
 

@@ -1,6 +1,7 @@
-import { Client, DatabaseError, escapeIdentifier } from "pg";
+import { DatabaseError, escapeIdentifier, type Client } from "pg";
 import { MIGRATION_LOCK } from "./migrate.ts";
 import { grantTo } from "./repeatable.ts";
+import { clientFor } from "./server.ts";
 import { readSqlSchema } from "./sql-files.ts";
 
 /** SQLSTATE. */
@@ -19,7 +20,7 @@ export class GrantError extends Error {
  * @throws GrantError for a role that does not exist, or that could still do more
  */
 export async function grantServing(databaseUrl: string, role: string): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl });
+  const client = clientFor(databaseUrl);
   await client.connect();
   try {
     await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Migration, Migrator } from "@mikro-orm/migrations";
-import { Client } from "pg";
 import { isBlocked } from "./database-errors.ts";
 import { openOrm } from "./orm.ts";
 import { applyRepeatable } from "./repeatable.ts";
 import { schemaState } from "./schema-state.ts";
+import { clientFor } from "./server.ts";
 import { readSqlSchema, SQL_FOLDER, type SqlFile } from "./sql-files.ts";
 
 /** The advisory lock that concurrent migrations wait for: "toolgate" as 64 bits. */
@@ -42,7 +42,7 @@ export async function migrate(
   folder: string = SQL_FOLDER,
 ): Promise<{ applied: string[] }> {
   const schema = readSqlSchema(folder);
-  const client = new Client({ connectionString: databaseUrl });
+  const client = clientFor(databaseUrl);
   await client.connect();
   try {
     await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, escapeIdentifier } from "pg";
+import { escapeIdentifier } from "pg";
 import type { Log } from "../../domain/core/log.ts";
+import { clientFor } from "./server.ts";
 
 /** A listener on a channel. */
 export interface Subscription {
@@ -68,7 +69,7 @@ export class Notifications {
         if (!signal.aborted) {
           this.#options.log.warn(
             { err: error },
-            "connection for notifications of revoked keys, refunds and cancelled executions lost; " +
+            "connection for notifications of revoked keys, refunds and other changes lost; " +
               "querying the database until it is back",
           );
         }
@@ -81,8 +82,7 @@ export class Notifications {
 
   /** Listens until the connection breaks or the signal aborts. */
   async #listen(signal: AbortSignal): Promise<void> {
-    const client = new Client({
-      connectionString: this.#options.url,
+    const client = clientFor(this.#options.url, {
       application_name: "toolgate notifications",
       connectionTimeoutMillis: 2_000,
       query_timeout: ALIVE_MS,

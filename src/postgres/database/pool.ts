@@ -1,4 +1,5 @@
 import { Pool, TypeOverrides } from "pg";
+import { serverOf } from "./server.ts";
 
 export interface PoolOptions {
   /** Maximum connections. */
@@ -23,7 +24,7 @@ export function openPool(url: string, options: PoolOptions): Pool {
   const types = new TypeOverrides();
   types.setTypeParser(INT8, BigInt);
   const pool = new Pool({
-    connectionString: url,
+    ...serverOf(url),
     max: options.max,
     application_name: options.applicationName,
     connectionTimeoutMillis: 5_000,
@@ -40,6 +41,20 @@ export function openPool(url: string, options: PoolOptions): Pool {
   return pool;
 }
 
+/** Values of synchronous_commit that lose answered calls, and what to do. */
+const UNSAFE_COMMITS: ReadonlyMap<string, string> = new Map([
+  [
+    "off",
+    "the database runs with synchronous_commit=off and can lose answered calls on a crash; set " +
+      "synchronous_commit=on",
+  ],
+  [
+    "local",
+    "the database runs with synchronous_commit=local and can lose answered calls at a failover; " +
+      "set synchronous_commit=on",
+  ],
+]);
+
 /**
  * Checks that committed data survives a power failure.
  * @returns problems with advice; empty when durable
@@ -54,12 +69,8 @@ export async function checkDurability(pool: Pool): Promise<string[]> {
     problems.push(
       "the database runs with fsync=off and can lose money on a power cut; set fsync=on in postgresql.conf",
     );
-  if (rows[0]?.commit === "off") {
-    problems.push(
-      "the database runs with synchronous_commit=off and can lose answered calls on a crash; set " +
-        "synchronous_commit=on",
-    );
-  }
+  const commit = UNSAFE_COMMITS.get(rows[0]?.commit ?? "");
+  if (commit !== undefined) problems.push(commit);
   if (rows[0]?.pages !== "on")
     problems.push(
       "the database runs with full_page_writes=off and can be damaged by a power cut; set " +

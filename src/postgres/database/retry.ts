@@ -15,6 +15,13 @@ export const RETRY_MS = 5_000;
 /** Maximum retries after a rollback. */
 const MAX_ROLLBACKS = 8;
 
+let repeated = 0;
+
+/** Returns how many statements this process has repeated. */
+export function retries(): number {
+  return repeated;
+}
+
 /**
  * Retries until the statement's outcome is known. Only for statements that may run twice. Lock timeouts are
  * not retried: other statements would queue behind them.
@@ -37,6 +44,7 @@ export async function withRetry<Result>(forMs: number, run: () => Promise<Result
         if (!isConnectionLost(error)) throw error;
         if (leftMs <= 0) throw new DatabaseUnavailableError(error);
       }
+      repeated++;
       await sleep(Math.min(pauseMs, leftMs));
     }
   }

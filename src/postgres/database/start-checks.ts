@@ -17,12 +17,37 @@ export async function checkDatabase(url: string): Promise<Findings> {
   const pool = openPool(url, { max: 1, applicationName: "toolgate start checks" });
   try {
     const problems = [...(await checkDurability(pool)), ...(await checkSchema(pool))];
-    return { problems, warnings: await checkRights(pool) };
+    return { problems, warnings: [...(await checkRights(pool)), ...(await checkStandbys(pool))] };
   } catch (error) {
     const problem =
       `the database cannot be reached (${reasonOf(error)}); check the address, the password and the ` +
       "network";
     return { problems: [problem], warnings: [] };
+  } finally {
+    await pool.end();
+  }
+}
+
+/**
+ * Checks that another URL leads to the same database or to a standby of it.
+ * @returns the problem with advice
+ */
+export async function checkSameDatabase(url: string, other: string): Promise<string | undefined> {
+  try {
+    const [expected, found] = await Promise.all([identityOf(url), identityOf(other)]);
+    return expected === found ? undefined : "leads to another database than DATABASE_URL; name the same one";
+  } catch (error) {
+    return `cannot be reached (${reasonOf(error)}); check the address, the password and the network`;
+  }
+}
+
+async function identityOf(url: string): Promise<string | undefined> {
+  const pool = openPool(url, { max: 1, applicationName: "toolgate start checks" });
+  try {
+    const { rows } = await pool.query<{ identity: string }>(
+      "select system_identifier || ' ' || current_database() as identity from pg_control_system()",
+    );
+    return rows[0]?.identity;
   } finally {
     await pool.end();
   }
@@ -42,6 +67,17 @@ async function checkRights(pool: Pool): Promise<string[]> {
   return [
     `its role ${found.role} ${what}, so an attacker who takes over this process can change every ` +
       "balance; serve with a role of its own (migrate --grant-to)",
+  ];
+}
+
+async function checkStandbys(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ names: string }>(
+    "select current_setting('synchronous_standby_names') as names",
+  );
+  if (rows[0]?.names !== "") return [];
+  return [
+    "it has no synchronous standby, so answered calls are lost with the disk of this server; set " +
+      "synchronous_standby_names (docs/guides/failover.md)",
   ];
 }
 

@@ -5,7 +5,7 @@ import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { claimKey } from "./claims.ts";
 
 /** Returns the runs of the calls that it starts, see ledger_start. */
-export const START_CALLS = "select ledger_start($1, $2, $3, $4, $5, $6, $7, $8, $9) as started";
+export const START_CALLS = "select ledger_start($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as started";
 
 /** Returns the runs that it captures and their receipts, see ledger_capture. */
 export const CAPTURE_RUNS = "select captured, issued, issued_at from ledger_capture($1, $2, $3, $4, $5)";
@@ -38,6 +38,7 @@ export function startValues(
   return [
     array(calls, ({ accountId }) => uuidFromId("acct", accountId)),
     array(calls, ({ runId }) => uuidFromId("run", runId)),
+    calls.map(({ requestId }) => requestId),
     calls.map(({ tool }) => tool),
     array(calls, ({ price }) => price.toString()),
     array(calls, ({ keyId }) => uuidOf("key", keyId) ?? "null"),
@@ -45,6 +46,7 @@ export function startValues(
     array(calls, ({ fingerprint }) => `"\\\\x${fingerprint.toString("hex")}"`),
     instanceId,
     `${leaseMs} ms`,
+    array(calls, ({ configVersion = 0 }) => configVersion.toString()),
   ];
 }
 

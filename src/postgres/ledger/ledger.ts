@@ -10,10 +10,11 @@ import type {
   PriorOutcome,
   PriorQuery,
 } from "../../app/calls/ledger.ts";
+import type { Metrics } from "../../app/operations/metrics.ts";
 import type { VerifiedTransfer } from "../../app/payments/verified-transfer.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { Batcher, type RETRY } from "../database/batcher.ts";
+import { Batcher, type BatchSample, type RETRY } from "../database/batcher.ts";
 import { InsufficientFunds } from "./insufficient-funds.ts";
 import type { Leases } from "./leases.ts";
 import {
@@ -53,6 +54,7 @@ export interface LedgerOptions {
   /** Lease of a run without a heartbeat, ms. */
   leaseMs: number;
   leases: Leases;
+  metrics?: Metrics;
   /** Recent results; without it, every repeat queries the database. */
   replayCache?: ReplayCache;
 }
@@ -92,6 +94,7 @@ export class PostgresLedger implements Ledger {
     this.#priorBatcher = new Batcher({
       max: BATCH,
       retryMs: patienceMs,
+      onBatch: batchObserver("prior", options.metrics),
       run: (queries, forMs) => this.#priorAll(queries, forMs),
     });
     this.#authorizeBatcher = new Batcher({
@@ -100,6 +103,7 @@ export class PostgresLedger implements Ledger {
       keys: exclusiveKeys,
       lane: ({ accountId }) => accountId,
       retryMs: patienceMs,
+      onBatch: batchObserver("authorize", options.metrics),
       run: (calls, forMs) => this.#authorizeAll(calls, forMs),
     });
     this.#endBatcher = new Batcher({
@@ -107,6 +111,7 @@ export class PostgresLedger implements Ledger {
       lanes: LANES,
       keys: ({ end: { runId } }) => [runId],
       lane: ({ end: { runId } }) => runId,
+      onBatch: batchObserver("capture", options.metrics),
       // Retries the end of a run for as long as its lease lasts.
       retryMs: Math.max(RETRY_MS, options.leaseMs),
       run: (endings, forMs) => this.#endAll(endings, forMs),
@@ -218,15 +223,12 @@ export class PostgresLedger implements Ledger {
     return rows[0]?.spent ?? 0n;
   }
 
-  /** Sorted by claim, as it may insert claims: the same lock order as ledger_authorize, so no deadlock. */
   async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",
-      `select asked.n::integer as n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).*
-       from (
-         select * from json_array_elements($1) with ordinality asked (call, n)
-         order by (call ->> 'account_id')::uuid, call ->> 'claim_key' offset 0
-       ) asked cross join lateral ledger_prior(asked.call) prior`,
+      `select prior.n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).*
+       from ledger_prior(array(select call
+         from json_populate_recordset(null::ledger_call, $1) call)) prior`,
       [JSON.stringify(queries.map(priorRecord))],
       forMs,
     );
@@ -319,6 +321,14 @@ export class PostgresLedger implements Ledger {
   ): Promise<Row[]> {
     return queryWithRetry(this.#options.pool, { name, text, values }, patienceMs);
   }
+}
+
+function batchObserver(batch: string, metrics: Metrics | undefined) {
+  return ({ items, waitedMs, ranMs }: BatchSample) => {
+    metrics?.observe("toolgate_batch_items", items, { batch });
+    metrics?.observe("toolgate_batch_wait_seconds", waitedMs / 1_000, { batch });
+    metrics?.observe("toolgate_batch_duration_seconds", ranMs / 1_000, { batch });
+  };
 }
 
 function next<Answer>(answers: Answer[]): Answer {

@@ -38,9 +38,9 @@ export interface EndRow extends Nullable<ReceiptRow> {
 type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
 
 /** Query for an earlier call, as JSON of the SQL type `ledger_call`. */
-export function priorRecord(query: PriorQuery): object {
+export function priorRecord(query: PriorQuery, index: number): object {
   return {
-    n: 1,
+    n: index + 1,
     account_id: uuidFromId("acct", query.accountId),
     fingerprint: bytes(query.fingerprint),
     claim_key: claimOf(query.idempotencyKey, query),
@@ -58,12 +58,14 @@ export function callRecord(call: CallAuthorization, index: number): object {
     n: index + 1,
     account_id: uuidFromId("acct", call.accountId),
     run_id: uuidFromId("run", call.runId),
+    request_id: call.requestId,
     tool: call.tool,
     fingerprint: bytes(call.fingerprint),
     price: call.price.toString(),
     claim_key: claimKey(call),
     keyed: call.idempotencyKey !== undefined,
     key_id: uuidOf("key", call.keyId),
+    config_version: call.configVersion,
     // Calls with a payment and free calls use no daily budget.
     ...(call.budget && !payment && call.price > 0n && budgetRecord(call.budget)),
     payment: payment && paymentRecord(payment),

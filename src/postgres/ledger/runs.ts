@@ -36,10 +36,12 @@ const SELECT = `
          run.error_code, run.error_message, run.created_at, run.started_at, run.ended_at
   from run left join receipt on receipt.run_id = run.id`;
 
+/** Statuses with an index: most runs are completed, so these are found among all of the account. */
+type IndexedStatus = Exclude<RunStatus, "completed">;
+
 /** SQL literals, so that each status has its own statement and plan. */
-const STATUS: Record<RunStatus, string> = {
+const STATUS: Record<IndexedStatus, string> = {
   active: "'active'",
-  completed: "'completed'",
   failed: "'failed'",
   cancelled: "'cancelled'",
 };
@@ -61,23 +63,20 @@ const ALL: Along = {
   newest: "run.account_id desc, run.id desc",
 };
 
-function along(status: RunStatus | undefined): Along {
+function along(status: IndexedStatus | undefined): Along {
   if (status === undefined) return ALL;
-  const its = STATUS[status];
+  const its = `run.status = ${STATUS[status]}`;
   return {
-    before:
-      `(run.account_id, run.status, run.id) < ($1, ${its}, $2) and (run.account_id, run.status) >= ($1, ` +
-      `${its})`,
-    among: `(run.account_id, run.status, run.id) <= ($1, ${its}, least($2::uuid, $9::uuid))
-      and (run.account_id, run.status, run.id) >= ($1, ${its}, $8) and run.id < $2`,
-    newest: "run.account_id desc, run.status desc, run.id desc",
+    before: `${its} and ${ALL.before}`,
+    among: `${its} and ${ALL.among}`,
+    newest: ALL.newest,
   };
 }
 
 const LAST_LOOKED_AT = SCAN_LIMIT - 1;
 
 /** A page of account $1, before run $2, at most $3. */
-export function runsPage(status: RunStatus | undefined): string {
+export function runsPage(status: IndexedStatus | undefined): string {
   const { before, newest } = along(status);
   return `${SELECT} where ${before} order by ${newest} limit $3`;
 }
@@ -88,7 +87,8 @@ export function runsPage(status: RunStatus | undefined): string {
  * stopped.
  */
 export function filteredRunsPage(status: RunStatus | undefined): string {
-  const { among, newest } = along(status);
+  const { among, newest } = along(status === "completed" ? undefined : status);
+  const its = status === "completed" ? "and status = 'completed'" : "";
   return /* sql */ `
     with looked_at as materialized (
       select run.id, run.tool, run.key_id, run.created_at, run.status, run.outcome from run
@@ -98,7 +98,7 @@ export function filteredRunsPage(status: RunStatus | undefined): string {
       select id from looked_at run
       where ($4::text is null or tool = $4) and ($5::uuid is null or key_id = $5) and created_at >= $6
         and created_at < $7
-        and ($10::text is null or ${OUTCOME} = $10)
+        and ($10::text is null or ${OUTCOME} = $10) ${its}
       order by id desc limit $3
     )
     select looked.stopped_at, run.*
@@ -116,13 +116,14 @@ export class PostgresRuns implements Runs {
     this.#pool = pool;
   }
 
+  /** A page with a filter, or of completed runs, can be short and still name a next page. */
   async list({ accountId, cursor, limit, status, filter }: PageQuery<RunStatus>): Promise<Page<Run>> {
     const page = [uuidFromId("acct", accountId), readCursor("runs", cursor), limit + 1];
-    if (filter !== undefined) {
+    if (filter !== undefined || status === "completed") {
       const rows = await this.#read<FilteredRow<RunRow>>({
         name: `runs-filter-${status ?? "all"}`,
         text: filteredRunsPage(status),
-        values: [...page, ...filterValues(filter)],
+        values: [...page, ...filterValues(filter ?? {})],
       });
       return filteredPageOf<RunRow, Run>("runs", limit, rows, runOf);
     }

@@ -60,7 +60,13 @@ export class PostgresSandboxRuns implements SandboxRuns {
     const [row] = await queryWithRetry<{ kind: string; running: bigint }>(this.#options.pool, {
       name: "sandbox-create",
       text: "select kind, running from sandbox_create($1, $2, $3, $4, $5)",
-      values: [uuid, uuidFromId("acct", accountId), uuidFromId("key", keyId), name ?? null, mostPerAccount],
+      values: [
+        uuid,
+        uuidFromId("acct", accountId),
+        uuidOf("key", keyId) ?? null,
+        name ?? null,
+        mostPerAccount,
+      ],
     });
     if (row?.kind === "named") {
       throw new ToolgateError(

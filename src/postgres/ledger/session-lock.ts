@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client } from "pg";
 import type { Log } from "../../domain/core/log.ts";
+import { clientFor } from "../database/server.ts";
 
 export interface SessionLockOptions {
   readonly url: string;
@@ -59,8 +59,7 @@ export class SessionLock {
   async #hold(signal: AbortSignal): Promise<void> {
     const { url, instanceId } = this.#options;
     // No query timeout: it would end the session after a stall.
-    const client = new Client({
-      connectionString: url,
+    const client = clientFor(url, {
       application_name: "toolgate session",
       connectionTimeoutMillis: 5_000,
       keepAlive: true,

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError, Pool } from "pg";
 import type { DatabaseState, Health } from "../../app/operations/health.ts";
+import { serverOf } from "../database/server.ts";
 import { readSqlSchema } from "../database/sql-files.ts";
 
 /** Timeout of a check, and how long its result is cached, ms. */
@@ -26,7 +27,7 @@ export class PostgresHealth implements Health {
 
   constructor(url: string) {
     this.#pool = new Pool({
-      connectionString: url,
+      ...serverOf(url),
       max: 1,
       application_name: "toolgate health",
       connectionTimeoutMillis: DEADLINE_MS,

@@ -10,6 +10,7 @@ import type {
   RelayState,
   RelayVerdict,
 } from "../../app/payments/gasless/relay-claims.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { signatureFrom, uuidFromId } from "../database/row-mapping.ts";
 
@@ -70,7 +71,7 @@ export class PostgresRelays implements RelayClaims {
         claim.messageHash,
         claim.quoteId,
         uuidFromId("acct", claim.accountId),
-        uuidFromId("key", claim.keyId),
+        uuidOf("key", claim.keyId) ?? null,
         signatureFrom(claim.txSignature),
         Buffer.from(claim.signedTransaction),
         claim.feeLamports,

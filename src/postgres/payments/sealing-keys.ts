@@ -2,6 +2,7 @@ import type { Pool } from "pg";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import type { SealingKey, SealingKeys } from "../../domain/payments/quote.ts";
 import type { Log } from "../../domain/core/log.ts";
+import type { Notifications } from "../database/notifications.ts";
 import { queryWithRetry } from "../database/retry.ts";
 
 export interface SealingKeysOptions {
@@ -9,12 +10,20 @@ export interface SealingKeysOptions {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Reports changes; started later. Without it, changes are found by polling. */
+  notifications?: Notifications;
   /** The table: secrets that seal quotes, or that sign API keys. Default `sealing_key`. */
   table?: "sealing_key" | "api_key_secret";
 }
 
-/** Reload interval, and delay until a new secret is used, ms: every instance must have loaded it by then. */
-const [RELOAD_MS, ACTIVATION_MS] = [15_000, 60_000];
+/** Notification channel of changed secrets, written by triggers; the payload is the table. */
+const SECRET_CHANNEL = "toolgate_secret";
+
+/** Reload interval, ms: finds what no notification reported. */
+const RELOAD_MS = 5_000;
+
+/** Delay until a new secret is used, ms: every instance has loaded it by then. */
+export const ACTIVATION_MS = 2 * RELOAD_MS;
 
 /** How long a reload waits for an unreachable database, ms. */
 const RELOAD_RETRY_MS = 1_000;
@@ -29,13 +38,16 @@ interface StoredKey extends SealingKey {
 
 /**
  * Versioned secrets, shared by all instances on a database. Old versions stay valid until the operator
- * deletes them.
+ * retires them.
  */
 export class PostgresSealingKeys implements SealingKeys {
   readonly #options: SealingKeysOptions;
   readonly #table: string;
   #keys: ReadonlyMap<number, StoredKey> = new Map();
   #reloadedAt = Number.NEGATIVE_INFINITY;
+  /** Reloads started, and the latest of them that ended: an older one must not undo a newer one. */
+  #started = 0;
+  #applied = 0;
   /** The lookup of an unknown version, while it runs or after it failed. */
   #lookup: Promise<void> | undefined;
   #lookupRunning = false;
@@ -44,14 +56,20 @@ export class PostgresSealingKeys implements SealingKeys {
   private constructor(options: SealingKeysOptions) {
     this.#options = options;
     this.#table = options.table ?? "sealing_key";
+    options.notifications?.subscribe({
+      channel: SECRET_CHANNEL,
+      onMessage: (table) => {
+        if (table === this.#table) this.#reloadInBackground();
+      },
+    });
   }
 
   /** Loads the secrets and creates the first one if there is none. */
   static async open(options: SealingKeysOptions): Promise<PostgresSealingKeys> {
     const keys = new PostgresSealingKeys(options);
     await options.pool.query(
-      `insert into ${keys.#table} (version, secret, active_from) values (1, $1, now())
-        on conflict do nothing`,
+      `insert into ${keys.#table} (version, secret, active_from) select 1, $1, now()
+        where not exists (select from ${keys.#table}) on conflict do nothing`,
       [Buffer.from(options.random.bytes(32))],
     );
     await keys.reload();
@@ -96,25 +114,10 @@ export class PostgresSealingKeys implements SealingKeys {
     return this.#lookup?.then(() => this.#keys.get(version));
   }
 
-  /**
-   * Adds a secret that becomes active once every instance has loaded it.
-   * @returns its version
-   */
-  async rotate(): Promise<number> {
-    const { pool, random } = this.#options;
-    const { rows } = await pool.query<{ version: number }>(
-      `insert into ${this.#table} (version, secret, active_from)
-       select max(version) + 1, $1, now() + $2 * interval '1 millisecond' from ${this.#table}
-         returning version`,
-      [Buffer.from(random.bytes(32)), ACTIVATION_MS],
-    );
-    await this.reload();
-    return rows[0]?.version ?? 0;
-  }
-
   async reload(): Promise<void> {
     const { pool, clock } = this.#options;
     this.#reloadedAt = clock.now();
+    const turn = ++this.#started;
     const rows = await queryWithRetry<{ version: number; secret: Buffer; active_in_ms: number }>(
       pool,
       {
@@ -124,6 +127,8 @@ export class PostgresSealingKeys implements SealingKeys {
       },
       RELOAD_RETRY_MS,
     );
+    if (turn < this.#applied) return;
+    this.#applied = turn;
     const now = clock.now();
     this.#keys = new Map(
       rows.map(({ version, secret, active_in_ms }) => [

@@ -101,14 +101,17 @@ function otherReads(): string[] {
     .map(({ scan, plan }) => `${scan[0]} for ${plan.slice(0, 300)}`);
 }
 
-/** Whether the scan finds one row per value. Runs with an expired lease are few. */
+/** Whether the scan finds one row per value. Active runs are few. */
 function isByKey(index: string, condition: string): boolean {
-  if (index === "run_lease_index") return condition.includes("Index Cond: (lease_until < ");
+  if (index === "run_status_account_id_id_index")
+    return condition.includes("(status)::text = 'active'::text");
   const columns = keys.get(index);
   return (
     columns !== undefined &&
     condition.includes("Index Cond: ") &&
-    columns.every((column) => condition.includes(`(${column} = `))
+    columns.every((column) =>
+      [`(${column} = `, `((${column})::text = `].some((its) => condition.includes(its)),
+    )
   );
 }
 

@@ -123,6 +123,21 @@ describe("table constraints", () => {
   it("reject a receipt of more than the run held", async () => {
     const more = { id: anyId(), run_id: anyId(), debited: "quoted + 1" };
     await expect(copy("receipt", "run_id", run, more)).rejects.toEqual(refusal("receipt_captured_check"));
+    const nothing = { ...more, debited: "0" };
+    await expect(copy("receipt", "run_id", run, nothing)).rejects.toEqual(refusal("receipt_captured_check"));
+  });
+
+  it("reject unknown statuses, sources and kinds", async () => {
+    for (const [table, key, changes, domain] of [
+      ["run", "id", { status: "'ended'" }, "run_status"],
+      ["run", "id", { outcome: "'ended'" }, "execution_outcome"],
+      ["run", "id", { paid_by: "'credit'" }, "payment_source"],
+      ["receipt", "run_id", { paid_by: "'credit'" }, "payment_source"],
+      ["transfer", "ref", { kind: "'gift'" }, "transfer_kind"],
+    ] as const) {
+      const value = table === "transfer" ? Buffer.from(run.replaceAll("-", ""), "hex") : run;
+      await expect(copy(table, key, value, changes)).rejects.toEqual(refusal(`${domain}_check`));
+    }
   });
 
   it("reject a second claim with the same key and account", async () => {

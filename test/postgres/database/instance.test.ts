@@ -33,9 +33,8 @@ describe("sealing keys", () => {
       new Quotes(postgres.sealingKeys, { now: () => Date.now() + atMs }, systemRandom, 300);
     const accountId = `acct_${"0".repeat(31)}1`;
     const old = issue(one).issue(accountId, 1n, fingerprintOf("q"));
-    expect(await one.sealingKeys.rotate()).toBe(2);
+    expect(await one.sealingKeyAdmin.rotate({ purpose: "quotes", now: false })).toMatchObject({ version: 2 });
     expect(one.sealingKeys.current().version).toBe(1);
-    expect(two.sealingKeys.version(3)).toBeUndefined();
     await expect.poll(() => two.sealingKeys.version(2), { interval: 100 }).toMatchObject({ version: 2 });
     expect(issue(two).open(old.quoteId)).toMatchObject({ accountId, price: 1n });
 

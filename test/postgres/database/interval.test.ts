@@ -22,6 +22,8 @@ beforeAll(async () => {
     connectionTimeoutMillis: HANGS_MS,
   });
   pool.on("error", () => {});
+  // The connection may still be closing when the database is dropped.
+  pool.on("connect", (client) => client.on("error", () => {}));
   await pool.query("select");
   proxy.freeze();
 });

@@ -36,9 +36,9 @@ describe("the schema", () => {
     const call = callOf(account);
     await instance.ledger.authorize(call);
     await instance.ledger.capture(completed(call));
-    for (const table of ["transfer", "receipt", "treasury_movement"]) {
+    for (const table of ["transfer", "receipt", "treasury_movement", "config_version"]) {
       for (const change of [
-        `update ${table} set created_at = now()`,
+        `update ${table} set ${table === "config_version" ? "applied_at" : "created_at"} = now()`,
         `delete from ${table}`,
         `truncate ${table}`,
       ]) {
@@ -49,11 +49,14 @@ describe("the schema", () => {
 
   it("is on a durable database", async () => {
     expect(await checkDurability(instance.pool)).toEqual([]);
-    const forgetful = openPool(`${database.url}?options=-c%20synchronous_commit%3Doff`, {
-      max: 1,
-      applicationName: "test",
-    });
-    expect(await checkDurability(forgetful)).toEqual([expect.stringContaining("synchronous_commit=off")]);
-    await forgetful.end();
+    for (const commit of ["off", "local"]) {
+      const forgetful = openPool(`${database.url}?options=-c%20synchronous_commit%3D${commit}`, {
+        max: 1,
+        applicationName: "test",
+      });
+      const problem = expect.stringContaining(`synchronous_commit=${commit}`);
+      expect(await checkDurability(forgetful)).toEqual([problem]);
+      await forgetful.end();
+    }
   });
 });

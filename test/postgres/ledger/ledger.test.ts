@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
 import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
-
+import { systemClock, systemRandom } from "../../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
@@ -55,6 +56,33 @@ describe("a call from the balance", () => {
       },
     });
     expect(await one.ledger.balance(account)).toBe(15_000n);
+  });
+
+  it("keeps the version of the configuration on its run, however it is paid", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const budget = { id: newId("key", systemClock, systemRandom), perDay: PRICE };
+    const calls = [
+      callOf(account, { configVersion: 7 }),
+      callOf(account, { configVersion: 8, budget }),
+      callOf(account, { price: 0n }),
+    ];
+    await Promise.all(calls.map((call) => one.ledger.authorize(call)));
+    const { rows } = await one.pool.query(
+      "select config_version from run where account_id = $1 order by config_version",
+      [uuidOf("acct", account)],
+    );
+    expect(rows.map((row) => row.config_version)).toEqual([0, 7, 8]);
+  });
+
+  it("stores the id of its request, as does a call that a payment pays", async () => {
+    const account = await makeAccount(one.pool, 25_000n);
+    const calls = [callOf(account), callOf(account, { payment: paymentOf(depositOf()) })];
+    for (const call of calls) expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
+    const stored = "select request_id from run where id = any ($1) order by array_position($1, id)";
+    const runs = calls.map(({ runId }) => uuidOf("run", runId));
+    expect((await one.pool.query(stored, [runs])).rows).toEqual(
+      calls.map(({ requestId }) => ({ request_id: requestId })),
+    );
   });
 
   it("returns the balance and stores nothing when funds are insufficient", async () => {

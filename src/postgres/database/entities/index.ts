@@ -1,5 +1,6 @@
 import { AccountEntity } from "./account.ts";
 import { ApiKeyEntity } from "./api-key.ts";
+import { ConfigVersionEntity } from "./config-version.ts";
 import { DepositEntity } from "./deposit.ts";
 import { IdempotencyEntity } from "./idempotency.ts";
 import { KeyBudgetEntity, KeyUseEntity } from "./key-use.ts";
@@ -45,4 +46,5 @@ export const ENTITIES = [
   OperatorActionEntity,
   RevenueMarkEntity,
   UnpaidWorkEntity,
+  ConfigVersionEntity,
 ];

@@ -8,7 +8,7 @@ export const RelayEntity = defineEntity({
     messageHash: p.blob().primary(),
     quoteId: p.text(),
     accountId: p.uuid(),
-    keyId: p.uuid(),
+    keyId: p.uuid().nullable(),
     txSignature: p.blob().unique(),
     signedTransaction: p.blob(),
     feeLamports: p.bigint(),

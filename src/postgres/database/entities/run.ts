@@ -26,13 +26,21 @@ export const RunEntity = defineEntity({
     endedAt: p.datetime().length(6).nullable(),
     keyId: p.uuid().nullable(),
     budgetId: p.uuid().nullable(),
+    configVersion: p.integer().default(0),
+    requestId: p.text().nullable(),
   },
   indexes: [
     { properties: ["accountId", "id"] },
-    { properties: ["accountId", "status", "id"] },
     {
-      name: "run_lease_index",
-      expression: "create index run_lease_index on run (lease_until) where status = 'active'",
+      name: "run_status_account_id_id_index",
+      expression:
+        "create index run_status_account_id_id_index on run (status, account_id, id) " +
+        "where status <> 'completed'",
+    },
+    {
+      name: "run_request_index",
+      expression:
+        "create index run_request_index on run (request_id) where not starts_with(request_id, 'req_')",
     },
   ],
 });

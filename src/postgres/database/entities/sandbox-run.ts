@@ -7,7 +7,7 @@ export const SandboxRunEntity = defineEntity({
   properties: {
     runId: p.uuid().primary(),
     accountId: p.uuid(),
-    keyId: p.uuid(),
+    keyId: p.uuid().nullable(),
     name: p.text().nullable(),
     cancelRequestedAt: p.datetime().length(6).nullable(),
     status: p.text().nullable(),

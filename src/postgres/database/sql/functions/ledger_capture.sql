@@ -47,7 +47,10 @@ begin
       select claim.ctid
       from (
         select account_id, claim_key, id
-        from (select * from run where id = any (captured) and claim_key is not null offset 0) run
+        from unnest(captured) run_id
+        cross join lateral (
+          select account_id, claim_key, id from run where id = run_id and claim_key is not null offset 0
+        ) run
         order by account_id, claim_key
       ) ended
       cross join lateral (

@@ -10,12 +10,12 @@ begin
   -- Runs are listed by their ids (UUIDv7), so they are dated by them.
   insert into run (
     id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, network, reference,
-    paid_by, created_at, started_at, key_id, budget_id)
+    paid_by, created_at, started_at, key_id, budget_id, config_version, request_id)
   select call.run_id, call.account_id, call.tool, 'active', instance, now() + lease, call.price,
     call.claim_key, call.quote_id, call.step_id, (call.payment).network,
     (call.payment).reference, coalesce(payment.paid_by, 'balance'),
     to_timestamp(('x' || substr(encode(uuid_send(call.run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0),
-    now(), call.key_id, call.budget_id
+    now(), call.key_id, call.budget_id, coalesce(call.config_version, 0), call.request_id
   from unnest(calls) call
   left join lateral (
     select paid_by from payment

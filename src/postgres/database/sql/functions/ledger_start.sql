@@ -5,8 +5,8 @@
 -- Its commit does not wait for the disk: a crash of the database can undo it until the commit of the capture
 -- flushes both. Then the call was not charged, as if its instance had died (ADR 0007).
 create or replace function ledger_start(
-  accounts uuid[], runs uuid[], tools text[], prices bigint[], keys uuid[], claims text[],
-  fingerprints bytea[], instance uuid, lease interval
+  accounts uuid[], runs uuid[], requests text[], tools text[], prices bigint[], keys uuid[], claims text[],
+  fingerprints bytea[], instance uuid, lease interval, versions integer[]
 )
 returns uuid[]
 language plpgsql security definer
@@ -38,25 +38,28 @@ begin
     select call.*
     from (
       select *, sum(price) over (partition by account_id order by n) as total
-      from unnest(accounts, runs, tools, prices, keys, claims) with ordinality
-        call (account_id, run_id, tool, price, key_id, claim_key, n)
+      from unnest(accounts, runs, requests, tools, prices, keys, claims, versions) with ordinality
+        call (account_id, run_id, request_id, tool, price, key_id, claim_key, config_version, n)
     ) call
     cross join lateral (select available from account where id = call.account_id for update) account
     where (available >= total or price = 0) and (claim_key is null or run_id = any (claimed))
   ), inserted as (
     insert into run (
       id, account_id, tool, status, owner, lease_until, price, claim_key, paid_by, created_at, started_at,
-      key_id)
+      key_id, config_version, request_id)
     select run_id, account_id, tool, 'active', instance, now() + lease, price, claim_key, 'balance',
       to_timestamp(('x' || substr(encode(uuid_send(run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0), now(),
-      key_id
+      key_id, config_version, request_id
     from covered
     on conflict do nothing
     returning id, account_id, price
+  ), debit as (
+    select array_agg(account_id) as accounts, array_agg(amount) as amounts
+    from (select account_id, sum(price)::bigint as amount from inserted group by account_id) debit
+    where amount > 0
   ), debited as (
-    update account set available = available - debit.amount
-    from (select account_id, sum(price) as amount from inserted group by account_id) debit
-    where id = any (accounts) and id = debit.account_id and debit.amount > 0
+    update account set available = available - amounts[array_position(debit.accounts, id)]
+    from debit where id = any (debit.accounts)
   )
   select coalesce(array_agg(id), '{}') into started from inserted;
 

@@ -91,8 +91,10 @@ begin
     return query select 'budget', relay_wait_day(today, at), null::relay;
     return;
   end if;
-  -- Half of the budget is reserved for accounts that have paid.
+  -- Half of the budget is reserved for accounts and wallets that have paid.
   if not exists (select from relay where account_id = claim.account_id and state = 'confirmed')
+    and not exists (
+      select from relay where relay_payer(signed_transaction) = payer and state = 'confirmed')
     and not exists (
       select from transfer where credit = claim.account_id and kind = 'deposit' and amount >= 10000) then
     select coalesce(sum(fee_lamports), 0) into unpaid from relay

@@ -13,6 +13,19 @@ create table schema_version (
   applied_at timestamptz not null default now()
 );
 
+-- Domains: unlike a check of a table, theirs is parsed once a session, and not evaluated again when another
+-- column changes.
+create domain run_status as text constraint run_status_check check (
+  value in ('active', 'completed', 'failed', 'cancelled'));
+create domain execution_outcome as text constraint execution_outcome_check check (
+  value in ('failed', 'timeout', 'cancelled', 'memory_limit', 'cpu_limit', 'output_limit'));
+create domain payment_source as text constraint payment_source_check check (
+  value in ('balance', 'transfer', 'gasless'));
+create domain transfer_kind as text constraint transfer_kind_check check (
+  value in (
+    'deposit', 'assignment', 'reversal', 'reinstatement', 'charge', 'refund', 'opening', 'withdrawal',
+    'adjustment'));
+
 -- Accounts and API keys
 
 -- "available" is the sum of entries less open holds. Reversing a payment that was spent makes it negative.
@@ -20,12 +33,7 @@ create table schema_version (
 -- "low_balance": the console warns below it. "blocked_reason": set while the account's keys are refused.
 -- The ids 1 to 5 are the ledger's own accounts (system-accounts.ts).
 create table account (
-  id uuid primary key constraint account_id_check check (id not in (
-    '00000000-0000-0000-0000-000000000001',
-    '00000000-0000-0000-0000-000000000002',
-    '00000000-0000-0000-0000-000000000003',
-    '00000000-0000-0000-0000-000000000004',
-    '00000000-0000-0000-0000-000000000005')),
+  id uuid primary key constraint account_id_check check (id > '00000000-0000-0000-0000-000000000005'),
   wallet text not null constraint account_wallet_unique unique,
   available bigint not null default 0,
   rate_per_minute integer not null check (rate_per_minute > 0),
@@ -187,12 +195,13 @@ revoke execute on function relay_payer from public;
 
 -- What the gasless relay has signed. A claim is stored, with the bytes, before it is sent; nothing else is
 -- ever sent. A message is claimed once, a quote by one claim that has not failed. "fee_lamports" counts
--- against the budget of the day it was claimed on; zero once it was rejected unsent.
+-- against the budget of the day it was claimed on; zero once it was rejected unsent. "account_id" is derived
+-- from the wallet for the first payment of a wallet without an account.
 create table relay (
   message_hash bytea primary key,
   quote_id text not null,
   account_id uuid not null,
-  key_id uuid not null,
+  key_id uuid,
   tx_signature bytea not null,
   signed_transaction bytea not null,
   fee_lamports bigint not null constraint relay_fee_check check (fee_lamports >= 0),
@@ -226,13 +235,16 @@ create table relay_budget (
 
 -- "owner" is the instance that works on the run, until "lease_until". An active run holds its price on the
 -- account's balance. "budget_id" is set where that counts in key_budget, on the day that the run started.
+-- "request_id" is the one in the caller's answer. Ours begin with their time, and are found by runs of that
+-- time; only those of proxies need an index.
 create table run (
   id uuid not null,
   account_id uuid not null,
   key_id uuid,
   budget_id uuid,
+  request_id text,
   tool text not null,
-  status text not null check (status in ('active', 'completed', 'failed', 'cancelled')),
+  status run_status not null,
   owner uuid,
   lease_until timestamptz not null,
   price bigint not null check (price >= 0),
@@ -241,19 +253,21 @@ create table run (
   step_id text,
   network text,
   reference bytea,
-  paid_by text not null check (paid_by in ('balance', 'transfer', 'gasless')),
+  paid_by payment_source not null,
   error_code text,
   error_message text,
   -- How the code of an execution ended; null if it succeeded, and for tools that run no code.
-  outcome text check (
-    outcome in ('failed', 'timeout', 'cancelled', 'memory_limit', 'cpu_limit', 'output_limit')),
+  outcome execution_outcome,
   created_at timestamptz not null default now(),
   started_at timestamptz,
-  ended_at timestamptz
+  ended_at timestamptz,
+  -- The version of the configuration that priced and ran the call; 0: the instance's own, never stored.
+  config_version integer not null default 0
 );
 create index run_account_id_id_index on run (account_id, id);
-create index run_account_id_status_id_index on run (account_id, status, id);
-create index run_lease_index on run (lease_until) where status = 'active';
+-- Lists of an account, and the sweep: most runs complete, and are found by their account and id.
+create index run_status_account_id_id_index on run (status, account_id, id) where status <> 'completed';
+create index run_request_index on run (request_id) where not starts_with(request_id, 'req_');
 -- Last on purpose: of indexes with equal cost PostgreSQL takes the newest, and in a small table all three
 -- that contain the id cost the same.
 alter table run add constraint run_pkey primary key (id);
@@ -266,9 +280,7 @@ create table transfer (
   debit uuid not null,
   credit uuid not null,
   amount bigint not null check (amount > 0),
-  kind text not null check (kind in (
-    'deposit', 'assignment', 'reversal', 'reinstatement', 'charge', 'refund', 'opening', 'withdrawal',
-    'adjustment')),
+  kind transfer_kind not null,
   ref bytea not null,
   note text,
   created_at timestamptz not null default now(),
@@ -291,11 +303,11 @@ create table receipt (
   step_id text,
   network text,
   reference bytea,
-  quoted bigint not null check (quoted > 0),
-  debited bigint not null check (debited > 0),
-  paid_by text not null check (paid_by in ('balance', 'transfer', 'gasless')),
+  quoted bigint not null,
+  debited bigint not null,
+  paid_by payment_source not null,
   created_at timestamptz not null default now(),
-  constraint receipt_captured_check check (debited <= quoted)
+  constraint receipt_captured_check check (debited > 0 and debited <= quoted)
 );
 create index receipt_account_id_id_index on receipt (account_id, id);
 create index receipt_payment_index on receipt (network, reference) where reference is not null;
@@ -341,7 +353,9 @@ create type ledger_call as (
   paid_by text,
   key_id uuid,
   budget_id uuid,
-  day_limit bigint
+  day_limit bigint,
+  config_version integer,
+  request_id text
 );
 create type ledger_ending as (
   n integer,
@@ -358,7 +372,7 @@ create type ledger_ending as (
 create table sandbox_run (
   run_id uuid primary key,
   account_id uuid not null,
-  key_id uuid not null,
+  key_id uuid,
   name text,
   cancel_requested_at timestamptz,
   status text constraint sandbox_run_status_check check (
@@ -447,6 +461,18 @@ create table operator_action (
 );
 create index operator_action_failed_index on operator_action (failed_action) where failed_action is not null;
 create index operator_action_once_index on operator_action (target, action, id) where once is not null;
+
+-- Versions of the configuration: tools, prices and models. The newest is in force. "document" is the JSON
+-- text that was applied, without secrets; "checksum" is its SHA-256.
+create table config_version (
+  version integer primary key check (version > 0),
+  document text not null,
+  checksum bytea not null check (octet_length(checksum) = 32),
+  source text not null check (source in ('start', 'apply', 'rollback')),
+  actor text not null,
+  note text,
+  applied_at timestamptz not null default now()
+);
 
 -- Revenue of transfers up to the id "counted_to", so that nothing adds up all of them again. One row.
 create table revenue_mark (

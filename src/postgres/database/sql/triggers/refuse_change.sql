@@ -13,5 +13,7 @@ create or replace trigger append_only before update or delete or truncate on rec
 for each statement execute function refuse_change();
 create or replace trigger append_only before update or delete or truncate on treasury_movement
 for each statement execute function refuse_change();
+create or replace trigger append_only before update or delete or truncate on config_version
+for each statement execute function refuse_change();
 create or replace trigger append_only before update or delete or truncate on operator_action
 for each statement execute function refuse_change();

@@ -1,0 +1,48 @@
+import type { Page } from "../../domain/core/page.ts";
+
+/** How a version came into force: the file of a starting instance, or an operator's decision. */
+export type ConfigSource = "start" | "apply" | "rollback";
+
+/** A stored version of the configuration. The newest is in force. */
+export interface ConfigVersion {
+  /** From 1 on. */
+  readonly version: number;
+  /** JSON text, without secrets. */
+  readonly document: string;
+  /** SHA-256 of the document, hex. */
+  readonly checksum: string;
+  readonly source: ConfigSource;
+  /** The operator, or the instance that started with the file. */
+  readonly actor: string;
+  readonly note: string | undefined;
+  readonly appliedAt: Date;
+}
+
+export interface NewConfigVersion extends Pick<ConfigVersion, "document" | "source" | "actor" | "note"> {
+  /** Version that must be in force, 0 for none; undefined: any. */
+  readonly expected: number | undefined;
+}
+
+/** Result of {@link ConfigVersions.apply}; `version` is in force. */
+export interface AppliedConfig {
+  /** unchanged: the version in force has this document. conflict: `expected` is not in force. */
+  readonly outcome: "applied" | "unchanged" | "conflict";
+  readonly version: number;
+}
+
+/** Versions of the configuration, append-only. */
+export interface ConfigVersions {
+  /** The version in force; undefined before the first. */
+  newest(): Promise<ConfigVersion | undefined>;
+  /** Number of the version in force; 0 before the first. */
+  newestNumber(): Promise<number>;
+  find(version: number): Promise<ConfigVersion | undefined>;
+  /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
+  list(query: { limit: number; cursor: string | undefined }): Promise<Page<ConfigVersion>>;
+  /** Stores a version unless it is in force already. One of several concurrent attempts comes first. */
+  apply(version: NewConfigVersion): Promise<AppliedConfig>;
+  /** Calls the listener when another version may be in force, until the returned function is called. */
+  onChange(listener: () => void): () => void;
+  /** Whether {@link onChange} reports every change at once; otherwise it has to be polled. */
+  readonly live: boolean;
+}

@@ -1,0 +1,124 @@
+import { hash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import canonicalize from "canonicalize";
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
+import { resolveUpstreams, type UpstreamSettings } from "../inference/upstream-settings.ts";
+import { filesOf, resolveCustomTools, type CustomToolSettings } from "../tools/custom/settings.ts";
+import { BUILT_IN_NAMES } from "../tools/index.ts";
+import { ConfigError } from "./config-error.ts";
+import { configFileSchema, type ConfigFile } from "./config-file.ts";
+import { withSecretFiles, type Environment } from "./secret-files.ts";
+
+/** The content of a configuration file, with the files that it refers to. */
+export interface ConfigDocument {
+  /** Canonical JSON (RFC 8785), so that equal content has equal text. */
+  readonly text: string;
+  /** SHA-256 of the text, hex. */
+  readonly checksum: string;
+  readonly content: ConfigFile;
+}
+
+/** What a document configures on this machine. */
+export interface ResolvedDocument {
+  readonly prices: ConfigFile["prices"];
+  /** Servers for inference_chat; empty: the tool is unavailable. */
+  readonly upstreams: readonly UpstreamSettings[];
+  readonly sandbox: ConfigFile["sandbox"];
+  /** The operator's custom tools. */
+  readonly tools: readonly CustomToolSettings[];
+  /** Messages for the operator, each with the path of the setting. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Reads a configuration file and the files that it refers to. A missing one is reported when its tool is
+ * opened.
+ * @throws ConfigError with every problem
+ */
+export function readDocument(file: string): ConfigDocument {
+  let given: unknown;
+  try {
+    given = parseYaml(readFileSync(file, "utf8"));
+  } catch (error) {
+    // The first line names the problem and its position; the rest quotes the file, which may contain
+    // secrets.
+    const [reason] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new ConfigError([`TOOLGATE_CONFIG: ${file} cannot be read as JSON or YAML: ${reason}`]);
+  }
+  const content = contentOf(given ?? {}, file);
+  const folder = path.dirname(path.resolve(file));
+  const files: Record<string, string> = { ...content.files };
+  for (const name of content.tools.flatMap(filesOf)) {
+    if (Object.hasOwn(files, name)) continue;
+    const stored = read(path.resolve(folder, name));
+    if (stored !== undefined) files[name] = stored;
+  }
+  const members = isJsonObject(given) ? given : {};
+  return documentOf(Object.keys(files).length === 0 ? members : { ...members, files }, content, files);
+}
+
+/**
+ * Parses a stored document.
+ * @throws ConfigError with every problem
+ */
+export function parseDocument(text: string, source: string): ConfigDocument {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    throw new ConfigError([`${source}: is not JSON`]);
+  }
+  const content = contentOf(given, source);
+  return documentOf(isJsonObject(given) ? given : {}, content, content.files ?? {});
+}
+
+/** Merges a document with the environment. @param folder base of relative paths of files it does not hold */
+export function resolveDocument(
+  content: ConfigFile,
+  environment: Environment,
+  folder: string,
+): ResolvedDocument {
+  const problems: string[] = [];
+  const env = withSecretFiles(environment, content, problems);
+  const inference = resolveUpstreams(content.inference, env);
+  const { files = {} } = content;
+  const custom = resolveCustomTools(content.tools, { env, folder, files, reservedNames: BUILT_IN_NAMES });
+  return {
+    prices: content.prices,
+    upstreams: inference.upstreams,
+    sandbox: content.sandbox,
+    tools: custom.tools,
+    problems: [...problems, ...inference.problems, ...custom.problems],
+  };
+}
+
+function contentOf(given: unknown, source: string): ConfigFile {
+  const parsed = configFileSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(
+    parsed.error.issues.map(
+      (issue) => `${source}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`,
+    ),
+  );
+}
+
+function documentOf(
+  members: JsonObject,
+  content: ConfigFile,
+  files: Readonly<Record<string, string>>,
+): ConfigDocument {
+  const text = canonicalize(members) ?? "{}";
+  return { text, checksum: hash("sha256", text), content: { ...content, files } };
+}
+
+/** Base64; undefined when the file cannot be read. */
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file).toString("base64");
+  } catch {
+    return undefined;
+  }
+}

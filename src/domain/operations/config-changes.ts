@@ -1,0 +1,203 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
+import { displayUsd } from "../core/money.ts";
+import { breakingChanges } from "./breaking-changes.ts";
+
+/** A tool as a version of the configuration offers it. */
+export interface OfferedTool {
+  readonly name: string;
+  /** Undefined while its server has not described it. */
+  readonly inputSchema: JsonObject | undefined;
+}
+
+/** A change between two documents, in words. */
+export interface ConfigChange {
+  readonly kind: "tool" | "price" | "schema" | "model" | "setting";
+  /** Whether callers that work today can fail or pay more. */
+  readonly affectsCallers: boolean;
+  readonly text: string;
+}
+
+interface ChangedDocument {
+  readonly document: JsonObject;
+  readonly tools: readonly OfferedTool[];
+}
+
+/** Returns the changes from one document to another. */
+export function configChanges(before: ChangedDocument, after: ChangedDocument): ConfigChange[] {
+  return [
+    ...toolChanges(listed(before.document["tools"]), listed(after.document["tools"])),
+    ...schemaChanges(before.tools, after.tools),
+    ...modelChanges(modelsOf(before.document), modelsOf(after.document)),
+    ...leafChanges("prices", before.document["prices"], after.document["prices"]).map(priceChange),
+    ...leafChanges("inference", inferenceOf(before.document), inferenceOf(after.document)).map(settingChange),
+    ...leafChanges("sandbox", before.document["sandbox"], after.document["sandbox"]).map((leaf) => ({
+      ...settingChange(leaf),
+      text: `${settingChange(leaf).text}; takes effect when an instance starts`,
+    })),
+    ...fileChanges(before.document["files"], after.document["files"]),
+  ];
+}
+
+type Named = ReadonlyMap<string, JsonObject>;
+
+function toolChanges(before: Named, after: Named): ConfigChange[] {
+  const removed = [...before.keys()].filter((name) => !after.has(name));
+  const added = [...after].filter(([name]) => !before.has(name));
+  const kept = [...after].flatMap(([name, tool]) => {
+    const old = before.get(name);
+    return old ? changesOfTool(name, old, tool) : [];
+  });
+  return [
+    ...removed.map((name): ConfigChange => ({
+      kind: "tool",
+      affectsCallers: true,
+      text: `tool ${name}: disappears; calls are refused with TOOL_NOT_FOUND`,
+    })),
+    ...added.map(([name, tool]): ConfigChange => ({
+      kind: "tool",
+      affectsCallers: false,
+      text: `tool ${name}: appears, ${priceWords(tool["price"])}`,
+    })),
+    ...kept,
+  ];
+}
+
+function changesOfTool(name: string, before: JsonObject, after: JsonObject): ConfigChange[] {
+  const { price: oldPrice = null, ...old } = before;
+  const { price = null, ...now } = after;
+  const moved = leafChanges("price", oldPrice, price).length > 0;
+  const settings = leafChanges(`tool ${name}`, old, now).map(settingChange);
+  if (!moved) return settings;
+  const words = [oldPrice, price].map(priceWords);
+  return [{ kind: "price", affectsCallers: true, text: `tool ${name}: ${words.join(" → ")}` }, ...settings];
+}
+
+function priceWords(price: JsonValue | undefined): string {
+  if (!isJsonObject(price)) return "without a price";
+  if (price["free"] === true) return "free";
+  const { flat_microusd: flat } = price;
+  return typeof flat === "number" ? usd(flat) : `priced by ${JSON.stringify(price)}`;
+}
+
+function schemaChanges(before: readonly OfferedTool[], after: readonly OfferedTool[]): ConfigChange[] {
+  const known = new Map(before.map((tool) => [tool.name, tool.inputSchema]));
+  return after.flatMap(({ name, inputSchema }): ConfigChange[] => {
+    if (!known.has(name)) return [];
+    const old = known.get(name);
+    if (!old || !inputSchema) {
+      const text = `tool ${name}: its parameters are unknown here, because its server did not describe them`;
+      return [{ kind: "schema", affectsCallers: false, text }];
+    }
+    return breakingChanges(old, inputSchema).map((problem) => ({
+      kind: "schema",
+      affectsCallers: true,
+      text: `tool ${name}: breaks its callers: ${problem}`,
+    }));
+  });
+}
+
+/** Models by upstream and id. */
+function modelsOf(document: JsonObject): Named {
+  const upstreams = listed(isJsonObject(document["inference"]) ? document["inference"]["upstreams"] : []);
+  return new Map(
+    [...upstreams].flatMap(([upstream, { models }]) =>
+      [...listed(models, "id")].map(([id, model]) => [`${id} of ${upstream}`, model] as const),
+    ),
+  );
+}
+
+function modelChanges(before: Named, after: Named): ConfigChange[] {
+  return [
+    ...[...before.keys()]
+      .filter((name) => !after.has(name))
+      .map((name): ConfigChange => ({
+        kind: "model",
+        affectsCallers: true,
+        text: `model ${name}: disappears`,
+      })),
+    ...[...after.keys()]
+      .filter((name) => !before.has(name))
+      .map((name): ConfigChange => ({
+        kind: "model",
+        affectsCallers: false,
+        text: `model ${name}: appears`,
+      })),
+    ...[...after].flatMap(([name, model]) => {
+      const old = before.get(name);
+      return old
+        ? leafChanges(`model ${name}`, old, model).map((leaf): ConfigChange => ({
+            ...settingChange(leaf),
+            kind: leaf.path.includes("_usd_per_million") ? "price" : "setting",
+            affectsCallers: true,
+          }))
+        : [];
+    }),
+  ];
+}
+
+/** The section without what {@link modelChanges} reports. */
+function inferenceOf({ inference = {} }: JsonObject): JsonValue {
+  if (!isJsonObject(inference)) return {};
+  const upstreams: JsonObject = {};
+  for (const [name, { models: _, ...upstream }] of listed(inference["upstreams"])) upstreams[name] = upstream;
+  return { ...inference, upstreams };
+}
+
+function fileChanges(before: JsonValue | undefined, after: JsonValue | undefined): ConfigChange[] {
+  return leafChanges("files", before, after).map(({ path, before: old, after: now }) => ({
+    kind: "setting",
+    affectsCallers: false,
+    text: `${path}: ${old === undefined ? "appears" : now === undefined ? "disappears" : "changes"}`,
+  }));
+}
+
+interface Leaf {
+  readonly path: string;
+  readonly before: JsonValue | undefined;
+  readonly after: JsonValue | undefined;
+}
+
+/** Differences at the deepest members; arrays count as one value. */
+function leafChanges(path: string, before: JsonValue | undefined, after: JsonValue | undefined): Leaf[] {
+  if (isJsonObject(before ?? {}) && isJsonObject(after ?? {})) {
+    const [old, now] = [asObject(before), asObject(after)];
+    const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].sort();
+    return names.flatMap((name) => leafChanges(`${path}.${name}`, old[name], now[name]));
+  }
+  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ path, before, after }];
+}
+
+function asObject(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function priceChange({ path, before, after }: Leaf): ConfigChange {
+  const words = [before, after].map((value) =>
+    value === undefined
+      ? "its default"
+      : typeof value === "number" && path.endsWith("microusd")
+        ? usd(value)
+        : JSON.stringify(value),
+  );
+  return { kind: "price", affectsCallers: true, text: `${path}: ${words.join(" → ")}` };
+}
+
+function settingChange({ path, before, after }: Leaf): ConfigChange {
+  const words = [before, after].map((value) => (value === undefined ? "its default" : JSON.stringify(value)));
+  return { kind: "setting", affectsCallers: false, text: `${path}: ${words.join(" → ")}` };
+}
+
+function usd(microUsd: number): string {
+  return displayUsd(BigInt(microUsd));
+}
+
+/** Objects of a list by their name; entries without one are left out. */
+function listed(value: JsonValue | undefined, key = "name"): Named {
+  const entries = Array.isArray(value) ? value.filter(isJsonObject) : [];
+  return new Map(
+    entries.flatMap((entry) => {
+      const name = entry[key];
+      return typeof name === "string" ? [[name, entry] as const] : [];
+    }),
+  );
+}

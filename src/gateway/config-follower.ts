@@ -1,0 +1,128 @@
+import { Catalogue, CatalogueVersion } from "../app/calls/catalogue.ts";
+import type { ConfigVersions } from "../app/operations/config-versions.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import type { ConfigState } from "../app/operations/readiness.ts";
+import { ConfigError, type ServeConfig } from "../config/config.ts";
+import type { Log } from "../domain/core/log.ts";
+import { usedVersion, type UsedVersion } from "./start-version.ts";
+import type { ToolOpener, ToolVersion } from "./tool-version.ts";
+
+/** How often the version in force is queried while notifications may be lost, and otherwise, ms. */
+const [POLL_MS, SLOW_POLL_MS] = [500, 10_000];
+
+export interface ConfigFollowerDeps {
+  readonly versions: ConfigVersions;
+  readonly opener: Pick<ToolOpener, "open">;
+  readonly config: Pick<ServeConfig, "environment">;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Switches the catalogue to the configuration in force. Calls end with the version they started with. */
+export class ConfigFollower {
+  readonly catalogue: Catalogue;
+  readonly #deps: ConfigFollowerDeps;
+  readonly #retiring = new Set<ToolVersion>();
+  #tools: ToolVersion;
+  /** The version in force, as far as known. */
+  #newest: number;
+  #working: Promise<void> = Promise.resolve();
+  #queued = false;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #stopListening: () => void = () => {};
+
+  private constructor(tools: ToolVersion, version: number, deps: ConfigFollowerDeps) {
+    this.#deps = deps;
+    this.#tools = tools;
+    this.#newest = version;
+    this.catalogue = new Catalogue(tools.tools, version);
+    this.#report();
+  }
+
+  /** @throws ConfigError when this instance cannot use the version */
+  static async open({ version, resolved }: UsedVersion, deps: ConfigFollowerDeps): Promise<ConfigFollower> {
+    return new ConfigFollower(await deps.opener.open(resolved), version, deps);
+  }
+
+  get state(): ConfigState {
+    const { version } = this.catalogue.current;
+    return { version, newest: this.#newest };
+  }
+
+  start(): void {
+    this.#stopListening = this.#deps.versions.onChange(() => this.check());
+    this.#timer = setInterval(() => {
+      const since = performance.now() - this.#checkedAt;
+      if (!this.#deps.versions.live || since > SLOW_POLL_MS) this.check();
+    }, POLL_MS);
+    this.check();
+  }
+
+  /** Closes all connections, also those of calls that still run. */
+  async close(): Promise<void> {
+    this.#stopListening();
+    clearInterval(this.#timer);
+    await this.#working;
+    const open = [...this.#retiring, this.#tools];
+    this.#retiring.clear();
+    await Promise.all(open.map((tools) => tools.close()));
+  }
+
+  /** Queries the version in force and switches to it; concurrent checks are one. */
+  check(): void {
+    if (this.#queued) return;
+    this.#queued = true;
+    this.#working = this.#working.then(() => this.#follow());
+  }
+
+  async #follow(): Promise<void> {
+    this.#queued = false;
+    const { versions, log } = this.#deps;
+    try {
+      const newest = await versions.newestNumber();
+      this.#checkedAt = performance.now();
+      // One that this instance could not use is not tried again before the next.
+      if (newest <= this.#newest) return;
+      const found = await versions.find(newest);
+      if (!found) return;
+      this.#newest = newest;
+      await this.#switchTo(usedVersion(found, this.#deps.config), found.actor);
+    } catch (error) {
+      if (error instanceof ConfigError)
+        log.error(
+          { version: this.#newest, inUse: this.catalogue.current.version, problems: error.problems },
+          "this instance cannot use the configuration in force and keeps its version",
+        );
+      else {
+        this.#newest = this.catalogue.current.version;
+        log.warn({ err: error }, "the configuration in force is unknown; will retry");
+      }
+    }
+    this.#report();
+  }
+
+  async #switchTo({ version, resolved }: UsedVersion, actor: string): Promise<void> {
+    const before = this.#tools;
+    const next = await this.#deps.opener.open(resolved, before);
+    const replaced = this.catalogue.replace(new CatalogueVersion(next.tools, version));
+    this.#tools = next;
+    this.#deps.log.info({ version, replaced: replaced.version, actor }, "configuration switched");
+    this.#retiring.add(before);
+    void this.#closeAfter(replaced.retire(), before);
+  }
+
+  async #closeAfter(lastCall: Promise<void>, tools: ToolVersion): Promise<void> {
+    await lastCall;
+    if (!this.#retiring.delete(tools)) return;
+    await tools.close().catch((error: unknown) => {
+      this.#deps.log.warn({ err: error }, "connections of a replaced configuration could not be closed");
+    });
+  }
+
+  #report(): void {
+    const { version, newest } = this.state;
+    this.#deps.metrics.set("toolgate_config_version", version);
+    this.#deps.metrics.set("toolgate_config_behind", newest - version);
+  }
+}

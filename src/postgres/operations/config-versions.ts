@@ -1,0 +1,113 @@
+import type { Pool } from "pg";
+import type {
+  AppliedConfig,
+  ConfigSource,
+  ConfigVersion,
+  ConfigVersions,
+  NewConfigVersion,
+} from "../../app/operations/config-versions.ts";
+import type { Page } from "../../domain/core/page.ts";
+import { cursorAfter, readCursor } from "../database/cursor.ts";
+import type { Notifications } from "../database/notifications.ts";
+import { queryWithRetry } from "../database/retry.ts";
+
+interface VersionRow {
+  version: number;
+  document: string;
+  checksum: string;
+  source: ConfigSource;
+  actor: string;
+  note: string | null;
+  applied_at: Date;
+}
+
+const COLUMNS = `version, document, encode(checksum, 'hex') as checksum, source, actor, note, applied_at
+  from config_version`;
+
+/** Versions of the configuration on PostgreSQL. */
+export class PostgresConfigVersions implements ConfigVersions {
+  readonly #pool: Pool;
+  readonly #notifications: Pick<Notifications, "live">;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(pool: Pool, notifications: Notifications) {
+    this.#pool = pool;
+    this.#notifications = notifications;
+    const onMessage = () => this.#notify();
+    notifications.subscribe({ channel: "toolgate_config", onMessage, onGap: onMessage });
+  }
+
+  get live(): boolean {
+    return this.#notifications.live;
+  }
+
+  async newest(): Promise<ConfigVersion | undefined> {
+    const [row] = await this.#query<VersionRow>(
+      "config-newest",
+      `select ${COLUMNS} order by version desc limit 1`,
+      [],
+    );
+    return row && versionOf(row);
+  }
+
+  async newestNumber(): Promise<number> {
+    const [row] = await this.#query<{ version: number }>(
+      "config-newest-number",
+      "select coalesce(max(version), 0) as version from config_version",
+      [],
+    );
+    return row?.version ?? 0;
+  }
+
+  async find(version: number): Promise<ConfigVersion | undefined> {
+    const [row] = await this.#query<VersionRow>("config-find", `select ${COLUMNS} where version = $1`, [
+      version,
+    ]);
+    return row && versionOf(row);
+  }
+
+  async list({ limit, cursor }: { limit: number; cursor: string | undefined }): Promise<Page<ConfigVersion>> {
+    const before = Number.parseInt(readCursor("config", cursor), 16);
+    const rows = await this.#query<VersionRow>(
+      "config-list",
+      `select ${COLUMNS} where version < $1::bigint order by version desc limit $2`,
+      [before, limit + 1],
+    );
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(versionOf),
+      nextCursor:
+        rows.length > limit && last
+          ? cursorAfter("config", last.version.toString(16).padStart(8, "0"))
+          : undefined,
+    };
+  }
+
+  async apply({ document, source, actor, note, expected }: NewConfigVersion): Promise<AppliedConfig> {
+    const [row] = await this.#query<AppliedConfig>(
+      "config-apply",
+      "select outcome, version from config_apply($1, $2, $3, $4, $5)",
+      [document, source, actor, note ?? null, expected ?? null],
+    );
+    if (!row) throw new Error("config_apply returned no row");
+    return row;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    return queryWithRetry<Row>(this.#pool, { name, text, values });
+  }
+}
+
+function versionOf({ note, applied_at: appliedAt, ...row }: VersionRow): ConfigVersion {
+  return { ...row, note: note ?? undefined, appliedAt };
+}

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { documentFolder, openapi, operation, startThirdParty } from "../tools/custom/http/third-party.ts";
+import { runToolgateHere } from "./toolgate.ts";
+
+const folder = documentFolder();
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  await database.drop();
+  folder[Symbol.dispose]();
+});
+
+const run = (...args: string[]) =>
+  runToolgateHere({ DATABASE_URL: database.servingUrl }, ["config", ...args]);
+
+/** Writes a document with a tool of an OpenAPI document that needs these parameters. */
+function write(name: string, price: number, required: readonly string[], more: object = {}): string {
+  const parameters = required.map((one) => ({
+    name: one,
+    in: "query",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const servers = [{ url: "https://notes.example" }];
+  folder.write(
+    `${name}.api.json`,
+    openapi({ "/n": { get: operation("note", { parameters }) } }, { servers }),
+  );
+  const http = { openapi: `${name}.api.json`, operation_id: "note" };
+  const tool = { name: "note", price: { flat_microusd: price }, http, headers_env: { "X-Key": "NOTE_KEY" } };
+  return folder.write(`${name}.json`, { tools: [tool], ...more });
+}
+
+describe("toolgate config", () => {
+  it("plans in words, applies, keeps the history and rolls back", async () => {
+    const first = write("first", 1_000, []);
+    expect((await run("validate", first)).stdout).toContain("NOTE_KEY is not set");
+    const planned = await run("plan", first);
+    expect(planned.code).toBe(3);
+    expect(planned.stdout).toContain("- tool note: appears, $0.001");
+    expect((await run("apply", first, "--note", "start")).stdout).toContain("Version 1 is in force.");
+    expect((await run("plan", first)).code).toBe(0);
+    expect((await run("apply", first)).stdout).toBe("Version 1 is in force: nothing to do.\n");
+
+    const second = write("second", 2_000, ["text"], { prices: { vram_estimate: { flat_microusd: 5_000 } } });
+    const [{ version, changes }] = (await run("plan", second, "--json")).rows as [
+      { version: number; changes: { text: string }[] },
+    ];
+    expect(version).toBe(1);
+    expect(changes.map(({ text }) => text)).toEqual(
+      expect.arrayContaining([
+        "tool note: $0.001 → $0.002",
+        "tool note: breaks its callers: params.text becomes required",
+        "prices.vram_estimate.flat_microusd: its default → $0.005",
+      ]),
+    );
+    const outdated = await run("apply", second, "--expect", "0");
+    expect(outdated).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("version 1 is in force by now"),
+    });
+    expect((await run("apply", second, "--expect", "1")).code).toBe(0);
+    expect((await run("rollback")).stdout).toContain("Version 3 is in force.");
+    expect(
+      (await run("history", "--json")).rows.map((row) => [row["version"], row["source"], row["note"]]),
+    ).toEqual([
+      [3, "rollback", "rollback to version 1"],
+      [2, "apply", null],
+      [1, "apply", "start"],
+    ]);
+    expect((await run("show")).stdout).toBe((await run("show", "1")).stdout);
+    const { rows } = await runToolgateHere({ DATABASE_URL: database.servingUrl }, [
+      "operations",
+      "actions",
+      "--json",
+    ]);
+    expect(rows.map((row) => [row["action"], row["failure"] === null])).toEqual([
+      ["config.rollback", true],
+      ["config.apply", true],
+      ["config.apply", false],
+      ["config.apply", true],
+      ["config.apply", true],
+    ]);
+  });
+
+  it("tries a tool of a file on its real server", async () => {
+    const party = await startThirdParty();
+    try {
+      const servers = [{ url: party.url }];
+      folder.write("tried.api.json", openapi({ "/n": { get: operation("note") } }, { servers }));
+      const http = { openapi: "tried.api.json", operation_id: "note" };
+      const tool = { name: "note", price: { flat_microusd: 70 }, http, allow_hosts: ["127.0.0.1"] };
+      const file = folder.write("tried.json", { tools: [tool] });
+      const tried = (name: string, ...args: string[]) =>
+        runToolgateHere({}, ["tools", "try", name, "--file", file, ...args]);
+      expect((await tried("note", "--json")).rows).toEqual([
+        { tool: "note", price_usdc_microusd: 70, charge_usdc_microusd: 70, result: { fine: true } },
+      ]);
+      expect((await tried("none")).stderr).toContain("has no custom tool none; it has note");
+      expect((await tried("note", "--params", "[]")).code).toBe(2);
+    } finally {
+      await party.close();
+    }
+  });
+
+  it("changes nothing for an invalid file and lists every problem with its path", async () => {
+    const file = folder.write("invalid.json", {
+      prices: { vram_estimate: { flat_microusd: 0 } },
+      tools: [{ name: "echo", price: {}, http: { openapi: "none.json", operation_id: "x" } }],
+    });
+    for (const command of ["validate", "plan", "apply"]) {
+      const { code, stderr } = await run(command, file);
+      expect(code, command).toBe(1);
+      expect(stderr).toContain("prices.vram_estimate.flat_microusd:");
+      expect(stderr).toContain("tools[0].price:");
+    }
+    const unreadable = folder.write("unreadable.json", {
+      tools: [{ name: "echo", price: { free: true }, http: { openapi: "none.json", operation_id: "x" } }],
+    });
+    expect((await run("apply", unreadable)).stderr).toContain("tools[0].name: echo is a built-in tool");
+    expect((await run("history", "--json")).rows[0]?.["version"]).toBe(3);
+    expect((await run("apply")).code).toBe(2);
+  });
+});
