@@ -25,6 +25,8 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
 ];
 
 export interface LogOptions {
+  /** Identifies this instance on every line, and in the database as the owner of runs. */
+  readonly instanceId?: string;
   /** Values redacted everywhere: an upstream may echo the key it rejects. */
   readonly secrets: readonly string[];
   /** File to write to instead of stderr. */
@@ -33,11 +35,23 @@ export interface LogOptions {
   readonly besideText?: boolean;
 }
 
+/** Secrets that were found after a log was created; a new array for each addition. */
+let laterSecrets: readonly string[] = [];
+
+/** Redacts these values from now on in every log of this process. */
+export function redactToo(secrets: readonly string[]): void {
+  const added = secrets.filter((secret) => !laterSecrets.includes(secret));
+  if (added.length > 0) laterSecrets = [...laterSecrets, ...added];
+}
+
 /**
  * Creates the log: JSON lines on stderr, readable text when stderr is a terminal and pino-pretty is
  * installed.
  */
-export function createLogger(level: string, { secrets, file, besideText = false }: LogOptions): Log {
+export function createLogger(
+  level: string,
+  { instanceId, secrets, file, besideText = false }: LogOptions,
+): Log {
   const redact = {
     paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
     censor: "***",
@@ -47,28 +61,49 @@ export function createLogger(level: string, { secrets, file, besideText = false 
     level,
     redact,
     hooks,
-    base: null,
+    base: instanceId === undefined ? null : { instance_id: instanceId },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
   };
-  return pino(options, destination(file, besideText));
+  const stream = destination(file, besideText);
+  const [redacting, plain] = [pino(options, stream), pino({ ...options, redact: [] }, stream)];
+  const logOf = (details: object) => (hasNoSecret(details) ? plain : redacting);
+  return {
+    info: (details, message) => logOf(details).info(details, message),
+    warn: (details, message) => logOf(details).warn(details, message),
+    error: (details, message) => logOf(details).error(details, message),
+  };
+}
+
+/** Whether nothing in the object is redacted. Redaction takes 100 us a line, ten times the line. */
+function hasNoSecret(details: object): boolean {
+  return Object.entries(details).every(
+    ([name, value]) => (typeof value !== "object" || value === null) && !SECRETS.includes(name),
+  );
 }
 
 /** Redacts the secrets in every encoding that a line may contain. */
 function scrubber(secrets: readonly string[]): (line: string) => string {
-  const forms = secrets.flatMap((secret) => {
-    const base64 = Buffer.from(secret).toString("base64");
-    return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64];
-  });
-  // Longest first: otherwise part of a longer secret would remain.
-  const known = [...new Set(forms)]
-    .filter((form) => form !== "")
-    .sort((one, other) => other.length - one.length);
+  let later = laterSecrets;
+  let known = formsOf([...secrets, ...later]);
   return (line) => {
+    if (later !== laterSecrets) {
+      later = laterSecrets;
+      known = formsOf([...secrets, ...later]);
+    }
     let clean = line;
     for (const form of known) clean = clean.replaceAll(form, "***");
     for (const [pattern, instead] of PATTERNS) clean = clean.replaceAll(pattern, instead);
     return clean;
   };
+}
+
+/** Every encoding of the secrets, longest first: otherwise part of a longer secret would remain. */
+function formsOf(secrets: readonly string[]): string[] {
+  const forms = secrets.flatMap((secret) => {
+    const base64 = Buffer.from(secret).toString("base64");
+    return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64];
+  });
+  return [...new Set(forms)].filter((form) => form !== "").sort((one, other) => other.length - one.length);
 }
 
 function destination(file: string | undefined, besideText: boolean): DestinationStream {
@@ -87,7 +122,12 @@ function prettyOrPlain(): DestinationStream {
   try {
     return pino.transport({
       target: "pino-pretty",
-      options: { destination: 2, ignore: "pid,hostname", colorize: process.stderr.isTTY, sync: true },
+      options: {
+        destination: 2,
+        ignore: "pid,hostname,instance_id",
+        colorize: process.stderr.isTTY,
+        sync: true,
+      },
     });
   } catch {
     return pino.destination({ dest: 2, sync: true });

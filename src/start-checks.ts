@@ -3,7 +3,7 @@ import { checkFeePayer } from "./gateway/fee-payer.ts";
 import { customToolProblems } from "./gateway/custom-tools.ts";
 import { checkSandbox } from "./gateway/sandbox-check.ts";
 import type { Log } from "./domain/core/log.ts";
-import { checkDatabase, type Findings } from "./postgres/database/start-checks.ts";
+import { checkDatabase, checkSameDatabase, type Findings } from "./postgres/database/start-checks.ts";
 import { adviseOnEndpoints, checkChain, openChain } from "./solana/index.ts";
 import { systemClock } from "./system.ts";
 
@@ -25,8 +25,11 @@ export async function checkPreconditions(config: ServeConfig, log: Log): Promise
     clock: systemClock,
     log,
   });
-  const [database, endpoints, feePayer, tools, sandbox] = await Promise.all([
-    checkDatabase(config.DATABASE_URL),
+  const { DATABASE_URL, DATABASE_DIRECT_URL = DATABASE_URL, DATABASE_READ_URL = DATABASE_URL } = config;
+  const [database, direct, read, endpoints, feePayer, tools, sandbox] = await Promise.all([
+    checkDatabase(DATABASE_URL),
+    DATABASE_DIRECT_URL === DATABASE_URL ? undefined : checkSameDatabase(DATABASE_URL, DATABASE_DIRECT_URL),
+    DATABASE_READ_URL === DATABASE_URL ? undefined : checkSameDatabase(DATABASE_URL, DATABASE_READ_URL),
     checkChain(chain.rpc, chain.treasury, AbortSignal.timeout(LIMIT_MS)),
     checkFeePayer(config, chain.rpc, AbortSignal.timeout(LIMIT_MS)),
     customToolProblems(config, log),
@@ -35,6 +38,8 @@ export async function checkPreconditions(config: ServeConfig, log: Log): Promise
   return {
     problems: [
       ...database.problems.map((problem) => `DATABASE_URL: ${problem}`),
+      ...(direct === undefined ? [] : [`DATABASE_DIRECT_URL: ${direct}`]),
+      ...(read === undefined ? [] : [`DATABASE_READ_URL: ${read}`]),
       ...endpoints.map(({ endpoint, problem }) => `SOLANA_RPC_URLS: ${endpoint} ${problem}`),
       ...feePayer.problems,
       ...tools,

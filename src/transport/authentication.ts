@@ -2,8 +2,11 @@ import type { Caller } from "../domain/accounts/caller.ts";
 import type { RateDecision } from "../domain/accounts/rate-limit.ts";
 import type { RemotePeer } from "./remote-address.ts";
 
-/** Whether a method requires credentials; with `optional`, those that are sent must be valid. */
-export type KeyRequirement = "none" | "optional" | "required";
+/**
+ * Whether a method requires credentials; with `optional`, those that are sent must be valid. `wallet`: no
+ * key; a wallet pays, and unpaid answers are limited per address.
+ */
+export type KeyRequirement = "none" | "optional" | "required" | "wallet";
 
 /**
  * Authenticates requests. API keys and console sessions have separate authenticators; neither accepts the
@@ -27,7 +30,7 @@ export interface Authentication {
   readonly caller: Caller | undefined;
   /** State of the caller's rate limit; undefined without a caller. */
   readonly rate: RateDecision | undefined;
-  /** The browser's address; undefined where no pages are served. */
+  /** Where the request comes from; undefined where that does not matter. */
   readonly client?: ClientInfo;
 }
 
@@ -51,7 +54,7 @@ export interface PageRequest {
   readonly userAgent: string | undefined;
 }
 
-/** The client of a console request, signed in or not. */
+/** The client of a request without an API key: of the console, or a wallet. */
 export interface ClientInfo {
   /** The client's address behind trusted proxies. */
   readonly address: string;

@@ -66,7 +66,7 @@ export function failureOf(thrown: unknown, requestId: string, log: Pick<Log, "er
   const expected = expectedError(thrown);
   const error = expected ?? internalError(thrown);
   if (!expected || (error.status >= 500 && hiddenCause(error) !== undefined))
-    log.error({ requestId, err: thrown }, "request failed");
+    log.error({ request_id: requestId, err: thrown }, "request failed");
   const rpc = isTimeout(thrown) ? "DEADLINE_EXCEEDED" : error.rpc;
   if (error instanceof DetailedError) {
     const { detail, offer } = error;

@@ -52,8 +52,16 @@ export class KeyAuthenticator implements RequestAuthenticator {
   readonly #authenticator: Authenticator;
   readonly #rateLimiter: RateLimiter;
   readonly #metrics: Metrics | undefined;
+  readonly #wallets: RequestAuthenticator | undefined;
 
-  constructor(authenticator: Authenticator, rateLimiter: RateLimiter, metrics?: Metrics) {
+  /** @param wallets undefined: calls without a key are off */
+  constructor(
+    authenticator: Authenticator,
+    rateLimiter: RateLimiter,
+    metrics?: Metrics,
+    wallets?: RequestAuthenticator,
+  ) {
+    this.#wallets = wallets;
     this.#authenticator = authenticator;
     this.#rateLimiter = rateLimiter;
     this.#metrics = metrics;
@@ -65,8 +73,10 @@ export class KeyAuthenticator implements RequestAuthenticator {
    */
   authenticate(
     requirement: KeyRequirement,
-    { authorization }: Credentials,
+    credentials: Credentials,
   ): Authentication | Promise<Authentication> {
+    if (requirement === "wallet") return this.#wallets?.authenticate(requirement, credentials) ?? ANONYMOUS;
+    const { authorization } = credentials;
     if (requirement === "none" || (requirement === "optional" && authorization === undefined))
       return ANONYMOUS;
     const found = this.#authenticator.authenticate(secretOf(authorization));
@@ -76,7 +86,19 @@ export class KeyAuthenticator implements RequestAuthenticator {
   #limited(caller: Caller | undefined): Authentication | Promise<Authentication> {
     if (!caller) throw this.#refused();
     const taken = this.#rateLimiter.take(caller);
-    return taken instanceof Promise ? taken.then((rate) => accepted(caller, rate)) : accepted(caller, taken);
+    return taken instanceof Promise
+      ? taken.then((rate) => this.#accepted(caller, rate))
+      : this.#accepted(caller, taken);
+  }
+
+  /** @throws RateLimitedError; BlockedError */
+  #accepted(caller: Caller, rate: RateDecision): Authentication {
+    if (!rate.allowed) {
+      this.#metrics?.count("toolgate_rate_limited_total", 1, { limit: rate.ofAccount ? "account" : "key" });
+      throw new RateLimitedError(rate);
+    }
+    if (caller.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
+    return { caller, rate };
   }
 
   #refused(): ToolgateError {
@@ -86,13 +108,6 @@ export class KeyAuthenticator implements RequestAuthenticator {
         "create a key in the console, or with `toolgate keys create`",
     );
   }
-}
-
-/** @throws RateLimitedError; BlockedError */
-function accepted(caller: Caller, rate: RateDecision): Authentication {
-  if (!rate.allowed) throw new RateLimitedError(rate);
-  if (caller.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
-  return { caller, rate };
 }
 
 function secretOf(authorization: string | undefined): string {

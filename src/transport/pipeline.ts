@@ -8,6 +8,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/core/errors.ts";
+import { RequestRecorder, type RequestRecord } from "../app/operations/request-record.ts";
 import { failureOf, type Failure } from "./error-details.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
 import { blockedMessage } from "./key-authenticator.ts";
@@ -19,6 +20,8 @@ import { validate } from "./validation.ts";
 export interface Operation<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly method: DescMethodUnary<I, O>;
   readonly endpoint: Endpoint<I, O>;
+  /** Name in metrics and logs, such as `ToolService/CallTool`. */
+  readonly name: string;
 }
 
 /**
@@ -30,20 +33,24 @@ export class Pipeline {
   readonly #authenticator: RequestAuthenticator;
   readonly #operations = new Map<DescMethod, Operation>();
   readonly #log: Pick<Log, "error">;
+  /** Where each transport records its requests. */
+  readonly requests: RequestRecorder;
   readonly #working = new Set<Promise<unknown>>();
 
   constructor(
     authenticator: RequestAuthenticator,
     services: readonly ServiceBinding[],
     log: Pick<Log, "error">,
+    requests = new RequestRecorder([], performance),
   ) {
     this.#authenticator = authenticator;
     this.#log = log;
+    this.requests = requests;
     for (const { service, endpoints } of services) {
       for (const [name, endpoint] of Object.entries<Endpoint>(endpoints)) {
         const method = service.method[name];
         if (!method || !isUnary(method)) throw new Error(`${service.typeName} has no unary method ${name}`);
-        this.#operations.set(method, { method, endpoint });
+        this.#operations.set(method, { method, endpoint, name: `${service.name}/${method.name}` });
       }
     }
   }
@@ -98,9 +105,11 @@ export class Pipeline {
     while (this.#working.size > 0) await Promise.allSettled(this.#working);
   }
 
-  /** Maps a thrown value to a client error. */
-  failure(thrown: unknown, requestId: string): Failure {
-    return failureOf(thrown, requestId, this.#log);
+  /** Maps a thrown value to a client error. @param record notes it as the request's outcome */
+  failure(thrown: unknown, requestId: string, record?: RequestRecord): Failure {
+    const failure = failureOf(thrown, requestId, this.#log);
+    record?.failed(failure.error);
+    return failure;
   }
 }
 

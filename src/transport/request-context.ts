@@ -1,7 +1,7 @@
+import type { RequestRecord } from "../app/operations/request-record.ts";
 import type { Caller } from "../domain/accounts/caller.ts";
-import type { Random } from "../domain/core/clock.ts";
 import type { Memo } from "../domain/payments/memo.ts";
-import type { ProgressListener } from "../domain/tools/tool.ts";
+import type { ProgressListener, ResultSink } from "../domain/tools/tool.ts";
 import type { ClientInfo } from "./authentication.ts";
 import type { Header } from "./headers.ts";
 import type { SettlementReport } from "./x402/settlement.ts";
@@ -10,7 +10,7 @@ import type { SettlementReport } from "./x402/settlement.ts";
 export interface RequestContext {
   /** Undefined when no key is required and none was sent. */
   readonly caller: Caller | undefined;
-  /** `req_…` */
+  /** `req_…`, or as a trusted proxy named it. */
   readonly requestId: string;
   /** Aborts when the client disconnects or the deadline passes. */
   readonly signal: AbortSignal;
@@ -26,10 +26,18 @@ export interface RequestContext {
   readonly onSettlement?: (report: SettlementReport) => void;
   /** Reports progress of a long call; undefined when not requested. */
   readonly progress?: ProgressListener | undefined;
+  /** `openai`: the parameters of a tool call are a body of the OpenAI API. */
+  readonly form?: "openai";
+  /** Receives the result of a tool call in parts; undefined: it is only returned. */
+  readonly output?: ResultSink | undefined;
+  /** Called when the tool starts, after the settlement of an x402 payment was reported. */
+  readonly onStart?: (() => void) | undefined;
   /** Idempotency-Key header or metadata, as sent. */
   readonly idempotencyKey: string | undefined;
-  /** The browser; undefined on transports without pages. */
+  /** Where a request without an API key comes from; undefined where that does not matter. */
   readonly client?: ClientInfo | undefined;
+  /** Undefined where requests are not recorded. */
+  readonly record?: RequestRecord | undefined;
   /** Adds a header to a successful response, such as a cookie; undefined when the transport cannot. */
   readonly addHeader?: (header: Header) => void;
   /** Memo form that this transport's 402 responses announce; all transports accept both. */
@@ -39,33 +47,4 @@ export interface RequestContext {
 /** The context of a method that requires a key. */
 export interface KeyedContext extends RequestContext {
   readonly caller: Caller;
-}
-
-/** Hex digits of an id, and the ids generated per batch: small random reads are slow. */
-const [DIGITS, BATCH] = [32, 128];
-
-/** Generates request ids: `req_` and 128 random bits in hex. */
-export class RequestIds {
-  readonly #random: Random;
-  #drawn = "";
-  #used = 0;
-
-  constructor(random: Random) {
-    this.#random = random;
-  }
-
-  next(): string {
-    if (this.#used === this.#drawn.length) {
-      this.#drawn = Buffer.from(this.#random.bytes((BATCH * DIGITS) / 2)).toString("hex");
-      this.#used = 0;
-    }
-    const from = this.#used;
-    this.#used += DIGITS;
-    return `req_${this.#drawn.slice(from, this.#used)}`;
-  }
-}
-
-/** Generates one request id, for handlers with few requests. */
-export function newRequestId(random: Random): string {
-  return `req_${Buffer.from(random.bytes(DIGITS / 2)).toString("hex")}`;
 }

@@ -36,6 +36,12 @@ export class TokenBuckets {
     this.#fullAt.set(name, Math.min(fullAt, now + this.#tier.burst * this.#intervalMs));
   }
 
+  /** Returns tokens to the bucket, at most until it is full. */
+  giveBack(name: string, tokens: number): void {
+    const fullAt = this.#fullAt.get(name);
+    if (fullAt !== undefined) this.#fullAt.set(name, fullAt - tokens * this.#intervalMs);
+  }
+
   /** Takes a token if there is one, and returns the decision. */
   take(name: string): RateDecision {
     const refusal = this.refusal(name);

@@ -160,6 +160,14 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("tab", { name: "Statement" }).click();
     await page.getByText("5 entries", { exact: true }).waitFor();
     expect(new URL(page.url()).pathname).toContain(`/operator/accounts/${agent.accountId}`);
+
+    await page.goto("operator");
+    await page.getByLabel("Identifier").fill(agent.apiKey);
+    await page.getByLabel("Identifier").press("Enter");
+    const story = page.getByRole("table", { name: "What happened" });
+    await story.getByText("reason: Wrong again").waitFor();
+    expect(await story.getByText("refunded", { exact: true }).count()).toBe(2);
+    expect(page.url()).not.toContain(agent.apiKey);
     await closeBrowser();
   });
 

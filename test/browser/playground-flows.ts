@@ -233,7 +233,7 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await client.close();
 
     const program = await copied("TypeScript", "TypeScript program");
-    const options = ["--conditions=toolgate-source", "--input-type=module-typescript", "-e", program];
+    const options = ["--input-type=module-typescript", "-e", program];
     const [fromShell, fromProgram] = await Promise.all([
       run("sh", ["-c", line], { env }),
       run(process.execPath, options, { env, cwd: path.resolve(import.meta.dirname, "../..") }),

@@ -23,7 +23,6 @@ function environment(variables: Readonly<Record<string, string>>): NodeJS.Proces
   const own = {
     PATH: paths.join(path.delimiter),
     HOME: process.env["HOME"],
-    NODE_OPTIONS: "--conditions=toolgate-source",
     // Go must not use the network.
     GOFLAGS: "-mod=mod",
     GOPROXY: "off",

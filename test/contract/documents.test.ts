@@ -17,6 +17,7 @@ import {
   type Answer,
   type World,
 } from "../support/world.ts";
+import { SLOT_MS, x402Payer } from "../interop/x402-payer.ts";
 import { Description } from "./described.ts";
 import { expectError } from "./error-body.ts";
 
@@ -38,7 +39,7 @@ let text: string;
 let description: Description;
 
 beforeAll(async () => {
-  world = await startWorld({ BODY_LIMIT_BYTES: "65536" });
+  world = await startWorld({ BODY_LIMIT_BYTES: "65536" }, SLOT_MS);
   [rich, poor] = await Promise.all([world.agent({ balance: 1_000_000n }), world.agent()]);
   const port = await freePort();
   await world.startAnother({ PUBLIC_URL, PORT: String(port), FEE_PAYER_KEYPAIR: "" });
@@ -158,6 +159,29 @@ describe("the gateway matches its OpenAPI document", () => {
     const tx = await world.pay(poor, 1000n, memoOf(quote));
     const paid = await ask("POST", CALL, poor, PAID, xPayment(tx, quote.quote_id));
     expect(paid.body.receipt.tx_signature).toBe(tx);
+  });
+
+  it("matches the document when a wallet buys a call without a key", async () => {
+    const route = "/x402/vram_estimate";
+    const payer = await x402Payer(world);
+    const buy = (body: unknown, headers: Record<string, string> = {}, path = route, gateway?: Gateway) =>
+      ask("POST", path, undefined, body, headers, gateway);
+    const offer = (await buy(PAID.params)).headers.get("payment-required") ?? "";
+    const proof = { "PAYMENT-SIGNATURE": await payer.sign(offer) };
+    expect((await buy(PAID.params, proof)).body.receipt.paid_by).toBe("gasless");
+    expect((await buy({ model: 7 })).status).toBe(400);
+    expect((await buy(ECHO.params, {}, "/x402/echo")).status).toBe(401);
+    expect((await buy(PAID.params, {}, "/x402/teleport")).status).toBe(404);
+    expect((await buy(JSON.stringify("x".repeat(70_000)))).status).toBe(413);
+    expect((await buy("model=1", { "content-type": "text/plain" })).status).toBe(415);
+    const costly = await world.startAnother({ GASLESS_MINIMUM_MICROUSD: "1000000" });
+    expect((await buy(PAID.params, {}, route, costly)).status).toBe(403);
+    const link = await openDatabaseLink(world.database.url);
+    const far = await world.startAnother({ DATABASE_URL: link.url });
+    link.cut();
+    expect((await buy(PAID.params, proof, route, far)).status).toBe(503);
+    link.mend();
+    await link.close();
   });
 
   it("matches the document when a call is priced", async () => {
@@ -298,7 +322,9 @@ describe("the gateway matches its OpenAPI document", () => {
   });
 
   it("covers every documented response except those caused by time or chance", () => {
-    const left = description.unseen().filter((line) => !/ (409|499|500)$|transaction 402$/.test(line));
+    const left = description
+      .unseen()
+      .filter((line) => !/ (409|499|500)$|transaction 402$|tool} (422|429)$/.test(line));
     expect(left).toEqual([]);
   });
 });

@@ -24,6 +24,7 @@ import { systemClock, systemRandom } from "../../src/system.ts";
 import type { KeyedContext } from "../../src/transport/request-context.ts";
 import type { Agent } from "../support/world.ts";
 import { setScene as setTreasuryScene, type Scene as TreasuryScene } from "./fixture.ts";
+import { silentMetrics } from "../../src/metrics/silent-metrics.ts";
 
 export { soon } from "./fixture.ts";
 export { DepositState };
@@ -79,7 +80,7 @@ export async function setScene(): Promise<Scene> {
       systemRandom,
       config.QUOTE_TTL_SECONDS,
     );
-    const metrics = { count: () => {}, set: () => {} };
+    const metrics = silentMetrics;
     return tellerOf(createDepositService({ config, postgres: scene.postgres, chain, quotes, metrics, log }));
   };
   return {

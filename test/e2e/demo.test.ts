@@ -39,6 +39,9 @@ describe("npm run demo", () => {
         const { code, output } = await toolgate("dev", "--exit-after-demo");
         expect(output, run).toMatch(/402, quote \$0\.001/);
         expect(output, run).toMatch(/not charged again/);
+        const [, quoted, charged] = /5 .*quoted at most (\d+), charged (\d+)/.exec(output) ?? [];
+        expect(Number(charged), output).toBeGreaterThan(0);
+        expect(Number(charged), output).toBeLessThan(Number(quoted));
         expect(code, output).toBe(0);
         receipts.add(/receipt (rcpt_\w+)/.exec(output)?.[1] ?? "");
         expect(existsSync(path.join(folder, "dev.json")), "dev.json exists only while dev runs").toBe(false);

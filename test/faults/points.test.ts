@@ -49,9 +49,15 @@ describe("fault points", () => {
     const others = awaited.filter((callee) => !own.has(callee));
     expect([...new Set(others)].sort()).toEqual([
       ...["counted", "deps.chain.verify", "deps.ledger.authorize", "deps.ledger.capture"],
-      ...["deps.ledger.credit", "deps.ledger.release", "deps.payments.identify"],
+      ...["deps.ledger.credit", "deps.ledger.release", "deps.payments.identify", "deps.quotes.find"],
       ...["ledger.balance", "ledger.credit", "ledger.findPrior", "ledger.release"],
-      ...["payments.settle", "payments.verify", "prepared.run", "relay.recentBlockhash"],
+      ...[
+        "payment.buyer.open",
+        "payments.settle",
+        "payments.verify",
+        "prepared.run",
+        "relay.recentBlockhash",
+      ],
       ...["this.#deps.claims.find", "this.#identifyUnsent", "this.#relay", "this.#submit"],
     ]);
   });

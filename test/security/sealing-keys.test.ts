@@ -2,73 +2,155 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { KEY_PATTERN, parseApiKey } from "../../src/domain/accounts/api-key.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
+import { decodeBase58 } from "../../src/domain/core/base58.ts";
+import { runToolgateHere } from "../cli/toolgate.ts";
 import { openStarted } from "../postgres/open-postgres.ts";
 import { query } from "../support/database-server.ts";
-import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
+import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 
 let world: World;
+let other: World["gateway"];
 beforeAll(async () => {
   world = await startWorld();
+  other = await world.startAnother();
 });
 afterAll(() => world.close());
 
-it("rotates sealing keys as documented, so that old seals become invalid", async () => {
-  const sql = /```sql\n([\s\S]*?)```/.exec(readFileSync("docs/explanation/security.md", "utf8"))?.[1] ?? "";
-  const keys = async () =>
-    (await query(world.database.url, "select version, octet_length(secret) as length from sealing_key")).rows;
-  expect(await keys()).toEqual([{ version: 1, length: 32 }]);
-  const agent = await world.agent();
-  const buy = (headers: Record<string, string> = {}) =>
-    world.call(agent, "vram_estimate", { model: "llama-3.1-8b" }, { headers });
-  const { quote: stolen } = (await buy()).body;
-  const tx = await world.pay(agent, BigInt(stolen.price_usdc_microusd), memoOf(stolen));
+/** Runs a command with the database's owner, or the role that serves. */
+const toolgate = (args: string, url = world.database.url) =>
+  runToolgateHere({ DATABASE_URL: url }, args.split(" "));
+const sealingKeys = (args: string) => toolgate(`sealing-keys ${args} --json`);
 
-  await query(world.database.url, sql);
-  expect(await keys()).toEqual([{ version: 2, length: 32 }]);
+/** The commands in the code block of a page that contains a text. */
+function commandsOf(page: string, containing: string): string[] {
+  const blocks = [...readFileSync(page, "utf8").matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text!);
+  const lines = (blocks.find((text) => text.includes(containing)) ?? "").trim().split("\n");
+  return lines.map((line) => line.replace(/^node src\/main\.ts /, "").replace(/ +#.*$/, ""));
+}
+
+/** Buys a call at an instance; without a proof, asks for a quote. */
+async function buy(agent: Agent, instance: { baseUrl: string }, headers: Record<string, string> = {}) {
+  const response = await fetch(`${instance.baseUrl}/v1/mcp/tools/call`, {
+    method: "POST",
+    body: JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b" } }),
+    headers: {
+      authorization: `Bearer ${agent.apiKey}`,
+      "content-type": "application/json",
+      ...headers,
+    },
+  });
+  return { status: response.status, body: (await response.json()) as Answer["body"] };
+}
+
+async function quotedBy(agent: Agent, instance: { baseUrl: string }) {
+  const { body } = await buy(agent, instance);
+  const version = decodeBase58(body.quote.quote_id.slice(3))?.readUInt16BE(1);
+  return { quote: body.quote, version };
+}
+
+const versions = async (table: string) =>
+  (await query(world.database.url, `select version from ${table} order by version`)).rows.map(
+    ({ version }) => version,
+  );
+
+/** Lets a version have been active since then. */
+const activeSince = (table: string, version: number, ago: string) =>
+  query(
+    world.database.url,
+    `update ${table} set active_from = now() - interval '${ago}' where version = ${version}`,
+  );
+
+it("rotates sealing keys while instances run: all seal with the new one and accept older quotes", async () => {
+  const agent = await world.agent();
+  const [old, kept] = [await quotedBy(agent, world.gateway), await quotedBy(agent, other)];
+  expect([old.version, kept.version]).toEqual([1, 1]);
+  expect((await sealingKeys("rotate")).rows).toMatchObject([
+    {
+      for: "quotes",
+      version: 2,
+      state: "pending",
+      needed_for: expect.stringMatching(/^it seals new quotes from/),
+    },
+  ]);
+  expect((await quotedBy(agent, world.gateway)).version).toBe(1);
+
+  await activeSince("sealing_key", 2, "1 second");
+  for (const instance of [world.gateway, other])
+    await expect.poll(async () => (await quotedBy(agent, instance)).version, { interval: 20 }).toBe(2);
+  const fresh = await quotedBy(agent, world.gateway);
+  for (const { quote } of [old, fresh]) {
+    const tx = await world.pay(agent, BigInt(quote.price_usdc_microusd), memoOf(quote));
+    expect((await buy(agent, other, xPayment(tx, quote.quote_id))).status).toBe(200);
+  }
+});
+
+it("refuses to retire a sealing key that could still be needed", async () => {
+  const refused = async (args: string) => {
+    const { code, stderr } = await sealingKeys(`retire ${args}`);
+    expect(code).toBe(1);
+    return stderr;
+  };
+  expect(await refused("--key 1")).toMatch(
+    /INVALID_REQUEST: .*its quotes can be open or being paid until 20/,
+  );
+  expect(await refused("--key 2 --force")).toMatch(/2 is active: it seals new quotes; rotate first/);
+  expect(await refused("--key 7 --force")).toMatch(/NOT_FOUND: there is no version 7; there are 2, 1/);
+  await activeSince("sealing_key", 2, "3 hours");
+  await query(world.database.url, "update treasury_watch set looked_at = now() - interval '1 hour'");
+  expect(await refused("--key 1")).toMatch(/the treasury watch last read the chain at 20/);
+  await query(world.database.url, "update treasury_watch set looked_at = now()");
+  expect(await toolgate("sealing-keys retire --key 1", world.database.servingUrl)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/The role in DATABASE_URL may not do this: .* schema's owner/),
+  });
+  expect(await versions("sealing_key")).toEqual([1, 2]);
+  expect((await sealingKeys("list --for quotes")).rows).toMatchObject([
+    { version: 2, state: "active" },
+    { version: 1, state: "old", needed_for: null },
+  ]);
+  expect((await sealingKeys("retire --key 1")).rows).toMatchObject([{ version: 1, state: "retired" }]);
+  expect(await versions("sealing_key")).toEqual([2]);
+});
+
+it("replaces sealing keys after a leak as documented, so that old seals become invalid", async () => {
+  const agent = await world.agent();
+  const { quote: stolen } = await quotedBy(agent, world.gateway);
+  const tx = await world.pay(agent, BigInt(stolen.price_usdc_microusd), memoOf(stolen));
+  for (const command of commandsOf("docs/explanation/security.md", "rotate --now"))
+    expect(await toolgate(command.replace("--key 1", "--key 2"))).toMatchObject({ code: 0 });
+  expect(await versions("sealing_key")).toEqual([3]);
 
   const instance = await world.startAnother();
-  const post = async (headers: Record<string, string>) => {
-    const body = JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b" } });
-    const authorization = `Bearer ${agent.apiKey}`;
-    const init = {
-      method: "POST",
-      body,
-      headers: { authorization, "content-type": "application/json", ...headers },
-    };
-    const response = await fetch(`${instance.baseUrl}/v1/mcp/tools/call`, init);
-    return { status: response.status, body: (await response.json()) as typeof stolen };
-  };
-  expect(await post(xPayment(tx, stolen.quote_id))).toMatchObject({
+  expect(await buy(agent, instance, xPayment(tx, stolen.quote_id))).toMatchObject({
     status: 402,
     body: { code: "INVALID_PAYMENT" },
   });
-  const { quote } = (await post({})).body;
+  const { quote } = await quotedBy(agent, instance);
   const paid = await world.pay(agent, BigInt(quote.price_usdc_microusd), memoOf(quote));
-  expect((await post(xPayment(paid, quote.quote_id))).status).toBe(200);
+  expect((await buy(agent, instance, xPayment(paid, quote.quote_id))).status).toBe(200);
 });
 
-it("adds and retires API key secrets as documented without breaking valid keys", async () => {
-  const [add = "", retire = ""] = Array.from(
-    readFileSync("docs/guides/keys.md", "utf8").matchAll(/```sql\n([\s\S]*?)```/g),
-    ([, sql]) => sql,
-  );
-  const versions = async () =>
-    (await query(world.database.url, "select version from api_key_secret order by version")).rows.map(
-      (row) => row.version,
-    );
+it("rotates the secret of API keys as documented without breaking valid keys", async () => {
+  const [add = ""] = commandsOf("docs/guides/keys.md", "rotate --for api-keys");
+  const [, retire = ""] = commandsOf("docs/guides/keys.md", "retire --for api-keys");
   const old = await world.agent();
-  await query(world.database.url, add);
-  await query(
-    world.database.url,
-    "update api_key_secret set active_from = now() - interval '1 second' where version = 2",
+  expect((await toolgate(add, world.database.servingUrl)).code).toBe(0);
+  expect((await toolgate(retire)).stderr).toMatch(/1 is active: it signs new API keys/);
+  await activeSince("api_key_secret", 2, "1 second");
+  expect((await toolgate(retire)).stderr).toMatch(/an instance can sign with it until 20/);
+  await activeSince("api_key_secret", 2, "1 hour");
+  expect((await toolgate(retire)).stderr).toMatch(
+    /it signed \d+ working API keys? \(keys list, keys rotate\)/,
   );
-  await query(world.database.url, retire);
-  expect(await versions()).toEqual([1, 2]);
   expect((await world.get(old, "/receipts")).status).toBe(200);
 
-  await query(world.database.url, "update api_key set revoked_at = now() where revoked_at is null");
-  await query(world.database.url, retire);
-  expect(await versions()).toEqual([2]);
+  const end = "update api_key set revoked_at = now() where revoked_at is null and";
+  await query(world.database.url, `${end} id <> '${old.keyId.slice(4)}'`);
+  await query(world.database.url, "update api_key set secret_version = null where revoked_at is null");
+  expect((await toolgate(retire)).stderr).toMatch(/it signed 1 working API key \(/);
+  await query(world.database.url, `${end} true`);
+  expect((await toolgate(retire)).code).toBe(0);
+  expect(await versions("api_key_secret")).toEqual([2]);
   const later = await openStarted(world.database.servingUrl);
   const { accountId } = old;
   const { secret } = await later.apiKeys.create({ accountId, name: "new", scopes: DEFAULT_SCOPES });
@@ -78,6 +160,24 @@ it("adds and retires API key secrets as documented without breaking valid keys",
     (await world.get(undefined, "/receipts", { authorization: `Bearer ${secret}` })).status;
   await expect.poll(status).toBe(200);
   await later.close();
+});
+
+it("records rotations and retirements in the operator log, refused ones with their reason", async () => {
+  const { rows } = await toolgate("operations actions --limit 100 --json");
+  const actions = rows.filter(({ action }) => String(action).startsWith("sealing-key."));
+  expect(actions).toContainEqual(
+    expect.objectContaining({ action: "sealing-key.rotate", target: "api-keys", failure: null }),
+  );
+  expect(actions).toContainEqual(
+    expect.objectContaining({
+      actor: expect.stringMatching(/^cli:/),
+      action: "sealing-key.retire",
+      target: "quotes 2",
+      details: expect.stringMatching(/"force": ?true/),
+      failure: expect.stringContaining("2 is active"),
+    }),
+  );
+  expect(JSON.stringify(rows)).not.toMatch(/secret/);
 });
 
 it.each(["docs/guides/keys.md", "SECURITY.md"])(

@@ -15,6 +15,7 @@ afterAll(async () => {
 const asSuperuser = () => ({ ...ground.settings, DATABASE_URL: ground.database.url });
 const WARNING =
   /DATABASE_URL: its role \S+ is a superuser, so .* serve with a role of its own \(migrate --grant-to\)/;
+const ALONE_ON_DISK = expect.stringMatching(/^DATABASE_URL: it has no synchronous standby/);
 
 /** The same chain under a non-loopback address. */
 const asRemote = () => ({
@@ -28,7 +29,12 @@ describe("doctor", () => {
     const { exitCode, stdout } = await run(["doctor", "--json"], asSuperuser());
     expect([exitCode, JSON.parse(stdout)]).toEqual([
       0,
-      { ok: true, problems: [], warnings: [expect.stringMatching(WARNING)], off: expect.any(Array) },
+      {
+        ok: true,
+        problems: [],
+        warnings: [expect.stringMatching(WARNING), ALONE_ON_DISK],
+        off: expect.any(Array),
+      },
     ]);
     expect((await run(["doctor"], asSuperuser())).stdout).toMatch(/^- warning: DATABASE_URL: /);
   });
@@ -37,16 +43,24 @@ describe("doctor", () => {
     const { exitCode, stdout } = await run(["doctor", "--json"], asRemote());
     expect([exitCode, JSON.parse(stdout)]).toEqual([
       0,
-      { ok: true, problems: [], warnings: [expect.stringMatching(ALONE)], off: expect.any(Array) },
+      {
+        ok: true,
+        problems: [],
+        warnings: [ALONE_ON_DISK, expect.stringMatching(ALONE)],
+        off: expect.any(Array),
+      },
     ]);
   });
 
-  it("doctor accepts a separate role and lists disabled features", async () => {
+  it("doctor accepts a separate role, warns without a standby and lists disabled features", async () => {
     const { exitCode, stdout } = await run(["doctor"], {
       ...{ ...ground.settings, SANDBOX_ISOLATION: "off", FEE_PAYER_KEYPAIR: "" },
     });
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining("all enabled features are fine")]);
-    expect(stdout).toMatch(/^- off: fee payer: .* x402 clients cannot pay; set FEE_PAYER_KEYPAIR$/m);
+    expect([exitCode, stdout]).toEqual([0, expect.not.stringContaining("superuser")]);
+    expect(stdout).toMatch(/^- warning: DATABASE_URL: it has no synchronous standby/m);
+    expect(stdout).toMatch(
+      /^- off: fee payer: .* x402 clients cannot pay; set FEE_PAYER_KEYPAIR, or FEE_PAYER_SIGNER$/m,
+    );
     expect(stdout).toMatch(
       /^- off: sandbox: sandbox_execute .* cannot be called; set SANDBOX_ISOLATION to /m,
     );

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { ROOT, type Finished } from "./command.ts";
 
-const RUNTIME = ["log.ts", "loop-time.ts", "system.ts", "version.ts"];
+const RUNTIME = ["log.ts", "loop-time.ts", "optional-packages.ts", "system.ts", "version.ts"];
 const INNER = ["app", "domain", ...RUNTIME];
 const CORE = [...INNER, "outbound"];
 const ADAPTERS = ["inference", "metrics", "payments", "postgres", "sandbox", "solana", "tools"];

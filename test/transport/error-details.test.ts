@@ -30,7 +30,7 @@ describe("an error of a call", () => {
       const { failure, logged } = mapError(thrown);
       expect(failure.error).toMatchObject({ code: "INTERNAL", status: 500 });
       expect(JSON.stringify([failure.detail.message, failure.error.message])).not.toContain("secret");
-      expect(logged).toEqual([{ requestId: "req_1", err: thrown }]);
+      expect(logged).toEqual([{ request_id: "req_1", err: thrown }]);
     },
   );
 
@@ -39,11 +39,11 @@ describe("an error of a call", () => {
     const error = new ToolgateError("TOOL_FAILED", "the tool failed", { cause: bug });
     const { failure, logged } = mapError(error);
     expect(JSON.stringify(failure.detail.message)).not.toContain("secret");
-    expect(logged).toEqual([{ requestId: "req_1", err: error }]);
+    expect(logged).toEqual([{ request_id: "req_1", err: error }]);
 
     const detail = failure.detail;
     const detailed = new DetailedError(error, detail);
-    expect(mapError(detailed).logged).toEqual([{ requestId: "req_1", err: detailed }]);
+    expect(mapError(detailed).logged).toEqual([{ request_id: "req_1", err: detailed }]);
     expect(mapError(new DetailedError(new ToolgateError("UNAVAILABLE", "away"), detail)).logged).toEqual([]);
   });
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { testRequestIds } from "./test-request-ids.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { ToolgateError } from "../../src/domain/core/errors.ts";
-import { systemRandom } from "../../src/system.ts";
 import { ExportHandler, type MinimumRate } from "../../src/transport/exports/export-handler.ts";
 import type { ExportFile } from "../../src/transport/exports/export-file.ts";
 
@@ -27,7 +27,7 @@ export async function serveExports(
   const handler = new ExportHandler({
     files,
     authenticator: { authenticate: async () => ({ caller, rate: undefined }) },
-    random: systemRandom,
+    requestIds: testRequestIds(),
     failed: (error) => {
       logged.push(error);
       const known = error instanceof ToolgateError ? error : new ToolgateError("INTERNAL", "failed");

@@ -7,6 +7,7 @@ import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { testRequestIds } from "./test-request-ids.ts";
 import { Catalogue } from "../../src/app/calls/catalogue.ts";
 import type { Account, Accounts, TierChange } from "../../src/app/accounts/accounts.ts";
 import type { DatabaseState } from "../../src/app/operations/health.ts";
@@ -27,11 +28,14 @@ import { healthService } from "../../src/transport/services/operations/health-se
 import { keyService } from "../../src/transport/services/accounts/key-service.ts";
 import { receiptService } from "../../src/transport/services/calls/receipt-service.ts";
 import { runService } from "../../src/transport/services/calls/run-service.ts";
+import { PaymentRequiredMessages } from "../../src/transport/services/calls/payment-required-message.ts";
+import { X402Offers } from "../../src/transport/x402/offers.ts";
 import { toolService } from "../../src/transport/services/calls/tool-service.ts";
 import { MemoryLedger } from "./memory-ledger.ts";
 import { TestTools } from "./test-tools.ts";
 import { unlimitedWork } from "../app/context.ts";
 import { unusedPaymentPorts, withPayments } from "../app/payments/payment-ports.ts";
+import { RequestRecorder, type RequestRecord } from "../../src/app/operations/request-record.ts";
 
 export const BODY_LIMIT = 64 * 1024;
 
@@ -98,11 +102,18 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
     },
   );
   const pages = pagesOf(ledger);
+  const paying = withPayments(deps, methods);
   const services = [
     toolService(
-      withPayments(deps, methods),
-      PAYMENT,
-      { baseUrl: () => "http://gateway.test", v1: false },
+      paying,
+      {
+        offers: new X402Offers({
+          payments: paying.payments,
+          baseUrl: () => "http://gateway.test",
+          v1: false,
+        }),
+        messages: new PaymentRequiredMessages(PAYMENT, paying.payments),
+      },
       "1.2.3",
     ),
     receiptService(pages.receipts),
@@ -111,24 +122,28 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
     accountService(memoryAccounts(ledger)),
     keyService(memoryKeys(), () => ({ tools: ["echo"], now: 0 })),
   ];
-  const pipeline = new Pipeline(access, services, { error: (fields) => void logged.push(fields) });
+  const records: RequestRecord[] = [];
+  const requests = new RequestRecorder([{ ended: (record) => void records.push(record) }], performance);
+  const pipeline = new Pipeline(access, services, { error: (fields) => void logged.push(fields) }, requests);
   const open = [ToolService, ReceiptService, RunService, HealthService];
+  const requestIds = testRequestIds();
   const grpc = new GrpcServer({
     pipeline,
     services: [...open, AccountService, KeyService],
     health,
-    random,
+    requestIds,
     bodyLimit: BODY_LIMIT,
     watchIntervalMs: 20,
     limits,
   });
-  const connect = connectHandler({ pipeline, services: open, random, bodyLimit: BODY_LIMIT });
+  const connect = connectHandler({ pipeline, services: open, requestIds, bodyLimit: BODY_LIMIT });
   const http = createServer(connect.handle);
   const grpcPort = await grpc.listen("127.0.0.1", 0);
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;
 
   return {
+    records,
     ledger,
     tools,
     rate,

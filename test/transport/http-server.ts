@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
 import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
 import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
+import { testRequestIds } from "./test-request-ids.ts";
 import { DocumentHandler } from "../../src/transport/documents/document-handler.ts";
 import { OriginPolicy } from "../../src/transport/http/origin-policy.ts";
 import type { ConnectionLimits } from "../../src/transport/http/connection-limits.ts";
@@ -12,9 +12,8 @@ import { Probes } from "../../src/transport/http/probes.ts";
 import { JsonRoutes } from "../../src/transport/http/json-routes.ts";
 import { HttpServer } from "../../src/transport/http/server.ts";
 import { McpHandler } from "../../src/transport/mcp/mcp-handler.ts";
+import { OpenAiHandler } from "../../src/transport/openai/openai-handler.ts";
 import { BODY_LIMIT, type Gateway } from "./gateway.ts";
-
-const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
 
 /** Size of the document at `/large`: more than the system buffers. */
 const LARGE = 16 * 1024 * 1024;
@@ -24,26 +23,35 @@ export async function openHttpServer(
   { pipeline, catalogue, connect }: Gateway,
   limits: Partial<ConnectionLimits>,
 ) {
+  const requestIds = testRequestIds();
   const routes = new JsonRoutes({
     pipeline,
     transcoder: createTranscoder([toolServiceRoutes, healthServiceRoutes]),
     errorBindings,
-    random,
+    requestIds,
     bodyLimit: BODY_LIMIT,
   });
   const originPolicy = new OriginPolicy({ host: "127.0.0.1", publicUrl: undefined, origins: [] });
   const mcp = new McpHandler({ routes, pipeline, catalogue, originPolicy });
   const large = { path: "/large", mediaType: "text/plain", maxAgeSeconds: 0, text: () => "x".repeat(LARGE) };
   const failed = () => ({ status: 405 });
-  const ready = { ready: true, database: "ok", sandbox: "off", draining: false } as const;
+  const ready = {
+    ready: true,
+    database: "ok",
+    sandbox: "off",
+    draining: false,
+    config: { version: 0, newest: 0 },
+  } as const;
   const server = new HttpServer(
     {
-      documents: new DocumentHandler({ documents: [large], random, failed }),
+      requests: pipeline.requests,
+      documents: new DocumentHandler({ documents: [large], requestIds, failed }),
       probes: new Probes({ report: async () => ready }),
       console: { prefixes: ["/console"], handle: (_, response) => void response.writeHead(404).end() },
       cors: new Cors([]),
       connect,
       mcp,
+      openai: new OpenAiHandler({ routes, pipeline, catalogue, clock: { now: () => Date.now() } }),
       facade: new Facade(routes),
       routes,
     },

@@ -1,6 +1,6 @@
-// Buys a tool call with the typed client of toolgate/client.
+// Buys a tool call with the typed client of toolgate-client.
 //   TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node client.ts
-import { ToolgateClient } from "toolgate/client";
+import { ToolgateClient } from "toolgate-client";
 import { payment } from "./paying.ts";
 import { settings } from "./settings.ts";
 

@@ -2,8 +2,8 @@
 //   WALLET=wallet.json, a key file (JSON array of 64 bytes).
 // Pays gasless with USDC only; or with SOLANA_RPC_URL by transfers, which need some SOL.
 import { readFileSync } from "node:fs";
-import { keypairSigner, payingFetch, type PaymentOptions } from "toolgate/client";
-import { fileStore } from "toolgate/client/node";
+import { keypairSigner, payingFetch, type PaymentOptions } from "toolgate-client";
+import { fileStore } from "toolgate-client/node";
 import { WALLET } from "./settings.ts";
 
 const { SOLANA_RPC_URL: rpcUrl } = process.env;

@@ -19,7 +19,7 @@ export interface AccountDepositsDeps {
   readonly tracker: DepositTracker;
   readonly payments: WalletPayments;
   readonly readSigned: ReadSignedPayment;
-  readonly quotes: Pick<Quotes, "open">;
+  readonly quotes: Pick<Quotes, "find">;
   readonly memoPrefix: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -109,7 +109,7 @@ export class AccountDeposits {
     signal: AbortSignal,
   ): Promise<Uint8Array> {
     const { payments, memoPrefix } = this.#deps;
-    const { price } = this.#ownQuote(accountId, quoteId, "quote_id");
+    const { price } = await this.#ownQuote(accountId, quoteId, "quote_id");
     return payments.build(
       { payer, amount: price, reference: undefined, memo: `${memoPrefix}:${quoteId}` },
       signal,
@@ -133,7 +133,7 @@ export class AccountDeposits {
     if (depositId !== undefined && memo !== depositMemo(depositId, memoPrefix))
       throw invalidField("deposit_id", "is not the one that the transaction's memo names");
     if (named?.form === "deposit") await this.#own(accountId, named.depositId);
-    else this.#ownQuote(accountId, named?.quoteId ?? "", "transaction");
+    else await this.#ownQuote(accountId, named?.quoteId ?? "", "transaction");
     await payments.send(transaction, signal);
     if (named?.form === "deposit") await deposits.recordTransaction(named.depositId, txSignature);
     return txSignature;
@@ -145,8 +145,8 @@ export class AccountDeposits {
     throw new ToolgateError("NOT_FOUND", "there is no deposit of yours with this id");
   }
 
-  #ownQuote(accountId: string, quoteId: string, field: string): Quote {
-    const quote = this.#deps.quotes.open(quoteId);
+  async #ownQuote(accountId: string, quoteId: string, field: string): Promise<Quote> {
+    const quote = await this.#deps.quotes.find(quoteId);
     if (quote?.accountId !== accountId) throw invalidField(field, "names no quote of this account");
     if (quote.expiresAt < this.#deps.clock.now())
       throw new ToolgateError("QUOTE_EXPIRED", "the quote has expired; repeat the call to be quoted anew");

@@ -1,7 +1,8 @@
 import { Lru } from "../../domain/core/lru.ts";
 import { parseMemo } from "../../domain/payments/memo.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { Quotes } from "../../domain/payments/quote.ts";
+import { ANY_WALLET, type Quotes } from "../../domain/payments/quote.ts";
+import type { WalletAccounts } from "../accounts/wallet-accounts.ts";
 import type { DepositAccounts } from "../deposits/deposits.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import type { HistoryEntry, Movement, TreasuryChain } from "../treasury/treasury-chain.ts";
@@ -21,8 +22,9 @@ const REMEMBERED = 50_000;
 export interface RecordDeps {
   readonly chain: Pick<TreasuryChain, "tokenAccount" | "movement">;
   readonly ledger: Pick<TreasuryLedger, "unrecorded" | "record">;
-  readonly quotes: Pick<Quotes, "open">;
+  readonly quotes: Pick<Quotes, "find">;
   readonly deposits: DepositAccounts;
+  readonly wallets: Pick<WalletAccounts, "open">;
   readonly memoPrefix: string;
   /** Transactions that need no further check: recorded, or without effect on the treasury. */
   readonly settled: SettledTransactions;
@@ -132,18 +134,24 @@ async function movementOf(
   return { ...movement, attribution: await ownerOf(deps, movement) };
 }
 
-/** Finds the account of the quote or deposit in the memo. Expired quotes and blocked accounts count too. */
+/**
+ * Finds the account of the quote or deposit in the memo; for a quote to any wallet, the payer's. Expired
+ * quotes and blocked accounts count too.
+ */
 async function ownerOf(
-  { quotes, deposits, memoPrefix }: RecordDeps,
-  { memo }: Movement,
+  { quotes, deposits, wallets, memoPrefix }: RecordDeps,
+  { memo, payer }: Movement,
 ): Promise<AttributedMovement["attribution"]> {
   const named = memo === undefined ? undefined : parseMemo(memo, memoPrefix);
   if (named?.form === "deposit") {
     const accountId = await deposits.accountOf(named.depositId);
     return accountId === undefined ? undefined : { accountId, quoteId: named.depositId };
   }
-  const quote = named && quotes.open(named.quoteId);
-  return quote && { accountId: quote.accountId, quoteId: quote.quoteId };
+  const quote = named && (await quotes.find(named.quoteId));
+  if (quote?.accountId !== ANY_WALLET) return quote && { accountId: quote.accountId, quoteId: quote.quoteId };
+  return payer === undefined
+    ? undefined
+    : { accountId: (await wallets.open(payer)).accountId, quoteId: quote.quoteId };
 }
 
 async function recordOne(deps: RecordDeps, movement: AttributedMovement): Promise<RecordResult | undefined> {

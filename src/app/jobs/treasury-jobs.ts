@@ -1,5 +1,6 @@
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Quotes } from "../../domain/payments/quote.ts";
+import type { WalletAccounts } from "../accounts/wallet-accounts.ts";
 import type { Audit } from "../operations/audit.ts";
 import type { DepositAccounts } from "../deposits/deposits.ts";
 import type { Metrics } from "../operations/metrics.ts";
@@ -23,8 +24,9 @@ export interface TreasuryJobsOptions {
   /** Networks of the payment methods. */
   readonly networks: ReadonlyMap<string, NetworkFinality>;
   readonly ledger: TreasuryLedger;
-  readonly quotes: Pick<Quotes, "open">;
+  readonly quotes: Pick<Quotes, "find">;
   readonly deposits: DepositAccounts;
+  readonly wallets: Pick<WalletAccounts, "open">;
   readonly audit: Audit;
   readonly memoPrefix: string;
   readonly clock: Clock;

@@ -17,7 +17,7 @@ const FINALITY_GRACE_MS = 120_000;
 /** Dependencies of verifying a transfer on Solana. */
 export interface ChainPaymentDeps {
   readonly chain: PaymentVerifier;
-  readonly quotes: Pick<Quotes, "open">;
+  readonly quotes: Pick<Quotes, "find">;
   readonly memoPrefix: string;
   /** FINALIZED_ABOVE_MICROUSD: payments of at least this amount must be finalized. */
   readonly finalizedAbove: MicroUsd;
@@ -62,7 +62,7 @@ export async function settleOnChain(
   const paid = requirePaid(verdict, paidBy);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
   if (memo?.form === "deposit") throw paymentRefused(`the memo on the chain ${DEPOSIT_PAYS_NO_CALL}`);
-  if (!memo || (memo.quoteId !== quote.quoteId && !deps.quotes.open(memo.quoteId)))
+  if (!memo || (memo.quoteId !== quote.quoteId && !(await deps.quotes.find(memo.quoteId))))
     throw paymentRefused(
       "the memo on the chain names no quote of this gateway; the operator can assign the transfer",
     );

@@ -2,6 +2,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import { stepIdOf, type Quote } from "../../domain/payments/quote.ts";
+import type { Caller } from "../../domain/accounts/caller.ts";
 import type { CallContext } from "../../domain/calls/call-context.ts";
 import type { CallPayment, PaymentCredits } from "./verified-transfer.ts";
 import { paymentRefused } from "./payment-refused.ts";
@@ -14,36 +15,48 @@ export interface PayDeps {
   readonly clock: Clock;
 }
 
+/** The account that a payment is credited to. */
+export interface Buyer {
+  /** The account in its quotes. */
+  readonly quotedTo: string;
+  /** Returns the account holder; creates the account of a wallet that has settled its first payment. */
+  open(): Promise<Caller>;
+}
+
 export interface QuotePayment {
   readonly identified: IdentifiedPayment;
   /** Undefined: it could not be opened. */
   readonly quote: Quote | undefined;
   readonly fingerprint: Buffer;
+  readonly buyer: Buyer;
   /** Arrival of the call, ms. */
   readonly receivedAt: number;
 }
 
 /**
  * Checks the quote and the payment, and settles the payment. A payment of this quote that cannot buy the call
- * is credited to the quote's account.
+ * is credited to the buyer's account.
  * @returns the payment, ready to be credited with the call
  * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED, RATE_LIMITED, PAYMENT_PENDING or UNAVAILABLE
  */
 export async function payQuote(
-  { payments, ledger }: PayDeps,
+  { payments, ledger, clock }: PayDeps,
   payment: QuotePayment,
   context: CallContext,
 ): Promise<CallPayment> {
   const { identified, receivedAt } = payment;
-  const quote = requireQuote(payment, context.caller.accountId);
+  const quote = requireQuote(payment);
   const attempt = { quote, receivedAt, context };
+  const from = clock.now();
   await payments.verify(identified, attempt);
   const { transfer, problem } = await payments.settle(identified, attempt);
+  if (context.record) context.record.paymentMs = clock.now() - from;
   if (!problem) {
     const { network, reference } = identified;
     return { network, reference, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), transfer };
   }
-  const { credited } = await ledger.credit(quote.accountId, transfer);
+  const { accountId } = await payment.buyer.open();
+  const { credited } = await ledger.credit(accountId, transfer);
   throw new ToolgateError(problem.code, `${problem.message}; ${whereItWent(credited, transfer.amount)}`);
 }
 
@@ -59,26 +72,23 @@ export async function creditExtraPayment(
 ): Promise<void> {
   if (!payment.identified.made) return;
   try {
-    const quote = requireQuote(payment, context.caller.accountId);
+    const quote = requireQuote(payment);
     const attempt = { quote, receivedAt: clock.now(), context };
     await payments.verify(payment.identified, attempt);
     const { transfer } = await payments.settle(payment.identified, attempt);
-    await ledger.credit(quote.accountId, transfer);
+    await ledger.credit((await payment.buyer.open()).accountId, transfer);
   } catch (error) {
     if (!(error instanceof ToolgateError) && !context.signal.aborted) throw error;
   }
 }
 
-/** Checks that the quote of a proof belongs to this caller and this call. */
-function requireQuote(
-  { quote, identified, fingerprint }: Omit<QuotePayment, "receivedAt">,
-  accountId: string,
-): Quote {
+/** Checks that the quote of a proof belongs to this buyer and this call. */
+function requireQuote({ quote, identified, fingerprint, buyer }: Omit<QuotePayment, "receivedAt">): Quote {
   if (!quote)
     throw paymentRefused(
       "the quote was not issued by this gateway; use the quote_id of the 402 response, unchanged",
     );
-  if (quote.accountId !== accountId) throw paymentRefused("the quote was issued to another account");
+  if (quote.accountId !== buyer.quotedTo) throw paymentRefused("the quote was issued to another account");
   if (!quote.fingerprint.equals(fingerprint)) {
     throw paymentRefused(
       "the quote was issued for another tool or other params; repeat the call exactly as it was quoted",

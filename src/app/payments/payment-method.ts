@@ -12,6 +12,8 @@ export interface IdentifiedPayment extends PaymentId {
   /** Name of the payment method. */
   readonly method: string;
   readonly quoteId: string;
+  /** Wallet that signed the payment, base58; undefined while only the chain shows it. */
+  readonly payer?: string | undefined;
   /** The step that the proof states; undefined: not stated. */
   readonly stepId: string | undefined;
   /** Whether the payer has paid already; otherwise {@link PaymentMethod.settle} makes the payment. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { BUILT, INPUTS, ROOT, STAMP } from "./places.ts";
+import { BUILT, INPUTS, ROOT, SOURCES, STAMP } from "./places.ts";
 
 /** A fingerprint of the inputs of the console's build. */
 export function fingerprintOfSources(): string {
@@ -22,7 +22,8 @@ function filesIn(place: string): string[] {
     .sort();
 }
 
-/** Whether the built console matches the current sources. */
+/** Whether the built console matches the current sources. The npm package has no sources. */
 export function consoleIsCurrent(): boolean {
+  if (!existsSync(SOURCES)) return existsSync(BUILT);
   return existsSync(BUILT) && existsSync(STAMP) && readFileSync(STAMP, "utf8") === fingerprintOfSources();
 }

@@ -10,7 +10,6 @@ import type { Quote } from "../../domain/payments/quote.ts";
 import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
 import { buildPayment } from "./build.ts";
 import { checkComputeBudget } from "./compute-budget.ts";
-import type { SigningKey } from "./ed25519.ts";
 import { checkGuardAccounts, RELAYED_GUARDS, withoutGuards } from "./guards.ts";
 import { readLayout } from "./layout.ts";
 import { checkMemo } from "./memo.ts";
@@ -19,9 +18,20 @@ import { checkTransfer, type Treasury } from "./transfer.ts";
 import { UsdcAccounts } from "./usdc-accounts.ts";
 import { readTransaction, type WireTransaction } from "./wire-transaction.ts";
 
+/** The key that signs as the fee payer: of a key file, or of an external signer. */
+export interface FeePayerKey {
+  /** 32 bytes. */
+  readonly publicKey: Buffer;
+  /** Signs deterministically (RFC 8032). @returns 64 bytes */
+  sign(message: Uint8Array): Buffer;
+  /** Fetches the signature that {@link sign} returns; missing when it needs no other process. */
+  prepare?(message: Uint8Array): Promise<void>;
+}
+
 export interface SponsorOptions {
-  /** FEE_PAYER_KEYPAIR. */
-  readonly feePayer: SigningKey;
+  readonly feePayer: FeePayerKey;
+  /** Name of the setting that gave the key. Default FEE_PAYER_KEYPAIR. */
+  readonly setting?: string;
   /** TREASURY_OWNER, base58. */
   readonly treasuryOwner: string;
   /** MEMO_PREFIX. */
@@ -40,7 +50,7 @@ interface Checked {
 /** Decodes, checks and signs relayed payments. No I/O; cost limits are in limits.ts. */
 export class GaslessSponsor implements Sponsor {
   readonly feePayer: string;
-  readonly #key: SigningKey;
+  readonly #key: FeePayerKey;
   readonly #treasury: Treasury;
   readonly #memoPrefix: string;
   readonly #usdcAccounts = new UsdcAccounts();
@@ -49,19 +59,25 @@ export class GaslessSponsor implements Sponsor {
    * @throws TypeError if the owner is no address, or is the fee payer, whose signature would move the
    * treasury's money
    */
-  constructor({ feePayer, treasuryOwner, memoPrefix }: SponsorOptions) {
+  constructor({ feePayer, setting, treasuryOwner, memoPrefix }: SponsorOptions) {
     const owner = parseAddress(treasuryOwner);
     if (!owner) throw new TypeError("TREASURY_OWNER: must be a Solana address (base58 of 32 bytes)");
     if (feePayer.publicKey.equals(owner)) {
       throw new TypeError(
-        "FEE_PAYER_KEYPAIR: must be another key than the treasury's owner; it holds SOL for fees and " +
-          "nothing else",
+        `${setting ?? "FEE_PAYER_KEYPAIR"}: must be another key than the treasury's owner; it holds SOL ` +
+          "for fees and nothing else",
       );
     }
     this.feePayer = base58.encode(feePayer.publicKey);
     this.#key = feePayer;
     this.#treasury = { owner: Buffer.from(owner), tokenAccount: this.#usdcAccounts.of(Buffer.from(owner)) };
     this.#memoPrefix = memoPrefix;
+  }
+
+  async prepare(bytes: Uint8Array): Promise<void> {
+    if (!this.#key.prepare) return;
+    const { wire, ours } = this.#verify(bytes);
+    if (ours) await this.#key.prepare(wire.message);
   }
 
   decode(bytes: Uint8Array): DecodedTransaction {
@@ -129,11 +145,8 @@ export class GaslessSponsor implements Sponsor {
     });
   }
 
-  /**
-   * Checks every rule except those of the quote. The key signs after all of them: anyone can send a signed
-   * transaction.
-   */
-  #check(bytes: Uint8Array): Checked {
+  /** Checks every rule except those of the quote; whether the fee payer is ours. */
+  #verify(bytes: Uint8Array) {
     const wire = readTransaction(bytes);
     checkAccounts(wire);
     const { guards, rest } = withoutGuards(wire, RELAYED_GUARDS);
@@ -151,7 +164,13 @@ export class GaslessSponsor implements Sponsor {
     }
     const amount = checkTransfer(layout.transfer, wire, this.#treasury, this.#usdcAccounts);
     checkGuardAccounts(guards, layout.transfer.accounts[0]);
-    const signature = feePayer.equals(this.#key.publicKey) ? this.#key.sign(wire.message) : undefined;
+    return { wire, memo, payer, feeLamports, amount, ours: feePayer.equals(this.#key.publicKey) };
+  }
+
+  /** The key signs after all checks: anyone can send a signed transaction. */
+  #check(bytes: Uint8Array): Checked {
+    const { wire, memo, payer, feeLamports, amount, ours } = this.#verify(bytes);
+    const signature = ours ? this.#key.sign(wire.message) : undefined;
     const transaction = {
       bytes,
       messageHash: createHash("sha256").update(wire.message).digest(),

@@ -1,6 +1,7 @@
 import http from "node:http";
 import https, { type RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
+import { requirePackages } from "../../optional-packages.ts";
 import type { KubernetesSection } from "./config.ts";
 
 /** Address and credentials of the API server. */
@@ -19,6 +20,7 @@ export interface ClusterAccess {
  * @throws Error naming the setting
  */
 export async function openClusterAccess({ kubeconfig, context }: KubernetesSection): Promise<ClusterAccess> {
+  requirePackages("sandbox.kubernetes", ["@kubernetes/client-node"]);
   const library = await import("@kubernetes/client-node");
   const config = new library.KubeConfig();
   if (kubeconfig === undefined) config.loadFromCluster();

@@ -4,6 +4,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
+import type { Metrics } from "../../app/operations/metrics.ts";
 import type { Log } from "../../domain/core/log.ts";
 import { RefusalCache } from "./refusal-cache.ts";
 import { SolanaRpc } from "../rpc/rpc.ts";
@@ -27,6 +28,7 @@ export interface ChainOptions {
   readonly log: Log;
   /** Time limit of one attempt at one endpoint, ms; default 3000. */
   readonly attemptMs?: number;
+  readonly metrics?: Metrics;
 }
 
 const ATTEMPT_MS = 3_000;
@@ -35,10 +37,10 @@ const [ABSENT_MS, MOST_ABSENT] = [10_000, 10_000];
 
 /** Opens the chain without sending a request. @throws TypeError for an invalid URL or owner */
 export function openChain(options: ChainOptions): SolanaChain {
-  const { clock, log, attemptMs = ATTEMPT_MS } = options;
+  const { clock, log, metrics, attemptMs = ATTEMPT_MS } = options;
   return new SolanaChain(
     options,
-    new SolanaRpc(options.urls, { clock, log, attemptMs }),
+    new SolanaRpc(options.urls, { clock, log, metrics, attemptMs }),
     treasuryOf(options.treasuryOwner),
   );
 }

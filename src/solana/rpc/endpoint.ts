@@ -1,3 +1,4 @@
+import type { Metrics } from "../../app/operations/metrics.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { JsonValue } from "../../domain/core/json.ts";
 import { CircuitBreaker } from "../../domain/core/circuit-breaker.ts";
@@ -26,6 +27,7 @@ export interface RpcRequest<Result> {
 export interface EndpointOptions {
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics?: Pick<Metrics, "count" | "observe"> | undefined;
   /** Time limit of one attempt, ms. */
   readonly attemptMs: number;
 }
@@ -75,14 +77,28 @@ export class Endpoint {
     request.signal.throwIfAborted();
     if (!this.#breaker.allow() && !(this.#isLastResort(this) && this.#breaker.allowEarly()))
       throw new RpcFailure("circuit_open", this.host, "left alone after failures");
+    const from = performance.now();
     try {
       const result = await this.#attempt(request);
       this.#report(undefined);
+      this.#measure(request.method, "ok", from);
       return result;
     } catch (error) {
       this.#report(error);
+      if (error instanceof RpcFailure) this.#measure(request.method, error.kind, from);
+      else if (error instanceof RpcError) this.#measure(request.method, "error", from);
       throw error;
     }
+  }
+
+  #measure(method: string, outcome: string, from: number): void {
+    const { metrics } = this.#options;
+    const endpoint = this.host;
+    metrics?.count("toolgate_rpc_requests_total", 1, { endpoint, method, outcome });
+    metrics?.observe("toolgate_rpc_duration_seconds", (performance.now() - from) / 1_000, {
+      endpoint,
+      method,
+    });
   }
 
   #report(error: unknown): void {

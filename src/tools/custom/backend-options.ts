@@ -1,4 +1,5 @@
 import type { Guard } from "../../outbound/address-guard.ts";
+import type { SettingFiles } from "./setting-file.ts";
 
 /** Options common to all backends. */
 export interface BackendOptions<Section> {
@@ -13,4 +14,6 @@ export interface BackendOptions<Section> {
   /** Response limit after decompression, bytes. */
   readonly maxResponseBytes: number;
   readonly guard: Guard;
+  /** Stored content of files that the section names. */
+  readonly files?: SettingFiles;
 }

@@ -35,6 +35,8 @@ export interface BackendCall {
 
 /** One operation of an external server, offered as a custom tool. */
 export interface Backend {
+  /** Whether the description is known, so that {@link describe} needs no server. */
+  readonly described?: boolean;
   /**
    * Describes the operation; queries the server if needed.
    * @throws Error with a message for the operator

@@ -17,8 +17,8 @@ export interface OpenTools {
   readonly tools: readonly CustomTool[];
   /** Messages for the operator, each with the path of the setting. */
   readonly problems: readonly string[];
-  /** Describes tools of remote servers in the background, with retries. */
-  askServers(): void;
+  /** Describes tools of remote servers, with retries, until all are described or this is closed. */
+  askServers(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,8 +47,10 @@ export async function openTools(
     // reported too.
     const tool = new CustomTool(settings, backend, price ?? FREE, meter);
     const file = fileOf(settings.target);
-    if (file === undefined) return [tool];
-    await orProblem(`${at}.${file}`, problems, () => tool.describe(AbortSignal.timeout(FILE_MS)));
+    if (file === undefined && backend.described !== true) return [tool];
+    await orProblem(file === undefined ? at : `${at}.${file}`, problems, () =>
+      tool.describe(AbortSignal.timeout(FILE_MS)),
+    );
     return [tool];
   };
   const tools = (await Promise.all(settingsList.map(open))).flat();
@@ -57,9 +59,10 @@ export async function openTools(
     tools,
     // In configuration order.
     problems: problems.sort((one, other) => one.localeCompare(other, "en", { numeric: true })),
-    askServers: () => {
+    askServers: async () => {
       const unknown = tools.filter(({ status }) => status !== "active");
       asking.push(...unknown.map((tool) => describeUntilKnown(tool, log, closing.signal)));
+      await Promise.all(asking);
     },
     close: async () => {
       closing.abort();

@@ -11,6 +11,7 @@ import type {
   CustomToolSection,
   CustomToolsSection,
 } from "./config.ts";
+import type { SettingFiles } from "./setting-file.ts";
 import { headerProblem, isTextMetadata } from "./headers.ts";
 
 export type { GrpcSection, HttpSection, McpSection };
@@ -36,6 +37,8 @@ export interface CustomToolSettings {
   readonly headers: Readonly<Record<string, string>>;
   readonly guard: Guard;
   readonly target: Target;
+  /** Stored content of files that the target names. */
+  readonly files: SettingFiles;
 }
 
 export interface ResolvedTools {
@@ -46,14 +49,18 @@ export interface ResolvedTools {
 
 export interface ConfigContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Base of relative paths. */
+  /** Base of relative paths of files that are not stored. */
   readonly folder: string;
+  /** Stored files, by their path as written. */
+  readonly files?: SettingFiles;
   /** Names of built-in tools. */
   readonly reservedNames: readonly string[];
 }
 
 /** Merges the `tools` section with the environment. */
 export function resolveCustomTools(section: CustomToolsSection, surroundings: ConfigContext): ResolvedTools {
+  const { files = {} } = surroundings;
+  const isStored = (file: string) => Object.hasOwn(files, file);
   const problems: string[] = nameProblems(section, surroundings.reservedNames);
   const tools = section.map((entry, index) => {
     const at = `tools[${index}]`;
@@ -69,7 +76,12 @@ export function resolveCustomTools(section: CustomToolsSection, surroundings: Co
       maxResponseBytes: entry.max_response_bytes,
       headers: headersOf(at, entry, surroundings.env, problems),
       guard,
-      target: targetOf(entry, surroundings.folder),
+      target: targetOf(entry, (file) => (isStored(file) ? file : path.resolve(surroundings.folder, file))),
+      files: Object.fromEntries(
+        filesOf(entry)
+          .filter(isStored)
+          .map((file) => [file, files[file] ?? ""]),
+      ),
     };
   });
   return { tools, problems };
@@ -136,17 +148,25 @@ function addressesOf({ http, grpc, mcp }: CustomToolSection): { member: string; 
   });
 }
 
-function targetOf({ http, grpc, mcp }: CustomToolSection, folder: string): Target {
+/** Files that an entry refers to, as written. */
+export function filesOf({ http, grpc }: CustomToolSection): string[] {
+  const openapi = http && !isUrl(http.openapi) ? [http.openapi] : [];
+  const descriptorSet = grpc?.descriptor_set === undefined ? [] : [grpc.descriptor_set];
+  const certificates = typeof grpc?.tls === "object" ? [grpc.tls.ca_file] : [];
+  return [...openapi, ...descriptorSet, ...certificates];
+}
+
+function targetOf({ http, grpc, mcp }: CustomToolSection, resolve: (file: string) => string): Target {
   if (http) {
-    const openapi = isUrl(http.openapi) ? http.openapi : path.resolve(folder, http.openapi);
+    const openapi = isUrl(http.openapi) ? http.openapi : resolve(http.openapi);
     return { kind: "http", section: { ...http, openapi } };
   }
   if (grpc) {
     const { descriptor_set, tls } = grpc;
     const section = {
       ...grpc,
-      ...(descriptor_set !== undefined && { descriptor_set: path.resolve(folder, descriptor_set) }),
-      ...(typeof tls === "object" && { tls: { ca_file: path.resolve(folder, tls.ca_file) } }),
+      ...(descriptor_set !== undefined && { descriptor_set: resolve(descriptor_set) }),
+      ...(typeof tls === "object" && { tls: { ca_file: resolve(tls.ca_file) } }),
     };
     return { kind: "grpc", section };
   }

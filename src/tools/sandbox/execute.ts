@@ -52,6 +52,8 @@ function withoutSandbox(): Tool {
 export function executeTool(deps: SandboxDeps, prices: Prices, charge: Charge = "used"): Tool {
   const { engine, runs, metrics } = deps;
   let running = 0;
+  let waiting = 0;
+  const onWaiting = (change: 1 | -1) => metrics.set("toolgate_sandbox_waiting", (waiting += change));
   const onRunning = (change: 1 | -1) => metrics.set("toolgate_sandbox_running", (running += change));
   const tool = defineTool({
     name: "sandbox_execute",
@@ -71,7 +73,8 @@ export function executeTool(deps: SandboxDeps, prices: Prices, charge: Charge = 
         onRunning(change);
         if (change > 0) progress?.({ progress: 1, total: 2, message: "the code runs" });
       };
-      const outcome = await runToEnd(deps, { runId, language, code, stdin, timeoutMs }, onChange, signal);
+      const job = { runId, language, code, stdin, timeoutMs };
+      const outcome = await runToEnd(deps, job, { onChange, onWaiting }, signal);
       if (charge === "used") meter?.(priceOf(Math.ceil(outcome.durationMs), prices));
       return resultOf(outcome, { runId: name ?? runId, language, engine: engine.name });
     },
@@ -89,15 +92,19 @@ function priceOf(timeoutMs: number, prices: Prices): MicroUsd {
 async function runToEnd(
   deps: SandboxDeps,
   job: SandboxJob,
-  onRunning: (change: 1 | -1) => void,
+  { onChange, onWaiting }: Record<"onChange" | "onWaiting", (change: 1 | -1) => void>,
   signal: AbortSignal,
 ): Promise<SandboxOutcome> {
   const { engine, runs, metrics } = deps;
   let outcome: SandboxOutcome;
   try {
-    const { done } = await engine.start(job, signal);
-    onRunning(1);
-    outcome = await done.finally(() => onRunning(-1));
+    const from = performance.now();
+    onWaiting(1);
+    const { done } = await engine.start(job, signal).finally(() => onWaiting(-1));
+    metrics.observe("toolgate_sandbox_start_seconds", (performance.now() - from) / 1_000);
+    onChange(1);
+    outcome = await done.finally(() => onChange(-1));
+    metrics.observe("toolgate_sandbox_run_seconds", outcome.durationMs / 1_000);
   } catch (error) {
     const cancelled = error instanceof ToolgateError && error.code === "CANCELLED";
     if (!cancelled && !signal.aborted) metrics.count("toolgate_sandbox_failures_total");

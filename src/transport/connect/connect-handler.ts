@@ -12,15 +12,15 @@ import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { createErrorBody } from "#httpjson/runtime/index.ts";
-import type { Random } from "../../domain/core/clock.ts";
+import type { RequestRecord, Transport } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Authentication, Credentials } from "../authentication.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
-import { BINARY_OPTIONS, messageLimit } from "../limits.ts";
+import { BINARY_OPTIONS, DISCONNECTED, messageLimit } from "../limits.ts";
 import { send } from "../http/response.ts";
 import { HttpCredentials } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
-import { newRequestId } from "../request-context.ts";
+import type { RequestIds } from "../request-ids.ts";
 import { asPlatformAbort, connectError } from "./connect-error.ts";
 import { joinedChunks } from "./joined-chunks.ts";
 import { requirePlainMessage } from "./plain-message.ts";
@@ -31,9 +31,11 @@ export interface ConnectDeps {
   readonly pipeline: Pipeline;
   /** Services to serve publicly; the pipeline contains them all. */
   readonly services: readonly DescService[];
-  readonly random: Random;
+  readonly requestIds: RequestIds;
   /** Largest request message of a method that requires a key, bytes. */
   readonly bodyLimit: number;
+  /** In metrics and logs; default `connect`. */
+  readonly transport?: Transport;
   /** Path prefix of the services, such as `/console/rpc`; empty by default. */
   readonly pathPrefix?: string;
 }
@@ -49,17 +51,13 @@ export interface ConnectHandler {
 /** Largest response message, bytes: the default limit of gRPC clients. */
 const WRITE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** Result of the authentication that ran before the body was read. */
-interface AuthenticatedRequest {
-  readonly requestId: string;
-  readonly authentication: Authentication;
-}
-
-const REQUEST_ID = createContextKey("", { description: "identifier of the request" });
+const RECORD = createContextKey<RequestRecord | undefined>(undefined, {
+  description: "record of the request",
+});
 const CREDENTIALS = createContextKey<Credentials | undefined>(undefined, {
   description: "credentials of the request",
 });
-const AUTHENTICATED = createContextKey<AuthenticatedRequest | undefined>(undefined, {
+const AUTHENTICATED = createContextKey<Authentication | undefined>(undefined, {
   description: "result of the authentication",
 });
 
@@ -72,8 +70,9 @@ const errorBody = createErrorBody(errorBindings);
 export function connectHandler({
   pipeline,
   services,
-  random,
+  requestIds,
   bodyLimit,
+  transport = "connect",
   pathPrefix = "",
 }: ConnectDeps): ConnectHandler {
   const operations = services.flatMap((service) =>
@@ -98,25 +97,25 @@ export function connectHandler({
     // Connect removes its listener before Node emits the error of a disconnected client, which would end the
     // process.
     request.on("error", () => undefined);
-    const requestId = newRequestId(random);
+    const requestId = requestIds.of(request.headers["x-request-id"]);
+    const record = pipeline.requests.start(transport, requestId);
+    // Connect-node's promise of a response never settles.
+    response.once("close", () => pipeline.requests.end(record, unreportedStatus(response)));
     const fail = (thrown: unknown, headers: readonly Header[] = []) => {
-      const { error, detail, headers: more } = pipeline.failure(thrown, requestId);
+      const { error, detail, headers: more } = pipeline.failure(thrown, requestId, record);
       if (!request.complete) response.shouldKeepAlive = false;
       const json = errorBody([detail.message])?.json;
-      send(response, [["x-request-id", requestId], ...headers], {
-        status: error.status,
-        json,
-        headers: more,
-      });
+      const answer = { status: error.status, json, headers: more };
+      const bytes = send(response, [["x-request-id", requestId], ...headers], answer);
+      pipeline.requests.end(record, error.status, bytes);
     };
     try {
       const [path = ""] = (request.url ?? "").split("?", 1);
       const handler = handlers.get(path);
       if (!handler) return fail(UNKNOWN_METHOD.error);
+      record.method = `${handler.service.name}/${handler.method.name}`;
       requireUrl(request);
-      const values = createContextValues()
-        .set(REQUEST_ID, requestId)
-        .set(CREDENTIALS, new HttpCredentials(request));
+      const values = createContextValues().set(RECORD, record).set(CREDENTIALS, new HttpCredentials(request));
       const asked = universalRequestFromNodeRequest(request, response, undefined, values);
       const answer = await handler({
         ...asked,
@@ -140,6 +139,15 @@ export function connectHandler({
   };
 }
 
+/**
+ * Returns the status of a response that reached no service: gRPC-Web answers 200 to a message that cannot be
+ * read.
+ */
+function unreportedStatus({ writableFinished, statusCode }: ServerResponse): number {
+  if (!writableFinished) return DISCONNECTED;
+  return statusCode >= 400 ? statusCode : 400;
+}
+
 function isIterable<Body>(body: Body): body is Extract<Body, AsyncIterable<Uint8Array>> {
   return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 }
@@ -154,31 +162,34 @@ function requireUrl({ url = "/", headers: { host } }: IncomingMessage): void {
 }
 
 async function authenticate(pipeline: Pipeline, context: HandlerContext): Promise<void> {
-  const requestId = context.values.get(REQUEST_ID);
+  const record = context.values.get(RECORD);
   try {
     const credentials = context.values.get(CREDENTIALS);
-    if (!credentials) throw new Error("request context missing");
+    if (!credentials || !record) throw new Error("request context missing");
     requirePlainMessage(context);
     const authentication = await pipeline.authenticate(pipeline.operation(context.method), credentials);
-    context.values.set(AUTHENTICATED, { requestId, authentication });
+    record.caller = authentication.caller;
+    context.values.set(AUTHENTICATED, authentication);
     if (!authentication.rate) return;
     for (const [name, value] of rateLimitHeaders(authentication.rate))
       context.responseHeader.set(name, value);
   } catch (error) {
-    throw connectError(pipeline.failure(error, requestId));
+    throw connectError(pipeline.failure(error, record?.requestId ?? "", record));
   }
 }
 
 function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Operation["method"]> {
   return async (request, context) => {
-    const authenticated = context.values.get(AUTHENTICATED);
-    if (!authenticated) throw new Error("request context missing");
-    const { requestId, authentication } = authenticated;
+    const authentication = context.values.get(AUTHENTICATED);
+    const record = context.values.get(RECORD);
+    if (!authentication || !record) throw new Error("request context missing");
+    const { requestId } = record;
     try {
-      return await pipeline.invoke(operation, request, {
+      const answer = await pipeline.invoke(operation, request, {
         caller: authentication.caller,
         client: authentication.client,
         requestId,
+        record,
         signal: context.signal,
         xPayment: context.requestHeader.get("x-payment") ?? undefined,
         paymentSignature: context.requestHeader.get("payment-signature") ?? undefined,
@@ -187,8 +198,10 @@ function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Op
         addHeader: ([name, value]) => context.responseHeader.append(name, value),
         memoForm: "step",
       });
+      record.status = 200;
+      return answer;
     } catch (error) {
-      throw connectError(pipeline.failure(asPlatformAbort(error), requestId));
+      throw connectError(pipeline.failure(asPlatformAbort(error), requestId, record));
     }
   };
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Random } from "../../domain/core/clock.ts";
+import { OTHER } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { send, type HttpResponse } from "../http/response.ts";
 import type { MountedHandler } from "../http/dispatch.ts";
-import { newRequestId } from "../request-context.ts";
+import type { RequestIds } from "../request-ids.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 
 /** Path prefix of the console's Connect services. */
@@ -22,7 +22,7 @@ export interface ConsoleHandlerOptions {
   /** The page and its assets. */
   readonly files: Handler;
   readonly origin: ConsoleOrigin;
-  readonly random: Random;
+  readonly requestIds: RequestIds;
   /** Builds the error response. */
   readonly failed: (error: unknown, requestId: string) => HttpResponse;
 }
@@ -40,13 +40,19 @@ export class ConsoleHandler implements MountedHandler {
     const { url = "/", method, headers } = request;
     const proper =
       method === "GET" && isPage(url) ? this.#options.origin.canonicalUrl(headers.host, url) : undefined;
-    if (proper !== undefined) return send(response, [["location", proper]], { status: 307 });
+    if (proper !== undefined) return void send(response, [["location", proper]], { status: 307 });
     const handler = this.#handlerOf(url, response);
     if (handler) return handler.handle(request, response);
-    const { random, failed } = this.#options;
-    const requestId = newRequestId(random);
+    const { requestIds, failed } = this.#options;
+    const requestId = requestIds.of(headers["x-request-id"]);
     const error = new ToolgateError("NOT_FOUND", "no route matches this path");
     send(response, [["x-request-id", requestId]], failed(error, requestId));
+  }
+
+  nameOf(url: string): string | undefined {
+    if (url.startsWith(`${RPC_PATH}/`)) return undefined;
+    if (url.startsWith(EXPORT_PATH)) return "export";
+    return isPage(url) ? "page" : OTHER;
   }
 
   #handlerOf(url: string, response: ServerResponse): Handler | undefined {

@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { newRequestId } from "../request-context.ts";
+import type { RequestIds } from "../request-ids.ts";
 import { send, type HttpResponse } from "../http/response.ts";
 import { hasVersion, tagOf } from "../http/entity-tag.ts";
 import type { ServedDocument } from "./document.ts";
 
 export interface DocumentHandlerDeps {
   readonly documents: readonly ServedDocument[];
-  readonly random: Random;
+  readonly requestIds: RequestIds;
   /** Builds the error response. */
   readonly failed: (error: ToolgateError, requestId: string) => HttpResponse;
 }
@@ -39,7 +38,7 @@ export class DocumentHandler {
     const mark = url.indexOf("?");
     const document = this.#documents.get(mark < 0 ? url : url.slice(0, mark));
     if (document === undefined) return false;
-    const requestId = newRequestId(this.#deps.random);
+    const requestId = this.#deps.requestIds.of(request.headers["x-request-id"]);
     response.setHeader("X-Request-Id", requestId);
     response.setHeader("Access-Control-Allow-Origin", "*");
     if (method === "GET" || method === "HEAD") this.#serve(document, request, response);

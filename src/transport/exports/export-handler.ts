@@ -1,18 +1,17 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { RequestAuthenticator } from "../authentication.ts";
 import { send, type HttpResponse } from "../http/response.ts";
 import { HttpCredentials } from "../http/request-head.ts";
-import { newRequestId } from "../request-context.ts";
+import type { RequestIds } from "../request-ids.ts";
 import { BYTE_ORDER_MARK } from "./csv.ts";
 import { parametersOf, type ExportFile, type OpenedFile } from "./export-file.ts";
 
 export interface ExportHandlerOptions {
   readonly authenticator: RequestAuthenticator;
   readonly files: readonly ExportFile[];
-  readonly random: Random;
+  readonly requestIds: RequestIds;
   /** Builds the error response. */
   readonly failed: (error: unknown, requestId: string) => HttpResponse;
   /** Overrides {@link MINIMUM_RATE}. */
@@ -53,7 +52,7 @@ export class ExportHandler {
 
   /** Serves one request. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void {
-    const requestId = newRequestId(this.#options.random);
+    const requestId = this.#options.requestIds.of(request.headers["x-request-id"]);
     const writing = this.#write(request, response, requestId)
       .catch((error: unknown) => this.#fail(response, error, requestId))
       .finally(() => this.#writing.delete(writing));

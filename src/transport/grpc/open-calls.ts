@@ -8,12 +8,13 @@ import {
   status,
   type StatusObject,
 } from "@grpc/grpc-js";
-import { KEYLESS_MESSAGE_LIMIT } from "../limits.ts";
+import type { RequestRecorder } from "../../app/operations/request-record.ts";
+import { DISCONNECTED, KEYLESS_MESSAGE_LIMIT } from "../limits.ts";
 import { encodingOf, readWith, streamOf } from "./call-internals.ts";
 import { excessCalls, type KeylessLimits } from "./excess-calls.ts";
 import { MessageReader, requireIdentity } from "./message-reader.ts";
 import { type OpenCall, markWaiting } from "./open-call.ts";
-import { IDENTITY } from "./status.ts";
+import { httpStatusOf, IDENTITY } from "./status.ts";
 
 type Method = Parameters<ServerInterceptor>[0];
 
@@ -46,14 +47,16 @@ NO_HEADERS.set(...IDENTITY);
 export class OpenCalls {
   readonly #limits: CallLimits;
   readonly #refusal: (thrown: unknown) => StatusObject;
+  readonly #requests: RequestRecorder;
   readonly #open = new Set<OpenCall>();
   readonly #keyless = new Set<OpenCall>();
   #timer: NodeJS.Timeout | undefined;
   #trimming = false;
 
   /** @param refusal maps a thrown value to a status */
-  constructor(limits: CallLimits, refusal: (thrown: unknown) => StatusObject) {
+  constructor(limits: CallLimits, refusal: (thrown: unknown) => StatusObject, requests: RequestRecorder) {
     this.#limits = limits;
+    this.#requests = requests;
     this.#refusal = refusal;
   }
 
@@ -64,10 +67,13 @@ export class OpenCalls {
   readonly interceptor: ServerInterceptor = (method, call) => this.#track(method, call);
 
   #track(
-    { requestStream, responseStream }: Method,
+    { path, requestStream, responseStream }: Method,
     call: ServerInterceptingCallInterface,
   ): ServerInterceptingCall {
     const streaming = requestStream || responseStream;
+    const record = this.#requests.start("grpc", "");
+    // grpc-js calls this for the methods that it knows, so the caller does not choose the name.
+    record.method = path.slice(path.lastIndexOf(".") + 1);
     const open: OpenCall = {
       stream: streamOf(call),
       streaming,
@@ -100,13 +106,20 @@ export class OpenCalls {
             go();
           },
           // Also called after a completed call.
-          onCancel: () => this.ended(open),
+          onCancel: () => {
+            this.ended(open);
+            this.#requests.end(record, DISCONNECTED);
+          },
         });
       },
       sendMetadata: (_metadata, go) => go(NO_HEADERS),
       sendMessage: (message, go) => {
         this.answering(open);
         go(message);
+      },
+      sendStatus: (ended, go) => {
+        go(ended);
+        this.#requests.end(record, httpStatusOf(ended.code));
       },
     });
   }

@@ -1,20 +1,28 @@
+import type { ServerHttp2Stream } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1Alpha } from "#gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { logVerbosity, Server, ServerCredentials, type ServerOptions, setLogVerbosity } from "@grpc/grpc-js";
+import {
+  logVerbosity,
+  Server,
+  ServerCredentials,
+  type ServerOptions,
+  setLogVerbosity,
+  status,
+} from "@grpc/grpc-js";
+import type { RequestRecorder } from "../../app/operations/request-record.ts";
 import type { Health as HealthCheck } from "../../app/operations/health.ts";
-import type { Random } from "../../domain/core/clock.ts";
 import { MAX_CONNECTIONS } from "../limits.ts";
 import type { Pipeline } from "../pipeline.ts";
-import { RequestIds } from "../request-context.ts";
+import type { RequestIds } from "../request-ids.ts";
 import { listenersOf, serveFirst } from "./call-internals.ts";
 import { HealthEndpoint } from "./health.ts";
 import { OpenCalls, type CallLimits } from "./open-calls.ts";
 import { serverReflection } from "./reflection.ts";
-import { register, registerEncoded } from "./register.ts";
+import { pathOf, register, registerEncoded } from "./register.ts";
 import { HEADER_SETTINGS, reduceHeaders } from "./request-headers.ts";
-import { IDENTITY, statusOf } from "./status.ts";
+import { httpStatusOf, IDENTITY, statusOf } from "./status.ts";
 import { MAX_SEND_BYTES } from "./unary-call.ts";
 import { UnaryHandler } from "./unary-handler.ts";
 
@@ -24,7 +32,7 @@ export interface GrpcDeps {
   /** Services to serve; the pipeline contains them all. */
   readonly services: readonly DescService[];
   readonly health: HealthCheck;
-  readonly random: Random;
+  readonly requestIds: RequestIds;
   /** Largest request message, bytes. */
   readonly bodyLimit: number;
   /** Interval of the health check for watchers, ms; default 1000. */
@@ -70,19 +78,32 @@ export class GrpcServer {
   readonly #server: Server;
   readonly #health: HealthEndpoint;
   readonly #unary: UnaryHandler;
+  readonly #requests: RequestRecorder;
+  /** Paths of the methods that grpc-js serves. */
+  readonly #served: ReadonlySet<string>;
   readonly #connections: number;
   #address: string | undefined;
 
-  constructor({ pipeline, services, health, random, bodyLimit, watchIntervalMs = 1000, limits }: GrpcDeps) {
+  constructor({
+    pipeline,
+    services,
+    health,
+    requestIds,
+    bodyLimit,
+    watchIntervalMs = 1000,
+    limits,
+  }: GrpcDeps) {
     const within = { ...GRPC_LIMITS, ...limits };
     this.#connections = within.connections;
+    this.#requests = pipeline.requests;
+    const own = [Health, ServerReflection, ServerReflectionV1Alpha];
+    this.#served = new Set(own.flatMap((service) => service.methods.map(pathOf)));
     const methods = services.flatMap((service) => service.methods);
-    const requestIds = new RequestIds(random);
     const refusal = (thrown: unknown) => {
       const requestId = requestIds.next();
       return statusOf(pipeline.failure(thrown, requestId), [["x-request-id", requestId], IDENTITY]);
     };
-    const calls = new OpenCalls(within, refusal);
+    const calls = new OpenCalls(within, refusal, pipeline.requests);
     this.#unary = new UnaryHandler(pipeline, methods, requestIds, bodyLimit, calls);
     // grpc-js would log metadata that clients send.
     setLogVerbosity(logVerbosity.NONE);
@@ -92,7 +113,7 @@ export class GrpcServer {
     register(this.#server, Health.method.check, this.#health.check);
     register(this.#server, Health.method.list, this.#health.list);
     register(this.#server, Health.method.watch, this.#health.watch);
-    const reflection = serverReflection([...services, Health, ServerReflection, ServerReflectionV1Alpha]);
+    const reflection = serverReflection([...services, ...own]);
     registerEncoded(this.#server, ServerReflection.method.serverReflectionInfo, reflection);
     // The same service under its v1alpha name, which grpcurl before 2023 and many other clients use.
     registerEncoded(
@@ -120,11 +141,19 @@ export class GrpcServer {
       listener.updateSettings(HEADER_SETTINGS);
       serveFirst(this.#server, listener, (stream, headers) => {
         reduceHeaders(headers);
-        return this.#unary.serve(stream, headers);
+        if (this.#unary.serve(stream, headers)) return true;
+        if (!this.#served.has(headers[":path"] ?? "")) this.#countUnknown(stream);
+        return false;
       });
     }
     this.#address = `${name}:${bound}`;
     return bound;
+  }
+
+  /** Records a call that grpc-js refuses before its interceptors. */
+  #countUnknown(stream: ServerHttp2Stream): void {
+    const record = this.#requests.start("grpc", "");
+    stream.once("close", () => this.#requests.end(record, httpStatusOf(status.UNIMPLEMENTED)));
   }
 
   /** Reports NOT_SERVING to health checks; calls are still served. */

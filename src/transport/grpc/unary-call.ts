@@ -3,6 +3,8 @@ import { status, type StatusObject } from "@grpc/grpc-js";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Header } from "../headers.ts";
 import { MessageReader, PREFIX } from "./message-reader.ts";
+import { DISCONNECTED } from "../limits.ts";
+import { httpStatusOf } from "./status.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { markWaiting, type OpenCall } from "./open-call.ts";
 
@@ -39,6 +41,7 @@ export class UnaryCall implements OpenCall {
   readonly #aborting = new AbortController();
   #deadline = Infinity;
   #timer: NodeJS.Timeout | undefined;
+  #unanswered: ((status: number) => void) | undefined;
   #ended = false;
 
   constructor(stream: ServerHttp2Stream, calls: OpenCalls) {
@@ -51,7 +54,13 @@ export class UnaryCall implements OpenCall {
       clearTimeout(this.#timer);
       calls.ended(this);
       if (!this.#ended) this.#abort();
+      if (!this.requested) this.#unanswered?.(DISCONNECTED);
     });
+  }
+
+  /** @param report called with an HTTP status when the call ends before its request arrived */
+  onUnanswered(report: (status: number) => void): void {
+    this.#unanswered = report;
   }
 
   /** Aborts on cancellation, disconnect or deadline. */
@@ -144,6 +153,7 @@ export class UnaryCall implements OpenCall {
   sendStatus(ended: { readonly code: status; readonly details: string }): void {
     this.fail(ended);
     this.#abort();
+    if (!this.requested) this.#unanswered?.(httpStatusOf(ended.code));
   }
 
   /** @returns whether the call could still be answered */

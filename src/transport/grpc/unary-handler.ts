@@ -11,7 +11,7 @@ import type { Credentials } from "../authentication.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
 import { BINARY_OPTIONS, messageLimit } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
-import type { RequestIds } from "../request-context.ts";
+import type { RequestIds } from "../request-ids.ts";
 import { requireIdentity } from "./message-reader.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { pathOf } from "./register.ts";
@@ -50,19 +50,29 @@ export class UnaryHandler {
 
   /** Checks compression, API key and rate limit before it reads a message. */
   async #answer(operation: Operation, call: UnaryCall, head: IncomingHttpHeaders): Promise<void> {
-    const requestId = this.#requestIds.next();
+    const requestId = this.#requestIds.of(head["x-request-id"]);
     const headers: Header[] = [["x-request-id", requestId]];
     const { method, endpoint } = operation;
+    const { requests } = this.#pipeline;
+    const record = requests.start("grpc", requestId);
+    record.method = operation.name;
+    call.onUnanswered((status) => requests.end(record, status));
     try {
       requireIdentity(head["grpc-encoding"]);
       call.startTimeout(head);
-      const { caller, rate } = await this.#pipeline.authenticate(operation, credentialsOf(call, head));
+      const { caller, rate, client } = await this.#pipeline.authenticate(
+        operation,
+        credentialsOf(call, head),
+      );
       if (rate) headers.push(...rateLimitHeaders(rate));
+      record.caller = caller;
       this.#calls.accepted(call, caller === undefined);
       const request = decode(method.input, await call.read(messageLimit(endpoint, this.#bodyLimit)));
       const message = await this.#pipeline.invoke(operation, request, {
         caller,
+        client,
         requestId,
+        record,
         signal: call.signal,
         xPayment: valueOf(head, "x-payment"),
         paymentSignature: valueOf(head, "payment-signature"),
@@ -70,9 +80,13 @@ export class UnaryHandler {
         onSettlement: ({ header }) => headers.push(header),
         memoForm: "step",
       });
-      call.respond(toBinary(method.output, message), headers);
+      const bytes = toBinary(method.output, message);
+      call.respond(bytes, headers);
+      requests.end(record, 200, bytes.length);
     } catch (error) {
-      call.fail(statusOf(this.#pipeline.failure(error, requestId), [IDENTITY, ...headers]));
+      const failure = this.#pipeline.failure(error, requestId, record);
+      call.fail(statusOf(failure, [IDENTITY, ...headers]));
+      requests.end(record, failure.error.status);
     }
   }
 }

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestRecorder, Transport } from "../../app/operations/request-record.ts";
+import { DISCONNECTED } from "../limits.ts";
 import type { Facade } from "./facade.ts";
 import { splitTarget } from "./json-routes.ts";
 import type { Probes } from "./probes.ts";
@@ -9,6 +11,8 @@ export interface MountedHandler {
   /** For example `/toolgate.v1.ToolService/`. */
   readonly prefixes: readonly string[];
   handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Name of a request in metrics and logs; undefined when the handler records it. */
+  nameOf?(url: string): string | undefined;
 }
 
 /** A handler that leaves the requests it does not answer to the next one. */
@@ -24,8 +28,15 @@ export interface PathHandler {
   handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void>;
 }
 
+/** The handler of the paths below some prefixes. */
+export interface PrefixHandler extends Pick<MountedHandler, "prefixes"> {
+  /** Never throws. @param gone aborts when the client disconnects before the response */
+  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void>;
+}
+
 /** Handlers of all requests. */
 export interface RequestHandlers {
+  readonly requests: RequestRecorder;
   readonly documents: RequestFilter;
   readonly probes: Probes;
   /** Has its own origin policy, so CORS does not apply. */
@@ -33,27 +44,42 @@ export interface RequestHandlers {
   readonly cors: RequestFilter;
   readonly connect: MountedHandler;
   readonly mcp: PathHandler;
+  readonly openai: PrefixHandler;
   readonly facade: Facade;
 }
 
 /**
- * Returns the function that serves requests: documents, probes and MCP by path; console, Connect and gRPC-Web
- * by prefix; otherwise HTTP/JSON.
+ * Returns the function that serves requests: documents, probes and MCP by path; console, Connect, gRPC-Web
+ * and the OpenAI API by prefix; otherwise HTTP/JSON.
  */
-export function dispatcher({ documents, probes, console, cors, connect, mcp, facade }: RequestHandlers) {
+export function dispatcher(handlers: RequestHandlers) {
+  const { requests, documents, probes, console, cors, connect, mcp, openai, facade } = handlers;
+  const note = (transport: Transport, method: string, response: ServerResponse) => {
+    const record = requests.start(transport, "");
+    record.method = method;
+    response.once("close", () =>
+      requests.end(record, response.writableFinished ? response.statusCode : DISCONNECTED),
+    );
+  };
   return (request: IncomingMessage, response: ServerResponse, gone: AbortSignal): void => {
     const url = originForm(request.url ?? "/");
     request.url = url;
     if (isHostTooLong(request.headers.host)) return void facade.handle(request, response, gone);
-    if (documents.handle(request, response) || probes.handle(request, response, gone)) return;
-    if (isFor(console, url)) return console.handle(request, response);
-    if (cors.handle(request, response)) return;
+    if (documents.handle(request, response) || probes.handle(request, response, gone))
+      return note("http", splitTarget(url).path, response);
+    if (isFor(console, url)) {
+      const name = console.nameOf?.(url);
+      if (name !== undefined) note("console", name, response);
+      return console.handle(request, response);
+    }
+    if (cors.handle(request, response)) return note("http", "preflight", response);
     if (isFor(connect, url)) return connect.handle(request, response);
+    if (isFor(openai, url)) return void openai.handle(request, response, gone);
     if (splitTarget(url).path === mcp.path) void mcp.handle(request, response, gone);
     else void facade.handle(request, response, gone);
   };
 }
 
-function isFor({ prefixes }: MountedHandler, url: string): boolean {
+function isFor({ prefixes }: Pick<MountedHandler, "prefixes">, url: string): boolean {
   return prefixes.some((prefix) => url.startsWith(prefix));
 }

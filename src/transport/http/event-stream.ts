@@ -8,6 +8,7 @@ const KEEP_ALIVE_MS = 15_000;
 export class EventStream {
   readonly #response: ServerResponse;
   readonly #keepAlive: NodeJS.Timeout;
+  #bytes = 0;
 
   /** Sends the headers. */
   constructor(response: ServerResponse, headers: readonly Header[]) {
@@ -33,15 +34,20 @@ export class EventStream {
     this.#write(eventText(message));
   }
 
-  /** Sends the last event and ends the response. */
-  end(answer: unknown): void {
+  /** Sends the last event and ends the response. @returns characters of all events */
+  end(answer: unknown): number {
     clearInterval(this.#keepAlive);
-    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.end(eventText(answer));
+    const text = eventText(answer);
+    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.end(text);
+    return this.#bytes + text.length;
   }
 
   #write(text: string): void {
     const { writableEnded, destroyed, writableNeedDrain } = this.#response;
-    if (!writableEnded && !destroyed && !writableNeedDrain) this.#response.write(text);
+    if (!writableEnded && !destroyed && !writableNeedDrain) {
+      this.#bytes += text.length;
+      this.#response.write(text);
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import type { HttpResponse } from "./response.ts";
 
 /** HTTP/JSON: serves the contract's paths by the generated routes. */
 export class Facade implements JsonHandler {
+  readonly transport = "http";
   readonly #routes: JsonRoutes;
 
   constructor(routes: JsonRoutes) {

@@ -7,14 +7,16 @@ import {
   type Transcoder,
 } from "#httpjson/runtime/index.ts";
 import type { Message } from "@bufbuild/protobuf";
+import type { RequestRecord, Transport } from "../../app/operations/request-record.ts";
 import type { Caller } from "../../domain/accounts/caller.ts";
-import type { Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
+import type { ClientInfo } from "../authentication.ts";
 import type { Failure } from "../error-details.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
 import { messageLimit } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
-import { RequestIds, type RequestContext } from "../request-context.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { RequestIds } from "../request-ids.ts";
 import { sharedEncoding } from "../shared-message.ts";
 import { bodyWithV1 } from "../x402/offers.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
@@ -26,8 +28,13 @@ type RouteMatch = Parameters<Transcoder["read"]>[0];
 
 /** Serves the calls of one endpoint. */
 export interface JsonHandler {
+  readonly transport: Transport;
   /** Checks a request before its credentials. @throws ToolgateError */
   admit?(request: IncomingMessage): void;
+  /** Returns the contract's path whose rules apply to a path that the contract does not have. */
+  contractPath?(path: string): string;
+  /** Returns the response to an error in the protocol's form. */
+  failed?(exchange: JsonExchange, answer: HttpResponse): HttpResponse;
   respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse>;
 }
 
@@ -36,7 +43,7 @@ export interface JsonRoutesDeps {
   readonly pipeline: Pipeline;
   readonly transcoder: Transcoder;
   readonly errorBindings: readonly ErrorBinding[];
-  readonly random: Random;
+  readonly requestIds: RequestIds;
   readonly bodyLimit: number;
 }
 
@@ -46,7 +53,7 @@ export interface JsonExchange {
   readonly response: ServerResponse;
   /** Aborts when the client disconnects before the response. */
   readonly gone: AbortSignal;
-  readonly requestId: string;
+  readonly record: RequestRecord;
   /** Headers of the response. */
   readonly headers: Header[];
   readonly path: string;
@@ -60,6 +67,7 @@ export interface JsonCall {
   readonly match: RouteMatch;
   readonly operation: Operation;
   readonly caller: Caller | undefined;
+  readonly client?: ClientInfo | undefined;
   readonly body: Buffer;
 }
 
@@ -68,12 +76,10 @@ export interface JsonCall {
  */
 export class JsonRoutes {
   readonly #deps: JsonRoutesDeps;
-  readonly #requestIds: RequestIds;
   readonly #errorBody: ReturnType<typeof createErrorBody>;
 
   constructor(deps: JsonRoutesDeps) {
     this.#deps = deps;
-    this.#requestIds = new RequestIds(deps.random);
     this.#errorBody = createErrorBody(deps.errorBindings);
   }
 
@@ -84,28 +90,31 @@ export class JsonRoutes {
     gone: AbortSignal,
     handler: JsonHandler,
   ): Promise<void> {
-    const requestId = this.#requestIds.next();
-    const headers: Header[] = [["x-request-id", requestId]];
+    const { pipeline, requestIds } = this.#deps;
+    const record = pipeline.requests.start(handler.transport, requestIds.of(request.headers["x-request-id"]));
+    const headers: Header[] = [["x-request-id", record.requestId]];
     const { path, query } = splitTarget(request.url ?? "/");
     const bodyRead = !hasBody(request);
-    const exchange = { request, response, gone, requestId, headers, path, query, bodyRead };
+    const exchange = { request, response, gone, record, headers, path, query, bodyRead };
     try {
       requireHost(request);
       handler.admit?.(request);
-      const { match, operation, limit } = this.#route(request, path);
+      const { match, operation, limit } = this.#route(request, handler.contractPath?.(path) ?? path);
+      record.method = operation.name;
       // Waits in any case: Node then delivers the body of the same packet.
-      const { caller, rate } = await this.#deps.pipeline.authenticate(
-        operation,
-        new HttpCredentials(request),
-      );
+      const { caller, rate, client } = await pipeline.authenticate(operation, new HttpCredentials(request));
+      record.caller = caller;
       if (rate) headers.push(...rateLimitHeaders(rate));
       const arriving = readBody(request, limit);
       const body = arriving instanceof Promise ? await arriving : arriving;
       exchange.bodyRead = true;
-      const answer = handler.respond(exchange, { match, operation, caller, body });
-      send(response, headers, answer instanceof Promise ? await answer : answer);
+      const later = handler.respond(exchange, { match, operation, caller, client, body });
+      const answer = later instanceof Promise ? await later : later;
+      pipeline.requests.end(record, answer.status, send(response, headers, answer));
     } catch (error) {
-      send(response, headers, this.errorResponse(exchange, error));
+      const answer = this.errorResponse(exchange, error);
+      const shown = handler.failed?.(exchange, answer) ?? answer;
+      pipeline.requests.end(record, shown.status, send(response, headers, shown));
     }
   }
 
@@ -125,13 +134,15 @@ export class JsonRoutes {
 
   /** Returns the context of a call. @throws ToolgateError INVALID_REQUEST for a repeated header */
   context(
-    { request, requestId, gone, headers, path }: JsonExchange,
-    { caller }: JsonCall,
+    { request, record, gone, headers, path }: JsonExchange,
+    { caller, client }: JsonCall,
     memoForm: RequestContext["memoForm"],
   ): RequestContext {
     return {
       caller,
-      requestId,
+      client,
+      record,
+      requestId: record.requestId,
       signal: gone,
       xPayment: singleHeader(request, "x-payment"),
       paymentSignature: singleHeader(request, "payment-signature"),
@@ -157,19 +168,20 @@ export class JsonRoutes {
   }
 
   /** Returns the response to an error, and adds its headers to the exchange. */
-  errorResponse({ request, requestId, headers, bodyRead }: JsonExchange, error: unknown): HttpResponse {
+  errorResponse({ request, record, headers, bodyRead }: JsonExchange, error: unknown): HttpResponse {
     if (error instanceof MethodNotAllowedError) headers.push(["allow", error.allow]);
     if (!bodyRead && !request.complete) headers.push(["connection", "close"]);
-    return this.failed(this.#deps.pipeline.failure(asToolgateError(error), requestId));
+    return this.failed(this.#deps.pipeline.failure(asToolgateError(error), record.requestId, record));
   }
 
   /** Returns the response to bytes that are not a request, for the socket. */
   refusal(error: ToolgateError): string {
-    const requestId = this.#requestIds.next();
-    return rawResponse(
-      [["x-request-id", requestId]],
-      this.failed(this.#deps.pipeline.failure(error, requestId)),
-    );
+    const { pipeline, requestIds } = this.#deps;
+    const record = pipeline.requests.start("http", requestIds.next());
+    const answer = this.failed(pipeline.failure(error, record.requestId, record));
+    const text = rawResponse([["x-request-id", record.requestId]], answer);
+    pipeline.requests.end(record, answer.status, text.length);
+    return text;
   }
 
   /** Builds the response of a failed call: status and body from the generated error table. */

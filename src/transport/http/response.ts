@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
 import type { Header } from "../headers.ts";
-import type { EventStream } from "./event-stream.ts";
 
 /** An HTTP response: a status and an optional JSON body. */
 export interface HttpResponse {
@@ -10,13 +9,19 @@ export interface HttpResponse {
   readonly body?: Buffer;
   readonly headers?: readonly Header[];
   /** Already started; ends with `json`. Status and headers are ignored. */
-  readonly stream?: EventStream | undefined;
+  readonly stream?: { end(answer: unknown): void } | undefined;
 }
 
-/** Sends the response with its length. Does nothing when the client has disconnected. */
-export function send(response: ServerResponse, headers: readonly Header[], answer: HttpResponse): void {
-  if (answer.stream) return answer.stream.end(answer.json);
-  if (response.headersSent || response.destroyed) return;
+/**
+ * Sends the response with its length. Does nothing when the client has disconnected.
+ * @returns bytes of the body; 0 for a stream
+ */
+export function send(response: ServerResponse, headers: readonly Header[], answer: HttpResponse): number {
+  if (answer.stream) {
+    answer.stream.end(answer.json);
+    return 0;
+  }
+  if (response.headersSent || response.destroyed) return 0;
   const body = answer.body ?? (answer.json === undefined ? "" : JSON.stringify(answer.json));
   const length = Buffer.byteLength(body);
   const raw: string[] = ["content-length", String(length), "x-content-type-options", "nosniff"];
@@ -27,4 +32,5 @@ export function send(response: ServerResponse, headers: readonly Header[], answe
   response.writeHead(answer.status, raw);
   // One byte per character: latin1 spares Node a scan.
   response.end(body, length === body.length ? "latin1" : "utf8");
+  return length;
 }

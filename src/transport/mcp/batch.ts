@@ -1,4 +1,5 @@
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { OTHER } from "../../app/operations/request-record.ts";
 import type { HttpResponse } from "../http/response.ts";
 import { HttpCredentials } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
@@ -6,6 +7,7 @@ import type { McpExchange } from "./exchange.ts";
 import {
   errorMessage,
   JsonRpcError,
+  outcomeOf,
   readMessage,
   resultMessage,
   RPC_ERROR,
@@ -13,7 +15,7 @@ import {
   type Message,
   type RequestId,
 } from "./json-rpc.ts";
-import type { Methods } from "./methods.ts";
+import { methodName, type Methods } from "./methods.ts";
 import { eraOf, DEFAULT_REVISION } from "./revision.ts";
 import { failedCall } from "./tool-result.ts";
 
@@ -43,13 +45,32 @@ export class BatchHandler {
    */
   async answer(bodies: readonly unknown[], exchange: McpExchange): Promise<HttpResponse> {
     requireBatch(bodies, exchange);
+    exchange.record.method = "batch";
     const messages = bodies.map((body, index) => readMessage(body, `body[${index}]`));
     const answers: object[] = [];
     for (const [index, message] of messages.entries()) {
-      const answer = await this.#answerOne(message, index, exchange);
+      const answer = await this.#recorded(message, index, exchange);
       if (answer) answers.push(answer);
     }
     return answers.length === 0 ? { status: 202 } : { status: 200, json: answers };
+  }
+
+  /** Each message is recorded as a request of its own, beside that of the batch. */
+  async #recorded(
+    message: Message | undefined,
+    index: number,
+    exchange: McpExchange,
+  ): Promise<object | undefined> {
+    const { requests } = this.#pipeline;
+    const batch = exchange.record;
+    const record = requests.start("mcp", batch.requestId);
+    record.caller = batch.caller;
+    record.method = message ? methodName(message) : OTHER;
+    exchange.record = record;
+    const answer = await this.#answerOne(message, index, exchange);
+    exchange.record = batch;
+    requests.end(record, answer ? 200 : 202);
+    return answer;
   }
 
   async #answerOne(
@@ -79,7 +100,10 @@ export class BatchHandler {
    * result.
    */
   #failure(thrown: unknown, id: RequestId, exchange: McpExchange): object {
-    if (thrown instanceof JsonRpcError) return errorMessage(id, thrown.code, thrown.message, thrown.data);
+    if (thrown instanceof JsonRpcError) {
+      exchange.record.failed(outcomeOf(thrown));
+      return errorMessage(id, thrown.code, thrown.message, thrown.data);
+    }
     const failed = failedCall(thrown, true, exchange, this.#pipeline);
     if (failed.kind === "result") return resultMessage(id, failed.result);
     return errorMessage(id, failed.answer.status, failed.message, failed.answer.json);

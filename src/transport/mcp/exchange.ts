@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { RequestRecord } from "../../app/operations/request-record.ts";
 import type { RateDecision } from "../../domain/accounts/rate-limit.ts";
 import type { ProgressListener } from "../../domain/tools/tool.ts";
 import type { Failure } from "../error-details.ts";
@@ -32,11 +33,14 @@ export class McpExchange {
   readonly context: RequestContext;
   readonly failed: (failure: Failure) => HttpResponse;
   readonly #http: JsonExchange;
+  /** Of the request, or of the current message of a batch. */
+  record: RequestRecord;
   #stream: EventStream | undefined;
   #settlement: Settlement | undefined;
 
   constructor({ http, body, context, failed }: ExchangeParts) {
     this.#http = http;
+    this.record = http.record;
     this.body = body;
     this.context = context;
     this.failed = failed;

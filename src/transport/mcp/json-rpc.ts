@@ -23,6 +23,15 @@ export interface Message {
   readonly params: JsonObject | undefined;
 }
 
+/** Returns the outcome of a request that failed by the protocol, for its record. */
+export function outcomeOf({ code, status }: JsonRpcError): {
+  status: number;
+  code: "INVALID_REQUEST" | "NOT_FOUND";
+} {
+  if (code === RPC_ERROR.methodNotFound) return { status: 404, code: "NOT_FOUND" };
+  return { status: status >= 400 ? status : 400, code: "INVALID_REQUEST" };
+}
+
 /** An error of the protocol, not of the gateway. */
 export class JsonRpcError extends Error {
   readonly code: number;

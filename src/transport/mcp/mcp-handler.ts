@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
+import { OTHER } from "../../app/operations/request-record.ts";
 import { isJsonObject } from "../../domain/core/json.ts";
 import type { JsonCall, JsonExchange, JsonHandler, JsonRoutes } from "../http/json-routes.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
@@ -10,6 +11,7 @@ import { McpExchange } from "./exchange.ts";
 import {
   errorMessage,
   JsonRpcError,
+  outcomeOf,
   mergeRpcError,
   parseJson,
   readMessage,
@@ -19,7 +21,7 @@ import {
   type Message,
   type RequestId,
 } from "./json-rpc.ts";
-import { Methods } from "./methods.ts";
+import { methodName, Methods } from "./methods.ts";
 import { requireMirroredHeaders } from "./mirrored-headers.ts";
 import {
   eraOf,
@@ -48,6 +50,7 @@ export interface McpHandlerDeps {
 export class McpHandler implements JsonHandler {
   /** Path of the endpoint (specification 4.2). */
   readonly path = "/mcp";
+  readonly transport = "mcp";
   readonly #deps: McpHandlerDeps;
   readonly #methods: Methods;
   readonly #batches: BatchHandler;
@@ -106,6 +109,7 @@ export class McpHandler implements JsonHandler {
   #answer(exchange: McpExchange): HttpResponse | Promise<HttpResponse> {
     const { body, version } = exchange;
     const message = readMessage(body);
+    exchange.record.method = message ? methodName(message) : OTHER;
     const era = eraOf(message, version);
     if (!message || message.id === undefined) return acceptance(message, era, version);
     const { id } = message;
@@ -128,7 +132,10 @@ export class McpHandler implements JsonHandler {
   }
 
   #failure(thrown: unknown, id: RequestId, era: Era, exchange: McpExchange): HttpResponse {
-    if (thrown instanceof JsonRpcError) return protocolError(thrown, id);
+    if (thrown instanceof JsonRpcError) {
+      exchange.record.failed(outcomeOf(thrown));
+      return protocolError(thrown, id);
+    }
     const failed = failedCall(thrown, exchange.inBand, exchange, this.#deps.pipeline);
     if (failed.kind === "plain") return plainError(failed, id, exchange);
     const answer = success(id, era, failed.result);

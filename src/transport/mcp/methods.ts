@@ -1,5 +1,6 @@
 import { isMessage, type Message as ProtoMessage } from "@bufbuild/protobuf";
 import { CallToolResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { OTHER } from "../../app/operations/request-record.ts";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
@@ -27,6 +28,15 @@ const INSTRUCTIONS =
 
 /** Cache lifetime of lists and server information, ms; private because each key sees its own tools. */
 const CACHING = { ttlMs: 60_000, cacheScope: "private" };
+
+/** Methods that are counted by name; notifications have no effect. */
+const NAMED = new Set(["tools/call", "tools/list", "initialize", "ping", "server/discover"]);
+
+/** Returns the name of a message's method in metrics and logs. */
+export function methodName({ id, method }: Message): string {
+  if (id === undefined) return "notification";
+  return NAMED.has(method) ? method : OTHER;
+}
 
 /** The MCP methods of a server with tools. */
 export class Methods {

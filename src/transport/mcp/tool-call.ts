@@ -72,12 +72,13 @@ function keyOf(json: JsonValue): string {
 
 /** Returns the context of the request with what the call's `_meta` adds. */
 export function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
-  const { context } = exchange;
+  const { context, record } = exchange;
   const { xPayment, paymentSignature } = context;
-  if ([progressToken, payment, xPayment, paymentSignature].every((value) => value === undefined))
-    return context;
+  const plain = [progressToken, payment, xPayment, paymentSignature].every((value) => value === undefined);
+  if (plain && context.record === record) return context;
   return {
     ...context,
+    record,
     metaPayment: payment,
     progress: progressToken === undefined ? undefined : exchange.progressListener(progressToken),
     onSettlement: (report) => exchange.settled(report),

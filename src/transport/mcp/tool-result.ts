@@ -88,9 +88,11 @@ export function failedCall(
   if (
     thrown instanceof JsonFieldError ||
     (thrown instanceof ToolgateError && thrown.code === "INVALID_REQUEST")
-  )
+  ) {
+    exchange.record.failed({ status: 400, code: "INVALID_REQUEST" });
     return { kind: "result", result: errorResult(thrown.message), preferred: false };
-  const failure = pipeline.failure(thrown, exchange.context.requestId);
+  }
+  const failure = pipeline.failure(thrown, exchange.context.requestId, exchange.record);
   const answer = exchange.failed(failure);
   if (!inBand || !PAYMENT_ERRORS.has(failure.error.code))
     return {

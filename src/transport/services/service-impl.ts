@@ -7,14 +7,15 @@ import type {
 } from "@bufbuild/protobuf";
 import type { ActionName } from "../../app/operations/operator-actions.ts";
 import type { Scope } from "../../domain/accounts/scope.ts";
+import type { KeyRequirement } from "../authentication.ts";
 import type { KeyedContext, RequestContext } from "../request-context.ts";
 
 /** A method's response; a promise unless it is there at once. */
 type Answer<O extends DescMessage> = MessageInitShape<O> | Promise<MessageInitShape<O>>;
 
-/** A public method; with `optional`, a key that is sent must be valid. */
+/** A method without a required key; with `optional`, a key that is sent must be valid. */
 export interface OpenEndpoint<I extends DescMessage, O extends DescMessage> {
-  readonly key: "none" | "optional";
+  readonly key: Exclude<KeyRequirement, "required">;
   call(request: MessageShape<I>, context: RequestContext): Answer<O>;
 }
 

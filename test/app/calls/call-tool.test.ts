@@ -3,7 +3,7 @@ import { base58 } from "@scure/base";
 import { beforeEach, describe, expect, it } from "vitest";
 import { callTool } from "../../../src/app/calls/call-tool.ts";
 import type { CallPorts } from "../../../src/gateway/call-tool-deps.ts";
-import { Catalogue } from "../../../src/app/calls/catalogue.ts";
+import { Catalogue, CatalogueVersion } from "../../../src/app/calls/catalogue.ts";
 import type { CallContext } from "../../../src/domain/calls/call-context.ts";
 import type { PaymentVerdict } from "../../../src/app/payments/payment-verifier.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
@@ -114,6 +114,37 @@ describe("a tool that returns one object repeatedly and changes it", () => {
       results.push((await callTool(withPayments({ ...deps, catalogue }), call, context)).result);
     }
     expect(results).toEqual([{ turn: 1 }, { turn: 2 }]);
+  });
+});
+
+describe("a configuration that is replaced during a call", () => {
+  it("stays open until the call ends, and is the one that its run names", async () => {
+    const running = Promise.withResolvers<JsonObject>();
+    const [free] = new TestTools().list();
+    const tool = { ...free!, prepare: () => ({ price: 0n, run: () => running.promise }) };
+    const catalogue = new Catalogue([tool], 4);
+    const versions: (number | undefined)[] = [];
+    const { authorize } = ledger;
+    ledger.authorize = (call) => {
+      versions.push(call.configVersion);
+      return authorize.call(ledger, call);
+    };
+    const call = {
+      tool: tool.name,
+      params: {},
+      xPayment: undefined,
+      paymentProof: undefined,
+      idempotencyKey: "k",
+    };
+    const called = callTool(withPayments({ ...deps, catalogue }), call, context);
+    let closed = false;
+    const replaced = catalogue.replace(new CatalogueVersion([], 5));
+    const retired = replaced.retire().then(() => (closed = true));
+    await new Promise(setImmediate);
+    expect([closed, versions]).toEqual([false, [4]]);
+    running.resolve({});
+    await called;
+    await retired;
   });
 });
 

@@ -12,6 +12,7 @@ import { systemClock, systemRandom } from "../../../src/system.ts";
 import { MemoryLedger } from "../../transport/memory-ledger.ts";
 import { TestTools } from "../../transport/test-tools.ts";
 import { newContext } from "../context.ts";
+import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 
 /** Writes to the store and the metrics. */
 let added: [tool: string, charged: number][];
@@ -34,7 +35,7 @@ beforeEach(() => {
     blockedMs: () => blockedMs,
     add: async (_: string, tool: string, charged: number) => void added.push([tool, charged]),
   };
-  const metrics = { count: (name: string) => void counted.push(name), set: () => {} };
+  const metrics = { ...silentMetrics, count: (name: string) => void counted.push(name) };
   const keys = { current: () => ({ version: 1, secret: Buffer.alloc(32) }), version: () => undefined };
   ledger = new MemoryLedger();
   context = newContext();

@@ -1,3 +1,4 @@
+import { walletCaller } from "../../../src/domain/accounts/wallet-caller.ts";
 import { randomBytes } from "node:crypto";
 import type { Metrics } from "../../../src/app/operations/metrics.ts";
 import { newSettledTransactions } from "../../../src/app/jobs/record-history.ts";
@@ -16,6 +17,8 @@ export class MemoryMetrics implements Metrics {
     this.values.set(key, (this.values.get(key) ?? 0) + by);
   };
 
+  observe = () => {};
+  onScrape = () => {};
   set: Metrics["set"] = (name, value, labels = {}) => void this.values.set(keyOf(name, labels), value);
 }
 
@@ -47,7 +50,8 @@ export type Scene = ReturnType<typeof setScene>;
 export function setScene() {
   const steps = new Steps();
   const secret = randomBytes(32);
-  const keys = { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) };
+  const key = { version: 1, secret };
+  const keys = { current: () => key, version: () => undefined, find: async () => key };
   const quotes = new Quotes(keys, systemClock, systemRandom, 300);
   const accountId = newId("acct", systemClock, systemRandom);
   const deposits = new Map<string, string>();
@@ -59,6 +63,7 @@ export function setScene() {
     networks: new Map([[NETWORK, chain]]),
     ledger: new MemoryLedger(steps),
     quotes,
+    wallets: { open: async (wallet: string) => walletCaller(wallet) },
     deposits: { accountOf: async (depositId: string) => deposits.get(depositId) },
     memoPrefix: "svc",
     settled: newSettledTransactions(),

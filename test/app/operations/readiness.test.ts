@@ -1,20 +1,27 @@
 import { expect, it } from "vitest";
 import type { DatabaseState } from "../../../src/app/operations/health.ts";
-import { Readiness, type SandboxState } from "../../../src/app/operations/readiness.ts";
+import { Readiness, type ConfigState, type SandboxState } from "../../../src/app/operations/readiness.ts";
 
-const READY = { database: "ok", sandbox: "passed", sandboxRequired: false, drain: false } as const;
+const READY = {
+  database: "ok",
+  sandbox: "passed",
+  sandboxRequired: false,
+  drain: false,
+  config: { version: 1, newest: 1 },
+} as const;
 
 interface Conditions {
   database?: DatabaseState;
   sandbox?: SandboxState;
   sandboxRequired?: boolean;
   drain?: boolean;
+  config?: ConfigState;
 }
 
 async function isReady(conditions: Conditions): Promise<boolean> {
-  const { database, sandbox, sandboxRequired, drain } = { ...READY, ...conditions };
+  const { database, sandbox, sandboxRequired, drain, config } = { ...READY, ...conditions };
   const health = { check: async () => database === "ok", state: async () => database };
-  const readiness = new Readiness({ health, sandbox: () => sandbox, sandboxRequired });
+  const readiness = new Readiness({ health, sandbox: () => sandbox, sandboxRequired, config: () => config });
   if (drain) readiness.drain();
   return (await readiness.report(AbortSignal.timeout(1_000))).ready;
 }
@@ -22,6 +29,7 @@ async function isReady(conditions: Conditions): Promise<boolean> {
 it.each<[string, Conditions]>([
   ["the database works and the sandbox is proven", {}],
   ["the sandbox is off", { sandbox: "off" }],
+  ["it serves with an older configuration", { config: { version: 1, newest: 2 } }],
   ["the sandbox failed and is not required: other tools work", { sandbox: "failed" }],
 ])("is ready when %s", async (_, conditions) => {
   expect(await isReady(conditions)).toBe(true);

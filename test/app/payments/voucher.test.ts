@@ -21,6 +21,7 @@ import { TestTools } from "../../transport/test-tools.ts";
 import { newContext, unlimitedWork } from "../context.ts";
 import { unusedPaymentPorts, withPayments } from "./payment-ports.ts";
 import { issueVoucher, voucherMethod, voucherReference } from "./voucher/voucher-method.ts";
+import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 
 const answerSchema = z.object({
   ok: z.boolean().optional(),
@@ -44,7 +45,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   instance = openInstance(database.url);
   const sealing = { version: 1, secret: randomBytes(32) };
-  const keys = { current: () => sealing, version: () => sealing };
+  const keys = { current: () => sealing, version: () => undefined, find: async () => sealing };
   const ports = {
     ...unusedPaymentPorts,
     unpaidWork: unlimitedWork,
@@ -213,8 +214,12 @@ async function track(): Promise<void> {
   await instance.pool.query("update payment set created_at = now() - interval '1 minute'");
   const { pool, instanceId } = instance;
   const ledger = new PostgresTreasuryLedger({ pool, instanceId });
-  const metrics = { count: () => {}, set: () => {}, observe: () => {} };
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  const tracker = new FinalityTracker({ networks: deps.payments.networks, ledger, metrics, log });
+  const tracker = new FinalityTracker({
+    networks: deps.payments.networks,
+    ledger,
+    metrics: silentMetrics,
+    log,
+  });
   await tracker.run(new AbortController().signal);
 }

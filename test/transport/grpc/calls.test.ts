@@ -297,7 +297,7 @@ describe("a call over gRPC", () => {
     expect([error.code, body.code]).toEqual([status.INTERNAL, "INTERNAL"]);
     expect(JSON.stringify([error.details, body])).not.toContain("secret");
     expect(gateway.logged).toContainEqual({
-      requestId: body.requestId,
+      request_id: body.requestId,
       err: expect.objectContaining({ message: expect.stringContaining("is down") }),
     });
   });

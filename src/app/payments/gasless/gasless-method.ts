@@ -3,7 +3,7 @@ import { malformedProof, ToolgateError } from "../../../domain/core/errors.ts";
 import type { MicroUsd } from "../../../domain/core/money.ts";
 import { gaslessProofs, type GaslessProof } from "../../../domain/payments/gasless-proof.ts";
 import { parseMemo } from "../../../domain/payments/memo.ts";
-import { messageHashOf } from "../../../domain/payments/message-hash.ts";
+import { messageHashOf, relayedPayer } from "../../../domain/payments/message-hash.ts";
 import type { Quote } from "../../../domain/payments/quote.ts";
 import { X_PAYMENT_FORMATS } from "../../../domain/payments/x-payment.ts";
 import { X402_V1_NETWORK, x402Terms, type X402Treasury } from "../../../domain/payments/x402.ts";
@@ -92,7 +92,8 @@ export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment
       const claim = messageHash && (await this.#deps.claims.find(messageHash));
       if (!claim) throw refusal;
       requireSameQuote(proof, claim.quoteId);
-      return paymentOf(claim.txSignature, claim.quoteId, { claim });
+      const payer = relayedPayer(claim.signedTransaction);
+      return paymentOf(claim.txSignature, claim.quoteId, payer, { claim });
     }
   }
 
@@ -148,7 +149,8 @@ export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment
           "quote_id of the 402 answer",
       );
     requireSameQuote(proof, memo.quoteId);
-    return paymentOf(transaction.txSignature, memo.quoteId, { transaction, proof });
+    const { txSignature, payer } = transaction;
+    return paymentOf(txSignature, memo.quoteId, payer, { transaction, proof });
   }
 
   /** An x402 payload repeats the offer that it takes. Nothing is priced from it. */
@@ -177,9 +179,9 @@ export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment
   }
 }
 
-function paymentOf(txSignature: string, quoteId: string, unsent: Unsent): GaslessPayment {
+function paymentOf(txSignature: string, quoteId: string, payer: string, unsent: Unsent): GaslessPayment {
   const common = { method: gaslessProofs.name, stepId: undefined, made: false, stated: NOTHING_STATED };
-  return { ...common, network: gaslessProofs.network, reference: txSignature, quoteId, unsent };
+  return { ...common, network: gaslessProofs.network, reference: txSignature, quoteId, payer, unsent };
 }
 
 function requireSameQuote({ carrier, quoteId }: GaslessProof, named: string): void {

@@ -72,6 +72,7 @@ export class GaslessRelay implements Relay {
   }
 
   async identify(bytes: Uint8Array): Promise<RelayedTransaction> {
+    await this.#deps.sponsor.prepare(bytes);
     const decoded = this.#deps.sponsor.decode(bytes);
     const txSignature =
       decoded.txSignature ?? (await this.#deps.claims.find(decoded.messageHash))?.txSignature;
@@ -147,6 +148,7 @@ export class GaslessRelay implements Relay {
   }: RelayRequest): Promise<RelayClaim> {
     const { sponsor, claims, limits } = this.#deps;
     this.#requireRelayable(quote, receivedAt);
+    await sponsor.prepare(transaction.bytes);
     const { signedTransaction, feeLamports } = sponsor.sign(transaction, quote);
     const lastValidBlockHeight = await this.#lastValidBlockHeight(transaction.blockhash, signal);
     const { messageHash, txSignature } = transaction;

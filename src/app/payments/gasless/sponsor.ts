@@ -42,6 +42,12 @@ export type DecodedTransaction = Omit<RelayedTransaction, "txSignature"> & {
 export interface Sponsor {
   readonly feePayer: string;
   /**
+   * Lets an external signer sign a transaction that follows the rules; before {@link decode} and
+   * {@link sign}.
+   * @throws ToolgateError like {@link decode}; UNAVAILABLE when the signer does not sign
+   */
+  prepare(bytes: Uint8Array): Promise<void>;
+  /**
    * Decodes a transaction strictly. No side effects.
    * @returns `txSignature` undefined when the fee payer is not ours
    * @throws ToolgateError INVALID_PAYMENT: 400 if it is no transaction, 402 for the first broken rule

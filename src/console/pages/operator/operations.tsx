@@ -3,6 +3,7 @@ import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { QueryResult } from "../query-result.tsx";
 import { AuditCard } from "./audit-card.tsx";
 import { ChainCard } from "./chain-card.tsx";
+import { FindCard } from "./find-card.tsx";
 import { MoneyStats } from "./money-stats.tsx";
 import { OperatorPage } from "./operator-page.tsx";
 import { ThroughputCard } from "./throughput-card.tsx";
@@ -13,6 +14,7 @@ import "./operator.css";
 export function OperationsPage() {
   return (
     <OperatorPage title="Operations" lead="All instances. Amounts are from the ledger; times are UTC.">
+      <FindCard />
       <State />
     </OperatorPage>
   );

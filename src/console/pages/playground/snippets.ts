@@ -28,7 +28,7 @@ export function mcpSnippet(baseUrl: string): string {
 export function typescriptSnippet(baseUrl: string, { tool, params }: ToolCall): string {
   return [
     'import process from "node:process";',
-    'import { ToolgateClient } from "toolgate/client";',
+    'import { ToolgateClient } from "toolgate-client";',
     "",
     "const client = new ToolgateClient({",
     `  baseUrl: ${JSON.stringify(baseUrl)},`,

@@ -1,6 +1,6 @@
 import { Client, credentials, type ChannelCredentials } from "@grpc/grpc-js";
-import { readFile } from "node:fs/promises";
 import type { Guard } from "../../../outbound/address-guard.ts";
+import { readSettingFile, type SettingFiles } from "../setting-file.ts";
 import { guardedTarget } from "./guarded-resolver.ts";
 import type { GrpcSection } from "./section.ts";
 
@@ -9,9 +9,14 @@ import type { GrpcSection } from "./section.ts";
  * @param maxBytes longest message after decompression
  * @throws Error with a message for the operator
  */
-export async function openChannel(section: GrpcSection, guard: Guard, maxBytes: number): Promise<Client> {
+export async function openChannel(
+  section: GrpcSection,
+  guard: Guard,
+  maxBytes: number,
+  files?: SettingFiles,
+): Promise<Client> {
   const { target, options } = guardedTarget(section.address, guard);
-  return new Client(target, await credentialsOf(section.tls), {
+  return new Client(target, await credentialsOf(section.tls, files), {
     ...options,
     "grpc.max_receive_message_length": maxBytes,
     // Only transparent retries of calls that never reached the server remain.
@@ -26,11 +31,11 @@ export async function openChannel(section: GrpcSection, guard: Guard, maxBytes: 
   });
 }
 
-async function credentialsOf(tls: GrpcSection["tls"]): Promise<ChannelCredentials> {
+async function credentialsOf(tls: GrpcSection["tls"], files?: SettingFiles): Promise<ChannelCredentials> {
   if (tls === false) return credentials.createInsecure();
   if (tls === true) return credentials.createSsl();
   try {
-    return credentials.createSsl(await readFile(tls.ca_file));
+    return credentials.createSsl(await readSettingFile(tls.ca_file, files));
   } catch (cause) {
     throw new Error(`tls.ca_file: ${tls.ca_file} cannot be read as certificates (PEM)`, { cause });
   }

@@ -1,14 +1,14 @@
-import { readFile } from "node:fs/promises";
 import { fromBinary, type FileRegistry } from "@bufbuild/protobuf";
 import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { readSettingFile, type SettingFiles } from "../setting-file.ts";
 import { missingImports, registryOf } from "./file-registry.ts";
 
 /**
  * Reads a google.protobuf.FileDescriptorSet.
  * @throws Error with a message for the operator
  */
-export async function readDescriptorSet(file: string): Promise<FileRegistry> {
-  const files = new Map(parse(file, await read(file)).file.map((one) => [one.name, one]));
+export async function readDescriptorSet(file: string, stored?: SettingFiles): Promise<FileRegistry> {
+  const files = new Map(parse(file, await read(file, stored)).file.map((one) => [one.name, one]));
   const [missing] = missingImports(files);
   if (missing !== undefined)
     throw new Error(
@@ -18,9 +18,9 @@ export async function readDescriptorSet(file: string): Promise<FileRegistry> {
   return registryOf(files);
 }
 
-async function read(file: string): Promise<Uint8Array> {
+async function read(file: string, stored?: SettingFiles): Promise<Uint8Array> {
   try {
-    return await readFile(file);
+    return await readSettingFile(file, stored);
   } catch (cause) {
     throw new Error(`the descriptor set ${file} cannot be read`, { cause });
   }

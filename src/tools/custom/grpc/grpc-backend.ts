@@ -75,14 +75,14 @@ export class GrpcBackend implements Backend {
 
   /** Resolves the method on first use, from the file or by reflection. */
   async #find(signal: AbortSignal): Promise<UnaryMethod> {
-    const { section, guard } = this.#options;
+    const { section, guard, files } = this.#options;
     if (this.#method) return this.#method;
     if (section.descriptor_set !== undefined) {
-      this.#method = unaryMethod(await readDescriptorSet(section.descriptor_set), section.method);
+      this.#method = unaryMethod(await readDescriptorSet(section.descriptor_set, files), section.method);
       return this.#method;
     }
     const [service = ""] = section.method.split("/");
-    const client = await openChannel(section, guard, MAX_REFLECTION_BYTES);
+    const client = await openChannel(section, guard, MAX_REFLECTION_BYTES, files);
     try {
       this.#method = unaryMethod(await reflect(client, service, this.#metadata(), signal), section.method);
       return this.#method;
@@ -100,8 +100,8 @@ export class GrpcBackend implements Backend {
     metadata: Metadata,
     signal: AbortSignal,
   ): Promise<UnaryAnswer> {
-    const { section, guard, maxResponseBytes, timeoutMs } = this.#options;
-    this.#client ??= openChannel(section, guard, maxResponseBytes);
+    const { section, guard, maxResponseBytes, timeoutMs, files } = this.#options;
+    this.#client ??= openChannel(section, guard, maxResponseBytes, files);
     const client = await this.#client;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();

@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { parse as parseYaml } from "yaml";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import type { Fetch } from "../../../outbound/guarded-fetch.ts";
+import { readSettingFile, type SettingFiles } from "../setting-file.ts";
 import { assertValidDocument } from "./document-check.ts";
 
 /** Characters of JSON. */
@@ -20,10 +20,10 @@ export interface OpenApiDocument {
  * Reads a document from a file.
  * @throws Error with a message for the operator
  */
-export async function readDocumentFile(file: string): Promise<OpenApiDocument> {
+export async function readDocumentFile(file: string, stored?: SettingFiles): Promise<OpenApiDocument> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = (await readSettingFile(file, stored)).toString();
   } catch (error) {
     throw new Error(`${file} cannot be read (${reasonOf(error)})`, { cause: error });
   }

@@ -28,10 +28,10 @@ export class HttpBackend implements Backend {
   }
 
   async describe(signal: AbortSignal): Promise<BackendDescription> {
-    const { section, headers, guard } = this.#options;
+    const { section, headers, guard, files } = this.#options;
     const document = isUrl(section.openapi)
       ? await this.#fetchDocument(section.openapi, signal)
-      : await readDocumentFile(section.openapi);
+      : await readDocumentFile(section.openapi, files);
     this.#plan = planOperation(document, section, Object.keys(headers), guard);
     return { description: this.#plan.description, inputSchema: this.#plan.inputs.schema };
   }

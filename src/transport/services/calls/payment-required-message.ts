@@ -24,6 +24,8 @@ export interface PaymentConfig {
   readonly memoPrefix: string;
 }
 
+const PAYMENT_SIGNATURE_FORMAT = "base64 of an x402 PaymentPayload (version 2) for an entry of `accepts`";
+
 /** The parts that all 402 responses share. */
 interface FixedParts {
   readonly paymentInstructions: PaymentInstructions;
@@ -61,6 +63,22 @@ export class PaymentRequiredMessages {
       stepId: stepIdOf(quote.quoteId),
       retry,
     };
+  }
+
+  /** Returns the 402 message for a caller without an API key, who pays with x402 only. */
+  forWallet(error: PaymentRequiredError, requestId: string): PaymentRequired {
+    const { paymentInstructions: all, ...message } = this.message(error, requestId, "prefix");
+    const fixed = all && {
+      ...all,
+      methods: ["x402_header"],
+      paymentMethods: all.paymentMethods.filter((name) => name !== "wallet"),
+      x402HeaderFormat: PAYMENT_SIGNATURE_FORMAT,
+    };
+    const retry = create(PaymentRetrySchema, {
+      method: "POST",
+      headers: { "PAYMENT-SIGNATURE": PAYMENT_SIGNATURE_FORMAT },
+    });
+    return { ...message, ...(fixed && { paymentInstructions: fixed }), retry };
   }
 
   #fixedParts(offered: readonly OfferedMethod[], memoForm: Memo["form"]): FixedParts {

@@ -3,33 +3,35 @@ import type { PaymentProof } from "#gen/toolgate/v1/payment_pb.ts";
 import { type Tool as ToolMessage, ToolSchema, ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 import { GetCapabilitiesResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { callTool, type CallToolDeps, type ToolCallResult } from "../../../app/calls/call-tool.ts";
+import type { CallContext, StartPayment } from "../../../domain/calls/call-context.ts";
 import { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
 import { priceCall } from "../../../app/calls/price-call.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
 import { ASSET, NETWORK } from "../../../domain/payments/body-proof.ts";
-import type { BodyProof } from "../../../domain/payments/proof.ts";
+import type { BodyProof, ProofCarriers } from "../../../domain/payments/proof.ts";
 import type { ListedTool } from "../../../domain/tools/tool.ts";
 import { DetailedError } from "../../error-details.ts";
-import { X402Offers, type X402OffersConfig } from "../../x402/offers.ts";
+import type { KeyedContext, RequestContext } from "../../request-context.ts";
+import type { X402Offers } from "../../x402/offers.ts";
 import { SharedMessage } from "../../shared-message.ts";
 import { settlementOfSuccess, settlementOfFailure, type SettlementReport } from "../../x402/settlement.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { type PaymentConfig, PaymentRequiredMessages } from "./payment-required-message.ts";
+import type { PaymentRequiredMessages } from "./payment-required-message.ts";
 import { receiptMessage } from "./receipt-message.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
 
-/** Settings of x402 offers that the call dependencies lack. */
-export type X402Config = Pick<X402OffersConfig, "baseUrl" | "v1">;
+/** The two forms of 402 responses. */
+export interface OfferForms {
+  readonly offers: X402Offers;
+  readonly messages: PaymentRequiredMessages;
+}
 
 /** Calls and lists tools (specification 4.1 to 4.3). `version` is SemVer. */
 export function toolService(
   deps: CallToolDeps,
-  payment: PaymentConfig,
-  x402: X402Config,
+  { offers, messages }: OfferForms,
   version: string,
 ): ServiceBinding<typeof ToolService> {
-  const { payments } = deps;
-  const messages = new PaymentRequiredMessages(payment, payments);
   const capabilities = new SharedMessage((listed: readonly ListedTool[]) =>
     create(GetCapabilitiesResponseSchema, {
       tools: listed.map(toolMessage),
@@ -38,7 +40,6 @@ export function toolService(
       asset: ASSET,
     }),
   );
-  const offers = new X402Offers({ ...x402, payments });
   return bind(ToolService, {
     callTool: {
       key: "required",
@@ -52,8 +53,9 @@ export function toolService(
           metaPayment,
           paymentProof: paymentProof && bodyProof(paymentProof),
         };
-        const notify = (report: SettlementReport | undefined) => report && context.onSettlement?.(report);
+        const notify = reportOnce(context);
         const succeeded = ({ result, receipt }: ToolCallResult) => {
+          if (context.record) context.record.receiptId = receipt?.receiptId;
           notify(settlementOfSuccess(proof, receipt));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
         };
@@ -66,7 +68,8 @@ export function toolService(
           throw DetailedError.paymentRequired(error, messages.message(error, requestId, memoForm), offer);
         };
         try {
-          const called = callTool(deps, { tool, params, ...proof, idempotencyKey }, context);
+          const toolCall = { tool, params, form: context.form, ...proof, idempotencyKey };
+          const called = callTool(deps, toolCall, callContext(context, proof, notify));
           return called instanceof Promise ? called.then(succeeded).catch(failed) : succeeded(called);
         } catch (error) {
           return failed(error);
@@ -94,6 +97,29 @@ export function toolService(
       },
     },
   });
+}
+
+type Notify = (report: SettlementReport | undefined) => void;
+
+function reportOnce({ onSettlement }: RequestContext): Notify {
+  let notify = onSettlement;
+  return (report) => {
+    if (!report) return;
+    notify?.(report);
+    notify = undefined;
+  };
+}
+
+/** The header of a stream is sent before there is a receipt, so its payment is reported at the start. */
+function callContext(context: KeyedContext, proof: ProofCarriers, notify: Notify): CallContext {
+  const { caller, requestId, signal, progress, output, record } = context;
+  const call = { caller, requestId, signal, progress, record };
+  if (!output) return call;
+  const onStart = (payment: StartPayment | undefined) => {
+    notify(payment && settlementOfSuccess(proof, payment));
+    context.onStart?.();
+  };
+  return { ...call, output, onStart };
 }
 
 function bodyProof({ txRef, network, amountUsdc, memo, quoteId, stepId }: PaymentProof): BodyProof {

@@ -10,9 +10,11 @@ import {
   MinuteOfCallsSchema,
   OperationsService,
   OperatorActionSchema,
+  StoryEventSchema,
   TreasuryStatusSchema,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
 import type { ExplainedFailure, Operations, ServiceStatus } from "../../../app/operations/operations.ts";
+import type { Stories, StoryEvent } from "../../../app/operations/story.ts";
 import type { LastAudit } from "../../../app/operations/audit.ts";
 import type { EndpointStatus } from "../../../app/operations/chain-monitor.ts";
 import type { FailedPaymentKind as PaymentKind } from "../../../app/operations/failed-payments.ts";
@@ -22,13 +24,23 @@ import { DEFAULT_LIMIT } from "../page.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /** The operator's status, failed payments and operator log. */
-export function operationsService(operations: Operations): ServiceBinding<typeof OperationsService> {
+export function operationsService(
+  operations: Operations,
+  stories: Pick<Stories, "find">,
+): ServiceBinding<typeof OperationsService> {
   return bind(OperationsService, {
     getStatus: {
       key: "required",
       operator: true,
       async call() {
         return statusMessage(await operations.status());
+      },
+    },
+    find: {
+      key: "required",
+      operator: true,
+      async call({ id }) {
+        return { events: (await stories.find(id)).map(eventMessage) };
       },
     },
     listFailedPayments: {
@@ -135,6 +147,17 @@ function failedMessage({
     kind: KINDS[kind],
     reason,
     at: timestampFromDate(at),
+  });
+}
+
+function eventMessage({ at, event, id, accountId = "", amount, details }: StoryEvent) {
+  return create(StoryEventSchema, {
+    at: timestampFromDate(at),
+    event,
+    id,
+    accountId,
+    amountUsdcMicrousd: amount,
+    details,
   });
 }
 

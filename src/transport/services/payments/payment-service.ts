@@ -5,7 +5,7 @@ import type { Quote, Quotes } from "../../../domain/payments/quote.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
 
 export interface PaymentServiceDeps {
-  readonly quotes: Pick<Quotes, "open">;
+  readonly quotes: Pick<Quotes, "find">;
   /** Undefined when gasless is off. */
   readonly relay: Relay | undefined;
 }
@@ -17,7 +17,7 @@ export function paymentService({ quotes, relay }: PaymentServiceDeps): ServiceBi
       key: "required",
       async call({ quoteId, payer }, { caller, signal }) {
         if (!relay) throw relayOff();
-        const quote = ownQuote(quotes.open(quoteId), caller.accountId);
+        const quote = ownQuote(await quotes.find(quoteId), caller.accountId);
         const { transaction, message, feePayer, lastValidBlockHeight } = await relay.build({
           quote,
           payer,

@@ -54,7 +54,7 @@ export class RelayScene {
     this.feePayer = local.controls.createWallet();
     this.treasury = local.controls.createWallet({ microUsd: 0n, lamports: 0n });
     this.payer = local.controls.createWallet({ microUsd: 1_000_000_000n, lamports: 0n });
-    const keys = { current: () => sealing, version: () => sealing };
+    const keys = { current: () => sealing, version: () => undefined, find: async () => sealing };
     this.quotes = new Quotes(keys, systemClock, systemRandom, 300);
   }
 

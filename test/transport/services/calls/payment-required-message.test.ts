@@ -18,7 +18,7 @@ const quote = {
 const ports = {
   ...unusedPaymentPorts,
   chain: { verify: () => Promise.reject(new Error("is not asked for")) },
-  quotes: { open: () => undefined },
+  quotes: { find: () => undefined },
   stopping: new AbortController().signal,
 };
 const OFF = new PaymentMethods(paymentMethods(ports));

@@ -196,6 +196,7 @@ describe("every operator's method that changes something", () => {
     const reading = operatorsMethods(BINDINGS).filter(onlyReads);
     expect(reading.map(({ method }) => method.name).toSorted()).toEqual(
       [
+        "Find",
         "GetAccount",
         "GetStatus",
         "GetTreasury",

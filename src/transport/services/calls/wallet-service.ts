@@ -1,0 +1,74 @@
+import { WalletService } from "#gen/toolgate/v1/wallet_service_pb.ts";
+import { callByWallet, type WalletCallDeps } from "../../../app/calls/call-by-wallet.ts";
+import { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
+import { malformedProof, ToolgateError } from "../../../domain/core/errors.ts";
+import { displayUsd } from "../../../domain/core/money.ts";
+import { DetailedError } from "../../error-details.ts";
+import type { RequestContext } from "../../request-context.ts";
+import type { UnpaidAnswers } from "../../wallets/unpaid-answers.ts";
+import type { X402Offers } from "../../x402/offers.ts";
+import { settlementOfFailure, settlementOfSuccess } from "../../x402/settlement.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
+import type { PaymentRequiredMessages } from "./payment-required-message.ts";
+import { receiptMessage } from "./receipt-message.ts";
+
+export interface WalletServiceOptions {
+  readonly deps: WalletCallDeps;
+  readonly offers: X402Offers;
+  readonly messages: PaymentRequiredMessages;
+  readonly unpaid: Pick<UnpaidAnswers, "paid">;
+}
+
+/** Sells calls to wallets. @param options undefined: X402_KEYLESS is off */
+export function walletService(
+  options: WalletServiceOptions | undefined,
+): ServiceBinding<typeof WalletService> {
+  return bind(WalletService, {
+    buyTool: {
+      key: "wallet",
+      async call({ tool, params = {} }, context) {
+        if (!options) throw new ToolgateError("NOT_FOUND", "calls without an API key are off (X402_KEYLESS)");
+        if (context.xPayment !== undefined)
+          throw malformedProof("X-Payment: pays calls with an API key; send PAYMENT-SIGNATURE");
+        const { paymentSignature, requestId, signal, caller } = context;
+        const proof = { paymentSignature, xPayment: undefined, paymentProof: undefined };
+        const idempotencyKey = idempotencyKeyOf(undefined, context.idempotencyKey);
+        try {
+          const { result, receipt } = await callByWallet(
+            options.deps,
+            { tool, params, ...proof, idempotencyKey },
+            { caller, requestId, signal, record: context.record },
+          );
+          if (receipt && context.client) options.unpaid.paid(context.client);
+          notify(context, settlementOfSuccess(proof, receipt));
+          return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
+        } catch (error) {
+          if (error instanceof PaymentRequiredError) throw await offered(options, error, requestId);
+          notify(context, settlementOfFailure(proof, error));
+          throw error;
+        }
+      },
+    },
+  });
+}
+
+function notify(context: RequestContext, report: ReturnType<typeof settlementOfFailure>): void {
+  if (report) context.onSettlement?.(report);
+}
+
+/** Returns the 402, or FORBIDDEN for a price that the relay does not take. */
+async function offered(
+  { deps, offers, messages }: WalletServiceOptions,
+  error: PaymentRequiredError,
+  requestId: string,
+): Promise<ToolgateError> {
+  const { tool, quote } = error;
+  const offer = await offers.offer(error, `/x402/${tool}`, deps.quotes.offerToken(quote));
+  if (offer) return DetailedError.paymentRequired(error, messages.forWallet(error, requestId), offer);
+  return new ToolgateError(
+    "FORBIDDEN",
+    `this call of ${tool} costs ${displayUsd(quote.price)}, which is too little for a payment of its own; ` +
+      "send it to /v1/mcp/tools/call with an API key",
+  );
+}
