@@ -17,6 +17,7 @@ import { measuredPostgres, openMetrics, reportReadiness } from "./gateway/metric
 import { hostInUrls, listenOnPort, type Listener, type PortSetting } from "./gateway/listen.ts";
 import { paymentMethods } from "./gateway/payment-methods.ts";
 import { openRelay } from "./gateway/relay.ts";
+import { openRequestLog } from "./gateway/request-log.ts";
 import { openToolParts, type ToolParts } from "./gateway/tool-parts.ts";
 import type { Log } from "./domain/core/log.ts";
 import { openPostgres, type Postgres } from "./postgres/index.ts";
@@ -69,6 +70,7 @@ export async function startGateway(
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
   const { metrics, server: metricsServer, observers } = await openMetrics(config);
+  const requestLog = openRequestLog(config, log, later);
   const postgres = await openDatabase(config, instanceId, metrics, log);
   const chain = openConfiguredChain(config, metrics, log);
   const stopping = new AbortController();
@@ -91,7 +93,7 @@ export async function startGateway(
     chain,
     readiness,
     metrics,
-    requests: new RequestRecorder(observers, performance),
+    requests: new RequestRecorder([...observers, ...requestLog], performance),
     log,
     errors: postgres.withoutOutageErrors(withoutRepeats(log, later)),
     addresses: () => addresses,
@@ -113,6 +115,7 @@ export async function startGateway(
     chain.close();
     await postgres.close();
     await metricsServer?.close();
+    for (const one of requestLog) one.flush();
   };
   const listen = (setting: PortSetting, listener: Listener) =>
     listenOnPort(listener, config, setting, movable.includes(setting));

@@ -125,6 +125,7 @@ function prettyOrPlain(): DestinationStream {
       options: {
         destination: 2,
         ignore: "pid,hostname,instance_id",
+        singleLine: true,
         colorize: process.stderr.isTTY,
         sync: true,
       },

@@ -158,6 +158,9 @@ export const settings = {
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
     .describe("log level; JSON lines on stderr"),
+  LOG_FREE_REQUESTS: integer(0, 1_000_000, 100).describe(
+    "one of so many successful requests without a run is logged; 1: all, 0: none",
+  ),
 } as const;
 
 /** Settings printed as `***` because they are or may contain secrets. */

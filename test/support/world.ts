@@ -188,11 +188,18 @@ export async function startGround(
   };
 }
 
-/** Starts a world; `settings` are the gateway's environment, slots last as in {@link startGround}. */
-export async function startWorld(settings: Record<string, string> = {}, slotMs?: number): Promise<World> {
+/**
+ * Starts a world; `settings` are the gateway's environment, slots last as in {@link startGround}.
+ * @param log of the gateways
+ */
+export async function startWorld(
+  settings: Record<string, string> = {},
+  slotMs?: number,
+  log = testLog(),
+): Promise<World> {
   const ground = await startGround(settings, undefined, slotMs);
   const start = (more: Record<string, string> = {}) =>
-    startGateway(requireServeConfig(readConfig({ ...ground.settings, ...more })), testLog());
+    startGateway(requireServeConfig(readConfig({ ...ground.settings, ...more })), log);
   const gateway = await start();
   const others: Gateway[] = [];
   return {

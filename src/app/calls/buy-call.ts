@@ -51,7 +51,7 @@ export async function buyCall(
   buyer: CallBuyer,
   context: CallContext,
 ): Promise<ToolCallResult> {
-  const { caller } = context;
+  const { caller, record } = context;
   const { tool, prepared, fingerprint, idempotencyKey: sentKey, identified, quote, receivedAt } = call;
   // A quoted price stays valid even if this instance charges another price by now.
   const price = quote?.price ?? prepared.price;
@@ -60,6 +60,7 @@ export async function buyCall(
   const claim = { accountId: caller.accountId, fingerprint, idempotencyKey: sentKey };
   const prior = buyer.exists ? await lookUpPriorOutcome(deps.ledger, claim, identified) : NO_PRIOR;
   if (prior.kind === "replay") {
+    if (record) record.caller = caller;
     if (identified && prior.receipt?.txSignature !== identified.reference)
       await creditExtraPayment(deps, { identified, quote, fingerprint, buyer }, context);
     return { result: prior.result, receipt: prior.receipt };
@@ -70,6 +71,7 @@ export async function buyCall(
     payment = await payQuote(deps, { identified, quote, fingerprint, receivedAt, buyer }, context);
 
   const holder = await buyer.open();
+  if (record) record.caller = holder;
   const authorization: CallAuthorization = {
     accountId: holder.accountId,
     keyId: holder.keyId,

@@ -12,6 +12,8 @@ export interface StartPayment {
 
 /** What a use case notes about the request of a call, for metrics, logs and traces. */
 export interface CallRecord {
+  /** Who pays. */
+  caller: Caller | undefined;
   /** A name of the catalogue. */
   tool: string | undefined;
   runId: string | undefined;
