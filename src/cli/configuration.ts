@@ -1,13 +1,11 @@
-import path from "node:path";
 import process from "node:process";
 import { type Command, InvalidArgumentError } from "commander";
+import type { ConfigAdmin, ConfigApplication, ConfigDecision } from "../app/operations/config-admin.ts";
 import type { ConfigVersion } from "../app/operations/config-versions.ts";
 import { ConfigError, readEnvironment } from "../config/config.ts";
-import { parseDocument, readDocument, type ConfigDocument } from "../config/document.ts";
-import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
-import { configChanges, type ConfigChange } from "../domain/operations/config-changes.ts";
+import { readDocument } from "../config/document.ts";
+import type { ConfigChange } from "../domain/operations/config-changes.ts";
 import { createLogger } from "../log.ts";
-import type { Postgres } from "../postgres/index.ts";
 import { reason } from "./arguments.ts";
 import { CommandError } from "./command-error.ts";
 import { withPostgres } from "./database.ts";
@@ -16,8 +14,6 @@ import { limitOption, printPage, type PageOptions } from "./page.ts";
 
 /** Exit code of a plan with changes. */
 const CHANGES = 3;
-
-const EMPTY = parseDocument("{}", "the defaults");
 
 /** `config validate | plan | apply | history | show | rollback` */
 export function addConfigCommands(program: Command): void {
@@ -46,8 +42,8 @@ function addFileCommands(config: Command): void {
     .argument("<file>", "JSON or YAML file")
     .option("--json", "print JSON")
     .action(async (file: string, { json = false }: { json?: boolean }) => {
-      const { document, folder, warnings } = await validDocument(file, json);
-      const { version, changes } = await withPostgres((postgres) => planOf(postgres, document, folder));
+      const { text, warnings } = await validDocument(file, json);
+      const { version, changes } = await withAdmin((admin) => admin.plan(text));
       if (json) outputFor(json).record({ version, changes: changes.map(changeRecord), warnings });
       else process.stdout.write(`${warningLines(warnings)}${planLines(version, changes)}`);
       if (changes.length > 0) process.exitCode = CHANGES;
@@ -61,9 +57,9 @@ function addFileCommands(config: Command): void {
     .option("--note <text>", "why, for the history", reason)
     .option("--json", "print JSON")
     .action(async (file: string, options: ApplyOptions) => {
-      const { document, folder, warnings } = await validDocument(file, options.json ?? false);
+      const { text, warnings } = await validDocument(file, options.json ?? false);
       if (!options.json) process.stderr.write(warningLines(warnings));
-      await withPostgres((postgres) => apply(postgres, { document, folder, source: "apply" }, options));
+      printApplied(await withAdmin((admin) => admin.apply(text, decisionOf(options))), options);
     });
 }
 
@@ -77,7 +73,7 @@ function addVersionCommands(config: Command): void {
     .option("--cursor <cursor>", "continue after the previous page")
     .option("--json", "print JSON lines")
     .action(async ({ limit, cursor, json }: PageOptions) => {
-      const page = await withPostgres((postgres) => postgres.configVersions.list({ limit, cursor }));
+      const page = await withAdmin((admin) => admin.list({ limit, cursor }));
       printPage(page, { json, record: versionRecord, nothing: "No version: instances use their own." });
     });
 
@@ -86,7 +82,7 @@ function addVersionCommands(config: Command): void {
     .description("prints the document of a version as JSON; by default of the one in force")
     .argument("[version]", "its number", version)
     .action(async (number?: number) => {
-      const { document } = await withPostgres((postgres) => stored(postgres, number));
+      const { document } = await withAdmin((admin) => admin.show(number));
       process.stdout.write(`${document}\n`);
     });
 
@@ -98,13 +94,7 @@ function addVersionCommands(config: Command): void {
     .option("--note <text>", "why, for the history", reason)
     .option("--json", "print JSON")
     .action(async (number: number | undefined, options: ApplyOptions) => {
-      await withPostgres(async (postgres) => {
-        const target = number ?? (await stored(postgres)).version - 1;
-        const { document: text } = await stored(postgres, target);
-        const document = await checked(parseDocument(text, `version ${target}`), ".", options.json ?? false);
-        const note = options.note ?? `rollback to version ${target}`;
-        await apply(postgres, { document, folder: ".", source: "rollback" }, { ...options, note });
-      });
+      printApplied(await withAdmin((admin) => admin.rollBack(number, decisionOf(options))), options);
     });
 }
 
@@ -114,90 +104,41 @@ interface ApplyOptions {
   json?: boolean;
 }
 
-interface Plan {
-  /** The version in force; 0: none. */
-  readonly version: number;
-  readonly changes: readonly ConfigChange[];
-}
-
-async function planOf({ configVersions }: Postgres, document: ConfigDocument, folder: string): Promise<Plan> {
-  const newest = await configVersions.newest();
-  const before = newest ? parseDocument(newest.document, `version ${newest.version}`) : EMPTY;
-  if (before.checksum === document.checksum) return { version: newest?.version ?? 0, changes: [] };
-  const { offeredTools } = await import("../gateway/document-check.ts");
-  const log = createLogger("silent", { secrets: [] });
-  const sides = await Promise.all(
-    [before, document].map(async (side) => ({
-      document: membersOf(side),
-      tools: await offeredTools(side, readEnvironment(), folder, log).catch(() => []),
-    })),
+/** Runs with the same changes of the configuration as the operations service. */
+async function withAdmin<Result>(run: (admin: ConfigAdmin) => Promise<Result>): Promise<Result> {
+  const { StoredConfigAdmin } = await import("../gateway/config-admin.ts");
+  const environment = () => readEnvironment();
+  return withPostgres(({ configVersions: versions }) =>
+    run(new StoredConfigAdmin({ versions, environment })),
   );
-  const [old, now] = sides;
-  return { version: newest?.version ?? 0, changes: old && now ? configChanges(old, now) : [] };
 }
 
-async function apply(
-  postgres: Postgres,
-  { document, folder, source }: { document: ConfigDocument; folder: string; source: "apply" | "rollback" },
-  { expect, note, json = false }: ApplyOptions,
-): Promise<void> {
-  const plan = await planOf(postgres, document, folder);
-  const applied = await postgres.configVersions.apply({
-    document: document.text,
-    source,
-    actor: "",
-    note,
-    expected: expect ?? plan.version,
-  });
-  const { outcome, version: number } = applied;
-  if (json) outputFor(json).record({ version: number, outcome, changes: plan.changes.map(changeRecord) });
+/** The operator log adds the actor. */
+function decisionOf({ expect: expected, note }: ApplyOptions): ConfigDecision {
+  return { expected, note, actor: "" };
+}
+
+function printApplied(applied: ConfigApplication, { json = false }: ApplyOptions): void {
+  const { outcome, version: number, replaced, changes } = applied;
+  if (json) outputFor(json).record({ version: number, outcome, changes: changes.map(changeRecord) });
   else if (outcome === "unchanged") process.stdout.write(`Version ${number} is in force: nothing to do.\n`);
-  else process.stdout.write(`${planLines(plan.version, plan.changes)}Version ${number} is in force.\n`);
+  else process.stdout.write(`${planLines(replaced, changes)}Version ${number} is in force.\n`);
 }
 
-async function stored({ configVersions }: Postgres, number?: number): Promise<ConfigVersion> {
-  const found = await (number === undefined ? configVersions.newest() : configVersions.find(number));
-  if (found) return found;
-  throw new CommandError(
-    number === undefined ? "no version is stored: instances use their own" : `there is no version ${number}`,
-  );
-}
-
+/** Reads and checks a file. An invalid one exits with 1; wrong arguments and settings exit with 2. */
 async function validDocument(file: string, json: boolean) {
-  const folder = path.dirname(path.resolve(file));
   try {
-    return { folder, ...(await inspect(readDocument(file), folder)) };
+    const { text, content } = readDocument(file);
+    const { checkDocument } = await import("../gateway/document-check.ts");
+    const log = createLogger("silent", { secrets: [] });
+    const { problems, warnings } = await checkDocument({ content }, readEnvironment(), log);
+    if (problems.length > 0) throw new ConfigError(problems);
+    return { text, warnings };
   } catch (error) {
-    throw invalid(error, json);
+    if (!(error instanceof ConfigError)) throw error;
+    if (json) outputFor(true).record({ ok: false, problems: error.problems, warnings: [] });
+    throw new CommandError(error.message);
   }
-}
-
-async function checked(document: ConfigDocument, folder: string, json: boolean): Promise<ConfigDocument> {
-  try {
-    return (await inspect(document, folder)).document;
-  } catch (error) {
-    throw invalid(error, json);
-  }
-}
-
-async function inspect(document: ConfigDocument, folder: string) {
-  const { checkDocument } = await import("../gateway/document-check.ts");
-  const log = createLogger("silent", { secrets: [] });
-  const { problems, warnings } = await checkDocument(document, readEnvironment(), folder, log);
-  if (problems.length > 0) throw new ConfigError(problems);
-  return { document, warnings };
-}
-
-/** An invalid document exits with 1; wrong arguments and settings of this machine exit with 2. */
-function invalid(error: unknown, json: boolean): unknown {
-  if (!(error instanceof ConfigError)) return error;
-  if (json) outputFor(true).record({ ok: false, problems: error.problems, warnings: [] });
-  return new CommandError(error.message);
-}
-
-function membersOf({ text }: ConfigDocument): JsonObject {
-  const members: unknown = JSON.parse(text);
-  return isJsonObject(members) ? members : {};
 }
 
 function warningLines(warnings: readonly string[]): string {

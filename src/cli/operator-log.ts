@@ -2,8 +2,8 @@ import os from "node:os";
 import process from "node:process";
 import { recordedAction, type ActionName, type NewAction } from "../app/operations/operator-actions.ts";
 import type { TierChange } from "../app/accounts/accounts.ts";
+import { requireApplied } from "../app/operations/config-versions.ts";
 import type { SealingKeyAdmin } from "../app/operations/sealing-key-admin.ts";
-import { invalidField } from "../domain/core/errors.ts";
 import type { JsonObject, JsonValue } from "../domain/core/json.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -76,14 +76,9 @@ function loggedConfig(
       const { source, expected, note } = version;
       const target = `configuration after version ${expected ?? "any"}`;
       const name = source === "rollback" ? "config.rollback" : "config.apply";
-      return act(name, target, { details: { expected_version: expected, note } }, async () => {
-        const applied = await versions.apply({ ...version, actor });
-        if (applied.outcome !== "conflict") return applied;
-        throw invalidField(
-          "expected_version",
-          `is ${expected}, and version ${applied.version} is in force by now; plan again`,
-        );
-      });
+      return act(name, target, { details: { expected_version: expected, note } }, async () =>
+        requireApplied(await versions.apply({ ...version, actor }), expected),
+      );
     },
   };
 }

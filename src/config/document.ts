@@ -10,7 +10,7 @@ import { filesOf, resolveCustomTools, type CustomToolSettings } from "../tools/c
 import { BUILT_IN_NAMES } from "../tools/index.ts";
 import { ConfigError } from "./config-error.ts";
 import { configFileSchema, type ConfigFile } from "./config-file.ts";
-import { withSecretFiles, type Environment } from "./secret-files.ts";
+import { ownSettings, withSecretFiles, type Environment } from "./secret-files.ts";
 
 /** The content of a configuration file, with the files that it refers to. */
 export interface ConfigDocument {
@@ -51,8 +51,7 @@ export function readDocument(file: string): ConfigDocument {
   const content = contentOf(given ?? {}, file);
   const folder = path.dirname(path.resolve(file));
   const files: Record<string, string> = { ...content.files };
-  for (const name of content.tools.flatMap(filesOf)) {
-    if (Object.hasOwn(files, name)) continue;
+  for (const name of missingFiles(content)) {
     const stored = read(path.resolve(folder, name));
     if (stored !== undefined) files[name] = stored;
   }
@@ -75,13 +74,18 @@ export function parseDocument(text: string, source: string): ConfigDocument {
   return documentOf(isJsonObject(given) ? given : {}, content, content.files ?? {});
 }
 
+/** Files that the document's tools refer to and that it does not hold, as written. */
+export function missingFiles({ tools, files = {} }: ConfigFile): string[] {
+  return [...new Set(tools.flatMap(filesOf))].filter((name) => !Object.hasOwn(files, name));
+}
+
 /** Merges a document with the environment. @param folder base of relative paths of files it does not hold */
 export function resolveDocument(
   content: ConfigFile,
   environment: Environment,
   folder: string,
 ): ResolvedDocument {
-  const problems: string[] = [];
+  const problems = ownSettings(content);
   const env = withSecretFiles(environment, content, problems);
   const inference = resolveUpstreams(content.inference, env);
   const { files = {} } = content;

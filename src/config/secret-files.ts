@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { ConfigFile } from "./config-file.ts";
-import { SECRET_SETTINGS } from "./settings.ts";
+import { SECRET_SETTINGS, settings } from "./settings.ts";
 
 /** Environment variables; unset ones are missing. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -28,6 +28,20 @@ export function withSecretFiles(environment: Environment, file: ConfigFile, prob
     }
   }
   return merged;
+}
+
+/**
+ * Returns a problem for each variable that is a setting of the gateway. A document, which an operator may
+ * send from elsewhere, must not send the database's password to a server of its choice.
+ */
+export function ownSettings(file: ConfigFile): string[] {
+  const bases = (file.inference.upstreams ?? []).map((entry) => entry.base_url_env);
+  const refused = new Set([...bases, ...referencedVariables(file)].filter(isOwnSetting));
+  return [...refused].map((name) => `${name}: is a setting of the gateway; use a variable of another name`);
+}
+
+function isOwnSetting(name: string): boolean {
+  return !name.startsWith("INFERENCE_") && Object.hasOwn(settings, name.replace(/_FILE$/, ""));
 }
 
 /** Names of the variables that hold keys and headers of upstreams and custom tools. */

@@ -1,5 +1,12 @@
+import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { resolveDocument, type ConfigDocument, type ResolvedDocument } from "../config/document.ts";
+import type { CheckedDocument } from "../app/operations/config-admin.ts";
+import {
+  missingFiles,
+  resolveDocument,
+  type ConfigDocument,
+  type ResolvedDocument,
+} from "../config/document.ts";
 import type { Environment } from "../config/secret-files.ts";
 import type { OfferedTool } from "../domain/operations/config-changes.ts";
 import type { Log } from "../domain/core/log.ts";
@@ -8,25 +15,17 @@ import { customToolProblems, openCustomTools } from "./custom-tools.ts";
 /** How long servers may take to describe their tools, ms. */
 const DESCRIBE_MS = 5_000;
 
-/** What is known of a document before it is in force. */
-export interface CheckedDocument {
-  /** Why no instance can use it. */
-  readonly problems: readonly string[];
-  /** Why this machine cannot use it, such as variables that are set on the instances only. */
-  readonly warnings: readonly string[];
-}
-
-/** Checks a document without calling a server. @param folder base of paths of files that it does not hold */
+/** Checks a document without calling a server or reading a file: it has to hold the files of its tools. */
 export async function checkDocument(
   { content }: Pick<ConfigDocument, "content">,
   environment: Environment,
-  folder: string,
   log: Log,
 ): Promise<CheckedDocument> {
-  const anywhere = resolveDocument(content, placeholders(content), folder);
-  const problems = [...anywhere.problems];
+  const anywhere = resolveDocument(content, placeholders(content), process.cwd());
+  const missing = missingFiles(content).map((file) => `files: ${file} is missing or cannot be read`);
+  const problems = [...anywhere.problems, ...missing];
   if (problems.length === 0) problems.push(...(await customToolProblems(anywhere, log)));
-  const here = resolveDocument(content, environment, folder);
+  const here = resolveDocument(content, environment, process.cwd());
   return { problems, warnings: here.problems.filter((problem) => !problems.includes(problem)) };
 }
 
@@ -37,10 +36,9 @@ export async function checkDocument(
 export async function offeredTools(
   { content }: Pick<ConfigDocument, "content">,
   environment: Environment,
-  folder: string,
   log: Log,
 ): Promise<OfferedTool[]> {
-  const { tools } = usable(content, environment, folder);
+  const { tools } = usable(content, environment);
   const opened = await openCustomTools({ tools }, log);
   const overdue = new AbortController();
   try {
@@ -57,13 +55,9 @@ export async function offeredTools(
 }
 
 /** The document with this machine's variables, or with placeholders where they are missing. */
-function usable(
-  content: ConfigDocument["content"],
-  environment: Environment,
-  folder: string,
-): ResolvedDocument {
-  const here = resolveDocument(content, environment, folder);
-  return here.problems.length === 0 ? here : resolveDocument(content, placeholders(content), folder);
+function usable(content: ConfigDocument["content"], environment: Environment): ResolvedDocument {
+  const here = resolveDocument(content, environment, process.cwd());
+  return here.problems.length === 0 ? here : resolveDocument(content, placeholders(content), process.cwd());
 }
 
 /** Valid values of all variables that the document refers to. */

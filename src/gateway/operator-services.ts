@@ -1,3 +1,4 @@
+import type { ConfigAdmin } from "../app/operations/config-admin.ts";
 import type { Operations } from "../app/operations/operations.ts";
 import type { Stories } from "../app/operations/story.ts";
 import type { KeyRules } from "../domain/accounts/new-key.ts";
@@ -17,6 +18,7 @@ export interface OperatorParts {
   readonly keyRules: () => KeyRules;
   readonly operations: Operations;
   readonly stories: Stories;
+  readonly configAdmin: ConfigAdmin;
   /** The treasury's token account, base58. */
   readonly tokenAccount: string;
   readonly log: Log;
@@ -24,14 +26,14 @@ export interface OperatorParts {
 
 /** Returns the operator's services for every transport; each change is written to the operator log first. */
 export function operatorServices(parts: OperatorParts): ServiceBinding[] {
-  const { postgres, keyRules, operations, stories, tokenAccount, log } = parts;
+  const { postgres, keyRules, operations, stories, configAdmin, tokenAccount, log } = parts;
   const { suspense, refunds, treasuryLedger } = postgres;
   const services: readonly ServiceBinding[] = [
     accountService(postgres.accounts),
     keyService(postgres.apiKeys, keyRules),
     auditService(postgres.audit),
     treasuryService({ suspense, refunds, treasuryLedger, tokenAccount }),
-    operationsService(operations, stories),
+    operationsService(operations, stories, configAdmin),
   ];
   return services.map((binding) => audited(binding, { actions: postgres.operatorActions, log }));
 }

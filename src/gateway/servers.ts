@@ -3,6 +3,7 @@ import { createTranscoder } from "#httpjson/runtime/index.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { RequestRecorder } from "../app/operations/request-record.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
+import type { ConfigAdmin } from "../app/operations/config-admin.ts";
 import { Stories } from "../app/operations/story.ts";
 import type { Readiness } from "../app/operations/readiness.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
@@ -39,6 +40,7 @@ import { UnpaidAnswers } from "../transport/wallets/unpaid-answers.ts";
 import { WalletAuthenticator } from "../transport/wallets/wallet-authenticator.ts";
 import { X402Offers } from "../transport/x402/offers.ts";
 import { VERSION } from "../version.ts";
+import { StoredConfigAdmin } from "./config-admin.ts";
 import type { DevConsole } from "./console-files.ts";
 import { createConsole } from "./console.ts";
 import { keyRulesOf } from "./key-rules.ts";
@@ -105,7 +107,9 @@ export function createServers({
   const { quotes } = deps;
   const operations = createOperations({ config, postgres, chain, quotes, feePayer: relay?.feePayer });
   const stories = new Stories(postgres.stories, quotes);
-  const internal = operatorServices({ postgres, keyRules, operations, stories, tokenAccount, log });
+  const configAdmin = configAdminOf(config, postgres);
+  const parts = { postgres, keyRules, operations, stories, configAdmin, tokenAccount, log };
+  const internal = operatorServices(parts);
   const { authenticator, rateLimiter } = postgres;
   const access = new KeyAuthenticator(authenticator, rateLimiter, metrics, walletAccess(unpaid, config));
   const pipeline = new Pipeline(access, [...open, ...internal], errors, requests);
@@ -157,6 +161,10 @@ export function createServers({
     idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),
     grpc: new GrpcServer({ ...common, services, health: postgres.health }),
   };
+}
+
+function configAdminOf({ environment }: ServeConfig, { configVersions: versions }: Postgres): ConfigAdmin {
+  return new StoredConfigAdmin({ versions, environment: () => environment });
 }
 
 function requestIdsOf({ TRUSTED_PROXY_HOPS }: ServeConfig): RequestIds {

@@ -15,7 +15,448 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/operations_service.proto.
  */
 export const file_toolgate_v1_operations_service: GenFile = /*@__PURE__*/
-  fileDesc("CiR0b29sZ2F0ZS92MS9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIiUKC0ZpbmRSZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGMgBIjcKDEZpbmRSZXNwb25zZRInCgZldmVudHMYASADKAsyFy50b29sZ2F0ZS52MS5TdG9yeUV2ZW50IoYCCgpTdG9yeUV2ZW50EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVldmVudBgCIAEoCRIKCgJpZBgDIAEoCRISCgphY2NvdW50X2lkGAQgASgJEiEKFGFtb3VudF91c2RjX21pY3JvdXNkGAUgASgDSACIAQESNQoHZGV0YWlscxgGIAMoCzIkLnRvb2xnYXRlLnYxLlN0b3J5RXZlbnQuRGV0YWlsc0VudHJ5Gi4KDERldGFpbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCISChBHZXRTdGF0dXNSZXF1ZXN0IqQDChFHZXRTdGF0dXNSZXNwb25zZRItCgh0cmVhc3VyeRgBIAEoCzIbLnRvb2xnYXRlLnYxLlRyZWFzdXJ5U3RhdHVzEi4KCWZlZV9wYXllchgCIAEoCzIbLnRvb2xnYXRlLnYxLkZlZVBheWVyU3RhdHVzEi4KCWVuZHBvaW50cxgDIAMoCzIbLnRvb2xnYXRlLnYxLkVuZHBvaW50U3RhdHVzEisKB21pbnV0ZXMYBCADKAsyGi50b29sZ2F0ZS52MS5NaW51dGVPZkNhbGxzEhMKC2FjdGl2ZV9ydW5zGAUgASgDEiEKGWxpYWJpbGl0aWVzX3VzZGNfbWljcm91c2QYBiABKAMSIgoVcmV2ZW51ZV91c2RjX21pY3JvdXNkGAcgASgDSACIAQESFgoOc3VzcGVuc2VfY291bnQYCCABKAMSHgoWc3VzcGVuc2VfdXNkY19taWNyb3VzZBgJIAEoAxIlCgVhdWRpdBgKIAEoCzIWLnRvb2xnYXRlLnYxLkxhc3RBdWRpdEIYChZfcmV2ZW51ZV91c2RjX21pY3JvdXNkIu4BCg5UcmVhc3VyeVN0YXR1cxINCgVvd25lchgBIAEoCRIVCg10b2tlbl9hY2NvdW50GAIgASgJEh8KEmhlbGRfdXNkY19taWNyb3VzZBgDIAEoA0gAiAEBEiMKFmV4cGVjdGVkX3VzZGNfbWljcm91c2QYBCABKANIAYgBARItCglsb29rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2JsZW0YBiABKAlCFQoTX2hlbGRfdXNkY19taWNyb3VzZEIZChdfZXhwZWN0ZWRfdXNkY19taWNyb3VzZCKRAQoORmVlUGF5ZXJTdGF0dXMSDwoHYWRkcmVzcxgBIAEoCRIVCghsYW1wb3J0cxgCIAEoA0gAiAEBEhQKDGxvd19sYW1wb3J0cxgDIAEoAxIcChRzcGVudF90b2RheV9sYW1wb3J0cxgEIAEoAxIWCg5kYWlseV9sYW1wb3J0cxgFIAEoA0ILCglfbGFtcG9ydHMisAEKDkVuZHBvaW50U3RhdHVzEgwKBGhvc3QYASABKAkSDwoHaGVhbHRoeRgCIAEoCBIRCgRzbG90GAMgASgDSACIAQESGQoMc2xvdHNfYmVoaW5kGAQgASgDSAGIAQESFwoKbGF0ZW5jeV9tcxgFIAEoBUgCiAEBEg8KB3Byb2JsZW0YBiABKAlCBwoFX3Nsb3RCDwoNX3Nsb3RzX2JlaGluZEINCgtfbGF0ZW5jeV9tcyJ8Cg1NaW51dGVPZkNhbGxzEikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb21wbGV0ZWQYAiABKAUSDgoGZmFpbGVkGAMgASgFEh0KFWNoYXJnZWRfdXNkY19taWNyb3VzZBgEIAEoAyJpCglMYXN0QXVkaXQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNsZWFuGAIgASgIEiUKBWxpbmVzGAMgAygLMhYudG9vbGdhdGUudjEuQXVkaXRMaW5lInAKGUxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInEKGkxpc3RGYWlsZWRQYXltZW50c1Jlc3BvbnNlEikKBWl0ZW1zGAEgAygLMhoudG9vbGdhdGUudjEuRmFpbGVkUGF5bWVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLtAQoNRmFpbGVkUGF5bWVudBIUCgx0eF9zaWduYXR1cmUYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIQCghxdW90ZV9pZBgDIAEoCRIhChRhbW91bnRfdXNkY19taWNyb3VzZBgEIAEoA0gAiAEBEiwKBGtpbmQYBSABKA4yHi50b29sZ2F0ZS52MS5GYWlsZWRQYXltZW50S2luZBIOCgZyZWFzb24YBiABKAkSJgoCYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCJpChJMaXN0QWN0aW9uc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImsKE0xpc3RBY3Rpb25zUmVzcG9uc2USKgoFaXRlbXMYASADKAsyGy50b29sZ2F0ZS52MS5PcGVyYXRvckFjdGlvbhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLBAQoOT3BlcmF0b3JBY3Rpb24SEQoJYWN0aW9uX2lkGAEgASgJEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgphY2NvdW50X2lkGAMgASgJEg0KBWFjdG9yGAQgASgJEg4KBmFjdGlvbhgFIAEoCRIOCgZ0YXJnZXQYBiABKAkSDwoHZGV0YWlscxgHIAEoCRIPCgdmYWlsdXJlGAggASgJEg8KB3JlcGVhdHMYCSABKAkqmQEKEUZhaWxlZFBheW1lbnRLaW5kEiMKH0ZBSUxFRF9QQVlNRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIgChxGQUlMRURfUEFZTUVOVF9LSU5EX1JFVkVSU0VEEAESHgoaRkFJTEVEX1BBWU1FTlRfS0lORF9VTlVTRUQQAhIdChlGQUlMRURfUEFZTUVOVF9LSU5EX1JFTEFZEAMy6QIKEU9wZXJhdGlvbnNTZXJ2aWNlEk8KCUdldFN0YXR1cxIdLnRvb2xnYXRlLnYxLkdldFN0YXR1c1JlcXVlc3QaHi50b29sZ2F0ZS52MS5HZXRTdGF0dXNSZXNwb25zZSIDkAIBEkAKBEZpbmQSGC50b29sZ2F0ZS52MS5GaW5kUmVxdWVzdBoZLnRvb2xnYXRlLnYxLkZpbmRSZXNwb25zZSIDkAIBEmoKEkxpc3RGYWlsZWRQYXltZW50cxImLnRvb2xnYXRlLnYxLkxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QaJy50b29sZ2F0ZS52MS5MaXN0RmFpbGVkUGF5bWVudHNSZXNwb25zZSIDkAIBElUKC0xpc3RBY3Rpb25zEh8udG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXF1ZXN0GiAudG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_audit_service]);
+  fileDesc("CiR0b29sZ2F0ZS92MS9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIjIKFVZhbGlkYXRlQ29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQASI8ChZWYWxpZGF0ZUNvbmZpZ1Jlc3BvbnNlEhAKCHByb2JsZW1zGAEgAygJEhAKCHdhcm5pbmdzGAIgAygJIi4KEVBsYW5Db25maWdSZXF1ZXN0EhkKCGRvY3VtZW50GAEgASgJQge6SARyAhABImMKElBsYW5Db25maWdSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEioKB2NoYW5nZXMYAiADKAsyGS50b29sZ2F0ZS52MS5Db25maWdDaGFuZ2USEAoId2FybmluZ3MYAyADKAkiQwoMQ29uZmlnQ2hhbmdlEgwKBGtpbmQYASABKAkSFwoPYWZmZWN0c19jYWxsZXJzGAIgASgIEgwKBHRleHQYAyABKAkihAEKEkFwcGx5Q29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQARImChBleHBlY3RlZF92ZXJzaW9uGAIgASgFQge6SAQaAigASACIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMY9ANCEwoRX2V4cGVjdGVkX3ZlcnNpb24iYwoTQXBwbHlDb25maWdSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEg8KB2FwcGxpZWQYAiABKAgSKgoHY2hhbmdlcxgDIAMoCzIZLnRvb2xnYXRlLnYxLkNvbmZpZ0NoYW5nZSJwChlMaXN0Q29uZmlnVmVyc2lvbnNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJxChpMaXN0Q29uZmlnVmVyc2lvbnNSZXNwb25zZRIpCgVpdGVtcxgBIAMoCzIaLnRvb2xnYXRlLnYxLkNvbmZpZ1ZlcnNpb24SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IijwEKDUNvbmZpZ1ZlcnNpb24SDwoHdmVyc2lvbhgBIAEoBRIuCgphcHBsaWVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzb3VyY2UYAyABKAkSDQoFYWN0b3IYBCABKAkSEAoIY2hlY2tzdW0YBSABKAkSDAoEbm90ZRgGIAEoCSJEChdHZXRDb25maWdWZXJzaW9uUmVxdWVzdBIdCgd2ZXJzaW9uGAEgASgFQge6SAQaAigBSACIAQFCCgoIX3ZlcnNpb24iWQoYR2V0Q29uZmlnVmVyc2lvblJlc3BvbnNlEisKB3ZlcnNpb24YASABKAsyGi50b29sZ2F0ZS52MS5Db25maWdWZXJzaW9uEhAKCGRvY3VtZW50GAIgASgJIpcBChVSb2xsQmFja0NvbmZpZ1JlcXVlc3QSHQoHdmVyc2lvbhgBIAEoBUIHukgEGgIoAUgAiAEBEiYKEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVCB7pIBBoCKABIAYgBARIWCgRub3RlGAMgASgJQgi6SAVyAxj0A0IKCghfdmVyc2lvbkITChFfZXhwZWN0ZWRfdmVyc2lvbiJmChZSb2xsQmFja0NvbmZpZ1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAUSDwoHYXBwbGllZBgCIAEoCBIqCgdjaGFuZ2VzGAMgAygLMhkudG9vbGdhdGUudjEuQ29uZmlnQ2hhbmdlIiUKC0ZpbmRSZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGMgBIjcKDEZpbmRSZXNwb25zZRInCgZldmVudHMYASADKAsyFy50b29sZ2F0ZS52MS5TdG9yeUV2ZW50IoYCCgpTdG9yeUV2ZW50EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVldmVudBgCIAEoCRIKCgJpZBgDIAEoCRISCgphY2NvdW50X2lkGAQgASgJEiEKFGFtb3VudF91c2RjX21pY3JvdXNkGAUgASgDSACIAQESNQoHZGV0YWlscxgGIAMoCzIkLnRvb2xnYXRlLnYxLlN0b3J5RXZlbnQuRGV0YWlsc0VudHJ5Gi4KDERldGFpbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCISChBHZXRTdGF0dXNSZXF1ZXN0IqQDChFHZXRTdGF0dXNSZXNwb25zZRItCgh0cmVhc3VyeRgBIAEoCzIbLnRvb2xnYXRlLnYxLlRyZWFzdXJ5U3RhdHVzEi4KCWZlZV9wYXllchgCIAEoCzIbLnRvb2xnYXRlLnYxLkZlZVBheWVyU3RhdHVzEi4KCWVuZHBvaW50cxgDIAMoCzIbLnRvb2xnYXRlLnYxLkVuZHBvaW50U3RhdHVzEisKB21pbnV0ZXMYBCADKAsyGi50b29sZ2F0ZS52MS5NaW51dGVPZkNhbGxzEhMKC2FjdGl2ZV9ydW5zGAUgASgDEiEKGWxpYWJpbGl0aWVzX3VzZGNfbWljcm91c2QYBiABKAMSIgoVcmV2ZW51ZV91c2RjX21pY3JvdXNkGAcgASgDSACIAQESFgoOc3VzcGVuc2VfY291bnQYCCABKAMSHgoWc3VzcGVuc2VfdXNkY19taWNyb3VzZBgJIAEoAxIlCgVhdWRpdBgKIAEoCzIWLnRvb2xnYXRlLnYxLkxhc3RBdWRpdEIYChZfcmV2ZW51ZV91c2RjX21pY3JvdXNkIu4BCg5UcmVhc3VyeVN0YXR1cxINCgVvd25lchgBIAEoCRIVCg10b2tlbl9hY2NvdW50GAIgASgJEh8KEmhlbGRfdXNkY19taWNyb3VzZBgDIAEoA0gAiAEBEiMKFmV4cGVjdGVkX3VzZGNfbWljcm91c2QYBCABKANIAYgBARItCglsb29rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2JsZW0YBiABKAlCFQoTX2hlbGRfdXNkY19taWNyb3VzZEIZChdfZXhwZWN0ZWRfdXNkY19taWNyb3VzZCKRAQoORmVlUGF5ZXJTdGF0dXMSDwoHYWRkcmVzcxgBIAEoCRIVCghsYW1wb3J0cxgCIAEoA0gAiAEBEhQKDGxvd19sYW1wb3J0cxgDIAEoAxIcChRzcGVudF90b2RheV9sYW1wb3J0cxgEIAEoAxIWCg5kYWlseV9sYW1wb3J0cxgFIAEoA0ILCglfbGFtcG9ydHMisAEKDkVuZHBvaW50U3RhdHVzEgwKBGhvc3QYASABKAkSDwoHaGVhbHRoeRgCIAEoCBIRCgRzbG90GAMgASgDSACIAQESGQoMc2xvdHNfYmVoaW5kGAQgASgDSAGIAQESFwoKbGF0ZW5jeV9tcxgFIAEoBUgCiAEBEg8KB3Byb2JsZW0YBiABKAlCBwoFX3Nsb3RCDwoNX3Nsb3RzX2JlaGluZEINCgtfbGF0ZW5jeV9tcyJ8Cg1NaW51dGVPZkNhbGxzEikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb21wbGV0ZWQYAiABKAUSDgoGZmFpbGVkGAMgASgFEh0KFWNoYXJnZWRfdXNkY19taWNyb3VzZBgEIAEoAyJpCglMYXN0QXVkaXQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNsZWFuGAIgASgIEiUKBWxpbmVzGAMgAygLMhYudG9vbGdhdGUudjEuQXVkaXRMaW5lInAKGUxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInEKGkxpc3RGYWlsZWRQYXltZW50c1Jlc3BvbnNlEikKBWl0ZW1zGAEgAygLMhoudG9vbGdhdGUudjEuRmFpbGVkUGF5bWVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLtAQoNRmFpbGVkUGF5bWVudBIUCgx0eF9zaWduYXR1cmUYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIQCghxdW90ZV9pZBgDIAEoCRIhChRhbW91bnRfdXNkY19taWNyb3VzZBgEIAEoA0gAiAEBEiwKBGtpbmQYBSABKA4yHi50b29sZ2F0ZS52MS5GYWlsZWRQYXltZW50S2luZBIOCgZyZWFzb24YBiABKAkSJgoCYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCJpChJMaXN0QWN0aW9uc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImsKE0xpc3RBY3Rpb25zUmVzcG9uc2USKgoFaXRlbXMYASADKAsyGy50b29sZ2F0ZS52MS5PcGVyYXRvckFjdGlvbhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLBAQoOT3BlcmF0b3JBY3Rpb24SEQoJYWN0aW9uX2lkGAEgASgJEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgphY2NvdW50X2lkGAMgASgJEg0KBWFjdG9yGAQgASgJEg4KBmFjdGlvbhgFIAEoCRIOCgZ0YXJnZXQYBiABKAkSDwoHZGV0YWlscxgHIAEoCRIPCgdmYWlsdXJlGAggASgJEg8KB3JlcGVhdHMYCSABKAkqmQEKEUZhaWxlZFBheW1lbnRLaW5kEiMKH0ZBSUxFRF9QQVlNRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIgChxGQUlMRURfUEFZTUVOVF9LSU5EX1JFVkVSU0VEEAESHgoaRkFJTEVEX1BBWU1FTlRfS0lORF9VTlVTRUQQAhIdChlGQUlMRURfUEFZTUVOVF9LSU5EX1JFTEFZEAMynAcKEU9wZXJhdGlvbnNTZXJ2aWNlEk8KCUdldFN0YXR1cxIdLnRvb2xnYXRlLnYxLkdldFN0YXR1c1JlcXVlc3QaHi50b29sZ2F0ZS52MS5HZXRTdGF0dXNSZXNwb25zZSIDkAIBEkAKBEZpbmQSGC50b29sZ2F0ZS52MS5GaW5kUmVxdWVzdBoZLnRvb2xnYXRlLnYxLkZpbmRSZXNwb25zZSIDkAIBEmoKEkxpc3RGYWlsZWRQYXltZW50cxImLnRvb2xnYXRlLnYxLkxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QaJy50b29sZ2F0ZS52MS5MaXN0RmFpbGVkUGF5bWVudHNSZXNwb25zZSIDkAIBElUKC0xpc3RBY3Rpb25zEh8udG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXF1ZXN0GiAudG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXNwb25zZSIDkAIBEl4KDlZhbGlkYXRlQ29uZmlnEiIudG9vbGdhdGUudjEuVmFsaWRhdGVDb25maWdSZXF1ZXN0GiMudG9vbGdhdGUudjEuVmFsaWRhdGVDb25maWdSZXNwb25zZSIDkAIBElIKClBsYW5Db25maWcSHi50b29sZ2F0ZS52MS5QbGFuQ29uZmlnUmVxdWVzdBofLnRvb2xnYXRlLnYxLlBsYW5Db25maWdSZXNwb25zZSIDkAIBElAKC0FwcGx5Q29uZmlnEh8udG9vbGdhdGUudjEuQXBwbHlDb25maWdSZXF1ZXN0GiAudG9vbGdhdGUudjEuQXBwbHlDb25maWdSZXNwb25zZRJqChJMaXN0Q29uZmlnVmVyc2lvbnMSJi50b29sZ2F0ZS52MS5MaXN0Q29uZmlnVmVyc2lvbnNSZXF1ZXN0GicudG9vbGdhdGUudjEuTGlzdENvbmZpZ1ZlcnNpb25zUmVzcG9uc2UiA5ACARJkChBHZXRDb25maWdWZXJzaW9uEiQudG9vbGdhdGUudjEuR2V0Q29uZmlnVmVyc2lvblJlcXVlc3QaJS50b29sZ2F0ZS52MS5HZXRDb25maWdWZXJzaW9uUmVzcG9uc2UiA5ACARJZCg5Sb2xsQmFja0NvbmZpZxIiLnRvb2xnYXRlLnYxLlJvbGxCYWNrQ29uZmlnUmVxdWVzdBojLnRvb2xnYXRlLnYxLlJvbGxCYWNrQ29uZmlnUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_audit_service]);
+
+/**
+ * Document to check.
+ *
+ * @generated from message toolgate.v1.ValidateConfigRequest
+ */
+export type ValidateConfigRequest = Message<"toolgate.v1.ValidateConfigRequest"> & {
+  /**
+   * JSON, with the content of the files that its tools refer to in `files`.
+   *
+   * @generated from field: string document = 1;
+   */
+  document: string;
+};
+
+/**
+ * Describes the message toolgate.v1.ValidateConfigRequest.
+ * Use `create(ValidateConfigRequestSchema)` to create a new message.
+ */
+export const ValidateConfigRequestSchema: GenMessage<ValidateConfigRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 0);
+
+/**
+ * Result of a check.
+ *
+ * @generated from message toolgate.v1.ValidateConfigResponse
+ */
+export type ValidateConfigResponse = Message<"toolgate.v1.ValidateConfigResponse"> & {
+  /**
+   * Why no instance can use the document, each with the path of the setting; empty: it is valid.
+   *
+   * @generated from field: repeated string problems = 1;
+   */
+  problems: string[];
+
+  /**
+   * Why this instance cannot use it, such as variables that it lacks.
+   *
+   * @generated from field: repeated string warnings = 2;
+   */
+  warnings: string[];
+};
+
+/**
+ * Describes the message toolgate.v1.ValidateConfigResponse.
+ * Use `create(ValidateConfigResponseSchema)` to create a new message.
+ */
+export const ValidateConfigResponseSchema: GenMessage<ValidateConfigResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 1);
+
+/**
+ * Document to compare with the one in force.
+ *
+ * @generated from message toolgate.v1.PlanConfigRequest
+ */
+export type PlanConfigRequest = Message<"toolgate.v1.PlanConfigRequest"> & {
+  /**
+   * JSON, as in ValidateConfigRequest.
+   *
+   * @generated from field: string document = 1;
+   */
+  document: string;
+};
+
+/**
+ * Describes the message toolgate.v1.PlanConfigRequest.
+ * Use `create(PlanConfigRequestSchema)` to create a new message.
+ */
+export const PlanConfigRequestSchema: GenMessage<PlanConfigRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 2);
+
+/**
+ * Result of a comparison.
+ *
+ * @generated from message toolgate.v1.PlanConfigResponse
+ */
+export type PlanConfigResponse = Message<"toolgate.v1.PlanConfigResponse"> & {
+  /**
+   * Version in force; 0: none.
+   *
+   * @generated from field: int32 version = 1;
+   */
+  version: number;
+
+  /**
+   * Changes; empty: there are none.
+   *
+   * @generated from field: repeated toolgate.v1.ConfigChange changes = 2;
+   */
+  changes: ConfigChange[];
+
+  /**
+   * Warnings, as in ValidateConfigResponse.
+   *
+   * @generated from field: repeated string warnings = 3;
+   */
+  warnings: string[];
+};
+
+/**
+ * Describes the message toolgate.v1.PlanConfigResponse.
+ * Use `create(PlanConfigResponseSchema)` to create a new message.
+ */
+export const PlanConfigResponseSchema: GenMessage<PlanConfigResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 3);
+
+/**
+ * Difference between two documents.
+ *
+ * @generated from message toolgate.v1.ConfigChange
+ */
+export type ConfigChange = Message<"toolgate.v1.ConfigChange"> & {
+  /**
+   * What changes: tool, price, schema, model or setting.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Whether callers that work today can fail or pay more.
+   *
+   * @generated from field: bool affects_callers = 2;
+   */
+  affectsCallers: boolean;
+
+  /**
+   * The change in words.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message toolgate.v1.ConfigChange.
+ * Use `create(ConfigChangeSchema)` to create a new message.
+ */
+export const ConfigChangeSchema: GenMessage<ConfigChange> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 4);
+
+/**
+ * Document to apply.
+ *
+ * @generated from message toolgate.v1.ApplyConfigRequest
+ */
+export type ApplyConfigRequest = Message<"toolgate.v1.ApplyConfigRequest"> & {
+  /**
+   * JSON, as in ValidateConfigRequest.
+   *
+   * @generated from field: string document = 1;
+   */
+  document: string;
+
+  /**
+   * Apply only if this version is in force, as PlanConfig returned; 0: none. Unset: the one in force now.
+   *
+   * @generated from field: optional int32 expected_version = 2;
+   */
+  expectedVersion?: number | undefined;
+
+  /**
+   * Why, for the history.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message toolgate.v1.ApplyConfigRequest.
+ * Use `create(ApplyConfigRequestSchema)` to create a new message.
+ */
+export const ApplyConfigRequestSchema: GenMessage<ApplyConfigRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 5);
+
+/**
+ * Version in force after an application.
+ *
+ * @generated from message toolgate.v1.ApplyConfigResponse
+ */
+export type ApplyConfigResponse = Message<"toolgate.v1.ApplyConfigResponse"> & {
+  /**
+   * Number of the version in force.
+   *
+   * @generated from field: int32 version = 1;
+   */
+  version: number;
+
+  /**
+   * Whether it is a new version; false: the document was in force already.
+   *
+   * @generated from field: bool applied = 2;
+   */
+  applied: boolean;
+
+  /**
+   * Changes from the version before.
+   *
+   * @generated from field: repeated toolgate.v1.ConfigChange changes = 3;
+   */
+  changes: ConfigChange[];
+};
+
+/**
+ * Describes the message toolgate.v1.ApplyConfigResponse.
+ * Use `create(ApplyConfigResponseSchema)` to create a new message.
+ */
+export const ApplyConfigResponseSchema: GenMessage<ApplyConfigResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 6);
+
+/**
+ * Selects a page of versions.
+ *
+ * @generated from message toolgate.v1.ListConfigVersionsRequest
+ */
+export type ListConfigVersionsRequest = Message<"toolgate.v1.ListConfigVersionsRequest"> & {
+  /**
+   * Page size, 1 to 100; default 20.
+   *
+   * @generated from field: optional int32 limit = 1;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `next_cursor` of the previous page; opaque.
+   *
+   * @generated from field: optional string cursor = 2;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.ListConfigVersionsRequest.
+ * Use `create(ListConfigVersionsRequestSchema)` to create a new message.
+ */
+export const ListConfigVersionsRequestSchema: GenMessage<ListConfigVersionsRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 7);
+
+/**
+ * A page of versions.
+ *
+ * @generated from message toolgate.v1.ListConfigVersionsResponse
+ */
+export type ListConfigVersionsResponse = Message<"toolgate.v1.ListConfigVersionsResponse"> & {
+  /**
+   * Versions, newest first.
+   *
+   * @generated from field: repeated toolgate.v1.ConfigVersion items = 1;
+   */
+  items: ConfigVersion[];
+
+  /**
+   * Cursor of the next page; unset on the last.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.ListConfigVersionsResponse.
+ * Use `create(ListConfigVersionsResponseSchema)` to create a new message.
+ */
+export const ListConfigVersionsResponseSchema: GenMessage<ListConfigVersionsResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 8);
+
+/**
+ * A version of the configuration.
+ *
+ * @generated from message toolgate.v1.ConfigVersion
+ */
+export type ConfigVersion = Message<"toolgate.v1.ConfigVersion"> & {
+  /**
+   * Its number, from 1 on.
+   *
+   * @generated from field: int32 version = 1;
+   */
+  version: number;
+
+  /**
+   * When it came into force, UTC.
+   *
+   * @generated from field: google.protobuf.Timestamp applied_at = 2;
+   */
+  appliedAt?: Timestamp | undefined;
+
+  /**
+   * How: start (the file of a starting instance), apply or rollback.
+   *
+   * @generated from field: string source = 3;
+   */
+  source: string;
+
+  /**
+   * The operator's credential, or the instance.
+   *
+   * @generated from field: string actor = 4;
+   */
+  actor: string;
+
+  /**
+   * SHA-256 of the document, hex.
+   *
+   * @generated from field: string checksum = 5;
+   */
+  checksum: string;
+
+  /**
+   * Why; empty if not stated.
+   *
+   * @generated from field: string note = 6;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message toolgate.v1.ConfigVersion.
+ * Use `create(ConfigVersionSchema)` to create a new message.
+ */
+export const ConfigVersionSchema: GenMessage<ConfigVersion> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 9);
+
+/**
+ * Selects a version.
+ *
+ * @generated from message toolgate.v1.GetConfigVersionRequest
+ */
+export type GetConfigVersionRequest = Message<"toolgate.v1.GetConfigVersionRequest"> & {
+  /**
+   * Its number; unset: the one in force.
+   *
+   * @generated from field: optional int32 version = 1;
+   */
+  version?: number | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.GetConfigVersionRequest.
+ * Use `create(GetConfigVersionRequestSchema)` to create a new message.
+ */
+export const GetConfigVersionRequestSchema: GenMessage<GetConfigVersionRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 10);
+
+/**
+ * A version with its document.
+ *
+ * @generated from message toolgate.v1.GetConfigVersionResponse
+ */
+export type GetConfigVersionResponse = Message<"toolgate.v1.GetConfigVersionResponse"> & {
+  /**
+   * The version.
+   *
+   * @generated from field: toolgate.v1.ConfigVersion version = 1;
+   */
+  version?: ConfigVersion | undefined;
+
+  /**
+   * Its document as JSON, without secrets.
+   *
+   * @generated from field: string document = 2;
+   */
+  document: string;
+};
+
+/**
+ * Describes the message toolgate.v1.GetConfigVersionResponse.
+ * Use `create(GetConfigVersionResponseSchema)` to create a new message.
+ */
+export const GetConfigVersionResponseSchema: GenMessage<GetConfigVersionResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 11);
+
+/**
+ * Version to apply again.
+ *
+ * @generated from message toolgate.v1.RollBackConfigRequest
+ */
+export type RollBackConfigRequest = Message<"toolgate.v1.RollBackConfigRequest"> & {
+  /**
+   * Its number; unset: the one before the version in force.
+   *
+   * @generated from field: optional int32 version = 1;
+   */
+  version?: number | undefined;
+
+  /**
+   * As in ApplyConfigRequest.
+   *
+   * @generated from field: optional int32 expected_version = 2;
+   */
+  expectedVersion?: number | undefined;
+
+  /**
+   * Why, for the history; by default it names the version.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message toolgate.v1.RollBackConfigRequest.
+ * Use `create(RollBackConfigRequestSchema)` to create a new message.
+ */
+export const RollBackConfigRequestSchema: GenMessage<RollBackConfigRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 12);
+
+/**
+ * Version in force after a rollback.
+ *
+ * @generated from message toolgate.v1.RollBackConfigResponse
+ */
+export type RollBackConfigResponse = Message<"toolgate.v1.RollBackConfigResponse"> & {
+  /**
+   * Number of the version in force.
+   *
+   * @generated from field: int32 version = 1;
+   */
+  version: number;
+
+  /**
+   * Whether it is a new version; false: the document was in force already.
+   *
+   * @generated from field: bool applied = 2;
+   */
+  applied: boolean;
+
+  /**
+   * Changes from the version before.
+   *
+   * @generated from field: repeated toolgate.v1.ConfigChange changes = 3;
+   */
+  changes: ConfigChange[];
+};
+
+/**
+ * Describes the message toolgate.v1.RollBackConfigResponse.
+ * Use `create(RollBackConfigResponseSchema)` to create a new message.
+ */
+export const RollBackConfigResponseSchema: GenMessage<RollBackConfigResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 13);
 
 /**
  * A record to search for.
@@ -37,7 +478,7 @@ export type FindRequest = Message<"toolgate.v1.FindRequest"> & {
  * Use `create(FindRequestSchema)` to create a new message.
  */
 export const FindRequestSchema: GenMessage<FindRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 0);
+  messageDesc(file_toolgate_v1_operations_service, 14);
 
 /**
  * The events of a story.
@@ -58,7 +499,7 @@ export type FindResponse = Message<"toolgate.v1.FindResponse"> & {
  * Use `create(FindResponseSchema)` to create a new message.
  */
 export const FindResponseSchema: GenMessage<FindResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 1);
+  messageDesc(file_toolgate_v1_operations_service, 15);
 
 /**
  * Something that happened.
@@ -114,7 +555,7 @@ export type StoryEvent = Message<"toolgate.v1.StoryEvent"> & {
  * Use `create(StoryEventSchema)` to create a new message.
  */
 export const StoryEventSchema: GenMessage<StoryEvent> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 2);
+  messageDesc(file_toolgate_v1_operations_service, 16);
 
 /**
  * Request for the state.
@@ -129,7 +570,7 @@ export type GetStatusRequest = Message<"toolgate.v1.GetStatusRequest"> & {
  * Use `create(GetStatusRequestSchema)` to create a new message.
  */
 export const GetStatusRequestSchema: GenMessage<GetStatusRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 3);
+  messageDesc(file_toolgate_v1_operations_service, 17);
 
 /**
  * State of the service.
@@ -213,7 +654,7 @@ export type GetStatusResponse = Message<"toolgate.v1.GetStatusResponse"> & {
  * Use `create(GetStatusResponseSchema)` to create a new message.
  */
 export const GetStatusResponseSchema: GenMessage<GetStatusResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 4);
+  messageDesc(file_toolgate_v1_operations_service, 18);
 
 /**
  * The treasury on the chain and in the ledger.
@@ -269,7 +710,7 @@ export type TreasuryStatus = Message<"toolgate.v1.TreasuryStatus"> & {
  * Use `create(TreasuryStatusSchema)` to create a new message.
  */
 export const TreasuryStatusSchema: GenMessage<TreasuryStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 5);
+  messageDesc(file_toolgate_v1_operations_service, 19);
 
 /**
  * Fee payer of relayed transactions.
@@ -318,7 +759,7 @@ export type FeePayerStatus = Message<"toolgate.v1.FeePayerStatus"> & {
  * Use `create(FeePayerStatusSchema)` to create a new message.
  */
 export const FeePayerStatusSchema: GenMessage<FeePayerStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 6);
+  messageDesc(file_toolgate_v1_operations_service, 20);
 
 /**
  * One RPC endpoint.
@@ -374,7 +815,7 @@ export type EndpointStatus = Message<"toolgate.v1.EndpointStatus"> & {
  * Use `create(EndpointStatusSchema)` to create a new message.
  */
 export const EndpointStatusSchema: GenMessage<EndpointStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 7);
+  messageDesc(file_toolgate_v1_operations_service, 21);
 
 /**
  * One minute of calls.
@@ -416,7 +857,7 @@ export type MinuteOfCalls = Message<"toolgate.v1.MinuteOfCalls"> & {
  * Use `create(MinuteOfCallsSchema)` to create a new message.
  */
 export const MinuteOfCallsSchema: GenMessage<MinuteOfCalls> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 8);
+  messageDesc(file_toolgate_v1_operations_service, 22);
 
 /**
  * Result of an audit.
@@ -451,7 +892,7 @@ export type LastAudit = Message<"toolgate.v1.LastAudit"> & {
  * Use `create(LastAuditSchema)` to create a new message.
  */
 export const LastAuditSchema: GenMessage<LastAudit> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 9);
+  messageDesc(file_toolgate_v1_operations_service, 23);
 
 /**
  * Selects a page of failed payments.
@@ -479,7 +920,7 @@ export type ListFailedPaymentsRequest = Message<"toolgate.v1.ListFailedPaymentsR
  * Use `create(ListFailedPaymentsRequestSchema)` to create a new message.
  */
 export const ListFailedPaymentsRequestSchema: GenMessage<ListFailedPaymentsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 10);
+  messageDesc(file_toolgate_v1_operations_service, 24);
 
 /**
  * A page of failed payments.
@@ -507,7 +948,7 @@ export type ListFailedPaymentsResponse = Message<"toolgate.v1.ListFailedPayments
  * Use `create(ListFailedPaymentsResponseSchema)` to create a new message.
  */
 export const ListFailedPaymentsResponseSchema: GenMessage<ListFailedPaymentsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 11);
+  messageDesc(file_toolgate_v1_operations_service, 25);
 
 /**
  * A payment that did not buy its call or deposit.
@@ -570,7 +1011,7 @@ export type FailedPayment = Message<"toolgate.v1.FailedPayment"> & {
  * Use `create(FailedPaymentSchema)` to create a new message.
  */
 export const FailedPaymentSchema: GenMessage<FailedPayment> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 12);
+  messageDesc(file_toolgate_v1_operations_service, 26);
 
 /**
  * Selects a page of actions.
@@ -598,7 +1039,7 @@ export type ListActionsRequest = Message<"toolgate.v1.ListActionsRequest"> & {
  * Use `create(ListActionsRequestSchema)` to create a new message.
  */
 export const ListActionsRequestSchema: GenMessage<ListActionsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 13);
+  messageDesc(file_toolgate_v1_operations_service, 27);
 
 /**
  * A page of actions.
@@ -626,7 +1067,7 @@ export type ListActionsResponse = Message<"toolgate.v1.ListActionsResponse"> & {
  * Use `create(ListActionsResponseSchema)` to create a new message.
  */
 export const ListActionsResponseSchema: GenMessage<ListActionsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 14);
+  messageDesc(file_toolgate_v1_operations_service, 28);
 
 /**
  * An operator action. It is recorded before it runs; without a record it does not run.
@@ -703,7 +1144,7 @@ export type OperatorAction = Message<"toolgate.v1.OperatorAction"> & {
  * Use `create(OperatorActionSchema)` to create a new message.
  */
 export const OperatorActionSchema: GenMessage<OperatorAction> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 15);
+  messageDesc(file_toolgate_v1_operations_service, 29);
 
 /**
  * Outcome of a payment that did not buy its call or deposit.
@@ -801,6 +1242,67 @@ export const OperationsService: GenService<{
     methodKind: "unary";
     input: typeof ListActionsRequestSchema;
     output: typeof ListActionsResponseSchema;
+  },
+  /**
+   * Checks a configuration document without calling a server. Its problems are in the response.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.ValidateConfig
+   */
+  validateConfig: {
+    methodKind: "unary";
+    input: typeof ValidateConfigRequestSchema;
+    output: typeof ValidateConfigResponseSchema;
+  },
+  /**
+   * Returns what applying a document changes. INVALID_REQUEST with every problem of an invalid one.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.PlanConfig
+   */
+  planConfig: {
+    methodKind: "unary";
+    input: typeof PlanConfigRequestSchema;
+    output: typeof PlanConfigResponseSchema;
+  },
+  /**
+   * Applies a document to all instances. INVALID_REQUEST when it is invalid, or when another version is in
+   * force than was expected.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.ApplyConfig
+   */
+  applyConfig: {
+    methodKind: "unary";
+    input: typeof ApplyConfigRequestSchema;
+    output: typeof ApplyConfigResponseSchema;
+  },
+  /**
+   * Lists the versions of the configuration, newest first. The newest is in force.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.ListConfigVersions
+   */
+  listConfigVersions: {
+    methodKind: "unary";
+    input: typeof ListConfigVersionsRequestSchema;
+    output: typeof ListConfigVersionsResponseSchema;
+  },
+  /**
+   * Returns a version with its document. NOT_FOUND when it is not stored.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.GetConfigVersion
+   */
+  getConfigVersion: {
+    methodKind: "unary";
+    input: typeof GetConfigVersionRequestSchema;
+    output: typeof GetConfigVersionResponseSchema;
+  },
+  /**
+   * Applies an earlier version again, as a new version.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.RollBackConfig
+   */
+  rollBackConfig: {
+    methodKind: "unary";
+    input: typeof RollBackConfigRequestSchema;
+    output: typeof RollBackConfigResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_toolgate_v1_operations_service, 0);

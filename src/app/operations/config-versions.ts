@@ -1,3 +1,4 @@
+import { invalidField } from "../../domain/core/errors.ts";
 import type { Page } from "../../domain/core/page.ts";
 
 /** How a version came into force: the file of a starting instance, or an operator's decision. */
@@ -45,4 +46,13 @@ export interface ConfigVersions {
   onChange(listener: () => void): () => void;
   /** Whether {@link onChange} reports every change at once; otherwise it has to be polled. */
   readonly live: boolean;
+}
+
+/** @throws ToolgateError INVALID_REQUEST when another version than the expected one was in force */
+export function requireApplied(applied: AppliedConfig, expected: number | undefined): AppliedConfig {
+  if (applied.outcome !== "conflict") return applied;
+  throw invalidField(
+    "expected_version",
+    `is ${expected}, and version ${applied.version} is in force by now; plan again`,
+  );
 }

@@ -7,6 +7,7 @@ import type {
 } from "@bufbuild/protobuf";
 import type { ActionName } from "../../app/operations/operator-actions.ts";
 import type { Scope } from "../../domain/accounts/scope.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 import type { KeyRequirement } from "../authentication.ts";
 import type { KeyedContext, RequestContext } from "../request-context.ts";
 
@@ -41,6 +42,8 @@ export interface AuditedAction<I extends DescMessage> {
   name(request: MessageShape<I>): ActionName;
   /** The object of the change, such as an account id. */
   target(request: MessageShape<I>): string;
+  /** Parameters without secrets. Omit for the whole request. */
+  details?(request: MessageShape<I>): JsonObject;
   /** Idempotency key. Omit for actions that may repeat. */
   idempotencyKey?(request: MessageShape<I>): string;
 }

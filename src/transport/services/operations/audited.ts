@@ -57,7 +57,7 @@ function actionOf<I extends DescMessage>(
   request: MessageShape<I>,
   { accountId, keyId }: Caller,
 ): NewAction {
-  const details = toJson(input, request, { useProtoFieldName: true });
+  const details = action.details?.(request) ?? toJson(input, request, { useProtoFieldName: true });
   return {
     actor: { accountId, name: keyId },
     name: action.name(request),

@@ -14,12 +14,14 @@ import {
   TreasuryStatusSchema,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
 import type { ExplainedFailure, Operations, ServiceStatus } from "../../../app/operations/operations.ts";
+import type { ConfigAdmin } from "../../../app/operations/config-admin.ts";
 import type { Stories, StoryEvent } from "../../../app/operations/story.ts";
 import type { LastAudit } from "../../../app/operations/audit.ts";
 import type { EndpointStatus } from "../../../app/operations/chain-monitor.ts";
 import type { FailedPaymentKind as PaymentKind } from "../../../app/operations/failed-payments.ts";
 import type { OperatorAction } from "../../../app/operations/operator-actions.ts";
 import { auditMessage } from "./audit-message.ts";
+import { configEndpoints } from "./config-endpoints.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
 
@@ -27,6 +29,7 @@ import { bind, type ServiceBinding } from "../service-impl.ts";
 export function operationsService(
   operations: Operations,
   stories: Pick<Stories, "find">,
+  configAdmin: ConfigAdmin,
 ): ServiceBinding<typeof OperationsService> {
   return bind(OperationsService, {
     getStatus: {
@@ -59,6 +62,7 @@ export function operationsService(
         return { items: items.map(actionMessage), nextCursor };
       },
     },
+    ...configEndpoints(configAdmin),
   });
 }
 

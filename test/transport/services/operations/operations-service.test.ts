@@ -311,3 +311,82 @@ describe("the command line", () => {
     ]);
   });
 });
+
+describe("the configuration", () => {
+  const { method } = OperationsService;
+  const priceOf = (microUsd: number) =>
+    JSON.stringify({ prices: { vram_estimate: { flat_microusd: microUsd } } });
+
+  it("is validated, planned, applied, listed and rolled back", async () => {
+    const rich = await world.agent({ balance: 10_000_000n });
+    expect(await call(method.planConfig, { document: priceOf(7_000) })).toMatchObject({
+      version: 0,
+      changes: [
+        {
+          kind: "price",
+          affectsCallers: true,
+          text: "prices.vram_estimate.flat_microusd: its default → $0.007",
+        },
+      ],
+    });
+    const applied = await call(method.applyConfig, {
+      document: priceOf(7_000),
+      expectedVersion: 0,
+      note: "up",
+    });
+    expect(applied).toMatchObject({ version: 1, applied: true, changes: [{ kind: "price" }] });
+    await expect.poll(async () => (await buy(rich)).body.receipt?.debited_usdc_microusd).toBe(7_000);
+    expect(await call(method.applyConfig, { document: priceOf(7_000) })).toMatchObject({
+      version: 1,
+      applied: false,
+    });
+    const outdated = call(method.applyConfig, { document: "{}", expectedVersion: 0 });
+    expect((await failureOf(outdated)).details).toContain("version 1 is in force by now");
+    await call(method.applyConfig, { document: "{}" });
+    expect(await call(method.rollBackConfig, {})).toMatchObject({ version: 3, applied: true });
+    const { items } = await call(method.listConfigVersions, {});
+    expect(items.map(({ version, source, note, actor }) => [version, source, note, actor])).toEqual([
+      [3, "rollback", "rollback to version 1", operator.keyId],
+      [2, "apply", "", operator.keyId],
+      [1, "apply", "up", operator.keyId],
+    ]);
+    const shown = await call(method.getConfigVersion, {});
+    expect([shown.version?.version, shown.document]).toEqual([3, priceOf(7_000)]);
+    await call(method.rollBackConfig, { version: 2 });
+    await expect.poll(async () => (await buy(rich)).body.receipt?.debited_usdc_microusd).toBe(1_000);
+    expect(await codeOf(call(method.getConfigVersion, { version: 99 }))).toBe("NOT_FOUND");
+  });
+
+  it("refuses documents that are invalid or use what belongs to the gateway", async () => {
+    const noted = {
+      name: "note",
+      price: { flat_microusd: 1 },
+      http: { openapi: "/etc/hostname", operation_id: "note" },
+      headers_env: { "X-Key": "DATABASE_URL", "X-Other": "FEE_PAYER_SIGNER_TOKEN_FILE" },
+    };
+    const document = JSON.stringify({ tools: [noted] });
+    const { problems } = await call(method.validateConfig, { document });
+    expect(problems).toEqual(
+      expect.arrayContaining([
+        "DATABASE_URL: is a setting of the gateway; use a variable of another name",
+        "FEE_PAYER_SIGNER_TOKEN_FILE: is a setting of the gateway; use a variable of another name",
+        "files: /etc/hostname is missing or cannot be read",
+      ]),
+    );
+    const before = await call(method.listConfigVersions, {});
+    for (const each of [document, "not JSON", priceOf(0)])
+      expect(await codeOf(call(method.applyConfig, { document: each }))).toBe("INVALID_ARGUMENT");
+    const { items } = await call(method.listConfigVersions, {});
+    expect(items).toHaveLength(before.items.length);
+    expect((await call(method.validateConfig, { document: "not JSON" })).problems).toHaveLength(1);
+    const refused = [
+      call(method.validateConfig, { document: "{}" }, customer),
+      call(method.planConfig, { document: "{}" }, customer),
+      call(method.applyConfig, { document: "{}" }, customer),
+      call(method.listConfigVersions, {}, customer),
+      call(method.getConfigVersion, {}, customer),
+      call(method.rollBackConfig, {}, customer),
+    ];
+    for (const each of refused) expect(await codeOf(each)).toBe("PERMISSION_DENIED");
+  });
+});

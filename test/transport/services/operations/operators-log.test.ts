@@ -130,6 +130,22 @@ async function samples(): Promise<Record<string, { does: () => Promise<unknown>;
       does: () => call(KeyService.method.revokeKey, { keyId: key.key.keyId }),
       logged: { action: "key.revoke", target: key.key.keyId, details: { key_id: key.key.keyId } },
     },
+    "OperationsService.ApplyConfig": {
+      does: () => call(OperationsService.method.applyConfig, { document: "{}", note: "spring" }),
+      logged: {
+        action: "config.apply",
+        target: "configuration after version any",
+        details: { note: "spring" },
+      },
+    },
+    "OperationsService.RollBackConfig": {
+      does: () => call(OperationsService.method.rollBackConfig, { version: 1, expectedVersion: 1 }),
+      logged: {
+        action: "config.rollback",
+        target: "configuration after version 1",
+        details: { version: 1, expected_version: 1 },
+      },
+    },
     "TreasuryService.AssignSuspense": {
       does: () =>
         call(treasury.assignSuspense, {
@@ -174,7 +190,7 @@ describe("every operator's method that changes something", () => {
         ...logged,
       });
       await does();
-      const repeats = ["SetTier", "SetBlocked", "CreateKey"].some((each) => name.endsWith(each))
+      const repeats = ["SetTier", "SetBlocked", "CreateKey", "Config"].some((each) => name.endsWith(each))
         ? ""
         : newest?.actionId;
       expect((await log())[0], name).toMatchObject({ details: newest?.details, repeats });
@@ -198,14 +214,16 @@ describe("every operator's method that changes something", () => {
       [
         "Find",
         "GetAccount",
+        "GetConfigVersion",
         "GetStatus",
         "GetTreasury",
         "ListAccounts",
         "ListActions",
+        "ListConfigVersions",
         "ListFailedPayments",
         "ListKeys",
       ]
-        .concat("ListSuspense", "RunAudit")
+        .concat("ListSuspense", "PlanConfig", "RunAudit", "ValidateConfig")
         .toSorted(),
     );
   });

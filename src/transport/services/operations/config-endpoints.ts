@@ -1,0 +1,130 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  ConfigChangeSchema,
+  ConfigVersionSchema,
+  type OperationsService,
+} from "#gen/toolgate/v1/operations_service_pb.ts";
+import type { ConfigAdmin, ConfigApplication } from "../../../app/operations/config-admin.ts";
+import type { ConfigVersion } from "../../../app/operations/config-versions.ts";
+import type { ConfigChange } from "../../../domain/operations/config-changes.ts";
+import type { JsonObject } from "../../../domain/core/json.ts";
+import { DEFAULT_LIMIT } from "../page.ts";
+import type { Service } from "../service-impl.ts";
+
+type ConfigMethod =
+  | "validateConfig"
+  | "planConfig"
+  | "applyConfig"
+  | "listConfigVersions"
+  | "getConfigVersion"
+  | "rollBackConfig";
+
+/** The methods of the operations service that read and change the configuration. */
+export function configEndpoints(admin: ConfigAdmin): Pick<Service<typeof OperationsService>, ConfigMethod> {
+  return { ...readingEndpoints(admin), ...changingEndpoints(admin) };
+}
+
+function readingEndpoints(
+  admin: ConfigAdmin,
+): Omit<ReturnType<typeof configEndpoints>, "applyConfig" | "rollBackConfig"> {
+  return {
+    validateConfig: {
+      key: "required",
+      operator: true,
+      async call({ document }) {
+        const { problems, warnings } = await admin.validate(document);
+        return { problems: [...problems], warnings: [...warnings] };
+      },
+    },
+    planConfig: {
+      key: "required",
+      operator: true,
+      async call({ document }) {
+        const { version, changes, warnings } = await admin.plan(document);
+        return { version, changes: changes.map(changeMessage), warnings: [...warnings] };
+      },
+    },
+    listConfigVersions: {
+      key: "required",
+      operator: true,
+      async call({ limit = DEFAULT_LIMIT, cursor }) {
+        const { items, nextCursor } = await admin.list({ limit, cursor });
+        return { items: items.map(versionMessage), nextCursor };
+      },
+    },
+    getConfigVersion: {
+      key: "required",
+      operator: true,
+      async call({ version }) {
+        const found = await admin.show(version);
+        return { version: versionMessage(found), document: found.document };
+      },
+    },
+  };
+}
+
+function changingEndpoints(
+  admin: ConfigAdmin,
+): Pick<ReturnType<typeof configEndpoints>, "applyConfig" | "rollBackConfig"> {
+  return {
+    applyConfig: {
+      key: "required",
+      operator: true,
+      action: { name: () => "config.apply", target: targetOf, details: detailsOf },
+      async call({ document, expectedVersion: expected, note }, { caller }) {
+        const decision = { actor: caller.keyId, note: note || undefined, expected };
+        return applicationMessage(await admin.apply(document, decision));
+      },
+    },
+    rollBackConfig: {
+      key: "required",
+      operator: true,
+      action: {
+        name: () => "config.rollback",
+        target: targetOf,
+        details: ({ version = null, ...request }) => ({ version, ...detailsOf(request) }),
+      },
+      async call({ version, expectedVersion: expected, note }, { caller }) {
+        const decision = { actor: caller.keyId, note: note || undefined, expected };
+        return applicationMessage(await admin.rollBack(version, decision));
+      },
+    },
+  };
+}
+
+interface Decision {
+  readonly expectedVersion?: number | undefined;
+  readonly note: string;
+}
+
+function targetOf({ expectedVersion = "any" }: { expectedVersion?: number | string | undefined }): string {
+  return `configuration after version ${expectedVersion}`;
+}
+
+/** The document is in the history, so the log names its version only. */
+function detailsOf({ expectedVersion, note }: Decision): JsonObject {
+  return {
+    ...(expectedVersion !== undefined && { expected_version: expectedVersion }),
+    ...(note && { note }),
+  };
+}
+
+function applicationMessage({ version, outcome, changes }: ConfigApplication) {
+  return { version, applied: outcome === "applied", changes: changes.map(changeMessage) };
+}
+
+function changeMessage({ kind, affectsCallers, text }: ConfigChange) {
+  return create(ConfigChangeSchema, { kind, affectsCallers, text });
+}
+
+function versionMessage({ version, appliedAt, source, actor, checksum, note = "" }: ConfigVersion) {
+  return create(ConfigVersionSchema, {
+    version,
+    appliedAt: timestampFromDate(appliedAt),
+    source,
+    actor,
+    checksum,
+    note,
+  });
+}
