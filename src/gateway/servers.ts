@@ -15,8 +15,6 @@ import { systemClock, systemRandom } from "../system.ts";
 import { KeyAuthenticator } from "../transport/key-authenticator.ts";
 import { connectHandler } from "../transport/connect/connect-handler.ts";
 import { DocumentHandler } from "../transport/documents/document-handler.ts";
-import { llmsText } from "../transport/documents/llms.ts";
-import { openApiDocument } from "../transport/documents/openapi.ts";
 import { GrpcServer } from "../transport/grpc/server.ts";
 import { OriginPolicy } from "../transport/http/origin-policy.ts";
 import { Cors } from "../transport/http/cors.ts";
@@ -39,10 +37,12 @@ import { walletService } from "../transport/services/calls/wallet-service.ts";
 import { UnpaidAnswers } from "../transport/wallets/unpaid-answers.ts";
 import { WalletAuthenticator } from "../transport/wallets/wallet-authenticator.ts";
 import { X402Offers } from "../transport/x402/offers.ts";
+import { SoldTools } from "../transport/x402/sold-tools.ts";
 import { VERSION } from "../version.ts";
 import { StoredConfigAdmin } from "./config-admin.ts";
 import type { DevConsole } from "./console-files.ts";
 import { createConsole } from "./console.ts";
+import { createDocuments, sellsToWallets } from "./documents.ts";
 import { keyRulesOf } from "./key-rules.ts";
 import { createOperations } from "./operations.ts";
 import { operatorServices } from "./operator-services.ts";
@@ -102,7 +102,8 @@ export function createServers({
   const baseUrl = () => addresses().baseUrl;
   const { tokenAccount } = chain.treasury;
   const unpaid = new UnpaidAnswers(systemClock);
-  const open = publicServices({ config, postgres, deps, relay, chain }, baseUrl, unpaid);
+  const sold = new SoldTools(deps.catalogue);
+  const open = publicServices({ config, postgres, deps, relay, chain }, baseUrl, { unpaid, sold });
   const keyRules = keyRulesOf(deps);
   const { quotes } = deps;
   const operations = createOperations({ config, postgres, chain, quotes, feePayer: relay?.feePayer });
@@ -120,10 +121,9 @@ export function createServers({
   const { catalogue } = deps;
   const originPolicy = new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins });
   const mcp = new McpHandler({ routes, pipeline, catalogue, originPolicy });
-  const subject = { catalogue, version: VERSION, baseUrl, gasless: relay !== undefined };
   const failed = (error: unknown, requestId: string) => routes.failed(pipeline.failure(error, requestId));
   const documents = new DocumentHandler({
-    documents: [openApiDocument(baseUrl, VERSION), llmsText(subject)],
+    documents: createDocuments({ config, deps, relay, chain }, sold, baseUrl),
     requestIds,
     failed,
   });
@@ -186,17 +186,18 @@ function publicServices(
     chain,
   }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain">,
   baseUrl: () => string,
-  unpaid: UnpaidAnswers,
+  wallets: { readonly unpaid: UnpaidAnswers; readonly sold: SoldTools },
 ): ServiceBinding[] {
   const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
   const payment = { payTo, usdcMint, memoPrefix: config.MEMO_PREFIX };
   const offers = new X402Offers({ payments: deps.payments, baseUrl, v1: config.X402_V1 === "on" });
   const messages = new PaymentRequiredMessages(payment, deps.payments);
   const walletCalls = { ...deps, wallets: postgres.walletAccounts };
-  const sells = relay !== undefined && config.X402_KEYLESS !== "off";
   return [
     toolService(deps, { offers, messages }, VERSION),
-    walletService(sells ? { deps: walletCalls, offers, messages, unpaid } : undefined),
+    walletService(
+      sellsToWallets(config, relay) ? { deps: walletCalls, offers, messages, ...wallets } : undefined,
+    ),
     paymentService({ quotes: deps.quotes, relay }),
     receiptService(postgres.receipts),
     runService(postgres.runs),

@@ -30,7 +30,10 @@ const messages = z
   )
   .min(1)
   .max(MAX_MESSAGES)
-  .describe("The conversation so far, oldest turn first");
+  .meta({
+    description: "The conversation so far, oldest turn first",
+    examples: [[{ role: "user", content: "Hello" }]],
+  });
 
 const temperature = z
   .number()

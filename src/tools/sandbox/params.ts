@@ -16,32 +16,34 @@ const text = () =>
       `must have at most ${MAX_BYTES} bytes as UTF-8`,
     );
 
-export const executeParams = z.strictObject({
-  language: z.enum(SANDBOX_LANGUAGES).describe("Language of the code; JavaScript may be TypeScript"),
-  code: text()
-    .min(1)
-    .describe(
-      "The code, at most 262144 bytes; its last expression (Python) or its export default " +
-        "(JavaScript) is the result",
-    ),
-  stdin: text().prefault("").describe("Standard input of the code, at most 262144 bytes"),
-  timeout_ms: z
-    .int()
-    .min(100)
-    .max(30_000)
-    .prefault(10_000)
-    .describe("Time limit of the code, in ms; the price depends on it"),
-  run_id: z
-    .string()
-    .regex(
-      /^(?!run_)[\w-]{1,64}$/,
-      `must be 1 to 64 characters of ${LETTERS}, and not begin with run_, which is reserved`,
-    )
-    .optional()
-    .describe(
-      "Your own name for the execution, by which sandbox_cancel can end it before you have the result",
-    ),
-});
+export const executeParams = z
+  .strictObject({
+    language: z.enum(SANDBOX_LANGUAGES).describe("Language of the code; JavaScript may be TypeScript"),
+    code: text()
+      .min(1)
+      .describe(
+        "The code, at most 262144 bytes; its last expression (Python) or its export default " +
+          "(JavaScript) is the result",
+      ),
+    stdin: text().prefault("").describe("Standard input of the code, at most 262144 bytes"),
+    timeout_ms: z
+      .int()
+      .min(100)
+      .max(30_000)
+      .prefault(10_000)
+      .describe("Time limit of the code, in ms; the price depends on it"),
+    run_id: z
+      .string()
+      .regex(
+        /^(?!run_)[\w-]{1,64}$/,
+        `must be 1 to 64 characters of ${LETTERS}, and not begin with run_, which is reserved`,
+      )
+      .optional()
+      .describe(
+        "Your own name for the execution, by which sandbox_cancel can end it before you have the result",
+      ),
+  })
+  .meta({ examples: [{ language: "python", code: "6 * 7" }] });
 
 export const cancelParams = z.strictObject({
   run_id: z

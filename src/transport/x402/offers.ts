@@ -3,6 +3,7 @@ import type { X402Entry } from "../../app/payments/payment-method.ts";
 import type { PaymentMethods } from "../../app/payments/payment-methods.ts";
 import type { Header } from "../headers.ts";
 import { encodeHeader } from "./encode.ts";
+import type { SoldTool } from "./sold-tools.ts";
 
 export interface X402OffersConfig {
   readonly payments: Pick<PaymentMethods, "x402">;
@@ -22,9 +23,19 @@ export interface X402Offer {
   readonly v1Members: object | undefined;
 }
 
+/** What an offer without an API key says besides. */
+export interface WalletOffer {
+  /** Shows that a payment's sender received the offer. */
+  readonly offerToken: string;
+  /** Undefined: the catalogue no longer sells the tool. */
+  readonly sold: Pick<SoldTool, "description" | "tags" | "bazaar"> | undefined;
+}
+
 /** A blockhash expires after 60 to 90 seconds, whatever the quote's lifetime. */
-const MAX_TIMEOUT_SECONDS = 60;
-const MIME_TYPE = "application/json";
+export const MAX_TIMEOUT_SECONDS = 60;
+export const MIME_TYPE = "application/json";
+/** Name of this service in offers. */
+export const SERVICE_NAME = "toolgate";
 /** Resource path for gRPC and Connect requests. */
 const CONNECT_PATH = "/toolgate.v1.ToolService/CallTool";
 
@@ -55,24 +66,31 @@ export class X402Offers {
   /**
    * Returns undefined when no x402 method can pay the quote.
    * @param path of the request; undefined over gRPC and Connect
-   * @param offerToken shows that a payment's sender received the offer; undefined for callers with a key
+   * @param wallet undefined for callers with a key
    */
   async offer(
     { tool, quote, message }: PaymentRequiredError,
     path: string | undefined,
-    offerToken?: string,
+    wallet?: WalletOffer,
   ): Promise<X402Offer | undefined> {
     const { payments, baseUrl, v1 } = this.#config;
     const entries = await payments.x402(quote);
     if (entries.length === 0) return undefined;
     const url = `${baseUrl()}${path ?? CONNECT_PATH}`;
-    const description = `one call of ${tool}`;
+    const { offerToken, sold } = wallet ?? {};
+    const description = sold?.description ?? `one call of ${tool}`;
     const paymentRequired = {
       x402Version: 2,
       error: message,
-      resource: { url, description, mimeType: MIME_TYPE, serviceName: "toolgate" },
+      resource: {
+        url,
+        description,
+        mimeType: MIME_TYPE,
+        serviceName: SERVICE_NAME,
+        ...(sold && { tags: sold.tags }),
+      },
       accepts: entries.map((entry) => acceptsV2(entry, offerToken)),
-      extensions: EXTENSIONS,
+      extensions: sold ? { ...EXTENSIONS, bazaar: sold.bazaar } : EXTENSIONS,
     };
     const resource = { resource: url, description, mimeType: MIME_TYPE };
     return {

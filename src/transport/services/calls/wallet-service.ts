@@ -7,6 +7,7 @@ import { DetailedError } from "../../error-details.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { UnpaidAnswers } from "../../wallets/unpaid-answers.ts";
 import type { X402Offers } from "../../x402/offers.ts";
+import type { SoldTools } from "../../x402/sold-tools.ts";
 import { settlementOfFailure, settlementOfSuccess } from "../../x402/settlement.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
@@ -18,6 +19,7 @@ export interface WalletServiceOptions {
   readonly offers: X402Offers;
   readonly messages: PaymentRequiredMessages;
   readonly unpaid: Pick<UnpaidAnswers, "paid">;
+  readonly sold: Pick<SoldTools, "byName">;
 }
 
 /** Sells calls to wallets. @param options undefined: X402_KEYLESS is off */
@@ -59,12 +61,14 @@ function notify(context: RequestContext, report: ReturnType<typeof settlementOfF
 
 /** Returns the 402, or FORBIDDEN for a price that the relay does not take. */
 async function offered(
-  { deps, offers, messages }: WalletServiceOptions,
+  { deps, offers, messages, sold }: WalletServiceOptions,
   error: PaymentRequiredError,
   requestId: string,
 ): Promise<ToolgateError> {
   const { tool, quote } = error;
-  const offer = await offers.offer(error, `/x402/${tool}`, deps.quotes.offerToken(quote));
+  const offerToken = deps.quotes.offerToken(quote);
+  const wallet = { offerToken, sold: sold.byName().get(tool) };
+  const offer = await offers.offer(error, `/x402/${tool}`, wallet);
   if (offer) return DetailedError.paymentRequired(error, messages.forWallet(error, requestId), offer);
   return new ToolgateError(
     "FORBIDDEN",

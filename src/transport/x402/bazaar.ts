@@ -1,0 +1,58 @@
+import type { JsonObject } from "../../domain/core/json.ts";
+import type { ListedTool } from "../../domain/tools/tool.ts";
+import { nestedSchema } from "./nested-schema.ts";
+
+/**
+ * Longest schema of parameters in an offer, characters of JSON. Clients send all extensions of an offer back
+ * in PAYMENT-SIGNATURE, whose length is limited.
+ */
+const MAX_SCHEMA_LENGTH = 2_048;
+/** Where the schema of the parameters is within the schema of `info`. */
+const BODY = "#/properties/input/properties/body";
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+/** The members of an answer, see BuyToolResponse. */
+const ANSWER = {
+  type: "object",
+  properties: { ok: { const: true }, result: { type: "object" }, receipt: { type: "object" } },
+  required: ["ok", "result", "receipt"],
+};
+
+/**
+ * Returns the extension `bazaar` of a tool's offers: how to call the tool over HTTP.
+ * @param example parameters that fit the tool's schema
+ * @param whole with the schema's texts, and whatever its length
+ */
+export function bazaarExtension({ inputSchema }: ListedTool, example: JsonObject, whole = false): object {
+  const described = nestedSchema(inputSchema, BODY, whole);
+  const fits = whole || JSON.stringify(described).length <= MAX_SCHEMA_LENGTH;
+  return {
+    info: {
+      input: { type: "http", method: "POST", bodyType: "json", body: example },
+      output: { type: "json" },
+    },
+    schema: {
+      $schema: DIALECT,
+      type: "object",
+      properties: {
+        input: {
+          type: "object",
+          properties: {
+            type: { type: "string", const: "http" },
+            method: { type: "string", enum: ["POST"] },
+            bodyType: { type: "string", enum: ["json"] },
+            body: fits ? described : { type: "object" },
+          },
+          required: ["type", "method", "bodyType", "body"],
+          additionalProperties: false,
+        },
+        output: {
+          type: "object",
+          properties: { type: { type: "string" }, example: ANSWER },
+          required: ["type"],
+        },
+      },
+      required: ["input"],
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import { decodePaymentRequiredHeader } from "@x402/core/http";
+import { parsePaymentRequired } from "@x402/core/schemas";
+import {
+  extractDiscoveryInfoFromExtension,
+  sanitizeResourceServiceMetadata,
+  validateAndExtract,
+  validateDiscoveryExtension,
+  validateDiscoveryExtensionSpec,
+  type DiscoveryExtension,
+  type DiscoveryResource,
+} from "@x402/extensions/bazaar";
+import {
+  declarePaymentIdentifierExtension,
+  isPaymentIdentifierExtension,
+  isPaymentIdentifierRequired,
+} from "@x402/extensions/payment-identifier";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+/** What agents find without a key, judged by the packages that they use. */
+
+const folder = mkdtempSync(path.join(tmpdir(), "toolgate-discovery-"));
+const MODEL = { id: "small", context_length: 4_096, max_output_tokens: 256 };
+const INFERENCE = {
+  upstreams: [
+    {
+      name: "models",
+      models: [{ ...MODEL, input_usd_per_million: 10, output_usd_per_million: 10 }],
+    },
+  ],
+};
+const configuration = (price: number) =>
+  JSON.stringify({ inference: INFERENCE, prices: { vram_estimate: { flat_microusd: price } } });
+
+let world: World;
+let models: ModelServer;
+
+beforeAll(async () => {
+  models = await startModelServer();
+  const file = path.join(folder, "toolgate.json");
+  writeFileSync(file, configuration(1_000));
+  world = await startWorld({ TOOLGATE_CONFIG: file, INFERENCE_BASE_URL: models.url });
+});
+afterAll(async () => {
+  await world.close();
+  models.close();
+  rmSync(folder, { recursive: true });
+});
+
+const manifestSchema = z.object({
+  version: z.literal(1),
+  x402Version: z.literal(2),
+  lastUpdated: z.iso.datetime(),
+  resources: z.array(z.url()),
+  items: z.array(
+    z.custom<DiscoveryResource & { extensions: { bazaar: DiscoveryExtension }; price: object }>(),
+  ),
+});
+
+const manifest = async (baseUrl = world.gateway.baseUrl) =>
+  manifestSchema.parse(await (await fetch(`${baseUrl}/.well-known/x402`)).json());
+
+const buy = (url: string, body: unknown) =>
+  fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
+async function offerOf(url: string, body: unknown) {
+  const { status, headers } = await buy(url, body);
+  expect(status).toBe(402);
+  return decodePaymentRequiredHeader(headers.get("payment-required") ?? "");
+}
+
+function expectValid(extension: DiscoveryExtension): void {
+  expect(validateDiscoveryExtensionSpec({ ...extension })).toEqual({ valid: true });
+  expect(validateDiscoveryExtension(extension)).toEqual({ valid: true });
+  expect(validateAndExtract(extension).valid).toBe(true);
+}
+
+describe("/.well-known/x402", () => {
+  it("lists each tool that a wallet can buy, with valid bazaar extensions", async () => {
+    const { resources, items } = await manifest();
+    const routes = ["inference_chat", "vram_estimate"].map((name) => `${world.gateway.baseUrl}/x402/${name}`);
+    expect(resources).toEqual(routes);
+    expect(items.map(({ resource }) => resource)).toEqual(routes);
+    for (const item of items) {
+      expectValid(item.extensions.bazaar);
+      const { tags, serviceName, resource: url } = item;
+      expect(sanitizeResourceServiceMetadata({ ...item, url })).toEqual({ tags, serviceName });
+    }
+    expect(items.map(({ price }) => price)).toEqual([
+      { mode: "dynamic", currency: "USD", min: "0.000001" },
+      { mode: "fixed", currency: "USD", amount: "0.001000" },
+    ]);
+  });
+
+  it("states the terms of an offer for the example it gives", async () => {
+    for (const { resource, accepts, extensions } of (await manifest()).items) {
+      const { input } = extractDiscoveryInfoFromExtension(extensions.bazaar);
+      const offer = await offerOf(resource, "body" in input ? input.body : undefined);
+      expect(offer.accepts).toHaveLength(1);
+      expect(offer.accepts).toMatchObject(accepts);
+      expect(accepts).toHaveLength(1);
+    }
+  });
+
+  it("follows the configuration in force", async () => {
+    const tag = async () =>
+      (await fetch(`${world.gateway.baseUrl}/.well-known/x402`)).headers.get("etag") ?? "";
+    const before = await tag();
+    expect(await tag()).toBe(before);
+    const document = configuration(2_000);
+    const version = {
+      document,
+      source: "apply",
+      actor: "test",
+      note: undefined,
+      expected: undefined,
+    } as const;
+    await world.postgres.configVersions.apply(version);
+    const amounts = async () => (await manifest()).items.map(({ accepts }) => accepts[0]?.amount);
+    await expect.poll(amounts, { timeout: 10_000 }).toContain("2000");
+    expect(await tag()).not.toBe(before);
+  });
+
+  it("lists nothing where wallets cannot buy", async () => {
+    for (const settings of [{ X402_KEYLESS: "off" }, { FEE_PAYER_KEYPAIR: "" }]) {
+      const { baseUrl } = await world.startAnother(settings);
+      expect(await manifest(baseUrl)).toMatchObject({ resources: [], items: [] });
+    }
+  });
+
+  it("omits tools that cost less than the relay takes", async () => {
+    const { baseUrl } = await world.startAnother({ GASLESS_MINIMUM_MICROUSD: "1000000" });
+    const { items } = await manifest(baseUrl);
+    expect(items.map(({ resource, accepts }) => [resource, accepts])).toEqual([
+      [`${baseUrl}/x402/inference_chat`, []],
+    ]);
+  });
+});
+
+describe("an offer without an API key", () => {
+  it("declares its extensions in the form of their own package", async () => {
+    const offer = await offerOf(`${world.gateway.baseUrl}/x402/vram_estimate`, { model: "llama-3.1-8b" });
+    expect(parsePaymentRequired(offer).success).toBe(true);
+    const { bazaar, "payment-identifier": identifier } = offer.extensions ?? {};
+    expectValid(bazaar as DiscoveryExtension);
+    expect(isPaymentIdentifierExtension(identifier)).toBe(true);
+    expect(isPaymentIdentifierRequired(identifier)).toBe(false);
+    expect(identifier).toEqual(declarePaymentIdentifierExtension(false));
+    const { tags, serviceName, description } = offer.resource;
+    expect(sanitizeResourceServiceMetadata(offer.resource)).toEqual({ tags, serviceName });
+    expect(description).toMatch(/^Estimates the GPU memory/);
+  });
+
+  it("is small enough to come back in PAYMENT-SIGNATURE", async () => {
+    for (const { resource, extensions } of (await manifest()).items) {
+      const { input } = extractDiscoveryInfoFromExtension(extensions.bazaar);
+      const offer = await offerOf(resource, "body" in input ? input.body : undefined);
+      // A transaction in base64 has at most 1,644 characters.
+      const payload = { ...offer, payload: { transaction: "A".repeat(1_644) }, accepted: offer.accepts[0] };
+      const { accepts: _accepts, error: _error, ...sent } = payload;
+      expect(Buffer.from(JSON.stringify(sent)).toString("base64").length).toBeLessThan(8_192);
+    }
+  });
+});
