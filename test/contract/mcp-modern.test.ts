@@ -97,7 +97,7 @@ describe("an MCP result", () => {
       result: {
         resultType: "complete",
         supportedVersions: [MODERN],
-        capabilities: { tools: {} },
+        capabilities: { tools: { listChanged: false } },
         instructions: expect.stringContaining("402"),
         ttlMs: expect.any(Number),
         cacheScope: "private",

@@ -103,7 +103,7 @@ describe("MCP: 200", () => {
         const answer = await rpc(poor, "initialize", { protocolVersion, capabilities: {}, clientInfo });
         expectResult(answer, {
           protocolVersion,
-          capabilities: { tools: {} },
+          capabilities: { tools: { listChanged: false } },
           serverInfo: { name: "toolgate", version: "0.1.0" },
           instructions: expect.stringContaining("402"),
         });

@@ -100,7 +100,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     const client = await connect(anyone.apiKey, mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
     expect(client.getServerVersion()).toMatchObject({ name: "toolgate" });
-    expect(client.getServerCapabilities()).toEqual({ tools: {} });
+    expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
   });
 
   it("lists the tools and calls a free one", async () => {

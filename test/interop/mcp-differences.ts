@@ -149,7 +149,7 @@ const REASONS: readonly Reason[] = [
     },
   },
   {
-    why: "nothing here changes that clients need notifications for: the capability is not declared",
+    why: "there are no streams for change notifications: listChanged is declared false",
     paragraph:
       "MCP 2026-07-28, Streamable HTTP: 404 with -32601 for a method that the server does not " +
       "implement; Tools, Capabilities: listChanged is optional",

@@ -72,7 +72,7 @@ describe("the MCP SDK client", () => {
   it("connects, negotiates the newest version that it knows, and pings", async () => {
     const client = await connect(await world.agent());
     expect(client.getServerVersion()).toEqual({ name: "toolgate", version: "0.1.0" });
-    expect(client.getServerCapabilities()).toEqual({ tools: {} });
+    expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
     expect(client.getInstructions()).toContain("402");
     await client.ping();
   });

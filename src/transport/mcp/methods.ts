@@ -16,8 +16,11 @@ import { toolResult, withSettlement } from "./tool-result.ts";
 
 const EMPTY: Result = {};
 
-/** No listChanged: change notifications would need open streams. */
-const CAPABILITIES = { tools: {} };
+/**
+ * No change notifications: legacy revisions send them on a GET stream, 2026-07-28 on `subscriptions/listen`, and
+ * this server has neither.
+ */
+const CAPABILITIES = { tools: { listChanged: false } };
 
 /** Instructions for the model, in every era. */
 const INSTRUCTIONS =
