@@ -16,6 +16,7 @@ import { openSponsor } from "./gateway/fee-payer.ts";
 import { measuredPostgres, openMetrics, reportReadiness } from "./gateway/metrics.ts";
 import { hostInUrls, listenOnPort, type Listener, type PortSetting } from "./gateway/listen.ts";
 import { paymentMethods } from "./gateway/payment-methods.ts";
+import type { Reloaded } from "./gateway/reload.ts";
 import { openRelay } from "./gateway/relay.ts";
 import { openRequestLog } from "./gateway/request-log.ts";
 import { openToolParts, type ToolParts } from "./gateway/tool-parts.ts";
@@ -40,6 +41,11 @@ export interface Gateway extends Addresses {
   readonly metricsAddress: string | undefined;
   readonly payTo: string;
   readonly usdcMint: string;
+  /**
+   * Takes over settings that need no restart. @throws ConfigError when the configuration cannot be used; then
+   * everything stays as it is
+   */
+  reload(next: ServeConfig): Promise<Reloaded>;
   /**
    * Is unready for DRAIN_MS, then stops accepting calls, finishes running ones, hands over the leadership and
    * closes.
@@ -135,6 +141,7 @@ export async function startGateway(
         metricsPort === undefined ? undefined : `${hostInUrls(config.METRICS_HOST)}:${metricsPort}`,
       payTo: chain.treasury.tokenAccount,
       usdcMint: chain.treasury.mint,
+      reload: (next) => parts.reloader.reload(next),
       close,
     };
   } catch (error) {

@@ -35,6 +35,11 @@ export interface LogOptions {
   readonly besideText?: boolean;
 }
 
+/** A log whose level can change. */
+export interface ProcessLog extends Log {
+  setLevel(level: string): void;
+}
+
 /** Secrets that were found after a log was created; a new array for each addition. */
 let laterSecrets: readonly string[] = [];
 
@@ -51,7 +56,7 @@ export function redactToo(secrets: readonly string[]): void {
 export function createLogger(
   level: string,
   { instanceId, secrets, file, besideText = false }: LogOptions,
-): Log {
+): ProcessLog {
   const redact = {
     paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
     censor: "***",
@@ -71,6 +76,9 @@ export function createLogger(
     info: (details, message) => logOf(details).info(details, message),
     warn: (details, message) => logOf(details).warn(details, message),
     error: (details, message) => logOf(details).error(details, message),
+    setLevel: (changed) => {
+      for (const each of [redacting, plain]) each.level = changed;
+    },
   };
 }
 

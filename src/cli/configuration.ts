@@ -1,5 +1,6 @@
 import process from "node:process";
 import { type Command, InvalidArgumentError } from "commander";
+import { z } from "zod";
 import type { ConfigAdmin, ConfigApplication, ConfigDecision } from "../app/operations/config-admin.ts";
 import type { ConfigVersion } from "../app/operations/config-versions.ts";
 import { ConfigError, readEnvironment } from "../config/config.ts";
@@ -10,6 +11,7 @@ import { reason } from "./arguments.ts";
 import { CommandError } from "./command-error.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
+import type { ReloadReport } from "./reload.ts";
 import { limitOption, printPage, type PageOptions } from "./page.ts";
 
 /** Exit code of a plan with changes. */
@@ -22,6 +24,7 @@ export function addConfigCommands(program: Command): void {
     .description("changes tools, prices and models of all instances without a restart");
   addFileCommands(config);
   addVersionCommands(config);
+  addReloadCommand(config);
 }
 
 function addFileCommands(config: Command): void {
@@ -96,6 +99,41 @@ function addVersionCommands(config: Command): void {
     .action(async (number: number | undefined, options: ApplyOptions) => {
       printApplied(await withAdmin((admin) => admin.rollBack(number, decisionOf(options))), options);
     });
+}
+
+function addReloadCommand(config: Command): void {
+  config
+    .command("reload")
+    .description("makes the running serve of CONTROL_SOCKET read its settings again, as SIGHUP does")
+    .option("--json", "print JSON")
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const socket = readEnvironment()["CONTROL_SOCKET"];
+      if (!socket) throw new ConfigError(["CONTROL_SOCKET: is not set; send SIGHUP to the process instead"]);
+      const { requestReload } = await import("./control-socket.ts");
+      const report = reloadReport.parse(await requestReload(socket));
+      if (json) outputFor(json).record(report);
+      else process.stdout.write(reportLines(report));
+      if (!report.ok) throw new CommandError(new ConfigError(report.problems).message);
+    });
+}
+
+const reloadReport = z.object({
+  ok: z.boolean(),
+  problems: z.array(z.string()),
+  changed: z.array(z.string()),
+  need_restart: z.array(z.string()),
+  version: z.number().nullable(),
+  file_unused: z.string().nullable(),
+}) satisfies z.ZodType<ReloadReport>;
+
+function reportLines({ ok, changed, need_restart, version, file_unused }: ReloadReport): string {
+  if (!ok) return "Nothing changed.\n";
+  const lines = [
+    `Reloaded. Changed: ${changed.join(", ") || "no setting"}. Configuration version ${version} is in use.`,
+    ...(need_restart.length > 0 ? [`Changed, but need a restart: ${need_restart.join(", ")}.`] : []),
+    ...(file_unused === null ? [] : [`TOOLGATE_CONFIG is not used: it ${file_unused}.`]),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 interface ApplyOptions {

@@ -15,7 +15,9 @@ import { runUntilStopped } from "./serve.ts";
 import { exitCodeOf, ignoreHangUp, onStop } from "./signals.ts";
 
 /** A gateway in this process, or in a child process that restarts. */
-type DevGateway = Omit<Gateway, "metricsAddress"> & { readonly metricsAddress?: string | undefined };
+type DevGateway = Omit<Gateway, "metricsAddress" | "reload"> & {
+  readonly metricsAddress?: string | undefined;
+};
 
 interface DevOptions {
   watch?: boolean;

@@ -13,7 +13,9 @@ import type { Gateway } from "../gateway.ts";
 import type { Log } from "../domain/core/log.ts";
 import { createLogger } from "../log.ts";
 import { outputFor } from "./output.ts";
-import { ignoreHangUp, onStop } from "./signals.ts";
+import { openControlSocket } from "./control-socket.ts";
+import { reloadSettings, type ReloadReport } from "./reload.ts";
+import { onHangUp, onStop } from "./signals.ts";
 
 /** `serve`: runs the gateway in production. */
 export function addServeCommand(program: Command): void {
@@ -30,8 +32,10 @@ export function addServeCommand(program: Command): void {
       }
       const config = readServeConfig(environment);
       const instanceId = randomUUID();
+      const running = Promise.withResolvers<() => Promise<ReloadReport>>();
       const log = createLogger(config.LOG_LEVEL, { instanceId, secrets: collectSecrets(config) });
-      ignoreHangUp(log);
+      // A signal during the start reloads after it.
+      onHangUp(() => void running.promise.then((reload) => reload()));
       const [{ checkPreconditions }, { startGateway }] = await Promise.all([
         import("../start-checks.ts"),
         import("../gateway.ts"),
@@ -41,6 +45,9 @@ export function addServeCommand(program: Command): void {
       for (const warning of warnings) log.warn({}, warning);
       const gateway = await startGateway(config, log, { instanceId });
       const { baseUrl, grpcAddress, metricsAddress, payTo } = gateway;
+      const reload = () => reloadSettings(gateway, log);
+      running.resolve(reload);
+      const control = config.CONTROL_SOCKET && (await openControlSocket(config.CONTROL_SOCKET, reload));
       log.info({ baseUrl, grpcAddress, metricsAddress, payTo }, "ready");
       if (options.json) {
         outputFor(true).record({
@@ -50,7 +57,7 @@ export function addServeCommand(program: Command): void {
           pay_to: payTo,
         });
       }
-      await runUntilStopped(gateway, log);
+      await runUntilStopped(gateway, log, () => control && control.close());
     });
 }
 
@@ -61,8 +68,13 @@ export function addServeCommand(program: Command): void {
 const DUPLICATE_SIGNAL_MS = 1_000;
 
 /** Serves until SIGTERM or SIGINT, then closes gracefully; a second signal exits at once. */
-export async function runUntilStopped(gateway: Pick<Gateway, "close">, log: Log): Promise<void> {
+export async function runUntilStopped(
+  gateway: Pick<Gateway, "close">,
+  log: Log,
+  onStopping = () => {},
+): Promise<void> {
   const signal = await new Promise(onStop);
+  onStopping();
   const since = performance.now();
   onStop(() => {
     if (performance.now() - since > DUPLICATE_SIGNAL_MS) process.exit(1);

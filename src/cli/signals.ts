@@ -12,6 +12,11 @@ export function onStop(act: (signal: (typeof STOPS)[number]) => void): () => voi
   };
 }
 
+/** Calls `act` on every SIGHUP. */
+export function onHangUp(act: () => void): void {
+  process.on("SIGHUP", act);
+}
+
 /** Ignores SIGHUP, so that closing a terminal does not abort calls. */
 export function ignoreHangUp(log: Log): void {
   process.on("SIGHUP", () =>

@@ -128,6 +128,10 @@ export const settings = {
       "whether a start applies that file to all instances: unless an operator applied the version in force " +
         "(auto), always, or never",
     ),
+  CONTROL_SOCKET: z
+    .string()
+    .optional()
+    .describe("socket through which `config reload` reaches serve on this machine; none by default"),
   INFERENCE_BASE_URL: httpUrl
     .optional()
     .describe("OpenAI-compatible server for inference_chat, including /v1; a local fake in dev"),
@@ -171,6 +175,15 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   "SOLANA_RPC_URLS",
   "INFERENCE_API_KEY",
   "FEE_PAYER_SIGNER_TOKEN",
+]);
+
+/** Settings that a running instance can change. Variables that documents refer to change with them. */
+export const RELOADED_SETTINGS: ReadonlySet<string> = new Set([
+  "LOG_LEVEL",
+  "TOOLGATE_CONFIG",
+  "TOOLGATE_CONFIG_APPLY",
+  "INFERENCE_BASE_URL",
+  "INFERENCE_API_KEY",
 ]);
 
 export const settingsSchema = z.object(settings);

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { Catalogue, CatalogueVersion } from "../app/calls/catalogue.ts";
 import type { ConfigVersions } from "../app/operations/config-versions.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { ConfigState } from "../app/operations/readiness.ts";
 import { ConfigError, type ServeConfig } from "../config/config.ts";
+import type { Environment } from "../config/secret-files.ts";
 import type { Log } from "../domain/core/log.ts";
 import { usedVersion, type UsedVersion } from "./start-version.ts";
 import type { ToolOpener, ToolVersion } from "./tool-version.ts";
@@ -23,6 +25,9 @@ export class ConfigFollower {
   readonly catalogue: Catalogue;
   readonly #deps: ConfigFollowerDeps;
   readonly #retiring = new Set<ToolVersion>();
+  /** Variables that documents refer to. */
+  #environment: Environment;
+  #resolved: UsedVersion["resolved"];
   #tools: ToolVersion;
   /** The version in force, as far as known. */
   #newest: number;
@@ -32,8 +37,10 @@ export class ConfigFollower {
   #timer: NodeJS.Timeout | undefined;
   #stopListening: () => void = () => {};
 
-  private constructor(tools: ToolVersion, version: number, deps: ConfigFollowerDeps) {
+  private constructor(tools: ToolVersion, { version, resolved }: UsedVersion, deps: ConfigFollowerDeps) {
     this.#deps = deps;
+    this.#environment = deps.config.environment;
+    this.#resolved = resolved;
     this.#tools = tools;
     this.#newest = version;
     this.catalogue = new Catalogue(tools.tools, version);
@@ -41,8 +48,8 @@ export class ConfigFollower {
   }
 
   /** @throws ConfigError when this instance cannot use the version */
-  static async open({ version, resolved }: UsedVersion, deps: ConfigFollowerDeps): Promise<ConfigFollower> {
-    return new ConfigFollower(await deps.opener.open(resolved), version, deps);
+  static async open(used: UsedVersion, deps: ConfigFollowerDeps): Promise<ConfigFollower> {
+    return new ConfigFollower(await deps.opener.open(used.resolved), used, deps);
   }
 
   get state(): ConfigState {
@@ -76,6 +83,24 @@ export class ConfigFollower {
     this.#working = this.#working.then(() => this.#follow());
   }
 
+  /**
+   * Uses these variables from now on, and the version that `load` returns with them.
+   * @throws whatever `load` and opening the tools throw; then nothing has changed here
+   */
+  async reload(environment: Environment, load: () => Promise<UsedVersion>): Promise<UsedVersion> {
+    const reloading = this.#working.then(async () => {
+      const used = await load();
+      const same = used.version === this.catalogue.current.version;
+      if (!same || !isDeepStrictEqual(used.resolved, this.#resolved)) await this.#switchTo(used, "reload");
+      this.#environment = environment;
+      this.#newest = used.version;
+      this.#report();
+      return used;
+    });
+    this.#working = Promise.allSettled([reloading]).then(() => undefined);
+    return reloading;
+  }
+
   async #follow(): Promise<void> {
     this.#queued = false;
     const { versions, log } = this.#deps;
@@ -87,7 +112,7 @@ export class ConfigFollower {
       const found = await versions.find(newest);
       if (!found) return;
       this.#newest = newest;
-      await this.#switchTo(usedVersion(found, this.#deps.config), found.actor);
+      await this.#switchTo(usedVersion(found, { environment: this.#environment }), found.actor);
     } catch (error) {
       if (error instanceof ConfigError)
         log.error(
@@ -107,6 +132,7 @@ export class ConfigFollower {
     const next = await this.#deps.opener.open(resolved, before);
     const replaced = this.catalogue.replace(new CatalogueVersion(next.tools, version));
     this.#tools = next;
+    this.#resolved = resolved;
     this.#deps.log.info({ version, replaced: replaced.version, actor }, "configuration switched");
     this.#retiring.add(before);
     void this.#closeAfter(replaced.retire(), before);

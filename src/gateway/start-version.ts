@@ -11,6 +11,8 @@ export interface UsedVersion {
   /** 0: its own, not stored. */
   readonly version: number;
   readonly resolved: Omit<ResolvedDocument, "problems">;
+  /** Why the file of TOOLGATE_CONFIG is not used, if it differs. */
+  readonly unused?: string;
 }
 
 export interface StartVersionDeps {
@@ -38,11 +40,13 @@ export async function startVersion(config: FileSettings, deps: StartVersionDeps)
   }
   if (!mayApply(config, newest)) {
     if (newest === undefined) return { version: 0, resolved: config };
+    const { version, actor: by } = newest;
     log.warn(
-      { version: newest.version, actor: newest.actor, setting: config.TOOLGATE_CONFIG_APPLY },
+      { version, actor: by, setting: config.TOOLGATE_CONFIG_APPLY },
       "TOOLGATE_CONFIG differs from the configuration in force and is not used; apply it by config apply",
     );
-    return usedVersion(newest, config);
+    const unused = `differs from version ${version}, applied by ${by}; apply the file by config apply`;
+    return { ...usedVersion(newest, config), unused };
   }
   // A file that cannot be used must not reach the other instances.
   const problems = await customToolProblems(config, log);

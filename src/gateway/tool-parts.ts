@@ -6,6 +6,7 @@ import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";
 import { ConfigFollower } from "./config-follower.ts";
+import { Reloader } from "./reload.ts";
 import { openSandbox } from "./sandbox.ts";
 import { startVersion } from "./start-version.ts";
 import { ToolOpener } from "./tool-version.ts";
@@ -14,6 +15,8 @@ import { ToolOpener } from "./tool-version.ts";
 export interface ToolParts {
   /** The catalogue, which follows the configuration in force. */
   readonly configuration: ConfigFollower;
+  /** Changes the configuration while calls run. */
+  readonly reloader: Reloader;
   readonly sandbox: SandboxDeps | undefined;
   /** Limits the work for calls that are not charged. */
   readonly unpaidWork: UnpaidWork;
@@ -45,6 +48,7 @@ export async function openToolParts(
   const configuration = await ConfigFollower.open(first, { versions, opener, config, metrics, log });
   return {
     configuration,
+    reloader: new Reloader(config, first.resolved.sandbox, { configuration, versions, actor, log }),
     sandbox: sandbox?.deps,
     unpaidWork: new UnpaidWork(postgres.unpaidWork, metrics),
     start: () => {

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { record } from "../support/record.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const MAIN = "src/main.mjs";
+const MAIN = path.join(ROOT, "src/main.mjs");
 
 /** Maximum starts of an instance whose start checks timed out. */
 const MOST_STARTS = 4;
@@ -39,12 +39,12 @@ function start(
   program: string,
   args: readonly string[],
   settings: Record<string, string>,
-  detached = false,
+  { detached = false, cwd = ROOT } = {},
 ): ChildProcess {
   // No environment setting of the test run reaches the process.
   const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...settings };
   return spawn(process.execPath, [program, ...args], {
-    cwd: ROOT,
+    cwd,
     env,
     stdio: ["ignore", "pipe", "pipe"],
     detached,
@@ -76,10 +76,12 @@ export class Instances {
    * Starts `serve` and waits until its servers listen; repeats when start checks time out on a busy machine.
    * @throws Error with its log when it ends early
    */
-  async serve(settings: Record<string, string>): Promise<Instance> {
+  async serve(settings: Record<string, string>, { cwd = ROOT } = {}): Promise<Instance> {
+    // A folder of its own may hold a .env, which the environment precedes.
+    const level = cwd === ROOT ? { LOG_LEVEL: "trace" } : {};
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#serve(start(MAIN, ["serve", "--json"], { LOG_LEVEL: "trace", ...settings }));
+        return await this.#serve(start(MAIN, ["serve", "--json"], { ...level, ...settings }, { cwd }));
       } catch (error) {
         const tooBusy = /no answer within|connection timeout/.test(String(error));
         if (!tooBusy || attempt === MOST_STARTS) throw error;
@@ -90,7 +92,12 @@ export class Instances {
   /** Like {@link serve}, but as `npm run toolgate` does: under the bootstrap, in a process group. */
   async serveInGroup(settings: Record<string, string>): Promise<Instance> {
     return this.#serve(
-      start("src/bootstrap.mjs", ["serve", "--json"], { LOG_LEVEL: "trace", ...settings }, true),
+      start(
+        "src/bootstrap.mjs",
+        ["serve", "--json"],
+        { LOG_LEVEL: "trace", ...settings },
+        { detached: true },
+      ),
     );
   }
 

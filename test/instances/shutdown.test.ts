@@ -79,7 +79,7 @@ it("keeps serving when its terminal closes: answers the running call and the nex
   ]);
   const { answer } = await beginSlowCall(instance, agent);
   instance.signalGroup("SIGHUP");
-  await expect.poll(() => instance.log(), { interval: 10 }).toContain("SIGHUP");
+  await expect.poll(() => instance.log(), { interval: 10 }).toContain("settings reloaded");
   model.letGo();
   expect((await answer).status).toBe(200);
   expect((await request(instance, undefined, "/health", { method: "GET" })).status).toBe(200);

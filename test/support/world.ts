@@ -14,6 +14,7 @@ import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import { DEFAULT_SCOPES, type Scope } from "../../src/domain/accounts/scope.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
+import type { Log } from "../../src/domain/core/log.ts";
 import { createLogger } from "../../src/log.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
@@ -195,7 +196,7 @@ export async function startGround(
 export async function startWorld(
   settings: Record<string, string> = {},
   slotMs?: number,
-  log = testLog(),
+  log: Log = testLog(),
 ): Promise<World> {
   const ground = await startGround(settings, undefined, slotMs);
   const start = (more: Record<string, string> = {}) =>

@@ -17,8 +17,8 @@ import { toolResult, withSettlement } from "./tool-result.ts";
 const EMPTY: Result = {};
 
 /**
- * No change notifications: legacy revisions send them on a GET stream, 2026-07-28 on `subscriptions/listen`, and
- * this server has neither.
+ * No change notifications: legacy revisions send them on a GET stream, 2026-07-28 on `subscriptions/listen`,
+ * and this server has neither.
  */
 const CAPABILITIES = { tools: { listChanged: false } };
 

@@ -1,0 +1,127 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { runToolgateHere } from "../cli/toolgate.ts";
+import { startGround, type Agent, type Ground } from "../support/world.ts";
+import { openapi, operation, startThirdParty, type ThirdParty } from "../tools/custom/http/third-party.ts";
+import { callAt } from "./calls.ts";
+import { Instances, type Instance } from "./process.ts";
+
+/** One process reads its settings again while it serves. */
+
+const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-reload-"));
+const CONTROL_SOCKET = path.join(folder, "control.sock");
+const instances = new Instances();
+let ground: Ground;
+let party: ThirdParty;
+let agent: Agent;
+let instance: Instance;
+
+const write = (name: string, content: string) => {
+  const file = path.join(folder, name);
+  writeFileSync(file, content);
+  return file;
+};
+
+/** Writes the configuration file: a tool at this price, which sends a secret to its server. */
+function writeConfig(microUsd: number, more: object = {}): void {
+  const http = { openapi: "note.api.json", operation_id: "note" };
+  const price = { flat_microusd: microUsd };
+  const headers_env = { "X-Key": "NOTE_KEY" };
+  const tool = { name: "note", price, http, allow_hosts: ["127.0.0.1"], headers_env };
+  write("config.json", JSON.stringify({ tools: [tool], ...more }));
+}
+
+const reload = () => runToolgateHere({ CONTROL_SOCKET }, ["config", "reload", "--json"]);
+
+async function buyNote(): Promise<{ charged: number; key: unknown }> {
+  const { status, body } = await callAt(instance, agent, { tool: "note", params: {} });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return { charged: body.receipt.debited_usdc_microusd, key: party.received.at(-1)?.headers["x-key"] };
+}
+
+beforeAll(async () => {
+  [ground, party] = await Promise.all([startGround(), startThirdParty()]);
+  agent = await ground.agent({ balance: 10_000_000n });
+  const servers = [{ url: party.url }];
+  write("note.api.json", JSON.stringify(openapi({ "/n": { get: operation("note") } }, { servers })));
+  writeConfig(100);
+  write(".env", "LOG_LEVEL=warn\n");
+  const settings = {
+    ...ground.settings,
+    TOOLGATE_CONFIG: path.join(folder, "config.json"),
+    NOTE_KEY_FILE: write("note-key", "first-key\n"),
+    CONTROL_SOCKET,
+  };
+  instance = await instances.serve(settings, { cwd: folder });
+});
+afterAll(async () => {
+  await instances.close();
+  await party.close();
+  await ground.close();
+  rmSync(folder, { recursive: true });
+});
+
+it("takes over prices, secrets and the log level, and names what needs a restart", async () => {
+  expect(await buyNote()).toEqual({ charged: 100, key: "first-key" });
+  expect(instance.log()).not.toContain('"ready"');
+  expect(statSync(CONTROL_SOCKET).mode & 0o777).toBe(0o600);
+
+  write("note-key", "other-key\n");
+  expect((await reload()).rows).toMatchObject([{ ok: true, changed: [], need_restart: [], version: 1 }]);
+  expect(await buyNote()).toEqual({ charged: 100, key: "other-key" });
+
+  writeConfig(200, { sandbox: { process: { queue: 2 } } });
+  write(".env", "LOG_LEVEL=info\nDATABASE_POOL=5\nQUOTE_TTL_SECONDS=77\n");
+  const { stdout, stderr } = await runToolgateHere({ CONTROL_SOCKET }, ["config", "reload"]);
+  expect(stdout, stderr).toBe(
+    "Reloaded. Changed: LOG_LEVEL. Configuration version 2 is in use.\n" +
+      "Changed, but need a restart: DATABASE_POOL, QUOTE_TTL_SECONDS, sandbox.\n",
+  );
+  expect(await buyNote()).toEqual({ charged: 200, key: "other-key" });
+  expect(instance.log()).toMatch(/"needRestart":\["DATABASE_POOL","QUOTE_TTL_SECONDS","sandbox"\]/);
+
+  writeConfig(300);
+  instance.signal("SIGHUP");
+  await expect.poll(buyNote).toMatchObject({ charged: 300 });
+});
+
+it("changes nothing when one of the settings cannot be used", async () => {
+  const before = await buyNote();
+  write("note-key", "third-key\n");
+  writeConfig(900);
+  write(".env", "LOG_LEVEL=silent\nDATABASE_POOL=0\n");
+  const { rows, code, stderr } = await reload();
+  expect(code).toBe(1);
+  expect(rows).toMatchObject([{ ok: false, changed: [], version: null }]);
+  expect(stderr).toContain("DATABASE_POOL: must be between 2 and 200");
+  write(".env", "LOG_LEVEL=silent\n");
+  writeConfig(900, { prices: { vram_estimate: { flat_microusd: 0 } } });
+  expect((await reload()).stderr).toContain("prices.vram_estimate.flat_microusd");
+  writeConfig(900);
+  rmSync(path.join(folder, "note-key"));
+  expect((await reload()).stderr).toContain("NOTE_KEY_FILE");
+  expect(await buyNote()).toEqual(before);
+  expect(instance.log()).toContain("settings not reloaded: nothing changed");
+});
+
+it("keeps an operator's version, and says why the file is not used", async () => {
+  write("note-key", "third-key\n");
+  write(".env", "LOG_LEVEL=info\n");
+  writeConfig(500);
+  const settings = { DATABASE_URL: ground.settings["DATABASE_URL"] ?? "", NOTE_KEY: "x" };
+  const applied = await runToolgateHere(settings, ["config", "apply", path.join(folder, "config.json")]);
+  expect(applied.code, applied.stderr).toBe(0);
+  writeConfig(600);
+  expect((await reload()).rows[0]?.["file_unused"]).toMatch(/^differs from version \d+, applied by cli:/);
+  expect(await buyNote()).toEqual({ charged: 500, key: "third-key" });
+});
+
+it("is refused where no gateway serves the socket, and the socket goes with its process", async () => {
+  expect((await runToolgateHere({}, ["config", "reload"])).code).toBe(2);
+  instance.signal("SIGTERM");
+  expect(await instance.ended).toBe(0);
+  expect(existsSync(CONTROL_SOCKET)).toBe(false);
+  expect(await reload()).toMatchObject({ code: 1, stderr: expect.stringContaining("no gateway answers") });
+});
