@@ -128,6 +128,9 @@ export const settings = {
       "whether a start applies that file to all instances: unless an operator applied the version in force " +
         "(auto), always, or never",
     ),
+  CONFIG_POLL_MS: integer(100, 600_000, 10_000).describe(
+    "how often an instance queries the configuration in force although notifications announce it",
+  ),
   CONTROL_SOCKET: z
     .string()
     .optional()

@@ -9,13 +9,13 @@ import type { Log } from "../domain/core/log.ts";
 import { usedVersion, type UsedVersion } from "./start-version.ts";
 import type { ToolOpener, ToolVersion } from "./tool-version.ts";
 
-/** How often the version in force is queried while notifications may be lost, and otherwise, ms. */
-const [POLL_MS, SLOW_POLL_MS] = [500, 10_000];
+/** How often the version in force is queried while notifications may be lost, ms. */
+const POLL_MS = 500;
 
 export interface ConfigFollowerDeps {
   readonly versions: ConfigVersions;
   readonly opener: Pick<ToolOpener, "open">;
-  readonly config: Pick<ServeConfig, "environment">;
+  readonly config: Pick<ServeConfig, "environment" | "CONFIG_POLL_MS">;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -59,10 +59,14 @@ export class ConfigFollower {
 
   start(): void {
     this.#stopListening = this.#deps.versions.onChange(() => this.check());
-    this.#timer = setInterval(() => {
-      const since = performance.now() - this.#checkedAt;
-      if (!this.#deps.versions.live || since > SLOW_POLL_MS) this.check();
-    }, POLL_MS);
+    const { CONFIG_POLL_MS } = this.#deps.config;
+    this.#timer = setInterval(
+      () => {
+        const since = performance.now() - this.#checkedAt;
+        if (!this.#deps.versions.live || since > CONFIG_POLL_MS) this.check();
+      },
+      Math.min(POLL_MS, CONFIG_POLL_MS),
+    );
     this.check();
   }
 

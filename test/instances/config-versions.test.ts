@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ServerResponse } from "node:http";
 import type { Gateway } from "../../src/gateway.ts";
 import { query } from "../support/database-server.ts";
-import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
+import { memoOf, request, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
 import {
   json,
   openapi,
@@ -11,6 +11,11 @@ import {
   startThirdParty,
   type ThirdParty,
 } from "../tools/custom/http/third-party.ts";
+
+/** So rarely that the switches of these tests are made by notifications. */
+const NO_POLL = { CONFIG_POLL_MS: "600000" };
+/** The poll bound of instances that miss notifications, ms. */
+const POLL_MS = 500;
 
 const WITHIN = { timeout: 60_000, interval: 20 };
 
@@ -25,7 +30,7 @@ let agent: Agent;
 
 beforeAll(async () => {
   party = await startThirdParty();
-  world = await startWorld();
+  world = await startWorld(NO_POLL);
   another = await world.startAnother();
   agent = await world.agent({ balance: 10_000_000n });
 });
@@ -73,13 +78,19 @@ async function switchTo(document: string): Promise<number> {
 }
 
 async function callNote(gateway: Gateway): Promise<number> {
-  const response = await fetch(`${gateway.baseUrl}/v1/mcp/tools/call`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${agent.apiKey}`, "Content-Type": "application/json" },
-    body: JSON.stringify({ tool: "note", params: {} }),
-  });
-  await response.text();
-  return response.status;
+  return (await request(gateway, agent, "/v1/mcp/tools/call", NOTE)).status;
+}
+
+const NOTE = { method: "POST", body: JSON.stringify({ tool: "note", params: {} }) };
+
+/** Runs while no change of the configuration is notified. */
+async function withoutNotifications(run: () => Promise<void>): Promise<void> {
+  await query(world.database.url, "alter table config_version disable trigger config_version_notice");
+  try {
+    await run();
+  } finally {
+    await query(world.database.url, "alter table config_version enable trigger config_version_notice");
+  }
 }
 
 describe("a change of the configuration in force", () => {
@@ -166,5 +177,56 @@ describe("a change of the configuration in force", () => {
     );
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(["applied", "conflict"]);
     expect(outcomes.map(({ version }) => version)).toEqual([expected + 1, expected + 1]);
+  });
+});
+
+describe("a switch", () => {
+  const started = (response: Awaited<ReturnType<typeof request>>) =>
+    Number(response.body.receipt.debited_usdc_microusd);
+
+  it("reaches an instance by its poll when the notification is lost", async () => {
+    const before = await switchTo(documentOf(100));
+    const polling = await world.startAnother({ CONFIG_POLL_MS: String(POLL_MS) });
+    await withoutNotifications(async () => {
+      const version = await apply(documentOf(110));
+      await vi.waitFor(async () => expect((await inUse(polling)).version).toBe(version), WITHIN);
+      // Only the notification is missing where nothing polls.
+      expect((await inUse(another)).version).toBe(before);
+    });
+    await switchTo(documentOf(120));
+  });
+
+  it("prices no call of three loaded instances by the old version after the poll bound", async () => {
+    const before = await switchTo(documentOf(100));
+    const polling = { CONFIG_POLL_MS: String(POLL_MS) };
+    const three = await Promise.all([1, 2, 3].map(() => world.startAnother(polling)));
+    const calls: { began: number; charged: number }[] = [];
+    const loading = { stopped: false };
+    const callers = [...three, ...three].map(async (gateway) => {
+      while (!loading.stopped) {
+        const began = performance.now();
+        const response = await request(gateway, agent, "/v1/mcp/tools/call", NOTE);
+        expect(response.status).toBe(200);
+        calls.push({ began, charged: started(response) });
+      }
+    });
+    try {
+      await vi.waitFor(() => expect(calls.length).toBeGreaterThan(30), WITHIN);
+      await withoutNotifications(async () => {
+        expect(await apply(documentOf(900))).toBe(before + 1);
+        // A poll, the query of it, and opening the tools.
+        const bound = performance.now() + 4 * POLL_MS;
+        const later = () => calls.filter(({ began }) => began > bound);
+        await vi.waitFor(() => expect(later().length).toBeGreaterThan(30), WITHIN);
+        loading.stopped = true;
+        await Promise.all(callers);
+        expect(new Set(later().map(({ charged }) => charged))).toEqual(new Set([900]));
+        expect(new Set(calls.map(({ charged }) => charged))).toEqual(new Set([100, 900]));
+      });
+    } finally {
+      loading.stopped = true;
+      await Promise.all(callers);
+    }
+    await switchTo(documentOf(100));
   });
 });

@@ -1,21 +1,26 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import http from "node:http";
+import http, { type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { freePort } from "../../src/dev/free-port.ts";
+import { json, modelServer } from "../inference/model-server.ts";
 import { request, startGround, type Agent, type Ground } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 import { callAt, expectCleanAudit } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 
 const HAPROXY = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy"].find((file) => existsSync(file));
+/** Interval of the proxy's checks, ms: a fifth of DRAIN_MS, as in the shipped files. */
+const CHECK_MS = 300;
+const WORDS = Array.from({ length: 20 }, (_, index) => `w${index} `);
 const SERVING = 1;
 const NOT_SERVING = 2;
 
@@ -96,7 +101,9 @@ interface Slot {
 it("loses no request when every instance behind HAProxy restarts in turn", async ({ skip }) => {
   if (HAPROXY === undefined) return skip("HAProxy is not installed");
   const folder = mkdtempSync(path.join(tmpdir(), "toolgate-haproxy-"));
-  const slots = await Promise.all([openSlot(), openSlot()]);
+  await using model = await modelServer((...exchange) => void streamsWords(...exchange));
+  const settings = { INFERENCE_BASE_URL: model.baseUrl, DRAIN_MS: "1500", TRUSTED_PROXY_HOPS: "1" };
+  const slots = await Promise.all([1, 2, 3].map(() => openSlot(settings)));
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const proxy = await startProxy(HAPROXY, folder, slots, { httpPort, grpcPort });
   const target = { baseUrl: `http://127.0.0.1:${httpPort}` };
@@ -117,6 +124,7 @@ it("loses no request when every instance behind HAProxy restarts in turn", async
     const callers = [1, 2, 3].flatMap(() => [
       repeat("paid", async () => (await callAt(target, agent)).status),
       repeat("stream", async () => mcpStatus(target)),
+      repeat("chat", async () => chatWords(target)),
       repeat("grpc", async () => {
         await callGrpc(grpc, ToolService.method.callTool, { tool: "get_status", params: {} }, { metadata });
         return 200;
@@ -125,14 +133,17 @@ it("loses no request when every instance behind HAProxy restarts in turn", async
     for (const slot of slots) {
       slot.instance.signal("SIGTERM");
       expect(await slot.instance.ended).toBe(0);
-      slot.instance = await instances.serve(settingsOf(slot));
+      slot.instance = await instances.serve(settingsOf(slot, settings));
       await expect.poll(() => get(slot.instance, "/readyz").then(({ status }) => status)).toBe(200);
-      // Two checks of the proxy.
-      await sleep(2_500);
+      // Several checks of the proxy.
+      await sleep(5 * CHECK_MS);
     }
     loading.stopped = true;
     await Promise.all(callers);
-    expect([...answers.keys()].toSorted()).toEqual(["grpc 200", "paid 200", "stream 200"]);
+    const chat = `chat ${WORDS.join("")}`;
+    expect([...answers.keys()].toSorted()).toEqual([chat, "grpc 200", "paid 200", "stream 200"]);
+    // Streams ran while an instance stopped, or none could have been cut.
+    expect(answers.get(chat)).toBeGreaterThan(10);
   } finally {
     loading.stopped = true;
     grpc.close();
@@ -141,13 +152,16 @@ it("loses no request when every instance behind HAProxy restarts in turn", async
   }
 });
 
-function settingsOf({ PORT, GRPC_PORT }: Pick<Slot, "PORT" | "GRPC_PORT">): Record<string, string> {
-  return { ...ground.settings, PORT, GRPC_PORT, DRAIN_MS: "3000", TRUSTED_PROXY_HOPS: "1" };
+function settingsOf(
+  { PORT, GRPC_PORT }: Pick<Slot, "PORT" | "GRPC_PORT">,
+  more: Record<string, string>,
+): Record<string, string> {
+  return { ...ground.settings, ...more, PORT, GRPC_PORT };
 }
 
-async function openSlot(): Promise<Slot> {
+async function openSlot(more: Record<string, string>): Promise<Slot> {
   const ports = { PORT: String(await freePort()), GRPC_PORT: String(await freePort()) };
-  return { ...ports, instance: await instances.serve(settingsOf(ports)) };
+  return { ...ports, instance: await instances.serve(settingsOf(ports, more)) };
 }
 
 /** Starts HAProxy with the configuration in deploy/, on other ports. */
@@ -169,11 +183,14 @@ async function startProxy(
   const file = path.join(folder, "haproxy.cfg");
   writeFileSync(
     file,
-    shipped.replaceAll(/(127\.0\.0\.1:|check port )(\d+)/g, (_, before: string, port: string) => {
-      const mapped = ports.get(port);
-      if (mapped === undefined) throw new Error(`haproxy.cfg names an unknown port ${port}`);
-      return before + mapped;
-    }),
+    withServers(shipped, slots.length).replaceAll(
+      /(127\.0\.0\.1:|check port )(\d+)/g,
+      (_, before: string, port: string) => {
+        const mapped = ports.get(port);
+        if (mapped === undefined) throw new Error(`haproxy.cfg names an unknown port ${port}`);
+        return before + mapped;
+      },
+    ),
   );
   const proxy = spawn(program, ["-f", file], { stdio: "ignore" });
   const ended = once(proxy, "exit");
@@ -183,6 +200,61 @@ async function startProxy(
       return ended;
     },
   };
+}
+
+/** The configuration with a server for each instance, checked as much more often as they drain faster. */
+function withServers(shipped: string, count: number): string {
+  const names = [..."abc"].slice(0, count);
+  const lines = (line: string) =>
+    names.map((name, index) =>
+      line
+        .replace(/server a/, `server ${name}`)
+        .replace(/_A-/, `_${name.toUpperCase()}-`)
+        .replaceAll(/8081|9091/g, (port) => String(Number(port) + index)),
+    );
+  const first = /^ +server a .*$/gm;
+  return shipped
+    .replaceAll(/^ +server b .*\n/gm, "")
+    .replaceAll(first, (line) => lines(line).join("\n"))
+    .replace("inter 1s", `inter ${CHECK_MS}ms`);
+}
+
+/** Sends the words of a completion one after the other. */
+async function streamsWords(
+  response: ServerResponse,
+  { url = "" }: { url?: string | undefined },
+): Promise<void> {
+  if (url.endsWith("/models"))
+    return json(response, 200, { object: "list", data: [{ id: "slow", object: "model" }] });
+  const head = { id: "c1", object: "chat.completion.chunk", created: 1, model: "slow" };
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  const send = (more: object) => response.write(`data: ${JSON.stringify({ ...head, ...more })}\n\n`);
+  for (const content of WORDS) {
+    send({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
+    await sleep(100);
+  }
+  send({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
+  send({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
+  response.end("data: [DONE]\n\n");
+}
+
+/** The text of a streamed completion, which ends only with a cut or a finish. */
+async function chatWords({ baseUrl }: { baseUrl: string }): Promise<string> {
+  const client = new OpenAI({ baseURL: `${baseUrl}/openai/v1`, apiKey: agent.apiKey, maxRetries: 0 });
+  const messages = [{ role: "user" as const, content: "Go" }];
+  const stream = await client.chat.completions.create({
+    model: "slow",
+    messages,
+    max_tokens: 20,
+    stream: true,
+  });
+  let said = "";
+  let finish: string | null = null;
+  for await (const { choices } of stream) {
+    said += choices[0]?.delta.content ?? "";
+    finish = choices[0]?.finish_reason ?? finish;
+  }
+  return finish === "stop" ? said : `${said} was cut`;
 }
 
 /** A tool call over MCP whose response is an event stream. */

@@ -1,8 +1,10 @@
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { runToolgateHere } from "../cli/toolgate.ts";
+import { query } from "../support/database-server.ts";
 import { startGround, type Agent, type Ground } from "../support/world.ts";
 import { openapi, operation, startThirdParty, type ThirdParty } from "../tools/custom/http/third-party.ts";
 import { callAt } from "./calls.ts";
@@ -17,6 +19,7 @@ let ground: Ground;
 let party: ThirdParty;
 let agent: Agent;
 let instance: Instance;
+let instanceSettings: Record<string, string>;
 
 const write = (name: string, content: string) => {
   const file = path.join(folder, name);
@@ -48,13 +51,13 @@ beforeAll(async () => {
   write("note.api.json", JSON.stringify(openapi({ "/n": { get: operation("note") } }, { servers })));
   writeConfig(100);
   write(".env", "LOG_LEVEL=warn\n");
-  const settings = {
+  instanceSettings = {
     ...ground.settings,
     TOOLGATE_CONFIG: path.join(folder, "config.json"),
     NOTE_KEY_FILE: write("note-key", "first-key\n"),
     CONTROL_SOCKET,
   };
-  instance = await instances.serve(settings, { cwd: folder });
+  instance = await instances.serve(instanceSettings, { cwd: folder });
 });
 afterAll(async () => {
   await instances.close();
@@ -116,6 +119,42 @@ it("keeps an operator's version, and says why the file is not used", async () =>
   writeConfig(600);
   expect((await reload()).rows[0]?.["file_unused"]).toMatch(/^differs from version \d+, applied by cli:/);
   expect(await buyNote()).toEqual({ charged: 500, key: "third-key" });
+});
+
+it("leaves a whole version in force when the instance is killed while it applies one", async () => {
+  const url = ground.database.url;
+  const shown = async () => (await runToolgateHere({ DATABASE_URL: url }, ["config", "show"])).stdout;
+  const before = await shown();
+  const settings = { ...instanceSettings, TOOLGATE_CONFIG_APPLY: "always" };
+  write("note-key", "fourth-key\n");
+  writeConfig(500);
+  const dying = await instances.serve(
+    { ...settings, CONTROL_SOCKET: path.join(folder, "dying.sock") },
+    { cwd: folder },
+  );
+  writeConfig(700);
+  const blocker = new pg.Client(url);
+  await blocker.connect();
+  try {
+    await blocker.query("select pg_advisory_lock(hashtext('toolgate config_version'))");
+    dying.signal("SIGHUP");
+    const waiting =
+      "select from pg_stat_activity where query like '%config_apply%' and wait_event = 'advisory'";
+    await expect.poll(async () => (await blocker.query(waiting)).rowCount).toBe(1);
+    dying.signal("SIGKILL");
+    await dying.ended;
+    expect(await shown()).toBe(before);
+  } finally {
+    await blocker.end();
+  }
+  // PostgreSQL may have finished the statement, one transaction: the version is the old or the new one.
+  instance.signal("SIGHUP");
+  const after = JSON.parse(await shown()) as { tools: { price: { flat_microusd: number } }[] };
+  const price = after.tools[0]?.price.flat_microusd;
+  expect([500, 700]).toContain(price);
+  await expect.poll(buyNote).toMatchObject({ charged: price });
+  const { rows } = await query(url, "select version::int from config_version order by version");
+  expect(rows.map((row) => row.version)).toEqual(rows.map((_, index) => index + 1));
 });
 
 it("is refused where no gateway serves the socket, and the socket goes with its process", async () => {

@@ -2,6 +2,7 @@ import { sqlFile, type Mutant } from "./mutant.ts";
 
 const INSTANCES = ["test/instances/config-versions.test.ts"];
 const CALLS = ["test/app/calls/call-tool.test.ts"];
+const OPERATIONS = ["test/transport/services/operations/operations-service.test.ts"];
 const CATALOGUE = "src/app/calls/catalogue.ts";
 
 /** Prices change under running calls. */
@@ -29,5 +30,21 @@ export const CONFIGURATION: readonly Mutant[] = [
     find: "elsif expected <> coalesce(newest.version, 0) then",
     replace: "elsif false then",
     tests: INSTANCES,
+  },
+  {
+    name: "document-own-settings",
+    guard: "A document cannot send a setting of the gateway, such as the database's password, to a server.",
+    file: "src/config/document.ts",
+    find: "const problems = ownSettings(content);",
+    replace: "const problems: string[] = [];",
+    tests: OPERATIONS,
+  },
+  {
+    name: "document-own-files",
+    guard: "A document from elsewhere makes no instance read one of its files.",
+    file: "src/gateway/document-check.ts",
+    find: "[...anywhere.problems, ...missing]",
+    replace: "[...anywhere.problems]",
+    tests: OPERATIONS,
   },
 ];

@@ -2,6 +2,7 @@ import { AUTHENTICATION } from "./authentication.ts";
 import { CACHES } from "./caches.ts";
 import { CONFIGURATION } from "./configuration.ts";
 import { DEPOSITS } from "./deposits.ts";
+import { DRAINING } from "./draining.ts";
 import { EVIDENCE } from "./evidence.ts";
 import { GASLESS } from "./gasless.ts";
 import { KEY_LIMITS } from "./key-limits.ts";
@@ -42,6 +43,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Uncharged work", mutants: UNPAID_WORK },
   { title: "Metered charges", mutants: METERING },
   { title: "Versions of the configuration", mutants: CONFIGURATION },
+  { title: "Restarts and switches", mutants: DRAINING },
   { title: "Callers without a key", mutants: KEYLESS },
 ];
 
