@@ -1,12 +1,13 @@
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { ChatModels } from "../domain/tools/chat.ts";
+import type { EmbeddingModels } from "../domain/tools/embedding.ts";
 import type { Log } from "../domain/core/log.ts";
 import { requirePackages } from "../optional-packages.ts";
 import { systemClock } from "../system.ts";
 
 /** The configured models and their connections. */
-export interface OpenModels extends ChatModels {
+export interface OpenModels extends ChatModels, EmbeddingModels {
   close(): Promise<void>;
 }
 
@@ -42,6 +43,7 @@ export class SharedModels {
         return models.models;
       },
       complete: (request, options) => models.complete(request, options),
+      embed: (request, options) => models.embed(request, options),
       close: async () => {
         if (--shared.users === 0) await models.close();
       },

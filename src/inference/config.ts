@@ -63,6 +63,17 @@ const model = z.strictObject({
   ...offer,
 });
 
+const embeddingModel = z.strictObject({
+  id: modelName,
+  upstream_model: modelName.optional(),
+  input_usd_per_million: usdPerMillion,
+  /** Most tokens of one input. */
+  context_length: offer.context_length,
+  /** Numbers of a vector. */
+  dimensions: z.int().min(1).max(65_536),
+  bytes_per_token: offer.bytes_per_token,
+});
+
 const upstream = z.strictObject({
   name: z.string().min(1).max(64),
   kind: z.enum(KINDS).prefault("openai"),
@@ -95,6 +106,8 @@ const upstream = z.strictObject({
   network: z.enum(["any", "public"]).prefault("any"),
   /** Default: every model listed under /models, at the prices of `default_model`. */
   models: z.array(model).min(1).optional(),
+  /** Models of embeddings. They are sold only from this table. */
+  embedding_models: z.array(embeddingModel).min(1).optional(),
 });
 
 /** The `inference` section of the configuration file. */
@@ -118,6 +131,8 @@ export const inferenceSchema = z
   .prefault({});
 
 export type InferenceSection = z.output<typeof inferenceSchema>;
+
+export type EmbeddingModelSection = z.output<typeof embeddingModel>;
 
 export type UpstreamSection = z.output<typeof upstream>;
 

@@ -1,9 +1,10 @@
 import type { Metrics } from "../app/operations/metrics.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import type { ChatCompletion, ChatOptions } from "../domain/tools/chat.ts";
+import type { Embeddings } from "../domain/tools/embedding.ts";
 
 /** Measures one request to a model server. */
-export function measureCompletion(
+export function measureRequest(
   metrics: Metrics | undefined,
   labels: { readonly upstream: string; readonly model: string },
 ) {
@@ -24,10 +25,10 @@ export function measureCompletion(
         options.onChunk?.(chunks);
       },
     }),
-    completed({ usage }: ChatCompletion): void {
+    completed(answer: ChatCompletion | Embeddings): void {
       ended("ok");
-      if (!usage) return;
-      const { promptTokens, completionTokens } = usage;
+      const { promptTokens, completionTokens = 0 } = countsOf(answer);
+      if (promptTokens === undefined) return;
       metrics?.count("toolgate_model_tokens_total", promptTokens, { ...labels, kind: "input" });
       metrics?.count("toolgate_model_tokens_total", completionTokens, { ...labels, kind: "output" });
     },
@@ -35,4 +36,13 @@ export function measureCompletion(
       ended(error instanceof ToolgateError && error.code === "UNAVAILABLE" ? "busy" : "failed");
     },
   };
+}
+
+export type RequestMeasure = ReturnType<typeof measureRequest>;
+
+function countsOf(answer: ChatCompletion | Embeddings): {
+  promptTokens?: number | undefined;
+  completionTokens?: number;
+} {
+  return "vectors" in answer ? { promptTokens: answer.promptTokens } : (answer.usage ?? {});
 }

@@ -1,10 +1,12 @@
 import { AccountBreaker } from "../domain/core/account-breaker.ts";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
+import type { EmbeddingRequest, Embeddings } from "../domain/tools/embedding.ts";
 import type { Clock } from "../domain/core/clock.ts";
 import { withFields, type Log } from "../domain/core/log.ts";
 import { CONNECTION_LOST } from "./read-response.ts";
 import { ModelBackoff } from "./model-backoff.ts";
 import { offersOf } from "./model-routes.ts";
+import type { EmbeddingOptions } from "./embedding-answer.ts";
 import { busy, ModelServerError } from "./upstream-failure.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 import { Upstream } from "./upstream.ts";
@@ -61,24 +63,45 @@ export class ModelServer {
    * @param request with the server's own model name
    * @throws ModelServerError
    */
-  async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
+  complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
     const { accountId } = options;
-    const pausedMs = this.#pauses.waitMs(accountId, request.model);
+    return this.#guarded(request.model, accountId, async () => {
+      // A long trial response must not block others: its first chunk admits further trials.
+      const completion = await this.#upstream.complete(request, options, () =>
+        this.#breaker.abandoned(accountId),
+      );
+      return { answer: completion, isLost: completion.finishReason === CONNECTION_LOST };
+    });
+  }
+
+  /**
+   * Computes embeddings, guarded like {@link complete}.
+   * @throws ModelServerError
+   */
+  embed(request: EmbeddingRequest, options: EmbeddingOptions): Promise<Embeddings> {
+    return this.#guarded(request.model, options.accountId, async () => ({
+      answer: await this.#upstream.embed(request, options),
+      isLost: false,
+    }));
+  }
+
+  async #guarded<Answer>(
+    model: string,
+    accountId: string,
+    ask: () => Promise<{ answer: Answer; isLost: boolean }>,
+  ): Promise<Answer> {
+    const pausedMs = this.#pauses.waitMs(accountId, model);
     if (pausedMs > 0 || !this.#breaker.allow(accountId)) {
       const waitMs = Math.max(pausedMs, this.#breaker.waitMs(accountId));
       throw busy(Math.max(1, Math.ceil(waitMs / 1_000)), undefined);
     }
     try {
-      // A long trial response must not block others: its first chunk admits further trials.
-      const completion = await this.#upstream.complete(request, options, () =>
-        this.#breaker.abandoned(accountId),
-      );
-      if (completion.finishReason === CONNECTION_LOST)
-        this.#opened(this.#breaker.failed(accountId), completion.finishReason);
+      const { answer, isLost } = await ask();
+      if (isLost) this.#opened(this.#breaker.failed(accountId), CONNECTION_LOST);
       else this.#answered(accountId);
-      return completion;
+      return answer;
     } catch (error) {
-      this.#failed(error, request.model, accountId);
+      this.#failed(error, model, accountId);
       throw error;
     }
   }

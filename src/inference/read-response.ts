@@ -100,11 +100,19 @@ function parse(json: string): unknown {
   }
 }
 
-async function* bounded(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** @throws ModelServerError if it is too long or not JSON */
+export async function readJson(response: Response, maxBytes: number): Promise<unknown> {
+  return parse(await text(bounded(response.body ?? [], maxBytes)));
+}
+
+async function* bounded(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  maxBytes = MAX_BODY_BYTES,
+): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw unusable("the model server's answer is too long", undefined);
+    if (size > maxBytes) throw unusable("the model server's answer is too long", undefined);
     yield chunk;
   }
 }

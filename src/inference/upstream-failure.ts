@@ -31,7 +31,7 @@ export class ModelServerError extends ToolgateError {
   ) {
     const { verdict, elsewhere = false, worked = false, retryAfterSeconds, cause } = more;
     const when = retryAfterSeconds === undefined ? "" : `, try again in ${retryAfterSeconds} s`;
-    super(code, `inference_chat: ${what}; nothing was charged${when}`, {
+    super(code, `inference: ${what}; nothing was charged${when}`, {
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
       ...(cause !== undefined && { cause }),
       worked,
@@ -130,7 +130,7 @@ function refusal(status: unknown, headers: unknown, cause: Error): ModelServerEr
     });
   if (status === 400 || status === 413 || status === 422) {
     return unusable(
-      `the model server refused the conversation (HTTP ${status}); it may be too long for the model ` +
+      `the model server refused the request (HTTP ${status}); it may be too long for the model ` +
         "together with max_tokens",
       cause,
       { verdict: "served", worked: false },

@@ -5,10 +5,12 @@ import type {
   ChatOptions,
   ChatRequest,
 } from "../domain/tools/chat.ts";
+import type { EmbeddingModels, EmbeddingRequest, Embeddings } from "../domain/tools/embedding.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { Clock } from "../domain/core/clock.ts";
 import type { Log } from "../domain/core/log.ts";
-import { measureCompletion } from "./model-metrics.ts";
+import { measureRequest, type RequestMeasure } from "./model-metrics.ts";
+import type { EmbeddingOptions } from "./embedding-answer.ts";
 import { ModelServer } from "./model-server.ts";
 import { routesOf, type ModelRoute } from "./model-routes.ts";
 import { WeightedRoundRobin } from "./weighted-round-robin.ts";
@@ -34,7 +36,7 @@ export interface UpstreamModelsDeps {
  * Combines the models of all upstreams. A call fails over to the next upstream only if the first certainly
  * computed nothing, since computed answers are billed.
  */
-export class UpstreamModels implements ChatModels {
+export class UpstreamModels implements ChatModels, EmbeddingModels {
   readonly #servers: readonly ModelServer[];
   readonly #log: Log;
   readonly #metrics: Metrics | undefined;
@@ -73,43 +75,41 @@ export class UpstreamModels implements ChatModels {
     return this.#models;
   }
 
-  async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
-    const route = this.#routes.get(request.model);
-    if (!route) throw unusable(`the model ${request.model} is not offered any more`, undefined, NOT_ASKED);
+  complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
+    return this.#first(request.model, (server, model, measured) =>
+      server.complete({ ...request, model }, measured.options(options)),
+    );
+  }
+
+  embed(request: EmbeddingRequest, options: EmbeddingOptions): Promise<Embeddings> {
+    return this.#first(request.model, (server, model) => server.embed({ ...request, model }, options));
+  }
+
+  /** Asks the servers of a model until one has answered. */
+  async #first<Answer extends ChatCompletion | Embeddings>(
+    id: string,
+    ask: (server: ModelServer, model: string, measured: RequestMeasure) => Promise<Answer>,
+  ): Promise<Answer> {
+    const route = this.#routes.get(id);
+    if (!route) throw unusable(`the model ${id} is not offered any more`, undefined, NOT_ASKED);
     const failures: ModelServerError[] = [];
     for (const { server, model } of this.#ordered(route)) {
+      const measured = measureRequest(this.#metrics, { upstream: server.settings.name, model: id });
       try {
-        return await this.#measured(server, request, model.upstreamModel, options);
+        const answer = await ask(server, model.upstreamModel, measured);
+        measured.completed(answer);
+        return answer;
       } catch (error) {
+        measured.failed(error);
         if (!(error instanceof ModelServerError) || !error.canFailOver) throw error;
         failures.push(error);
         this.#log.info(
-          { err: error, upstream: server.settings.name, model: request.model },
+          { err: error, upstream: server.settings.name, model: id },
           "inference call failed over to the next upstream",
         );
       }
     }
     throw combinedError(failures);
-  }
-
-  async #measured(
-    server: ModelServer,
-    request: ChatRequest,
-    model: string,
-    options: ChatOptions,
-  ): Promise<ChatCompletion> {
-    const measured = measureCompletion(this.#metrics, {
-      upstream: server.settings.name,
-      model: request.model,
-    });
-    try {
-      const completion = await server.complete({ ...request, model }, measured.options(options));
-      measured.completed(completion);
-      return completion;
-    } catch (error) {
-      measured.failed(error);
-      throw error;
-    }
   }
 
   /** Stops refreshing and closes the connections. */
@@ -140,9 +140,13 @@ export class UpstreamModels implements ChatModels {
 
   #updateRoutes(): void {
     this.#routes = routesOf(
-      this.#servers.flatMap((server) =>
-        server.models ? { server, table: server.settings.models !== undefined, models: server.models } : [],
-      ),
+      this.#servers.flatMap((server) => {
+        const { models = [], settings } = server;
+        return [
+          { server, table: settings.models !== undefined, models },
+          { server, table: true, models: settings.embeddingModels },
+        ];
+      }),
     );
     const models = [...this.#routes.values()].map(({ model }) => model);
     if (serialized(models) !== serialized(this.#models)) this.#models = models;

@@ -1,7 +1,12 @@
 import { isIP } from "node:net";
 import type { ChatModel } from "../domain/tools/chat.ts";
 import { mayConnect, type Network } from "../outbound/address-guard.ts";
-import { defaultUpstream, type InferenceSection, type UpstreamSection } from "./config.ts";
+import {
+  defaultUpstream,
+  type EmbeddingModelSection,
+  type InferenceSection,
+  type UpstreamSection,
+} from "./config.ts";
 
 /** A model with its terms and its name at the server. */
 export interface TableModel extends ChatModel {
@@ -28,6 +33,7 @@ export interface UpstreamSettings {
   readonly network: Network;
   /** Undefined: whatever the server lists, on the terms of {@link defaults}. */
   readonly models: readonly TableModel[] | undefined;
+  readonly embeddingModels: readonly TableModel[];
   readonly defaults: Omit<ChatModel, "id">;
   readonly refreshMs: number;
 }
@@ -88,6 +94,7 @@ export function resolveUpstreams(
         upstreamModel: model.upstream_model ?? model.id,
         ...termsOf(model, entry),
       })),
+      embeddingModels: (entry.embedding_models ?? []).map(embeddingModelOf),
       defaults: termsOf(section.default_model, entry),
       refreshMs: section.refresh_seconds * 1_000,
     });
@@ -136,6 +143,19 @@ function termsOf(
     bytesPerToken: offer.bytes_per_token,
     ...(offer.image_tokens !== undefined && { imageTokens: offer.image_tokens }),
     ...(unknown_members === "pass" && { passesUnknown: true }),
+  };
+}
+
+function embeddingModelOf(model: EmbeddingModelSection): TableModel {
+  return {
+    id: model.id,
+    upstreamModel: model.upstream_model ?? model.id,
+    inputRate: model.input_usd_per_million,
+    outputRate: 0n,
+    contextLength: model.context_length,
+    maxOutputTokens: 0,
+    bytesPerToken: model.bytes_per_token,
+    dimensions: model.dimensions,
   };
 }
 
@@ -190,32 +210,37 @@ function headerProblems(
 
 /** Callers name only the model id, so all tables must agree on its price and list it once. */
 function repeated(entries: readonly UpstreamSection[]): string[] {
-  const first = new Map<string, { path: string; model: Offer }>();
+  const first = new Map<string, { path: string; model: Terms }>();
   const problems: string[] = [];
-  entries.forEach(({ models = [] }, index) => {
+  entries.forEach(({ models = [], embedding_models = [] }, index) => {
     const here = new Map<string, string>();
-    models.forEach((model, at) => {
-      const path = `inference.upstreams[${index}].models[${at}]`;
-      const twice = here.get(model.id);
-      const before = first.get(model.id);
-      if (twice !== undefined) problems.push(`${path}.id: ${twice} has the same id; leave one out`);
-      else if (before && !sameTerms(before.model, model))
-        problems.push(
-          `${path}: must have the prices and the bytes_per_token of ${before.path}, which has the same id`,
-        );
-      here.set(model.id, path);
-      if (!before) first.set(model.id, { path, model });
-    });
+    const tables: Record<string, readonly (Terms & { id: string })[]> = { models, embedding_models };
+    for (const [table, list] of Object.entries(tables)) {
+      list.forEach((model, at) => {
+        const path = `inference.upstreams[${index}].${table}[${at}]`;
+        const twice = here.get(model.id);
+        const before = first.get(model.id);
+        if (twice !== undefined) problems.push(`${path}.id: ${twice} has the same id; leave one out`);
+        else if (before && TERMS.some((name) => before.model[name] !== model[name]))
+          problems.push(
+            `${path}: must have the prices and the bytes_per_token of ${before.path}, which has the same id`,
+          );
+        here.set(model.id, path);
+        if (!before) first.set(model.id, { path, model });
+      });
+    }
   });
   return problems;
 }
 
-function sameTerms(one: Offer, other: Offer): boolean {
-  return (
-    one.input_usd_per_million === other.input_usd_per_million &&
-    one.output_usd_per_million === other.output_usd_per_million &&
-    one.cached_input_usd_per_million === other.cached_input_usd_per_million &&
-    one.reasoning_usd_per_million === other.reasoning_usd_per_million &&
-    one.bytes_per_token === other.bytes_per_token
-  );
-}
+/** What servers of one model must agree on. */
+const TERMS = [
+  "input_usd_per_million",
+  "output_usd_per_million",
+  "cached_input_usd_per_million",
+  "reasoning_usd_per_million",
+  "bytes_per_token",
+  "dimensions",
+] as const;
+
+type Terms = Readonly<Partial<Record<(typeof TERMS)[number], bigint | number | undefined>>>;

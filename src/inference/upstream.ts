@@ -1,10 +1,12 @@
 import type { LookupFunction } from "node:net";
 import OpenAI from "openai";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
+import type { EmbeddingRequest, Embeddings } from "../domain/tools/embedding.ts";
 import { ResponseTooLongError, openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
 import { Completion } from "./completion.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";
 import { DeltaRelay } from "./delta-relay.ts";
+import { readEmbeddings, type EmbeddingOptions } from "./embedding-answer.ts";
 import { RequestTimer } from "./request-timer.ts";
 import { CONNECTION_LOST, readResponse } from "./read-response.ts";
 import { SecretError, Secrets } from "./secrets.ts";
@@ -122,13 +124,8 @@ export class Upstream {
     };
     let cutBy: string | null;
     try {
-      const response = await this.#client
-        .post("/chat/completions", {
-          body: this.#bodyOf(request),
-          headers: idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey },
-          signal: timer.signal,
-        })
-        .asResponse();
+      const body = this.#bodyOf(request);
+      const response = await this.#post("/chat/completions", body, idempotencyKey, timer.signal);
       cutBy = await readResponse(response, received, progress);
       // A count is delivered however the answer ended.
       if (cutBy === CONNECTION_LOST) cutBy = endOf(undefined, timer.state, options) ?? cutBy;
@@ -146,8 +143,34 @@ export class Upstream {
     return completion;
   }
 
+  /**
+   * Computes embeddings (POST /embeddings of the OpenAI API).
+   * @param request with the server's own model name
+   * @throws ModelServerError TOOL_FAILED, or UNAVAILABLE after 429 or 503
+   */
+  async embed(request: EmbeddingRequest, { signal, idempotencyKey }: EmbeddingOptions): Promise<Embeddings> {
+    const timer = new RequestTimer(signal, this.#settings);
+    const { model, input, dimensions } = request;
+    // Four times shorter than numbers; servers that do not know it send numbers.
+    const body = { model, input, dimensions, encoding_format: "base64" };
+    try {
+      const response = await this.#post("/embeddings", body, idempotencyKey, timer.signal);
+      return await readEmbeddings(response, request);
+    } catch (error) {
+      timer.abort();
+      throw upstreamFailure(error, timer.state);
+    } finally {
+      timer.stop();
+    }
+  }
+
   close(): Promise<void> {
     return this.#connections.close();
+  }
+
+  #post(path: string, body: object, key: string | undefined, signal: AbortSignal): Promise<Response> {
+    const headers = key === undefined ? {} : { "Idempotency-Key": key };
+    return this.#client.post(path, { body, headers, signal }).asResponse();
   }
 
   #urlOf(path: string): string {

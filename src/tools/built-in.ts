@@ -1,4 +1,5 @@
 import type { ChatModels } from "../domain/tools/chat.ts";
+import type { EmbeddingModels } from "../domain/tools/embedding.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import type { Tool } from "../domain/tools/tool.ts";
 import type { WithdrawnModels } from "./inference-chat/withdrawn-models.ts";
@@ -10,8 +11,8 @@ export interface ToolDeps {
   readonly version: string;
   /** Available balance of the account, micro-USD. */
   readonly balance: (accountId: string) => Promise<MicroUsd>;
-  /** Undefined: no model server is configured, so inference_chat is unavailable. */
-  readonly inference: ChatModels | undefined;
+  /** Undefined: no model server is configured, so its tools are unavailable. */
+  readonly inference: (ChatModels & EmbeddingModels) | undefined;
   /** Kept when the models are replaced. */
   readonly withdrawnModels?: WithdrawnModels | undefined;
   /** Undefined: the sandbox is off, so its tools are unavailable. */

@@ -6,6 +6,7 @@ import { echo } from "./echo.ts";
 import { getStatus } from "./get-status.ts";
 import { gpuProvision } from "./gpu-provision.ts";
 import { inferenceChat } from "./inference-chat/tool.ts";
+import { inferenceEmbed } from "./inference-embed/tool.ts";
 import { sandboxCancel } from "./sandbox/cancel.ts";
 import { sandboxExecute } from "./sandbox/execute.ts";
 import { vramEstimate } from "./vram-estimate/tool.ts";
@@ -19,6 +20,7 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   sandboxExecute,
   sandboxCancel,
   gpuProvision,
+  inferenceEmbed,
 ];
 
 /** Names of the built-in tools. Custom tools need other names. */

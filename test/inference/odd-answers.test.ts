@@ -175,7 +175,7 @@ describe("invalid answers", () => {
   ])("fails the tool without trying another server: %s", async (model, words, worked = true) => {
     const error = await failure(ask(model));
     expect(error).toMatchObject({ code: "TOOL_FAILED", canFailOver: false, worked });
-    expect(error.message).toContain(`inference_chat: ${words}`);
+    expect(error.message).toContain(`inference: ${words}`);
     expect(error.message).not.toMatch(/internal-host|127\.0\.0\.1|0123456789abcdef/);
   });
 

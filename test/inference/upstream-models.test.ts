@@ -102,7 +102,7 @@ describe("a model on several upstreams", () => {
     const chatModels = await shopOf(["a", { baseUrl: closed }], ["b", { baseUrl: closed }]);
     await expect(buy(chatModels)).rejects.toMatchObject({
       code: "TOOL_FAILED",
-      message: "inference_chat: no server for the model can be reached; nothing was charged",
+      message: "inference: no server for the model can be reached; nothing was charged",
     });
   });
 

@@ -28,6 +28,7 @@ export function settingsFor(baseUrl: string, overrides: Partial<UpstreamSettings
     markupPercent: undefined,
     network: "any",
     models: [{ id: "m1", upstreamModel: "m1", ...TERMS }],
+    embeddingModels: [],
     defaults: TERMS,
     refreshMs: 600_000,
     ...overrides,

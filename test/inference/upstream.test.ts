@@ -120,8 +120,8 @@ describe("a failing model server", () => {
     [409, "TOOL_FAILED", "the model server failed (HTTP 409)"],
     [401, "TOOL_FAILED", "the model server refused the operator's credentials"],
     [403, "TOOL_FAILED", "the model server refused the operator's credentials"],
-    [400, "TOOL_FAILED", "the model server refused the conversation (HTTP 400)"],
-    [422, "TOOL_FAILED", "the model server refused the conversation (HTTP 422)"],
+    [400, "TOOL_FAILED", "the model server refused the request (HTTP 400)"],
+    [422, "TOOL_FAILED", "the model server refused the request (HTTP 422)"],
     [429, "UNAVAILABLE", "the model server is busy"],
     [503, "UNAVAILABLE", "the model server is busy"],
   ])(
@@ -132,7 +132,7 @@ describe("a failing model server", () => {
       );
       const error = await failure(new Upstream(settingsFor(server.baseUrl)).complete(request, options));
       expect(error).toMatchObject({ code });
-      expect(error.message).toContain(`inference_chat: ${words}`);
+      expect(error.message).toContain(`inference: ${words}`);
       expect(error.message).toContain("nothing was charged");
       expect(error.message).not.toMatch(/secret-key|internal-host|127\.0\.0\.1/);
       expect(server.received).toHaveLength(1);
@@ -173,7 +173,7 @@ describe("a failing model server", () => {
     );
     expect(error).toMatchObject({
       code: "TOOL_FAILED",
-      message: "inference_chat: the model server's answer could not be read; nothing was charged",
+      message: "inference: the model server's answer could not be read; nothing was charged",
     });
   });
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { ChatModels } from "../../src/domain/tools/chat.ts";
 import type { SelfTestStatus } from "../../src/domain/tools/sandbox.ts";
 import { makeTools, pricesSchema } from "../../src/tools/index.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
@@ -12,7 +11,9 @@ const MODEL = {
   maxOutputTokens: 10,
   bytesPerToken: 1,
 };
-const inference: ChatModels = { models: [MODEL], complete: () => Promise.reject(new Error("not asked")) };
+const refuse = () => Promise.reject(new Error("not asked"));
+const EMBEDDER = { ...MODEL, id: "e", dimensions: 2 };
+const inference = { models: [MODEL, EMBEDDER], complete: refuse, embed: refuse };
 const deps = {
   version: "1.0.0",
   balance: async () => 0n,

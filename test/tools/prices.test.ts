@@ -7,6 +7,7 @@ describe("prices section of the configuration", () => {
       vram_estimate: { flat_microusd: 1_000n },
       sandbox_execute: { charge: "used", microusd_per_second: 100n, minimum_microusd: 1_000n },
       inference_chat: { charge: "used" },
+      inference_embed: { charge: "used" },
     };
     expect(pricesSchema.parse(undefined)).toEqual(defaults);
     expect(pricesSchema.parse({})).toEqual(defaults);

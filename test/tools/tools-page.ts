@@ -12,9 +12,10 @@ const MODEL = {
   maxOutputTokens: 10,
   bytesPerToken: 1,
 };
+const refuse = () => Promise.reject(new Error("not called"));
 const DEPS = {
   ...NO_DEPS,
-  inference: { models: [MODEL], complete: () => Promise.reject(new Error("not called")) },
+  inference: { models: [MODEL, { ...MODEL, id: "e", dimensions: 2 }], complete: refuse, embed: refuse },
   sandbox: unaskedSandbox(),
 };
 const parameters = z.looseObject({

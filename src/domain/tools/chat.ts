@@ -25,6 +25,8 @@ export interface ChatModel {
   readonly bytesPerToken: number;
   /** Most tokens that one image of a prompt takes; undefined: the model takes no images. */
   readonly imageTokens?: number | undefined;
+  /** Most numbers of a vector: the model makes embeddings. Undefined: it answers conversations. */
+  readonly dimensions?: number | undefined;
   /** Whether its servers get members of a request that the gateway does not know. */
   readonly passesUnknown?: boolean | undefined;
 }

@@ -5,6 +5,7 @@ import type { Conversation } from "./price.ts";
 import { minPromptTokens } from "./prompt-tokens.ts";
 
 const MAX_MODELS_IN_ERROR = 5;
+const MAX_MODELS_NAMED = 50;
 
 /** Returns a function that finds a model by its id, or throws INVALID_REQUEST. */
 export function finder(models: readonly ChatModel[]): (id: string) => ChatModel {
@@ -14,6 +15,13 @@ export function finder(models: readonly ChatModel[]): (id: string) => ChatModel 
     if (model) return model;
     throw invalidField("params.model", unknownModelMessage(id, [...byId.keys()]));
   };
+}
+
+/** One line per model, of the first ones. */
+export function modelLines(models: readonly ChatModel[], lineOf: (model: ChatModel) => string): string {
+  const lines = models.slice(0, MAX_MODELS_NAMED).map(lineOf).join("\n");
+  const others = models.length - MAX_MODELS_NAMED;
+  return others > 0 ? `${lines} and ${others} more` : lines;
 }
 
 /** Suggests the closest names and where to find the others. */

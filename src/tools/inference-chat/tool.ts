@@ -2,24 +2,23 @@ import { z } from "zod";
 import { CHAT_ROLES, type ChatCompletion, type ChatModel, type ChatModels } from "../../domain/tools/chat.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { formatTokenRate, type TokenRate } from "../../domain/tools/token-rate.ts";
-import type { PreparedCall, ProgressListener, Tool } from "../../domain/tools/tool.ts";
+import type { ProgressListener, Tool } from "../../domain/tools/tool.ts";
 import { builtIn, type Charge } from "../built-in.ts";
-import { unavailableTool, defineTool } from "../define-tool.ts";
+import { defineTool } from "../define-tool.ts";
 import { WithdrawnModels } from "./withdrawn-models.ts";
-import { finder, requireFits } from "./models.ts";
+import { modelTool, withoutModels } from "./model-tool.ts";
+import { finder, modelLines, requireFits } from "./models.ts";
 import { usageOf } from "./openai-answer.ts";
 import { openAiChat } from "./openai-chat.ts";
 import { ceilingOf, chargeFor } from "./price.ts";
 
 const NAME = "inference_chat";
-const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
 const DESCRIPTION =
   "Completes a conversation with a selectable language model. The price depends on the model, the " +
   "length of the conversation and max_tokens; the tokens that the model server counts are charged.";
 
 const MAX_MESSAGES = 1_024;
 const BETWEEN_REPORTS_MS = 250;
-const MAX_MODELS_NAMED = 50;
 
 const messages = z
   .array(
@@ -50,7 +49,7 @@ function paramsFor(models: readonly ChatModel[]) {
       .min(1)
       .max(256)
       .meta({
-        description: `Identifier of the model.\n${modelList(models)}`,
+        description: `Identifier of the model.\n${modelLines(models, lineOf)}`,
         enum: models.map(({ id }) => id),
       }),
     messages,
@@ -73,104 +72,39 @@ export const inferenceChat = builtIn({
   docs: { price: "by model, prompt and `max_tokens`", does: "answers a conversation" },
   metered: true,
   make: ({ inference, withdrawnModels }, _prices, charge) =>
-    inference ? chatTool(inference, charge, withdrawnModels) : withoutModelServer(),
+    inference
+      ? chatTool(inference, charge, withdrawnModels)
+      : withoutModels(
+          NAME,
+          "Completes a conversation with a selectable language model. Not available on this installation: " +
+            "no model server is configured.",
+        ),
 });
-
-function withoutModelServer(): Tool {
-  return unavailableTool({
-    name: NAME,
-    description:
-      "Completes a conversation with a selectable language model. Not available on this installation: " +
-      "no model server is configured.",
-    scope: "inference:write",
-    billable: true,
-  });
-}
 
 /**
  * Completes a conversation (specification 2.1, 2.2), not streamed. The price is an upper bound known before
- * the call; unless it is charged as quoted, the counted tokens are charged (price.ts). Unavailable while
- * there are no models.
+ * the call; unless it is charged as quoted, the counted tokens are charged (price.ts).
  */
 export function chatTool(
   inference: ChatModels,
   charge: Charge = "used",
   former: WithdrawnModels = new WithdrawnModels(),
 ): Tool {
-  const waiting = unavailableTool({
+  return modelTool({
     name: NAME,
-    description: `${DESCRIPTION} Not available at present: no model server has answered yet.`,
-    scope: "inference:write",
-    billable: true,
+    description: DESCRIPTION,
+    isMetered: charge === "used",
+    former,
+    models: () => inference.models,
+    sells: ({ dimensions }) => dimensions === undefined,
+    formsFor: (models) => ({
+      tool: toolFor(models, inference, charge),
+      openai: openAiChat(models, inference, charge),
+    }),
   });
-  let offered: { models: readonly ChatModel[]; tool: Tool } = { models: [], tool: waiting };
-  const current = (): Tool => {
-    const { models } = inference;
-    if (models !== offered.models) {
-      former.update(offered.models, models);
-      offered = { models, tool: models.length === 0 ? waiting : toolFor(models, inference, charge) };
-    }
-    return offered.tool;
-  };
-  return {
-    name: NAME,
-    billable: waiting.billable,
-    scope: waiting.scope,
-    fixedPrice: undefined,
-    metered: charge === "used",
-    annotations: ANNOTATIONS,
-    get status() {
-      return current().status;
-    },
-    get description() {
-      return current().description;
-    },
-    get inputSchema() {
-      return current().inputSchema;
-    },
-    prepare: (input) => {
-      const tool = current();
-      const gone = former.find(input["model"]);
-      if (!gone) return tool.prepare(input);
-      return unquotedCall(
-        (same) => tool.prepare(same),
-        toolFor([gone], inference, charge).prepare(input),
-        input,
-      );
-    },
-    openai: {
-      get models() {
-        return inference.models;
-      },
-      prepare(body) {
-        current();
-        const prepare = openAiChat(offered.models, inference, charge);
-        const gone = former.find(body["model"]);
-        if (!gone) return prepare(body);
-        return unquotedCall(prepare, openAiChat([gone], inference, charge)(body), body);
-      },
-    },
-  };
 }
 
-/**
- * A call for a withdrawn model. It gets no new quote, but a paid earlier quote still credits its payment;
- * the call then fails uncharged.
- */
-function unquotedCall(
-  prepare: (input: JsonObject) => PreparedCall,
-  paid: PreparedCall,
-  input: JsonObject,
-): PreparedCall {
-  return {
-    get price() {
-      return prepare(input).price;
-    },
-    run: (context) => paid.run(context),
-  };
-}
-
-/** Creates the tool for these models. A prepared call keeps the terms it was priced at. */
+/** Creates the tool for these models. */
 function toolFor(models: readonly ChatModel[], inference: ChatModels, charge: Charge): Tool {
   const modelOf = finder(models);
 
@@ -211,27 +145,19 @@ function progressReporter(progress: ProgressListener): (pieces: number) => void 
   };
 }
 
-/** One line per model with limits and prices. */
-function modelList(models: readonly ChatModel[]): string {
-  const lines = models
-    .slice(0, MAX_MODELS_NAMED)
-    .map(
-      (model) =>
-        `${model.id}: context ${model.contextLength} tokens, answer at most ${model.maxOutputTokens}; USD ` +
-        `${formatTokenRate(model.inputRate)} per million tokens of the prompt` +
-        rateNote(model.cachedInputRate, "of cached ones") +
-        `, ${formatTokenRate(model.outputRate)} of the answer` +
-        rateNote(model.reasoningRate, "of reasoning"),
-    );
-  return lines.join("\n") + more(models);
+/** Limits and prices. */
+function lineOf(model: ChatModel): string {
+  return (
+    `${model.id}: context ${model.contextLength} tokens, answer at most ${model.maxOutputTokens}; USD ` +
+    `${formatTokenRate(model.inputRate)} per million tokens of the prompt` +
+    rateNote(model.cachedInputRate, "of cached ones") +
+    `, ${formatTokenRate(model.outputRate)} of the answer` +
+    rateNote(model.reasoningRate, "of reasoning")
+  );
 }
 
 function rateNote(rate: TokenRate | undefined, what: string): string {
   return rate === undefined ? "" : ` (${formatTokenRate(rate)} ${what})`;
-}
-
-function more({ length }: readonly unknown[]): string {
-  return length > MAX_MODELS_NAMED ? ` and ${length - MAX_MODELS_NAMED} more` : "";
 }
 
 function maxTokensOf(call: Params, model: ChatModel): number {

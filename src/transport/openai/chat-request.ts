@@ -2,8 +2,8 @@ import { parseBody } from "#httpjson/runtime/index.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 
-/** A request of the OpenAI API. */
-export interface OpenAiRequest {
+/** OpenAI API, "Create chat completion". */
+export interface ChatCompletionRequest {
   /** The body without what concerns only the form of the answer: a repeat may ask for another. */
   readonly params: JsonObject;
   readonly stream: boolean;
@@ -12,9 +12,14 @@ export interface OpenAiRequest {
 }
 
 /** @throws ToolgateError INVALID_REQUEST; JsonFieldError for what is not JSON */
-export function readRequest(bytes: Uint8Array): OpenAiRequest {
+export function readBodyObject(bytes: Uint8Array): JsonObject {
   const body = parseBody(bytes);
   if (!isObject(body)) throw new ToolgateError("INVALID_REQUEST", "body: must be a JSON object");
+  return body;
+}
+
+/** @throws ToolgateError INVALID_REQUEST */
+export function readChatRequest(body: JsonObject): ChatCompletionRequest {
   const { stream = null, stream_options: options = null, ...params } = body;
   if (stream !== null && typeof stream !== "boolean") throw invalidField("stream", "must be true or false");
   if (options === null) return { params, stream: stream ?? false, usageChunk: false };

@@ -21,15 +21,21 @@ export function modelById(models: readonly ChatModel[], id: string): object {
 
 /** The API's members, with limits in tokens and prices in USD per million tokens. */
 function modelJson(model: ChatModel): object {
-  const { id, contextLength, maxOutputTokens, inputRate, outputRate, cachedInputRate, reasoningRate } = model;
+  const { id, contextLength, inputRate } = model;
   return {
     id,
     object: "model",
     created: 0,
     owned_by: "toolgate",
     context_length: contextLength,
-    max_output_tokens: maxOutputTokens,
     input_usd_per_million: formatTokenRate(inputRate),
+    ...(model.dimensions === undefined ? answerTerms(model) : { dimensions: model.dimensions }),
+  };
+}
+
+function answerTerms({ maxOutputTokens, outputRate, cachedInputRate, reasoningRate }: ChatModel): object {
+  return {
+    max_output_tokens: maxOutputTokens,
     output_usd_per_million: formatTokenRate(outputRate),
     ...(cachedInputRate !== undefined && { cached_input_usd_per_million: formatTokenRate(cachedInputRate) }),
     ...(reasoningRate !== undefined && { reasoning_usd_per_million: formatTokenRate(reasoningRate) }),

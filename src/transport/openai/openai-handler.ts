@@ -5,20 +5,22 @@ import { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 import type { JsonCall, JsonExchange, JsonHandler, JsonRoutes } from "../http/json-routes.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerJson, lastChunks } from "./answer.ts";
-import { readRequest, type OpenAiRequest } from "./chat-request.ts";
+import { readBodyObject, readChatRequest } from "./chat-request.ts";
 import { ChunkStream } from "./chunk-stream.ts";
+import { readEmbeddingsRequest, withEncoding } from "./embeddings.ts";
 import { openAiError, openAiRateHeaders } from "./error-answer.ts";
 import { modelById, modelList } from "./models.ts";
 
 const BASE = "/openai/v1/";
 const MODELS = `${BASE}models`;
-/** The paths that are calls of a tool. */
-const TOOLS: ReadonlyMap<string, string> = new Map([[`${BASE}chat/completions`, "inference_chat"]]);
+const CHAT = `${BASE}chat/completions`;
+const EMBEDDINGS = `${BASE}embeddings`;
 
 export interface OpenAiHandlerDeps {
   readonly routes: JsonRoutes;
@@ -27,7 +29,7 @@ export interface OpenAiHandlerDeps {
   readonly clock: Clock;
 }
 
-/** The OpenAI API: chat completions, whole and streamed, and models. */
+/** The OpenAI API: chat completions, whole and streamed, embeddings and models. */
 export class OpenAiHandler implements JsonHandler {
   readonly transport = "openai";
   readonly prefixes = [BASE];
@@ -47,17 +49,17 @@ export class OpenAiHandler implements JsonHandler {
 
   /** @throws ToolgateError NOT_FOUND */
   contractPath(path: string): string {
-    if (TOOLS.has(path)) return "/v1/mcp/tools/call";
+    if (path === CHAT || path === EMBEDDINGS) return "/v1/mcp/tools/call";
     if (path === MODELS || path.startsWith(`${MODELS}/`)) return "/mcp/capabilities";
-    const paths = [MODELS, ...TOOLS.keys()].join(", ");
+    const paths = [MODELS, CHAT, EMBEDDINGS].join(", ");
     throw new ToolgateError("NOT_FOUND", `no route matches this path; there are ${paths}`);
   }
 
   respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse> {
     const { headers, path } = exchange;
     headers.push(...openAiRateHeaders(headers, this.#deps.clock));
-    const tool = TOOLS.get(path);
-    if (tool !== undefined) return this.#call(exchange, call, tool);
+    if (path === CHAT) return this.#chat(exchange, call);
+    if (path === EMBEDDINGS) return this.#embed(exchange, call);
     const models = this.#deps.catalogue.tools.flatMap(({ openai }) => openai?.models ?? []);
     const json = path === MODELS ? modelList(models) : modelById(models, path.slice(MODELS.length + 1));
     return { status: 200, json };
@@ -68,13 +70,20 @@ export class OpenAiHandler implements JsonHandler {
     return openAiError(answer);
   }
 
-  async #call(exchange: JsonExchange, call: JsonCall, tool: string): Promise<HttpResponse> {
-    const request = readRequest(call.body);
-    const context: RequestContext = {
-      ...this.#deps.routes.context(exchange, call, "step"),
-      form: "openai",
+  async #embed(exchange: JsonExchange, call: JsonCall): Promise<HttpResponse> {
+    const { params, format } = readEmbeddingsRequest(readBodyObject(call.body));
+    const answer = await this.#run(exchange, call, { tool: "inference_embed", params });
+    return {
+      status: 200,
+      json: answerJson({ ...answer, result: withEncoding(answer.result ?? {}, format) }),
     };
-    const run = (more: Partial<RequestContext>) => this.#run(call, request, tool, { ...context, ...more });
+  }
+
+  async #chat(exchange: JsonExchange, call: JsonCall): Promise<HttpResponse> {
+    const request = readChatRequest(readBodyObject(call.body));
+    const { params } = request;
+    const run = (more: Partial<RequestContext>) =>
+      this.#run(exchange, call, { tool: "inference_chat", params }, more);
     if (!request.stream) return { status: 200, json: answerJson(await run({})) };
     const { response, headers, gone } = exchange;
     const stream = new ChunkStream(response, headers, gone);
@@ -94,13 +103,14 @@ export class OpenAiHandler implements JsonHandler {
   }
 
   async #run(
-    { operation }: JsonCall,
-    { params }: OpenAiRequest,
-    tool: string,
-    context: RequestContext,
+    exchange: JsonExchange,
+    call: JsonCall,
+    toolCall: { readonly tool: string; readonly params: JsonObject },
+    more: Partial<RequestContext> = {},
   ): Promise<MessageShape<typeof CallToolResponseSchema>> {
-    const message = callToolRequestFromJson({ tool, params });
-    const answer = await this.#deps.pipeline.invoke(operation, message, context);
+    const { routes, pipeline } = this.#deps;
+    const context = { ...routes.context(exchange, call, "step"), form: "openai" as const, ...more };
+    const answer = await pipeline.invoke(call.operation, callToolRequestFromJson(toolCall), context);
     if (!isMessage(answer, CallToolResponseSchema))
       throw new TypeError(`a tool call was answered with ${answer.$typeName}`);
     return answer;

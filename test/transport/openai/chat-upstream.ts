@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { embed } from "./embedding-upstream.ts";
 import { modelServer, type ModelServer } from "../../inference/model-server.ts";
 
 /** What a request to the upstream contains. */
@@ -89,7 +90,9 @@ export const MODELS = Object.keys(BEHAVIOURS);
 
 /** An upstream whose models are named after what they do. */
 export async function chatUpstream(key: string): Promise<ModelServer> {
-  const server: ModelServer = await modelServer((response) => {
+  const server: ModelServer = await modelServer((response, request) => {
+    if (request.url === "/v1/embeddings")
+      return embed(response, JSON.parse(server.received.at(-1)?.body ?? ""));
     const asked: Asked = { ...JSON.parse(server.received.at(-1)?.body ?? "{}"), key };
     void BEHAVIOURS[asked.model]?.(response, asked);
   });

@@ -11,6 +11,8 @@ import { z } from "zod";
 import { keypairSigner, payingFetch } from "../../../src/client/index.ts";
 import type { ModelServer } from "../../inference/model-server.ts";
 import { startWorld, type Agent, type World } from "../../support/world.ts";
+import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
+import { embeddingsContract } from "./embeddings-contract.ts";
 import { chatUpstream, floodedBytes, MODELS, USAGE } from "./chat-upstream.ts";
 
 const BALANCE = 1_000_000n;
@@ -46,8 +48,13 @@ beforeAll(async () => {
     first_piece_timeout_ms: id === "stays" ? 60_000 : 300,
     models: [{ id, ...TERMS }],
   }));
+  const embedders = EMBEDDING_MODELS.map((id) => ({
+    name: id,
+    models: [{ id: `chat-${id}`, ...TERMS }],
+    embedding_models: [{ id, input_usd_per_million: 2, context_length: 100, dimensions: 3 }],
+  }));
   const file = path.join(folder, "config.json");
-  await writeFile(file, JSON.stringify({ inference: { upstreams } }));
+  await writeFile(file, JSON.stringify({ inference: { upstreams: [...upstreams, ...embedders] } }));
   world = await startWorld({
     TOOLGATE_CONFIG: file,
     INFERENCE_BASE_URL: upstream.baseUrl,
@@ -393,3 +400,5 @@ describe("errors over the OpenAI API", () => {
     });
   });
 });
+
+embeddingsContract(() => ({ world, upstream }));

@@ -20,6 +20,7 @@ interface Permissions {
 const SCOPE_OF: Readonly<Record<string, string>> = {
   vram_estimate: "compute:read",
   inference_chat: "inference:write",
+  inference_embed: "inference:write",
   sandbox_execute: "compute:run",
   sandbox_cancel: "compute:run",
 };

@@ -5,6 +5,7 @@ import { asObject, formatValue, type ParamTexts } from "./schema.ts";
 const EXAMPLES: Readonly<Record<string, JsonObject>> = {
   echo: { message: "Hello from the playground" },
   vram_estimate: { model: "meta-llama/Llama-3.1-8B", context_length: 8_192 },
+  inference_embed: { input: ["Hello from the playground"] },
   inference_chat: {
     messages: [{ role: "user", content: "Say hello in one sentence." }],
     max_tokens: 64,

@@ -1,0 +1,125 @@
+import { z } from "zod";
+import type { JsonObject } from "../../domain/core/json.ts";
+import type { ChatModel } from "../../domain/tools/chat.ts";
+import type { EmbeddingModels, EmbeddingRequest, Embeddings } from "../../domain/tools/embedding.ts";
+import { formatTokenRate, priceOfTokens } from "../../domain/tools/token-rate.ts";
+import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
+import { builtIn, type Charge } from "../built-in.ts";
+import { defineTool } from "../define-tool.ts";
+import { modelTool, withoutModels } from "../inference-chat/model-tool.ts";
+import { finder, modelLines } from "../inference-chat/models.ts";
+import { WithdrawnModels } from "../inference-chat/withdrawn-models.ts";
+import { ceilingOfInput, requireInputFits, texts } from "./input.ts";
+import { openAiEmbeddings } from "./openai-embeddings.ts";
+
+const NAME = "inference_embed";
+const DESCRIPTION =
+  "Computes the embedding vectors of texts with a selectable model. The price depends on the model and the " +
+  "length of the texts; the tokens that the model server counts are charged.";
+
+/** Of one answer: it has to fit into a gRPC message of 4 MiB. */
+const MAX_NUMBERS = 262_144;
+
+export const inferenceEmbed = builtIn({
+  name: NAME,
+  docs: { price: "by model and length of the texts", does: "computes embedding vectors" },
+  metered: true,
+  make: ({ inference, withdrawnModels }, _prices, charge) =>
+    inference
+      ? embedTool(inference, charge, withdrawnModels)
+      : withoutModels(NAME, `${DESCRIPTION} Not available on this installation: no model is configured.`),
+});
+
+/** Computes embeddings. Quoted by a bound of the tokens; unless charged as quoted, the count is charged. */
+function embedTool(
+  inference: EmbeddingModels,
+  charge: Charge = "used",
+  former: WithdrawnModels = new WithdrawnModels(),
+): Tool {
+  return modelTool({
+    name: NAME,
+    description: DESCRIPTION,
+    isMetered: charge === "used",
+    former,
+    models: () => inference.models,
+    sells: ({ dimensions }) => dimensions !== undefined,
+    formsFor: (models) => {
+      const modelOf = finder(models);
+      const prepared = (request: EmbeddingRequest, formOf: (made: Embeddings) => JsonObject) =>
+        preparedCall(inference, charge, modelOf(request.model), request, formOf);
+      return { tool: toolFor(models, prepared), openai: openAiEmbeddings(modelOf, prepared) };
+    },
+  });
+}
+
+/** Prepares a request whose model and size were checked. */
+export type PrepareEmbeddings = (
+  request: EmbeddingRequest,
+  formOf: (made: Embeddings) => JsonObject,
+) => PreparedCall;
+
+function preparedCall(
+  inference: EmbeddingModels,
+  charge: Charge,
+  model: ChatModel,
+  request: EmbeddingRequest,
+  formOf: (made: Embeddings) => JsonObject,
+): PreparedCall {
+  return {
+    price: ceilingOfInput(model, request.input),
+    async run({ caller: { accountId }, signal, idempotencyKey, meter }: ToolContext) {
+      const made = await inference.embed(request, { signal, accountId, idempotencyKey });
+      // Without a count the quote is charged.
+      if (charge === "used" && made.promptTokens !== undefined)
+        meter?.(priceOfTokens({ tokens: made.promptTokens, rate: model.inputRate }));
+      return formOf(made);
+    },
+  };
+}
+
+function paramsFor(models: readonly ChatModel[]) {
+  return z.strictObject({
+    model: z
+      .string()
+      .min(1)
+      .max(256)
+      .meta({
+        description: `Identifier of the model.\n${modelLines(models, lineOf)}`,
+        enum: models.map(({ id }) => id),
+      }),
+    input: texts.describe("The texts, a vector for each"),
+    dimensions: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("Numbers of each vector, for models that can shorten theirs. Default: the model's"),
+  });
+}
+
+function toolFor(models: readonly ChatModel[], prepare: PrepareEmbeddings): Tool {
+  const modelOf = finder(models);
+  const prepared = (request: EmbeddingRequest) => prepare(request, (made) => resultOf(request.model, made));
+  return defineTool({
+    name: NAME,
+    description: DESCRIPTION,
+    scope: "inference:write",
+    params: paramsFor(models),
+    check: ({ model, input, dimensions }) => requireInputFits(modelOf(model), input, dimensions, MAX_NUMBERS),
+    price: ({ model, input, dimensions }) => prepared({ model, input, dimensions }).price,
+    run: ({ model, input, dimensions }, context) => prepared({ model, input, dimensions }).run(context),
+  });
+}
+
+function lineOf({ id, contextLength, dimensions, inputRate }: ChatModel): string {
+  const price = `USD ${formatTokenRate(inputRate)} per million tokens`;
+  return `${id}: ${dimensions} numbers, text of at most ${contextLength} tokens; ${price}`;
+}
+
+function resultOf(model: string, { vectors, promptTokens }: Embeddings): JsonObject {
+  return {
+    type: "embeddings",
+    model,
+    embeddings: vectors.map((vector) => [...vector]),
+    usage: promptTokens === undefined ? null : { prompt_tokens: promptTokens, total_tokens: promptTokens },
+  };
+}
