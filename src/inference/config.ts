@@ -55,12 +55,19 @@ const offer = {
   image_tokens: z.int().min(1).max(1_000_000).optional(),
 };
 
+/** Of all callers of one instance together. Default: none. */
+const limits = {
+  requests_per_minute: z.int().min(1).max(1_000_000).optional(),
+  concurrency: z.int().min(1).max(100_000).optional(),
+};
+
 const model = z.strictObject({
   /** The id callers use. */
   id: modelName,
   /** The server's own name of the model. Defaults to `id`. */
   upstream_model: modelName.optional(),
   ...offer,
+  ...limits,
 });
 
 const embeddingModel = z.strictObject({
@@ -72,6 +79,7 @@ const embeddingModel = z.strictObject({
   /** Numbers of a vector. */
   dimensions: z.int().min(1).max(65_536),
   bytes_per_token: offer.bytes_per_token,
+  ...limits,
 });
 
 const upstream = z.strictObject({

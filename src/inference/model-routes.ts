@@ -135,9 +135,15 @@ function withLowerLimits(one: ChatModel, other: ChatModel): ChatModel {
     ...one,
     contextLength: Math.min(one.contextLength, other.contextLength),
     maxOutputTokens: Math.min(one.maxOutputTokens, other.maxOutputTokens),
+    requestsPerMinute: lowest(one.requestsPerMinute, other.requestsPerMinute),
+    concurrency: lowest(one.concurrency, other.concurrency),
     // What one of the servers does not take is refused.
     imageTokens:
       one.imageTokens && other.imageTokens ? Math.max(one.imageTokens, other.imageTokens) : undefined,
     passesUnknown: one.passesUnknown && other.passesUnknown,
   };
+}
+
+function lowest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }

@@ -11,6 +11,7 @@ import type { Clock } from "../domain/core/clock.ts";
 import type { Log } from "../domain/core/log.ts";
 import { measureRequest, type RequestMeasure } from "./model-metrics.ts";
 import type { EmbeddingOptions } from "./embedding-answer.ts";
+import { ModelLimits } from "./model-limits.ts";
 import { ModelServer } from "./model-server.ts";
 import { routesOf, type ModelRoute } from "./model-routes.ts";
 import { WeightedRoundRobin } from "./weighted-round-robin.ts";
@@ -40,13 +41,15 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
   readonly #servers: readonly ModelServer[];
   readonly #log: Log;
   readonly #metrics: Metrics | undefined;
+  readonly #limits: ModelLimits;
   readonly #closing = new AbortController();
   readonly #timers = new Map<ModelServer, NodeJS.Timeout>();
   readonly #schedulers = new Map<string, WeightedRoundRobin<UpstreamSettings>>();
   #routes: ReadonlyMap<string, ModelRoute<ModelServer>> = new Map();
   #models: readonly ChatModel[] = [];
 
-  private constructor(servers: readonly ModelServer[], log: Log, metrics: Metrics | undefined) {
+  private constructor(servers: readonly ModelServer[], { clock, log, metrics }: UpstreamModelsDeps) {
+    this.#limits = new ModelLimits(clock);
     this.#servers = servers;
     this.#metrics = metrics;
     this.#log = log;
@@ -58,7 +61,7 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
     { clock, log, metrics, listsWithinMs = STARTUP_TIMEOUT_MS }: UpstreamModelsDeps,
   ): Promise<UpstreamModels> {
     const servers = upstreams.map((settings) => new ModelServer(settings, clock, log));
-    const models = new UpstreamModels(servers, log, metrics);
+    const models = new UpstreamModels(servers, { clock, log, ...(metrics && { metrics }) });
     const refreshes = servers
       .filter(({ models }) => models === undefined)
       .map((server) => models.#refresh(server, 0));
@@ -92,6 +95,19 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
   ): Promise<Answer> {
     const route = this.#routes.get(id);
     if (!route) throw unusable(`the model ${id} is not offered any more`, undefined, NOT_ASKED);
+    const end = this.#limits.enter(route.model);
+    try {
+      return await this.#firstOf(route, ask);
+    } finally {
+      end();
+    }
+  }
+
+  async #firstOf<Answer extends ChatCompletion | Embeddings>(
+    route: ModelRoute<ModelServer>,
+    ask: (server: ModelServer, model: string, measured: RequestMeasure) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { id } = route.model;
     const failures: ModelServerError[] = [];
     for (const { server, model } of this.#ordered(route)) {
       const measured = measureRequest(this.#metrics, { upstream: server.settings.name, model: id });

@@ -93,6 +93,7 @@ export function resolveUpstreams(
         id: model.id,
         upstreamModel: model.upstream_model ?? model.id,
         ...termsOf(model, entry),
+        ...limitsOf(model),
       })),
       embeddingModels: (entry.embedding_models ?? []).map(embeddingModelOf),
       defaults: termsOf(section.default_model, entry),
@@ -156,7 +157,15 @@ function embeddingModelOf(model: EmbeddingModelSection): TableModel {
     maxOutputTokens: 0,
     bytesPerToken: model.bytes_per_token,
     dimensions: model.dimensions,
+    ...limitsOf(model),
   };
+}
+
+function limitsOf(model: {
+  readonly requests_per_minute?: number | undefined;
+  readonly concurrency?: number | undefined;
+}): Pick<ChatModel, "requestsPerMinute" | "concurrency"> {
+  return { requestsPerMinute: model.requests_per_minute, concurrency: model.concurrency };
 }
 
 function offerProblems(path: string, offer: Offer): string[] {

@@ -71,4 +71,12 @@ export const METERING: readonly Mutant[] = [
     replace: "return reasoningRate > outputRate ? outputRate : outputRate;",
     tests: ["test/tools/inference-chat/price.test.ts"],
   },
+  {
+    name: "vectors-match-input",
+    guard: "Vectors that are not one for each input are not charged.",
+    file: "src/inference/embedding-answer.ts",
+    find: "data.length !== input.length || length === 0 || !isWhole",
+    replace: "length < 0",
+    tests: ["test/transport/openai/openai.test.ts"],
+  },
 ];

@@ -25,6 +25,9 @@ export interface ChatModel {
   readonly bytesPerToken: number;
   /** Most tokens that one image of a prompt takes; undefined: the model takes no images. */
   readonly imageTokens?: number | undefined;
+  /** Limits of all callers of one instance together; undefined: none. */
+  readonly requestsPerMinute?: number | undefined;
+  readonly concurrency?: number | undefined;
   /** Most numbers of a vector: the model makes embeddings. Undefined: it answers conversations. */
   readonly dimensions?: number | undefined;
   /** Whether its servers get members of a request that the gateway does not know. */

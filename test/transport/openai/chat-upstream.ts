@@ -1,4 +1,6 @@
 import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { embed } from "./embedding-upstream.ts";
 import { modelServer, type ModelServer } from "../../inference/model-server.ts";
 
@@ -83,6 +85,47 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       String(key).slice(0, 12),
       String(key).slice(12),
     )(response, { model: "", messages: [] }),
+  "repeats-key-slowly": async (response, { key }) => {
+    open(response);
+    for (const part of [String(key).slice(0, 12), String(key).slice(12)]) {
+      // A pause sends each part in a packet of its own.
+      response.write(event({ content: part }));
+      await sleep(50);
+    }
+    response.end(event({}, "stop") + END);
+  },
+  sees: says("A cat."),
+  open: says("Fo", "ur."),
+  "waits-for-a-second": (response) =>
+    void setTimeout(() => void says("Done.")(response, { model: "", messages: [] }), 1_000),
+  once: says("Fo", "ur."),
+  "null-choices": (response) =>
+    void open(response).end(
+      `data: ${JSON.stringify({ ...HEAD, choices: null })}\n\n` + event({ content: "Four." }, "stop") + END,
+    ),
+  "done-without-usage": (response) => void open(response).end(event({ content: "Fo" }) + "data: [DONE]\n\n"),
+  "negative-usage": (response) =>
+    void open(response).end(
+      event({ content: "Fo" }, "stop", {
+        usage: { prompt_tokens: -11, completion_tokens: 1, total_tokens: -10 },
+      }),
+    ),
+  "huge-usage": (response) =>
+    void open(response).end(
+      event({ content: "Fo" }, "stop", {
+        usage: { prompt_tokens: 900_000, completion_tokens: 1, total_tokens: 900_001 },
+      }),
+    ),
+  "two-choices": (response) =>
+    void open(response).end(
+      `data: ${JSON.stringify({ ...HEAD, choices: [{ index: 1, delta: { content: "no" } }] })}\n\n` +
+        event({ content: "Fo" }, "stop", { usage: USAGE }),
+    ),
+  "malformed-event": (response) => void open(response).end("data: {oops\n\n"),
+  gzip: (response) =>
+    void response
+      .writeHead(200, { "Content-Type": "text/event-stream", "Content-Encoding": "gzip" })
+      .end(gzipSync(event({ content: "Fo" }, "stop", { usage: USAGE }) + END)),
   floods,
 };
 

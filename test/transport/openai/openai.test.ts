@@ -22,6 +22,11 @@ const TERMS = {
   context_length: 100_000,
   max_output_tokens: 500,
 };
+const MORE_TERMS: Readonly<Record<string, object>> = {
+  sees: { image_tokens: 100 },
+  once: { requests_per_minute: 1 },
+  "waits-for-a-second": { concurrency: 1 },
+};
 const KEY = "sk-upstream-0123456789abcdef";
 const messages = [{ role: "user" as const, content: "2+2?" }];
 /** 11 tokens at 0.2 and 2 at 0.6, as counted: 3.4, rounded up. */
@@ -46,7 +51,8 @@ beforeAll(async () => {
     api_key_env: "FIRST_KEY",
     stall_timeout_ms: 300,
     first_piece_timeout_ms: id === "stays" ? 60_000 : 300,
-    models: [{ id, ...TERMS }],
+    ...(id === "open" && { unknown_members: "pass" }),
+    models: [{ id, ...TERMS, ...MORE_TERMS[id] }],
   }));
   const embedders = EMBEDDING_MODELS.map((id) => ({
     name: id,
@@ -177,6 +183,12 @@ describe("chat completions over the OpenAI API", () => {
     const parsed = client.chat.completions.stream({ model: "structured", messages, response_format: format });
     const final = await parsed.finalChatCompletion();
     expect(final.choices[0]?.message.parsed).toEqual({ answer: 4 });
+    const whole = await client.chat.completions.parse({
+      model: "structured",
+      messages,
+      response_format: format,
+    });
+    expect(whole.choices[0]?.message.parsed).toEqual({ answer: 4 });
     expect(final.usage).toMatchObject({ cost_usdc_microusd: COUNTED });
   });
 
@@ -217,10 +229,66 @@ describe("chat completions over the OpenAI API", () => {
   });
 });
 
+describe("models with settings of their own", () => {
+  it("passes images on, priced by image_tokens", async () => {
+    const image_url = { url: "data:image/png;base64,AA==" };
+    const content = [
+      { type: "text" as const, text: "What?" },
+      { type: "image_url" as const, image_url },
+    ];
+    await client.chat.completions.create({ model: "sees", messages: [{ role: "user", content }] });
+    const { messages: sent } = JSON.parse(upstream.received.at(-1)?.body ?? "");
+    expect(sent).toEqual([{ role: "user", content }]);
+    const text = JSON.stringify({ role: "user", content: [content[0]] }).length;
+    const quoted = Math.ceil((64 + 8 + text + 100) * 0.2 + 500 * 0.6);
+    expect(await receipts()).toMatchObject([
+      { quoted_usdc_microusd: quoted, debited_usdc_microusd: COUNTED },
+    ]);
+  });
+
+  it("passes unknown members on where the operator says so, and nowhere else", async () => {
+    const { status } = await post({ model: "open", messages, guided_regex: "x" });
+    expect(status).toBe(200);
+    expect(JSON.parse(upstream.received.at(-1)?.body ?? "")).toMatchObject({ guided_regex: "x" });
+    const refused = await post({ model: "good", messages, guided_regex: "x" });
+    expect(refused.json.error).toMatchObject({ code: "INVALID_REQUEST", param: "guided_regex" });
+  });
+
+  it("limits a model's requests per minute over all accounts, uncharged", async () => {
+    await client.chat.completions.create({ model: "once", messages });
+    const other = await world.agent({ balance: BALANCE });
+    const asked = upstream.received.length;
+    const refused = await openAi(other)
+      .chat.completions.create({ model: "once", messages })
+      .catch((error: unknown) => error);
+    if (!(refused instanceof OpenAI.RateLimitError)) throw new Error("not limited", { cause: refused });
+    expect([refused.code, refused.type]).toEqual(["RATE_LIMITED", "rate_limit_error"]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(30);
+    expect(upstream.received.length).toBe(asked);
+    expect((await world.get(other, "/receipts")).body.items).toEqual([]);
+  });
+
+  it("limits a model's concurrent calls, and serves the next after them", async () => {
+    const body = { model: "waits-for-a-second", messages };
+    const asked = upstream.received.length;
+    const first = post(body);
+    await expect.poll(() => upstream.received.length).toBe(asked + 1);
+    expect(await post(body)).toMatchObject({ status: 429, json: { error: { code: "RATE_LIMITED" } } });
+    expect((await first).status).toBe(200);
+    expect((await post(body)).status).toBe(200);
+  });
+});
+
 /** Model, what has come, finish reason, charge. */
 const ENDINGS = [
   ["upstream died in mid-stream", "dies-after-text", "Fo", "connection_lost", TWO_BYTES],
   ["upstream stalled in mid-stream", "stalls-after-text", "Fo", "timeout", TWO_BYTES],
+  ["upstream sent a null for its choices", "null-choices", "Four.", "stop", COUNTED],
+  ["upstream ended without a count", "done-without-usage", "Fo", "stop", TWO_BYTES],
+  ["upstream counted below zero", "negative-usage", "Fo", "stop", TWO_BYTES],
+  ["upstream counted more than the quote", "huge-usage", "Fo", "stop", QUOTED],
+  ["upstream sent a second choice", "two-choices", "Fo", "stop", COUNTED],
+  ["upstream compressed", "gzip", "Fo", "stop", COUNTED],
   ["upstream stalled after a count", "counts", "Fo", "timeout", COUNTED],
 ] as const;
 
@@ -241,7 +309,7 @@ describe("endings of streams", () => {
     },
   );
 
-  it.each(["dies-at-once", "stalls-at-once", "repeats-key"])(
+  it.each(["dies-at-once", "stalls-at-once", "repeats-key", "repeats-key-slowly", "malformed-event"])(
     "%s: charges nothing, with an HTTP status",
     async (model) => {
       const answer = await post({ model, messages, stream: true });
