@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { embed } from "./embedding-upstream.ts";
-import { modelServer, type ModelServer } from "../../inference/model-server.ts";
+import { json, modelServer, type ModelServer } from "../../inference/model-server.ts";
 
 /** What a request to the upstream contains. */
 interface Asked {
@@ -126,6 +126,8 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     void response
       .writeHead(200, { "Content-Type": "text/event-stream", "Content-Encoding": "gzip" })
       .end(gzipSync(event({ content: "Fo" }, "stop", { usage: USAGE }) + END)),
+  shared: (response) => void json(response, 503, {}, { "Retry-After": "1" }),
+  "shared-dies": (response) => void open(response).write(event({ content: "Fo" }), () => response.destroy()),
   floods,
 };
 

@@ -1,3 +1,4 @@
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -9,7 +10,8 @@ import { zodResponseFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { keypairSigner, payingFetch } from "../../../src/client/index.ts";
-import type { ModelServer } from "../../inference/model-server.ts";
+import { ChunkStream } from "../../../src/transport/openai/chunk-stream.ts";
+import { modelServer, type ModelServer } from "../../inference/model-server.ts";
 import { startWorld, type Agent, type World } from "../../support/world.ts";
 import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
 import { embeddingsContract } from "./embeddings-contract.ts";
@@ -54,13 +56,18 @@ beforeAll(async () => {
     ...(id === "open" && { unknown_members: "pass" }),
     models: [{ id, ...TERMS, ...MORE_TERMS[id] }],
   }));
+  // Serves two of the models where their first server is busy, or breaks off.
+  const second = {
+    name: "second",
+    models: ["shared", "shared-dies"].map((id) => ({ id, upstream_model: "good", ...TERMS })),
+  };
   const embedders = EMBEDDING_MODELS.map((id) => ({
     name: id,
     models: [{ id: `chat-${id}`, ...TERMS }],
     embedding_models: [{ id, input_usd_per_million: 2, context_length: 100, dimensions: 3 }],
   }));
   const file = path.join(folder, "config.json");
-  await writeFile(file, JSON.stringify({ inference: { upstreams: [...upstreams, ...embedders] } }));
+  await writeFile(file, JSON.stringify({ inference: { upstreams: [...upstreams, second, ...embedders] } }));
   world = await startWorld({
     TOOLGATE_CONFIG: file,
     INFERENCE_BASE_URL: upstream.baseUrl,
@@ -366,6 +373,64 @@ describe("endings of streams", () => {
     expect(floodedBytes()).toBeLessThan(32 * 1024 * 1024);
     await stream.body?.cancel();
     await expect.poll(async () => (await lastRun())["status"]).toBe("completed");
+  });
+});
+
+describe("models of several upstreams", () => {
+  const askedOf = (from: number) => upstream.received.slice(from).map(({ body }) => JSON.parse(body).model);
+
+  it("asks the next upstream while nothing has come from the first", async () => {
+    const from = upstream.received.length;
+    expect(textOf(await streamed("shared"))).toBe("Four.");
+    expect(askedOf(from)).toEqual(["shared", "good"]);
+    expect(await receipts()).toMatchObject([{ debited_usdc_microusd: COUNTED }]);
+  });
+
+  it("asks no other upstream after the first byte of an answer", async () => {
+    const from = upstream.received.length;
+    const chunks = await streamed("shared-dies");
+    expect([textOf(chunks), chunks.at(-1)?.choices[0]?.finish_reason]).toEqual(["Fo", "connection_lost"]);
+    expect(askedOf(from)).toEqual(["shared-dies"]);
+  });
+});
+
+describe("curl", () => {
+  const curl = spawnSync("curl", ["--version"]).error === undefined;
+
+  it.skipIf(!curl)("reads a stream without buffering (skipped where curl is missing)", async () => {
+    const child = spawn("curl", [
+      "-sN",
+      `${world.gateway.baseUrl}/openai/v1/chat/completions`,
+      "-H",
+      `Authorization: Bearer ${agent.apiKey}`,
+      "-H",
+      "Content-Type: application/json",
+      "-d",
+      JSON.stringify({ model: "stalls-after-text", messages, stream: true }),
+    ]);
+    const parts: string[] = [];
+    for await (const part of child.stdout) parts.push(String(part));
+    expect(parts.length, "the first chunk arrives before the end").toBeGreaterThan(1);
+    const events = parts.join("").trim().split("\n\n");
+    expect(events.at(-1)).toBe("data: [DONE]");
+    expect(JSON.parse(events.at(-2)?.slice("data: ".length) ?? "")).toMatchObject({
+      choices: [{ finish_reason: "timeout" }],
+      usage: { cost_usdc_microusd: TWO_BYTES },
+    });
+  });
+});
+
+describe("comments of a quiet stream", () => {
+  it("start the response and stop with its end", async () => {
+    const server = await modelServer((response) => {
+      const stream = new ChunkStream(response, [], new AbortController().signal);
+      stream.start(10);
+      setTimeout(() => stream.end({ done: true }), 100);
+    });
+    const answer = await fetch(server.baseUrl);
+    const text = await answer.text();
+    expect(text).toMatch(/^(?:: keep-alive\n\n)+data: {"done":true}\n\ndata: \[DONE\]\n\n$/);
+    await server[Symbol.asyncDispose]();
   });
 });
 
