@@ -126,7 +126,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     void response
       .writeHead(200, { "Content-Type": "text/event-stream", "Content-Encoding": "gzip" })
       .end(gzipSync(event({ content: "Fo" }, "stop", { usage: USAGE }) + END)),
-  shared: (response) => void json(response, 503, {}, { "Retry-After": "1" }),
+  shared: (response) => json(response, 503, {}, { "Retry-After": "1" }),
   "shared-dies": (response) => void open(response).write(event({ content: "Fo" }), () => response.destroy()),
   floods,
 };

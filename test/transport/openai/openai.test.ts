@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { generateText, isStepCount, streamText, tool } from "ai";
 import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
@@ -13,7 +14,7 @@ import { keypairSigner, payingFetch } from "../../../src/client/index.ts";
 import { ChunkStream } from "../../../src/transport/openai/chunk-stream.ts";
 import { modelServer, type ModelServer } from "../../inference/model-server.ts";
 import { startWorld, type Agent, type World } from "../../support/world.ts";
-import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
+import { EMBEDDING_MODELS, vectorAt } from "./embedding-upstream.ts";
 import { embeddingsContract } from "./embeddings-contract.ts";
 import { chatUpstream, floodedBytes, MODELS, USAGE } from "./chat-upstream.ts";
 
@@ -460,6 +461,33 @@ describe("the AI SDK's provider for the OpenAI API", () => {
     const stopWhen = isStepCount(2);
     const { text } = await generateText({ model: ai()("tools"), prompt: "2+2?", tools: { add }, stopWhen });
     expect(text).toBe("It is 4.");
+  });
+});
+
+describe("LangChain's classes for the OpenAI API", () => {
+  const options = () => ({
+    apiKey: agent.apiKey,
+    maxRetries: 0,
+    configuration: { baseURL: `${world.gateway.baseUrl}/openai/v1` },
+  });
+
+  it("answer a chat, whole and streamed, with counts", async () => {
+    const model = new ChatOpenAI({ model: "good", ...options() });
+    const whole = await model.invoke("2+2?");
+    expect(whole.content).toBe("Four.");
+    expect(whole.usage_metadata).toMatchObject({ input_tokens: 11, output_tokens: 2 });
+    const parts: unknown[] = [];
+    for await (const chunk of await model.stream("2+2?")) parts.push(chunk.content);
+    expect(parts.join("")).toBe("Four.");
+    expect(await receipts()).toMatchObject([
+      { debited_usdc_microusd: COUNTED },
+      { debited_usdc_microusd: COUNTED },
+    ]);
+  });
+
+  it("embed documents", async () => {
+    const model = new OpenAIEmbeddings({ model: "embeds-base64", ...options() });
+    expect(await model.embedDocuments(["a", "b"])).toEqual([vectorAt(0), vectorAt(1)]);
   });
 });
 
