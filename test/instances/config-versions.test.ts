@@ -17,7 +17,7 @@ const NO_POLL = { CONFIG_POLL_MS: "600000" };
 /** The poll bound of instances that miss notifications, ms. */
 const POLL_MS = 500;
 
-const WITHIN = { timeout: 60_000, interval: 20 };
+const WITHIN = { timeout: 20_000, interval: 20 };
 
 const verbose = z.object({
   checks: z.object({ config: z.object({ version: z.number(), newest: z.number() }) }),

@@ -2,11 +2,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http, { type ServerResponse } from "node:http";
+import http2 from "node:http2";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -81,6 +84,34 @@ it("serves calls while it drains, and ends each connection", async () => {
   } finally {
     connections.destroy();
     grpc.close();
+  }
+});
+
+it("sends GOAWAY on gRPC connections, and cuts a stream that its client keeps open", async () => {
+  const GRPC_PORT = String(await freePort());
+  const instance = await instances.serve({ ...ground.settings, GRPC_PORT, SHUTDOWN_GRACE_MS: "200" });
+  const session = http2.connect(`http://127.0.0.1:${GRPC_PORT}`);
+  session.on("error", () => {});
+  try {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": `/${ServerReflection.typeName}/ServerReflectionInfo`,
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    stream.on("error", () => {});
+    await once(session, "remoteSettings");
+    // A reflection stream stays open until its client ends it. The ping shows that the server has it.
+    await promisify((done: (error: Error | null) => void) => session.ping(done))();
+    const goaway = once(session, "goaway").then(([code]) => Number(code));
+    const closed = once(session, "close").then(() => "closed without GOAWAY");
+    instance.signal("SIGTERM");
+    expect(await Promise.race([goaway, closed])).toBe(http2.constants.NGHTTP2_NO_ERROR);
+    let exitCode: number | null | undefined;
+    void instance.ended.then((code) => (exitCode = code));
+    await expect.poll(() => exitCode, { timeout: 20_000 }).toBe(0);
+  } finally {
+    session.destroy();
   }
 });
 
