@@ -3,9 +3,6 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
-import { generateText, isStepCount, streamText, tool } from "ai";
 import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -14,7 +11,8 @@ import { keypairSigner, payingFetch } from "../../../src/client/index.ts";
 import { ChunkStream } from "../../../src/transport/openai/chunk-stream.ts";
 import { modelServer, type ModelServer } from "../../inference/model-server.ts";
 import { startWorld, type Agent, type World } from "../../support/world.ts";
-import { EMBEDDING_MODELS, vectorAt } from "./embedding-upstream.ts";
+import { clientLibraries } from "./client-libraries.ts";
+import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
 import { embeddingsContract } from "./embeddings-contract.ts";
 import { chatUpstream, floodedBytes, MODELS, USAGE } from "./chat-upstream.ts";
 
@@ -435,61 +433,7 @@ describe("comments of a quiet stream", () => {
   });
 });
 
-describe("the AI SDK's provider for the OpenAI API", () => {
-  const ai = () =>
-    createOpenAICompatible({
-      name: "toolgate",
-      baseURL: `${world.gateway.baseUrl}/openai/v1`,
-      apiKey: agent.apiKey,
-      includeUsage: true,
-    });
-
-  it("streams text, with counts and charge", async () => {
-    const result = streamText({ model: ai()("good"), prompt: "2+2?" });
-    expect(await result.text).toBe("Four.");
-    expect(await result.finishReason).toBe("stop");
-    expect(await result.usage).toMatchObject({
-      inputTokens: 11,
-      outputTokens: 2,
-      raw: { cost_usdc_microusd: COUNTED, receipt_id: expect.stringMatching(/^rcpt_/) },
-    });
-  });
-
-  it("calls tools", async () => {
-    const execute = ({ a, b }: { a: number; b: number }) => a + b;
-    const add = tool({ inputSchema: z.object({ a: z.number(), b: z.number() }), execute });
-    const stopWhen = isStepCount(2);
-    const { text } = await generateText({ model: ai()("tools"), prompt: "2+2?", tools: { add }, stopWhen });
-    expect(text).toBe("It is 4.");
-  });
-});
-
-describe("LangChain's classes for the OpenAI API", () => {
-  const options = () => ({
-    apiKey: agent.apiKey,
-    maxRetries: 0,
-    configuration: { baseURL: `${world.gateway.baseUrl}/openai/v1` },
-  });
-
-  it("answer a chat, whole and streamed, with counts", async () => {
-    const model = new ChatOpenAI({ model: "good", ...options() });
-    const whole = await model.invoke("2+2?");
-    expect(whole.content).toBe("Four.");
-    expect(whole.usage_metadata).toMatchObject({ input_tokens: 11, output_tokens: 2 });
-    const parts: unknown[] = [];
-    for await (const chunk of await model.stream("2+2?")) parts.push(chunk.content);
-    expect(parts.join("")).toBe("Four.");
-    expect(await receipts()).toMatchObject([
-      { debited_usdc_microusd: COUNTED },
-      { debited_usdc_microusd: COUNTED },
-    ]);
-  });
-
-  it("embed documents", async () => {
-    const model = new OpenAIEmbeddings({ model: "embeds-base64", ...options() });
-    expect(await model.embedDocuments(["a", "b"])).toEqual([vectorAt(0), vectorAt(1)]);
-  });
-});
+clientLibraries(() => ({ world, agent, charge: COUNTED }));
 
 describe("errors over the OpenAI API", () => {
   it.each([
