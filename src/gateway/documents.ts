@@ -26,8 +26,8 @@ export function createDocuments(
   const { catalogue } = deps;
   const payment = relay && sellsToWallets(config, relay) ? walletPayment(config, relay, chain) : undefined;
   return [
-    openApiDocument(baseUrl, VERSION),
-    llmsText({ catalogue, version: VERSION, baseUrl, gasless: relay !== undefined }),
+    openApiDocument({ baseUrl, version: VERSION, sold: payment && sold }),
+    llmsText({ catalogue, version: VERSION, baseUrl, gasless: relay !== undefined, sold: payment && sold }),
     x402Manifest({ sold, payment, baseUrl, now: () => systemClock.now() }),
   ];
 }

@@ -45,9 +45,16 @@ beforeAll(async () => {
   await world.startAnother({ PUBLIC_URL, PORT: String(port), FEE_PAYER_KEYPAIR: "" });
   named = `http://127.0.0.1:${port}`;
   text = await (await fetch(`${world.gateway.baseUrl}/openapi.json`)).text();
-  description = new Description(JSON.parse(text));
+  description = new Description(generatedPart(JSON.parse(text)));
 });
 afterAll(() => world.close());
+
+/** Without the routes that refer to others or follow another protocol. */
+function generatedPart({ paths, ...document }: { paths: Record<string, unknown> }): object {
+  const added = /^\/(?:openai|x402\/[a-z])/;
+  const generated = Object.entries(paths).filter(([path]) => !added.test(path));
+  return { ...document, paths: Object.fromEntries(generated) };
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -103,15 +110,27 @@ describe("the OpenAPI document", () => {
     await expect(SwaggerParser.validate(broken)).rejects.toThrow(/./);
   });
 
-  it("is the generated document with the address and version of the gateway", async () => {
+  it("is the generated document with address, version, OpenAI routes and sold tools", async () => {
     const committed = JSON.parse(
       await readFile(path.join(import.meta.dirname, "../../gen/openapi.json"), "utf8"),
     );
-    const { servers, info, ...rest } = JSON.parse(text);
+    const { servers, info, paths, tags, ...rest } = JSON.parse(text);
     expect(servers).toEqual([{ url: world.gateway.baseUrl }]);
     expect(info).toEqual({ ...committed.info, version: "0.1.0" });
-    const { servers: _servers, info: _info, ...generated } = committed;
+    const { servers: _servers, info: _info, paths: own, tags: groups, ...generated } = committed;
     expect(rest).toEqual(generated);
+    expect(tags).toEqual([...groups, expect.objectContaining({ name: "OpenAI" })]);
+    const {
+      "/x402/vram_estimate": sold,
+      "/openai/v1/models": _models,
+      "/openai/v1/chat/completions": _chats,
+      ...others
+    } = paths;
+    expect(others).toEqual(own);
+    expect(sold.post["x-payment-info"]).toMatchObject({
+      price: { mode: "fixed", currency: "USD", amount: "0.001000" },
+      protocols: [{ x402: { version: 2 } }],
+    });
   });
 
   it("contains the whole error catalogue", () => {
@@ -332,6 +351,7 @@ describe("the gateway matches its OpenAPI document", () => {
 describe.each([
   ["/openapi.json", "application/json"],
   ["/llms.txt", "text/markdown; charset=utf-8"],
+  ["/.well-known/x402", "application/json"],
 ])("%s", (path, mediaType) => {
   it("is public for every origin, and ignores keys", async () => {
     const answer = await get(path, {
@@ -383,7 +403,8 @@ describe.each([
   it("names the gateway by its public address", async () => {
     const [here, elsewhere] = await Promise.all([textOf(world.gateway.baseUrl + path), textOf(named + path)]);
     expect(here).toContain(world.gateway.baseUrl);
-    expect(elsewhere).toContain(PUBLIC_URL);
+    // An instance that relays nothing sells nothing to wallets.
+    if (path !== "/.well-known/x402") expect(elsewhere).toContain(PUBLIC_URL);
     expect(elsewhere).not.toContain("127.0.0.1");
   });
 });

@@ -1,3 +1,4 @@
+import SwaggerParser from "@apidevtools/swagger-parser";
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { parsePaymentRequired } from "@x402/core/schemas";
 import {
@@ -14,6 +15,7 @@ import {
   isPaymentIdentifierExtension,
   isPaymentIdentifierRequired,
 } from "@x402/extensions/payment-identifier";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -60,6 +62,14 @@ const manifestSchema = z.object({
   items: z.array(
     z.custom<DiscoveryResource & { extensions: { bazaar: DiscoveryExtension }; price: object }>(),
   ),
+});
+
+const content = z.object({
+  requestBody: z.object({
+    content: z.object({
+      "application/json": z.object({ schema: z.record(z.string(), z.json()), example: z.json() }),
+    }),
+  }),
 });
 
 const manifest = async (baseUrl = world.gateway.baseUrl) =>
@@ -139,6 +149,34 @@ describe("/.well-known/x402", () => {
     expect(items.map(({ resource, accepts }) => [resource, accepts])).toEqual([
       [`${baseUrl}/x402/inference_chat`, []],
     ]);
+  });
+});
+
+describe("the documents", () => {
+  const textOf = async (path: string) => (await fetch(world.gateway.baseUrl + path)).text();
+
+  it("have one path per sold tool, whose schema accepts its example", async () => {
+    const document = JSON.parse(await textOf("/openapi.json"));
+    const whole = await SwaggerParser.dereference(document);
+    for (const { resource, price, extensions } of (await manifest()).items) {
+      const { post } = z
+        .object({ post: z.record(z.string(), z.json()) })
+        .parse(JSON.parse(JSON.stringify(whole.paths?.[new URL(resource).pathname])));
+      expect(post).toMatchObject({ "x-payment-info": { price }, responses: { "402": {} } });
+      const { schema, example } = content.parse(post).requestBody.content["application/json"];
+      const validate = new Ajv2020({ strict: false }).compile(schema);
+      expect([validate(example), validate.errors]).toEqual([true, null]);
+      const { input } = extractDiscoveryInfoFromExtension(extensions.bazaar);
+      expect("body" in input && input.body).toEqual(example);
+    }
+  });
+
+  it("list the OpenAI routes, and show a wallet a call that gets an offer", async () => {
+    expect(JSON.parse(await textOf("/openapi.json")).paths).toHaveProperty("/openai/v1/chat/completions");
+    const page = await textOf("/llms.txt");
+    expect(page).toContain(`${world.gateway.baseUrl}/openai/v1`);
+    const [, url = "", body = ""] = /POST (\S+\/x402\/\w+)\n.*\n\n(\{.*\})/.exec(page) ?? [];
+    await offerOf(url, JSON.parse(body));
   });
 });
 

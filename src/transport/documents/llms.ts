@@ -3,6 +3,7 @@ import type { JsonObject } from "../../domain/core/json.ts";
 import { displayUsd } from "../../domain/core/money.ts";
 import { ASSET, NETWORK } from "../../domain/payments/body-proof.ts";
 import type { ListedTool } from "../../domain/tools/tool.ts";
+import type { SoldTools } from "../x402/sold-tools.ts";
 import type { ServedDocument } from "./document.ts";
 
 export interface LlmsTextOptions {
@@ -12,6 +13,8 @@ export interface LlmsTextOptions {
   readonly baseUrl: () => string;
   /** Whether the gateway pays chain fees for callers. */
   readonly gasless: boolean;
+  /** Undefined: nothing is sold without an API key. */
+  readonly sold: SoldTools | undefined;
 }
 
 /** Returns /llms.txt (llmstxt.org): heading, summary, how to call and pay, then lists of links. */
@@ -30,8 +33,15 @@ export function llmsText(subject: LlmsTextOptions): ServedDocument {
 }
 
 function textOf(subject: LlmsTextOptions, listed: readonly ListedTool[]): string {
-  const sections = [head(), calling(subject), paying(subject), tools(listed), links(subject.baseUrl())];
-  return sections.flat().join("\n");
+  const sections = [
+    head(),
+    calling(subject),
+    openAi(subject),
+    paying(subject),
+    buying(subject),
+    tools(listed),
+  ];
+  return [...sections, links(subject)].flat().join("\n");
 }
 
 function head(): string[] {
@@ -63,6 +73,39 @@ function calling({ baseUrl, version }: LlmsTextOptions): string[] {
       `MCP (streamable HTTP) serves the same tools at ${baseUrl()}/mcp with the same header.`,
     'Errors are `{"code", "message", "request_id"}`: branch on `code`; ' +
       "wait `retry_after_seconds` if present, and repeat the same call.",
+    "",
+  ];
+}
+
+function openAi({ baseUrl, catalogue }: LlmsTextOptions): string[] {
+  const models = catalogue.tools.flatMap(({ openai }) => openai?.models ?? []);
+  if (models.length === 0) return [];
+  return [
+    `Clients of the OpenAI API take \`${baseUrl()}/openai/v1\` as base URL and the same key: ` +
+      "`GET /openai/v1/models` and `POST /openai/v1/chat/completions`, whole or with `stream`. " +
+      "`usage.cost_usdc_microusd` is the charge.",
+    "",
+  ];
+}
+
+/** A wallet's first call, with the example of the first tool. */
+function buying({ baseUrl, sold }: LlmsTextOptions): string[] {
+  const [first] = sold?.byName().values() ?? [];
+  if (!first) return [];
+  return [
+    "With a wallet and no API key: every paid tool is `POST /x402/{tool}`, whose body is its parameters.",
+    "",
+    "```http",
+    `POST ${baseUrl()}${first.path}`,
+    "Content-Type: application/json",
+    "",
+    JSON.stringify(first.example),
+    "```",
+    "",
+    "The response is 402 with the header PAYMENT-REQUIRED (x402 version 2, scheme exact on Solana). " +
+      "Sign it with your wallet, which needs USDC and no SOL, and send the request again with " +
+      "PAYMENT-SIGNATURE; an x402 client does both. The answer is 200 with PAYMENT-RESPONSE. " +
+      "Send the same PAYMENT-SIGNATURE again when no answer came: it pays once.",
     "",
   ];
 }
@@ -122,12 +165,15 @@ function parameterWords({ properties, required }: JsonObject): string {
   return names.length === 0 ? "" : ` Parameters: ${names.join(", ")}.`;
 }
 
-function links(baseUrl: string): string[] {
+function links({ baseUrl: url, sold }: LlmsTextOptions): string[] {
+  const baseUrl = url();
+  const manifest = "what wallets buy without an API key, with prices and schemas";
   return [
     "## Contract",
     "",
     `- [Catalogue](${baseUrl}/mcp/capabilities): the tools as JSON, with parameter schemas and prices`,
     `- [OpenAPI 3.1](${baseUrl}/openapi.json): every HTTP route, with 402 and all errors`,
+    ...(sold ? [`- [x402](${baseUrl}/.well-known/x402): ${manifest}`] : []),
     "",
     "## Optional",
     "",

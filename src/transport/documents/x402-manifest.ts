@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../domain/core/json.ts";
 import { formatUsdc, type MicroUsd } from "../../domain/core/money.ts";
 import { X402_NETWORK, X402_SCHEME } from "../../domain/payments/x402.ts";
 import { bazaarExtension } from "../x402/bazaar.ts";
@@ -95,7 +96,10 @@ function terms(price: MicroUsd, { asset, payTo, feePayer }: WalletPayment): obje
 }
 
 /** Returns the price as `x-payment-info` of OpenAPI operations has it. */
-function priceOf({ fixedPrice, metered }: Pick<SoldTool["tool"], "fixedPrice" | "metered">): object {
+export function priceOf({
+  fixedPrice,
+  metered,
+}: Pick<SoldTool["tool"], "fixedPrice" | "metered">): JsonObject {
   if (fixedPrice !== undefined && !metered)
     return { mode: "fixed", currency: "USD", amount: formatUsdc(fixedPrice) };
   const max = fixedPrice === undefined ? {} : { max: formatUsdc(fixedPrice) };
