@@ -4,7 +4,6 @@ import { ChainLookupLimit } from "./app/payments/chain-lookup-limit.ts";
 import { PaymentMethods } from "./app/payments/payment-methods.ts";
 import type { Metrics } from "./app/operations/metrics.ts";
 import { withoutRepeats } from "./app/operations/repeated-faults.ts";
-import { RequestRecorder } from "./app/operations/request-record.ts";
 import { Readiness } from "./app/operations/readiness.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/core/errors.ts";
@@ -13,14 +12,15 @@ import { callPorts, type CallPorts } from "./gateway/call-tool-deps.ts";
 import { createServers, type Addresses, type Servers } from "./gateway/servers.ts";
 import { createWorker } from "./gateway/background-worker.ts";
 import { openSponsor } from "./gateway/fee-payer.ts";
-import { measuredPostgres, openMetrics, reportReadiness } from "./gateway/metrics.ts";
+import { measuredPostgres, reportReadiness } from "./gateway/metrics.ts";
+import { openObservation } from "./gateway/observation.ts";
 import { hostInUrls, listenOnPort, type Listener, type PortSetting } from "./gateway/listen.ts";
 import { paymentMethods } from "./gateway/payment-methods.ts";
 import type { Reloaded } from "./gateway/reload.ts";
 import { openRelay } from "./gateway/relay.ts";
-import { openRequestLog } from "./gateway/request-log.ts";
 import { openToolParts, type ToolParts } from "./gateway/tool-parts.ts";
 import type { Log } from "./domain/core/log.ts";
+import type { Tracer } from "./domain/core/span.ts";
 import { openPostgres, type Postgres } from "./postgres/index.ts";
 import { openChain, SolanaTreasury, type SolanaChain } from "./solana/index.ts";
 import { systemClock, systemRandom } from "./system.ts";
@@ -75,10 +75,10 @@ export async function startGateway(
   { movable = [], around = (ports) => ports, devConsole, instanceId = randomUUID() }: StartOptions = {},
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
-  const { metrics, server: metricsServer, observers } = await openMetrics(config);
-  const requestLog = openRequestLog(config, log, later);
+  const observation = await openObservation(config, instanceId, log, later);
+  const { metrics, metricsServer, tracer, requests } = observation;
   const postgres = await openDatabase(config, instanceId, metrics, log);
-  const chain = openConfiguredChain(config, metrics, log);
+  const chain = openConfiguredChain(config, metrics, tracer, log);
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
   const { signal } = stopping;
@@ -99,7 +99,7 @@ export async function startGateway(
     chain,
     readiness,
     metrics,
-    requests: new RequestRecorder([...observers, ...requestLog], performance),
+    requests,
     log,
     errors: postgres.withoutOutageErrors(withoutRepeats(log, later)),
     addresses: () => addresses,
@@ -120,8 +120,7 @@ export async function startGateway(
     await parts.close();
     chain.close();
     await postgres.close();
-    await metricsServer?.close();
-    for (const one of requestLog) one.flush();
+    await observation.close();
   };
   const listen = (setting: PortSetting, listener: Listener) =>
     listenOnPort(listener, config, setting, movable.includes(setting));
@@ -186,7 +185,12 @@ async function openDatabase(
   return measuredPostgres(postgres, metrics);
 }
 
-function openConfiguredChain(config: ServeConfig, metrics: Metrics, log: Log): SolanaChain {
+function openConfiguredChain(
+  config: ServeConfig,
+  metrics: Metrics,
+  tracer: Tracer | undefined,
+  log: Log,
+): SolanaChain {
   return openChain({
     urls: config.SOLANA_RPC_URLS,
     treasuryOwner: config.TREASURY_OWNER,
@@ -195,6 +199,7 @@ function openConfiguredChain(config: ServeConfig, metrics: Metrics, log: Log): S
     finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
     clock: systemClock,
     metrics,
+    tracer,
     log,
   });
 }

@@ -13,7 +13,7 @@ const PASSWORD_PARAMETER = /password/i;
 
 /** Settings that may contain secrets. */
 type SecretSettings = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> &
-  Partial<Pick<Config, "tools" | "FEE_PAYER_SIGNER_TOKEN">>;
+  Partial<Pick<Config, "tools" | "FEE_PAYER_SIGNER_TOKEN" | "OTEL_EXPORTER_OTLP_HEADERS">>;
 
 /**
  * Returns every secret value of the configuration for log redaction: passwords and keys without the URLs
@@ -25,6 +25,7 @@ export function collectSecrets({
   upstreams,
   tools = [],
   FEE_PAYER_SIGNER_TOKEN: signerToken,
+  OTEL_EXPORTER_OTLP_HEADERS: collector = {},
 }: SecretSettings): string[] {
   const database = (serverUrls(DATABASE_URL ?? "") ?? []).flatMap((text) => databaseSecrets(new URL(text)));
   const rpcKeys = SOLANA_RPC_URLS.flatMap((text) => rpcSecrets(new URL(text)));
@@ -32,7 +33,9 @@ export function collectSecrets({
     ...(apiKey ? [apiKey] : []),
     ...Object.values(headers),
   ]);
-  const headers = tools.flatMap((tool) => Object.values(tool.headers).flatMap(secretsOfHeader));
+  const headers = [collector, ...tools.map((tool) => tool.headers)].flatMap((one) =>
+    Object.values(one).flatMap(secretsOfHeader),
+  );
   const signer = signerToken === undefined ? [] : [signerToken];
   const secrets = new Set([...signer, ...database, ...rpcKeys, ...apiKeys, ...headers]);
   return [...secrets].filter((secret) => secret.length >= MIN_SECRET_LENGTH);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { serverUrls } from "../domain/core/database-url.ts";
+import { SAMPLERS } from "../domain/core/span.ts";
 
 const between = (minimum: number, maximum: number) =>
   z
@@ -39,6 +40,25 @@ const list = (item: z.ZodType<string, string>) =>
         .filter((part) => part !== ""),
     )
     .pipe(z.array(item));
+
+/** `name=value` pairs, percent-encoded, as OpenTelemetry's variables have them. */
+const pairs = () =>
+  z
+    .string()
+    .transform((text, context) => {
+      const found = new Map<string, string>();
+      for (const part of text.split(",").filter((one) => one.trim() !== "")) {
+        const [, name = "", value = ""] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
+        try {
+          if (name === "") throw new TypeError("has no name");
+          found.set(decodeURIComponent(name), decodeURIComponent(value));
+        } catch {
+          context.addIssue({ code: "custom", message: "must be name=value pairs, separated by commas" });
+        }
+      }
+      return Object.fromEntries(found);
+    })
+    .optional();
 
 /**
  * Environment settings and their defaults, the source of `docs/reference/configuration.md`. `dev` supplies
@@ -165,6 +185,22 @@ export const settings = {
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
     .describe("log level; JSON lines on stderr"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe("collector of traces (OTLP over HTTP), without /v1/traces; none by default"),
+  OTEL_EXPORTER_OTLP_HEADERS: pairs().describe("headers for the collector, such as its key"),
+  OTEL_SERVICE_NAME: z.string().min(1).optional().describe("service.name of traces; default toolgate"),
+  OTEL_RESOURCE_ATTRIBUTES: pairs().describe("more attributes of this process in traces"),
+  OTEL_TRACES_SAMPLER: z
+    .enum(SAMPLERS)
+    .default("parentbased_always_on")
+    .describe("which requests are traced; parentbased_: as the caller decided, if it sends a trace"),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(?:0?\.\d+|[01](?:\.0*)?)$/, "must be a number from 0 to 1")
+    .transform(Number)
+    .default(1)
+    .describe("share of the traces for traceidratio, 0 to 1"),
   LOG_FREE_REQUESTS: integer(0, 1_000_000, 100).describe(
     "one of so many successful requests without a run is logged; 1: all, 0: none",
   ),
@@ -178,6 +214,7 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   "SOLANA_RPC_URLS",
   "INFERENCE_API_KEY",
   "FEE_PAYER_SIGNER_TOKEN",
+  "OTEL_EXPORTER_OTLP_HEADERS",
 ]);
 
 /** Settings that a running instance can change. Variables that documents refer to change with them. */

@@ -1,11 +1,12 @@
 import { ConfigError, type ServeConfig } from "../config/config.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
+import { inSpan, type Span } from "../domain/core/span.ts";
 import type { Tool } from "../domain/tools/tool.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Backend } from "../tools/custom/backend.ts";
 import type { OpenTools } from "../tools/custom/open-tools.ts";
-import type { CustomToolSettings } from "../tools/custom/settings.ts";
+import type { CustomToolSettings, Target } from "../tools/custom/settings.ts";
 
 /** The operator's custom tools and their connections. */
 export interface OpenCustomTools {
@@ -68,12 +69,22 @@ async function open(
   return openTools(tools, backend, log);
 }
 
+/** Starts the step of a request to a server (semantic conventions, HTTP, RPC and MCP). */
+function requestStep(span: Span | undefined, { kind, section }: Target): Span | undefined {
+  if (kind === "http") return span?.child("HTTP", {}, "client");
+  if (kind === "grpc")
+    return span?.child(section.method, { "rpc.system.name": "grpc", "rpc.method": section.method }, "client");
+  const attributes = { "mcp.method.name": "tools/call", "gen_ai.tool.name": section.tool };
+  return span?.child(`tools/call ${section.tool}`, attributes, "client");
+}
+
 /** Counts and times the calls of a custom tool's server. */
 function measuredBackend(
   backend: Backend,
-  { name: tool, target: { kind: protocol } }: CustomToolSettings,
+  { name: tool, target }: CustomToolSettings,
   metrics: Metrics,
 ): Backend {
+  const { kind: protocol } = target;
   return {
     describe: (signal) => backend.describe(signal),
     ...(backend.check && { check: (params) => backend.check?.(params) }),
@@ -81,7 +92,9 @@ function measuredBackend(
       const from = performance.now();
       let outcome = "failed";
       try {
-        const answer = await backend.call(params, call);
+        const answer = await inSpan(requestStep(call.span, target), (span) =>
+          backend.call(params, span ? { ...call, span } : call),
+        );
         outcome = "ok";
         return answer;
       } catch (error) {

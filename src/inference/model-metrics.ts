@@ -1,5 +1,6 @@
 import type { Metrics } from "../app/operations/metrics.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
+import type { Span } from "../domain/core/span.ts";
 import type { ChatCompletion, ChatOptions } from "../domain/tools/chat.ts";
 import type { Embeddings } from "../domain/tools/embedding.ts";
 
@@ -11,28 +12,41 @@ export function measureRequest(
   const from = performance.now();
   const seconds = () => (performance.now() - from) / 1_000;
   let started = false;
+  let span: Span | undefined;
   const ended = (outcome: string) => {
     metrics?.count("toolgate_model_requests_total", 1, { ...labels, outcome });
     metrics?.observe("toolgate_model_duration_seconds", seconds(), labels);
   };
   return {
-    /** Returns options that also note the first chunk. */
-    options: (options: ChatOptions): ChatOptions => ({
-      ...options,
-      onChunk: (chunks) => {
-        if (!started) metrics?.observe("toolgate_model_first_token_seconds", seconds(), labels);
-        started = true;
-        options.onChunk?.(chunks);
-      },
-    }),
+    /** Returns options that also note the first chunk, and the step of the request. */
+    options(options: ChatOptions): ChatOptions {
+      span = options.span?.child(`chat ${labels.model}`, chatAttributes(labels), "client");
+      return {
+        ...options,
+        span,
+        onChunk: (chunks) => {
+          if (!started) metrics?.observe("toolgate_model_first_token_seconds", seconds(), labels);
+          started = true;
+          options.onChunk?.(chunks);
+        },
+      };
+    },
     completed(answer: ChatCompletion | Embeddings): void {
+      const counts = countsOf(answer);
+      span?.set({
+        "gen_ai.response.finish_reasons": finishReasonsOf(answer),
+        "gen_ai.usage.input_tokens": counts.promptTokens,
+        "gen_ai.usage.output_tokens": counts.completionTokens,
+      });
+      span?.end();
       ended("ok");
-      const { promptTokens, completionTokens = 0 } = countsOf(answer);
+      const { promptTokens, completionTokens = 0 } = counts;
       if (promptTokens === undefined) return;
       metrics?.count("toolgate_model_tokens_total", promptTokens, { ...labels, kind: "input" });
       metrics?.count("toolgate_model_tokens_total", completionTokens, { ...labels, kind: "output" });
     },
     failed(error: unknown): void {
+      span?.end(error);
       ended(error instanceof ToolgateError && error.code === "UNAVAILABLE" ? "busy" : "failed");
     },
   };
@@ -45,4 +59,18 @@ function countsOf(answer: ChatCompletion | Embeddings): {
   completionTokens?: number;
 } {
   return "vectors" in answer ? { promptTokens: answer.promptTokens } : (answer.usage ?? {});
+}
+
+function finishReasonsOf(answer: ChatCompletion | Embeddings): string[] | undefined {
+  if ("vectors" in answer || answer.finishReason === null) return undefined;
+  return [answer.finishReason];
+}
+
+/** Attributes of a completion's step (semantic conventions, GenAI, "Inference"). */
+function chatAttributes({ upstream, model }: { readonly upstream: string; readonly model: string }) {
+  return {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.request.model": model,
+    "toolgate.upstream": upstream,
+  };
 }

@@ -25,7 +25,15 @@ const DRAIN_MS = 1_000;
  */
 const NO_LIMIT_MS = 2_147_483_647;
 
-const REQUEST_HEADERS = ["accept", "authorization", "content-type", "idempotency-key", "user-agent"];
+const REQUEST_HEADERS = [
+  "accept",
+  "authorization",
+  "content-type",
+  "idempotency-key",
+  "traceparent",
+  "tracestate",
+  "user-agent",
+];
 
 /** Drops headers that describe this machine or that the client takes from OPENAI_CUSTOM_HEADERS. */
 function ownHeaders(all: RequestInit["headers"], configured: UpstreamSettings["headers"]): Headers {
@@ -108,7 +116,7 @@ export class Upstream {
     options: ChatOptions,
     onFirstChunk = () => {},
   ): Promise<ChatCompletion> {
-    const { signal, idempotencyKey, listener, onChunk, whole = false } = options;
+    const { signal, listener, onChunk, whole = false } = options;
     const ends = listener ? AbortSignal.any([signal, listener.closed]) : signal;
     const timer = new RequestTimer(ends, this.#settings, onFirstChunk);
     const received = new Completion(whole);
@@ -125,7 +133,7 @@ export class Upstream {
     let cutBy: string | null;
     try {
       const body = this.#bodyOf(request);
-      const response = await this.#post("/chat/completions", body, idempotencyKey, timer.signal);
+      const response = await this.#post("/chat/completions", body, options, timer.signal);
       cutBy = await readResponse(response, received, progress);
       // A count is delivered however the answer ended.
       if (cutBy === CONNECTION_LOST) cutBy = endOf(undefined, timer.state, options) ?? cutBy;
@@ -154,7 +162,7 @@ export class Upstream {
     // Four times shorter than numbers; servers that do not know it send numbers.
     const body = { model, input, dimensions, encoding_format: "base64" };
     try {
-      const response = await this.#post("/embeddings", body, idempotencyKey, timer.signal);
+      const response = await this.#post("/embeddings", body, { idempotencyKey }, timer.signal);
       return await readEmbeddings(response, request);
     } catch (error) {
       timer.abort();
@@ -168,9 +176,8 @@ export class Upstream {
     return this.#connections.close();
   }
 
-  #post(path: string, body: object, key: string | undefined, signal: AbortSignal): Promise<Response> {
-    const headers = key === undefined ? {} : { "Idempotency-Key": key };
-    return this.#client.post(path, { body, headers, signal }).asResponse();
+  #post(path: string, body: object, sender: Sender, signal: AbortSignal): Promise<Response> {
+    return this.#client.post(path, { body, headers: headersOf(sender), signal }).asResponse();
   }
 
   #urlOf(path: string): string {
@@ -191,6 +198,12 @@ export class Upstream {
       ...(stream && { stream_options: counts }),
     };
   }
+}
+
+type Sender = Pick<ChatOptions, "idempotencyKey" | "span">;
+
+function headersOf({ idempotencyKey, span }: Sender): Record<string, string> {
+  return { ...span?.headers, ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }) };
 }
 
 /**

@@ -54,14 +54,15 @@ export class RequestMetrics implements RequestObserver {
   }
 
   ended(record: RequestRecord): void {
-    const { status, ms, requestId, transport } = record;
+    const { status, ms, requestId, transport, span } = record;
     const { byStatus, duration } = this.#seriesOf(record);
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-    duration.observe(ms / 1_000, requestId);
+    const traceId = span?.sampled ? span.traceId : undefined;
+    duration.observe(ms / 1_000, requestId, traceId);
     if (record.runId === undefined || status !== 200) return;
     let overhead = this.#overhead.get(transport);
     if (!overhead) this.#overhead.set(transport, (overhead = this.#overheads.series({ transport })));
-    overhead.observe(Math.max(0, ms - record.toolMs - record.paymentMs) / 1_000, requestId);
+    overhead.observe(Math.max(0, ms - record.toolMs - record.paymentMs) / 1_000, requestId, traceId);
   }
 
   #seriesOf({ transport, method, tool }: RequestRecord): Series {

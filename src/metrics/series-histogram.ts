@@ -16,8 +16,11 @@ export class HistogramSeries {
     this.#latest = Array.from({ length: bounds.length + 1 });
   }
 
-  /** @param exemplar identifier of the request; empty for none */
-  observe(value: number, exemplar: string): void {
+  /**
+   * @param exemplar identifier of the request; empty for none
+   * @param traceId its trace, if it is recorded
+   */
+  observe(value: number, exemplar: string, traceId: string | undefined): void {
     let bucket = 0;
     for (const bound of this.#bounds) {
       if (value <= bound) break;
@@ -27,8 +30,8 @@ export class HistogramSeries {
     this.sum += value;
     if (exemplar === "") return;
     const kept = this.#latest[bucket];
-    if (kept) kept.set(value, exemplar);
-    else this.#latest[bucket] = new Exemplar(value, exemplar);
+    if (kept) kept.set(value, exemplar, traceId);
+    else this.#latest[bucket] = new Exemplar(value, exemplar, traceId);
   }
 
   exemplar(bucket: number): Exemplar | undefined {
@@ -40,21 +43,25 @@ export class HistogramSeries {
 class Exemplar {
   value: number;
   #requestId: string;
+  #traceId: string | undefined;
   #at = performance.now();
 
-  constructor(value: number, requestId: string) {
+  constructor(value: number, requestId: string, traceId: string | undefined) {
     this.value = value;
     this.#requestId = requestId;
+    this.#traceId = traceId;
   }
 
-  set(value: number, requestId: string): void {
+  set(value: number, requestId: string, traceId: string | undefined): void {
     this.value = value;
     this.#requestId = requestId;
+    this.#traceId = traceId;
     this.#at = performance.now();
   }
 
   get labelSet(): Record<string, string> {
-    return { request_id: this.#requestId };
+    const traceId = this.#traceId;
+    return { request_id: this.#requestId, ...(traceId !== undefined && { trace_id: traceId }) };
   }
 
   /** Unix seconds. */

@@ -43,6 +43,7 @@ it.each(Object.entries(PAID_CALLS))("logs one line of a paid call over %s", asyn
       ms: expect.any(Number),
       bytes: expect.any(Number),
       request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/),
+      trace_id: undefined,
     },
   ]);
 });

@@ -5,7 +5,7 @@ import { ROOT, type Finished } from "./command.ts";
 const RUNTIME = ["log.ts", "loop-time.ts", "optional-packages.ts", "system.ts", "version.ts"];
 const INNER = ["app", "domain", ...RUNTIME];
 const CORE = [...INNER, "outbound"];
-const ADAPTERS = ["inference", "metrics", "payments", "postgres", "sandbox", "solana", "tools"];
+const ADAPTERS = ["inference", "metrics", "payments", "postgres", "sandbox", "solana", "tools", "tracing"];
 const PARTS = [...CORE, ...ADAPTERS, "config", "httpjson", "transport"];
 const COMPOSED = [...PARTS, "gateway"];
 const STARTED = [...COMPOSED, "gateway.ts", "start-checks.ts", "client"];
@@ -39,6 +39,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   solana: { layers: CORE, packages: except(SQL, RPC), gen: GRPC },
   tools: { layers: CORE, packages: except(SQL, RPC), gen: GRPC },
   "tools/custom": { layers: CORE, packages: except(SQL, CHAIN, "@connectrpc/.*"), gen: GRPC },
+  tracing: { layers: CORE, packages: except(SQL, CHAIN, RPC) },
   transport: { layers: [...CORE, "httpjson"], packages: except(SQL), gen: ANY },
   client: { layers: [], packages: except("node:.*"), gen: /^toolgate\// },
   "client/node": { layers: ["client"], gen: /^toolgate\// },

@@ -1,5 +1,7 @@
 import type { CallContext } from "../../domain/calls/call-context.ts";
 import { newId } from "../../domain/core/ids.ts";
+import type { Caller } from "../../domain/accounts/caller.ts";
+import { inSpan, type Span } from "../../domain/core/span.ts";
 import type { Quote, Quotes } from "../../domain/payments/quote.ts";
 import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import { creditExtraPayment, payQuote, type Buyer } from "../payments/pay-quote.ts";
@@ -51,13 +53,30 @@ export async function buyCall(
   buyer: CallBuyer,
   context: CallContext,
 ): Promise<ToolCallResult> {
+  const { tool, prepared } = call;
+  const authorized = await inSpan(context.record?.span?.child("authorize"), (span) =>
+    authorizePurchase(deps, call, buyer, context, span),
+  );
+  if ("result" in authorized) return authorized;
+  const { authorization, holder } = authorized;
+  return runAndCapture(deps, { tool, prepared, authorization }, { ...context, caller: holder });
+}
+
+/** Settles the payment and authorizes the call. @returns the result of a replay, or what may run */
+async function authorizePurchase(
+  deps: BuyDeps,
+  call: PreparedToolCall,
+  buyer: CallBuyer,
+  context: CallContext,
+  span: Span | undefined,
+): Promise<ToolCallResult | { readonly authorization: CallAuthorization; readonly holder: Caller }> {
   const { caller, record } = context;
   const { tool, prepared, fingerprint, idempotencyKey: sentKey, identified, quote, receivedAt } = call;
   // A quoted price stays valid even if this instance charges another price by now.
   const price = quote?.price ?? prepared.price;
   requirePriceWithinLimit(tool.name, caller, price);
 
-  const claim = { accountId: caller.accountId, fingerprint, idempotencyKey: sentKey };
+  const claim = { accountId: caller.accountId, fingerprint, idempotencyKey: sentKey, span };
   const prior = buyer.exists ? await lookUpPriorOutcome(deps.ledger, claim, identified) : NO_PRIOR;
   if (prior.kind === "replay") {
     if (record) record.caller = caller;
@@ -67,8 +86,10 @@ export async function buyCall(
   }
 
   let { payment } = prior;
-  if (prior.kind === "none" && identified)
-    payment = await payQuote(deps, { identified, quote, fingerprint, receivedAt, buyer }, context);
+  if (prior.kind === "none" && identified) {
+    const pay = () => payQuote(deps, { identified, quote, fingerprint, receivedAt, buyer }, context);
+    payment = await (span ? span.run(pay) : pay());
+  }
 
   const holder = await buyer.open();
   if (record) record.caller = holder;
@@ -84,9 +105,10 @@ export async function buyCall(
     idempotencyKey: sentKey ?? prior.idempotencyKey,
     payment,
     configVersion: call.configVersion,
+    span,
   };
   context.signal.throwIfAborted();
   const authorized = await authorizeCall(deps, tool, authorization);
   if (authorized.kind === "replay") return { result: authorized.result, receipt: authorized.receipt };
-  return runAndCapture(deps, { tool, prepared, authorization }, { ...context, caller: holder });
+  return { authorization, holder };
 }

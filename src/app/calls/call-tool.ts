@@ -3,12 +3,14 @@ import type { CallContext } from "../../domain/calls/call-context.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
+import { inSpan } from "../../domain/core/span.ts";
 import type { Proof, ProofCarriers } from "../../domain/payments/proof.ts";
 import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import { OTHER } from "../operations/request-record.ts";
 import { buyCall, type BuyDeps, type PreparedToolCall } from "./buy-call.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { requireToolAccess } from "./key-limits.ts";
+import { toolAttributes } from "./run-and-capture.ts";
 
 /** A call as any transport receives it. */
 export interface ToolCall extends ProofCarriers {
@@ -53,7 +55,7 @@ export function callTool(
   const called =
     tool.billable || call.idempotencyKey !== undefined
       ? callOnce(deps, call, known, context)
-      : callFreely(prepared, context);
+      : callFreely(tool, prepared, context);
   if (!(called instanceof Promise)) return called;
   catalogue.startCall();
   return called.finally(() => catalogue.endCall());
@@ -68,10 +70,15 @@ function prepare(tool: Tool, { form, params }: ToolCall): PreparedCall {
 
 /** Runs a free call without a claim: nothing is stored, and nothing awaited that the tool does not await. */
 function callFreely(
+  tool: Tool,
   prepared: PreparedCall,
-  { caller, signal, progress }: CallContext,
+  { caller, signal, progress, record }: CallContext,
 ): ToolCallResult | Promise<ToolCallResult> {
   const run = { runId: undefined, idempotencyKey: undefined, signal, caller, progress };
+  if (record?.span?.sampled) {
+    const step = record.span.child(`execute_tool ${tool.name}`, toolAttributes(tool));
+    return inSpan(step, async (span) => freeResult(await prepared.run({ ...run, span })));
+  }
   const result = prepared.run(run);
   return result instanceof Promise ? result.then(freeResult) : freeResult(result);
 }

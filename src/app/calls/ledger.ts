@@ -1,6 +1,7 @@
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { RunError } from "../../domain/calls/run.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
+import type { Span } from "../../domain/core/span.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
 import type { CallPayment, PaymentCredits } from "../payments/verified-transfer.ts";
@@ -34,6 +35,8 @@ export interface CallAuthorization {
   payment: CallPayment | undefined;
   /** Version of the configuration that priced the call; 0, the default, if none is stored. */
   configVersion?: number;
+  /** Step of the call that the ledger's work belongs to. */
+  span?: Span | undefined;
 }
 
 /** Result of {@link Ledger.authorize}. */
@@ -80,6 +83,7 @@ export interface PriorQuery extends PaymentId {
   fingerprint: Buffer;
   idempotencyKey: string | undefined;
   quoteId: string;
+  span?: Span | undefined;
 }
 
 export interface CompletedRun {
@@ -89,12 +93,14 @@ export interface CompletedRun {
   result: JsonObject;
   /** What the call is charged of the price it holds, micro-USD; all of it if undefined. */
   captured?: MicroUsd;
+  span?: Span | undefined;
 }
 
 export interface FailedRun {
   runId: string;
   outcome: "failed" | "cancelled";
   error: RunError;
+  span?: Span | undefined;
 }
 
 /** How a run ends. */

@@ -1,4 +1,5 @@
 import type { Clock, Random } from "../../domain/core/clock.ts";
+import { inSpan, type Span, type SpanAttributes } from "../../domain/core/span.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { newId } from "../../domain/core/ids.ts";
 import { chargeOf } from "../../domain/calls/charge.ts";
@@ -58,11 +59,14 @@ export async function runAndCapture(
   context.onStart?.(payment && { txSignature: payment.reference, quoted: price });
   let result: JsonObject;
   const from = deps.clock.now();
+  const span = record?.span?.child(`execute_tool ${tool.name}`, toolAttributes(tool));
   try {
     requireAllowance(deps.unpaidWork, tool, accountId);
     // A tool may change its own object while the copy is stored and sent.
-    result = { ...(await prepared.run(run)) };
+    result = { ...(await prepared.run(span ? { ...run, span } : run)) };
+    span?.end();
   } catch (error) {
+    span?.end(error);
     const failure = await release(deps, tool, authorization, error);
     throw payment ? new PaymentCreditedError(failure, payment.reference) : failure;
   } finally {
@@ -70,7 +74,9 @@ export async function runAndCapture(
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
   const amount = usage.used === undefined ? {} : { captured: chargeOf(price, usage.used) };
-  const captured = await deps.ledger.capture({ runId, outcome: "completed", receiptId, result, ...amount });
+  const capture = (step?: Span) =>
+    deps.ledger.capture({ runId, outcome: "completed", receiptId, result, ...amount, span: step });
+  const captured = await inSpan(record?.span?.child("capture"), capture);
   if (captured.kind === "captured") {
     if (captured.receipt) deps.unpaidWork.charged(accountId, tool.name);
     return { result, receipt: captured.receipt };
@@ -81,6 +87,11 @@ export async function runAndCapture(
       "idempotency key or proof",
     { retryAfterSeconds: 1 },
   );
+}
+
+/** Attributes of a tool's step (semantic conventions, GenAI, "Execute tool span"). */
+export function toolAttributes({ name }: Tool): SpanAttributes {
+  return { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name };
 }
 
 /** Releases the hold of a failed run. @returns the error for the caller. @throws ToolgateError UNAVAILABLE */

@@ -137,6 +137,16 @@ export const METRICS = {
     help: "versions between it and the one in force; not 0: this instance cannot use that one",
     labels: [],
   },
+  toolgate_spans_exported_total: {
+    type: "counter",
+    help: "spans that the collector of traces accepted",
+    labels: [],
+  },
+  toolgate_spans_lost_total: {
+    type: "counter",
+    help: "spans lost: the queue was full, or the export failed",
+    labels: ["reason"],
+  },
   toolgate_keys_refused_total: {
     type: "counter",
     help: "requests with a forged, unknown, expired or revoked API key",

@@ -86,5 +86,6 @@ function lineOf({ caller, requestId, ms, ...record }: RequestRecord): object {
     ms: Math.round(ms * 100) / 100,
     bytes: record.bytes,
     request_id: requestId || undefined,
+    trace_id: record.span?.traceId,
   };
 }

@@ -1,6 +1,7 @@
 import type { Caller } from "../../domain/accounts/caller.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { CallRecord } from "../../domain/calls/call-context.ts";
+import type { Span, TraceContext, Tracer } from "../../domain/core/span.ts";
 import type { ToolgateError } from "../../domain/core/errors.ts";
 
 /** Where a request arrived. */
@@ -18,6 +19,10 @@ export class RequestRecord implements CallRecord {
   readonly startedAt: number;
   /** `Service/Method` of the contract, a method of MCP or the path of a document; not the caller's text. */
   method = OTHER;
+  /** Method and path template of HTTP, such as `GET /receipts/{receipt_id}`; the path of gRPC. For traces. */
+  route: string | undefined = undefined;
+  /** Undefined where nothing is traced. */
+  span: Span | undefined = undefined;
   caller: Caller | undefined = undefined;
   tool: string | undefined = undefined;
   runId: string | undefined = undefined;
@@ -52,19 +57,47 @@ export interface RequestObserver {
   ended(record: RequestRecord): void;
 }
 
+/** Headers or metadata of a request; a repeated one is not used. */
+interface ReceivedHeaders {
+  readonly [name: string]: string | string[] | undefined;
+}
+
+function contextOf({
+  ["traceparent"]: traceparent,
+  ["tracestate"]: tracestate,
+}: ReceivedHeaders): TraceContext {
+  return {
+    traceparent: typeof traceparent === "string" ? traceparent : undefined,
+    tracestate: typeof tracestate === "string" ? tracestate : undefined,
+  };
+}
+
 /** Records the requests of every transport. */
 export class RequestRecorder {
   readonly #observers: readonly RequestObserver[];
   readonly #clock: Clock;
+  readonly #tracer: Tracer | undefined;
 
-  /** @param clock monotonic, with fractions of a millisecond */
-  constructor(observers: readonly RequestObserver[], clock: Clock) {
+  /**
+   * @param clock monotonic, with fractions of a millisecond
+   * @param tracer undefined: nothing is traced
+   */
+  constructor(observers: readonly RequestObserver[], clock: Clock, tracer?: Tracer) {
     this.#observers = observers;
     this.#clock = clock;
+    this.#tracer = tracer;
   }
 
-  start(transport: Transport, requestId: string): RequestRecord {
-    return new RequestRecord(transport, requestId, this.#clock.now());
+  /** @param context of the caller's trace; undefined: the request is not traced */
+  start(transport: Transport, requestId: string, context?: ReceivedHeaders): RequestRecord {
+    const record = new RequestRecord(transport, requestId, this.#clock.now());
+    if (this.#tracer && context) record.span = this.#tracer.start(record.startedAt, contextOf(context));
+    return record;
+  }
+
+  /** Continues another trace than the one the request arrived with; its steps start afterwards. */
+  continueTrace(record: RequestRecord, context: TraceContext): void {
+    if (record.span && this.#tracer) record.span = this.#tracer.start(record.startedAt, context);
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/caller.ts";
+import type { Span } from "../core/span.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { ProgressListener, ResultSink } from "../tools/tool.ts";
 
@@ -18,6 +19,8 @@ export interface CallRecord {
   tool: string | undefined;
   runId: string | undefined;
   receiptId: string | undefined;
+  /** Step of the whole request; undefined where nothing is traced. */
+  span: Span | undefined;
   /** Time in the tool, ms. */
   toolMs: number;
   /** Time in which the payment was looked up, waited for and credited, ms. */

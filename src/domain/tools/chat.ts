@@ -1,4 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
+import type { Span } from "../core/span.ts";
 import type { TokenRate } from "./token-rate.ts";
 
 export const CHAT_ROLES = ["system", "user", "assistant"] as const;
@@ -81,6 +82,8 @@ export interface ChatOptions {
   readonly accountId: string;
   /** Sent to the server. */
   readonly idempotencyKey: string | undefined;
+  /** Step of the tool; undefined where nothing is traced. */
+  readonly span?: Span | undefined;
   /** Reports the number of chunks received. Not called if the server does not stream. */
   readonly onChunk?: ((chunks: number) => void) | undefined;
   /** Whether tool calls, reasoning and log probabilities are part of the answer. */

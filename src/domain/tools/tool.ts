@@ -1,6 +1,7 @@
 import type { Caller } from "../accounts/caller.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { ChatModel } from "./chat.ts";
+import type { Span } from "../core/span.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Scope } from "../accounts/scope.ts";
 
@@ -98,6 +99,8 @@ export interface ToolContext {
   readonly idempotencyKey: string | undefined;
   /** Aborts when the result is no longer wanted. */
   readonly signal: AbortSignal;
+  /** Step of the tool; undefined where nothing is traced. */
+  readonly span?: Span | undefined;
   /** Undefined unless requested. */
   readonly progress?: ProgressListener | undefined;
   /** Undefined: the result is only returned. Tools that cannot write parts only return it. */

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import type { Span } from "../../domain/core/span.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { loopTime } from "../../loop-time.ts";
 import { DatabaseUnavailableError, DatabaseBusyError } from "./database-errors.ts";
@@ -48,6 +49,10 @@ export interface BatcherOptions<Item, Answer> {
   lanes?: number;
   /** Lane key: at most one running batch contains it, as two would block each other in the database. */
   lane?: (item: Item) => string;
+  /** Step of a call that an item belongs to; a batch is a step of the first call and refers to the others. */
+  spanOf?: (item: Item) => Span | undefined;
+  /** Name of batches in traces. */
+  name?: string;
   /** Called after each batch that got results. */
   onBatch?: (batch: BatchSample) => void;
   /** How long an item waits for an unreachable database, ms; default 0. */
@@ -184,12 +189,14 @@ export class Batcher<Item, Answer> {
   }
 
   async #runBatch(batch: readonly Pending<Item, Answer>[]): Promise<void> {
+    const span = this.#spanOf(batch);
     try {
       const from = loopTime();
       const { retryMs = 0, onBatch } = this.#options;
       const forMs = Math.max(0, Math.min(...batch.map(({ deadline: until }) => until)) - loopTime());
       const items = batch.map(({ item }) => item);
       const answers = await this.#options.run(items, forMs);
+      span?.end();
       const waitedMs = from + retryMs - Math.min(...batch.map(({ deadline }) => deadline));
       onBatch?.({ items: batch.length, waitedMs: Math.max(0, waitedMs), ranMs: loopTime() - from });
       const retries: Pending<Item, Answer>[] = [];
@@ -211,8 +218,32 @@ export class Batcher<Item, Answer> {
       }
       this.#queue.unshift(...retries);
     } catch (error) {
+      span?.end(error);
       await this.#recover(batch, error);
     }
+  }
+
+  /** Starts the step of a batch; undefined unless one of its calls is sampled. */
+  #spanOf(batch: readonly Pending<Item, Answer>[]): Span | undefined {
+    const { spanOf, name = "batch" } = this.#options;
+    let shared: Span | undefined;
+    if (!spanOf) return undefined;
+    for (const { item } of batch) {
+      const own = spanOf(item);
+      if (own?.sampled !== true) continue;
+      shared ??= own.child(
+        name,
+        {
+          "db.system.name": "postgresql",
+          "db.query.summary": name,
+          "db.operation.batch.size": batch.length > 1 ? batch.length : undefined,
+        },
+        "client",
+      );
+      shared.link(own);
+      own.link(shared);
+    }
+    return shared;
   }
 
   async #recover(batch: readonly Pending<Item, Answer>[], error: unknown): Promise<void> {

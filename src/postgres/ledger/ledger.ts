@@ -95,6 +95,8 @@ export class PostgresLedger implements Ledger {
       max: BATCH,
       retryMs: patienceMs,
       onBatch: batchObserver("prior", options.metrics),
+      name: "ledger prior",
+      spanOf: ({ span }) => span,
       run: (queries, forMs) => this.#priorAll(queries, forMs),
     });
     this.#authorizeBatcher = new Batcher({
@@ -104,6 +106,8 @@ export class PostgresLedger implements Ledger {
       lane: ({ accountId }) => accountId,
       retryMs: patienceMs,
       onBatch: batchObserver("authorize", options.metrics),
+      name: "ledger authorize",
+      spanOf: ({ span }) => span,
       run: (calls, forMs) => this.#authorizeAll(calls, forMs),
     });
     this.#endBatcher = new Batcher({
@@ -112,6 +116,8 @@ export class PostgresLedger implements Ledger {
       keys: ({ end: { runId } }) => [runId],
       lane: ({ end: { runId } }) => runId,
       onBatch: batchObserver("capture", options.metrics),
+      name: "ledger capture",
+      spanOf: ({ end: { span } }) => span,
       // Retries the end of a run for as long as its lease lasts.
       retryMs: Math.max(RETRY_MS, options.leaseMs),
       run: (endings, forMs) => this.#endAll(endings, forMs),

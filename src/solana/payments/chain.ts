@@ -2,6 +2,7 @@ import type { PaymentVerifier, PaymentVerdict, PaymentQuery } from "../../app/pa
 import type { Clock } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
+import type { Tracer } from "../../domain/core/span.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 import type { Metrics } from "../../app/operations/metrics.ts";
@@ -29,6 +30,7 @@ export interface ChainOptions {
   /** Time limit of one attempt at one endpoint, ms; default 3000. */
   readonly attemptMs?: number;
   readonly metrics?: Metrics;
+  readonly tracer?: Pick<Tracer, "current"> | undefined;
 }
 
 const ATTEMPT_MS = 3_000;
@@ -37,10 +39,10 @@ const [ABSENT_MS, MOST_ABSENT] = [10_000, 10_000];
 
 /** Opens the chain without sending a request. @throws TypeError for an invalid URL or owner */
 export function openChain(options: ChainOptions): SolanaChain {
-  const { clock, log, metrics, attemptMs = ATTEMPT_MS } = options;
+  const { clock, log, metrics, tracer, attemptMs = ATTEMPT_MS } = options;
   return new SolanaChain(
     options,
-    new SolanaRpc(options.urls, { clock, log, metrics, attemptMs }),
+    new SolanaRpc(options.urls, { clock, log, metrics, tracer, attemptMs }),
     treasuryOf(options.treasuryOwner),
   );
 }

@@ -1,5 +1,6 @@
 import type { Metrics } from "../../app/operations/metrics.ts";
 import type { Clock } from "../../domain/core/clock.ts";
+import type { SpanAttributes, Tracer } from "../../domain/core/span.ts";
 import type { JsonValue } from "../../domain/core/json.ts";
 import { CircuitBreaker } from "../../domain/core/circuit-breaker.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
@@ -28,6 +29,8 @@ export interface EndpointOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Pick<Metrics, "count" | "observe"> | undefined;
+  /** Step that a request belongs to. */
+  readonly tracer?: Pick<Tracer, "current"> | undefined;
   /** Time limit of one attempt, ms. */
   readonly attemptMs: number;
 }
@@ -78,17 +81,27 @@ export class Endpoint {
     if (!this.#breaker.allow() && !(this.#isLastResort(this) && this.#breaker.allowEarly()))
       throw new RpcFailure("circuit_open", this.host, "left alone after failures");
     const from = performance.now();
+    const span = this.#options.tracer?.current()?.child(request.method, this.#attributes(request), "client");
     try {
       const result = await this.#attempt(request);
+      span?.end();
       this.#report(undefined);
       this.#measure(request.method, "ok", from);
       return result;
     } catch (error) {
+      span?.end(error instanceof RpcFailure ? error.kind : error);
       this.#report(error);
       if (error instanceof RpcFailure) this.#measure(request.method, error.kind, from);
       else if (error instanceof RpcError) this.#measure(request.method, "error", from);
       throw error;
     }
+  }
+
+  /** Semantic conventions, JSON-RPC. Without parameters. */
+  #attributes({ method }: Pick<RpcRequest<unknown>, "method">): SpanAttributes {
+    const { hostname, port } = new URL(`http://${this.host}`);
+    const at = { "server.address": hostname, "server.port": port === "" ? undefined : Number(port) };
+    return { "rpc.system.name": "jsonrpc", "rpc.method": method, ...at };
   }
 
   #measure(method: string, outcome: string, from: number): void {

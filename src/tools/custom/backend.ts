@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../domain/core/json.ts";
+import type { Span } from "../../domain/core/span.ts";
 
 /** A server's description of an operation. */
 export interface BackendDescription {
@@ -31,6 +32,8 @@ export interface BackendCall {
   readonly signal: AbortSignal;
   /** Forwarded to the server. Undefined for calls without a run. */
   readonly idempotencyKey: string | undefined;
+  /** Step of the request to the server, which receives its headers; undefined where nothing is traced. */
+  readonly span?: Span | undefined;
 }
 
 /** One operation of an external server, offered as a custom tool. */

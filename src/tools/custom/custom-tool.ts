@@ -102,7 +102,7 @@ export class CustomTool implements Tool {
   }
 
   async #run(params: JsonObject, price: MicroUsd, context: ToolContext): Promise<JsonObject> {
-    const { idempotencyKey, signal: stopping, meter } = context;
+    const { idempotencyKey, signal: stopping, meter, span } = context;
     const overdue = new AbortController();
     const deadline = new LoopTimer(this.#settings.timeoutMs, () => overdue.abort());
     let answer: BackendAnswer;
@@ -110,6 +110,7 @@ export class CustomTool implements Tool {
       answer = await this.#backend.call(params, {
         signal: AbortSignal.any([stopping, overdue.signal]),
         idempotencyKey,
+        span,
       });
     } catch (error) {
       throw this.#failure(error, stopping, overdue.signal);

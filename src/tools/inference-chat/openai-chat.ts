@@ -24,11 +24,11 @@ export function openAiChat(models: readonly ChatModel[], inference: ChatModels, 
     const conversation = { messages: prompt, extraTokens, maxTokens };
     return {
       price: ceilingOf(model, conversation),
-      async run({ runId = "", caller: { accountId }, signal, idempotencyKey, output, meter }) {
+      async run({ runId = "", caller: { accountId }, signal, idempotencyKey, output, meter, span }) {
         const head = headOf(runId, model.id);
         const request = { model: model.id, messages, maxTokens, temperature, more };
         const listener = output && listenerOf(head, output);
-        const options = { signal, accountId, idempotencyKey, whole: true, listener };
+        const options = { signal, accountId, idempotencyKey, whole: true, listener, span };
         const completion = await inference.complete(request, options);
         if (charge === "used") meter?.(chargeFor(model, conversation, completion));
         return answerOf(head, completion);

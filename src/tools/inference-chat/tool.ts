@@ -122,11 +122,12 @@ function toolFor(models: readonly ChatModel[], inference: ChatModels, charge: Ch
       const model = modelOf(call.model);
       return ceilingOf(model, { messages: call.messages, maxTokens: maxTokensOf(call, model) });
     },
-    run: async (call, { caller: { accountId }, signal, idempotencyKey, progress, meter }) => {
+    run: async (call, { caller: { accountId }, signal, idempotencyKey, progress, meter, span }) => {
       const { messages, temperature } = call;
       const model = modelOf(call.model);
       const request = { model: model.id, messages, maxTokens: maxTokensOf(call, model), temperature };
-      const options = { signal, accountId, idempotencyKey, onChunk: progress && progressReporter(progress) };
+      const onChunk = progress && progressReporter(progress);
+      const options = { signal, accountId, idempotencyKey, onChunk, span };
       const completion = await inference.complete(request, options);
       if (charge === "used") meter?.(chargeFor(model, request, completion));
       return resultOf(model.id, completion);

@@ -98,7 +98,7 @@ export function connectHandler({
     // process.
     request.on("error", () => undefined);
     const requestId = requestIds.of(request.headers["x-request-id"]);
-    const record = pipeline.requests.start(transport, requestId);
+    const record = pipeline.requests.start(transport, requestId, request.headers);
     // Connect-node's promise of a response never settles.
     response.once("close", () => pipeline.requests.end(record, unreportedStatus(response)));
     const fail = (thrown: unknown, headers: readonly Header[] = []) => {
@@ -114,6 +114,7 @@ export function connectHandler({
       const handler = handlers.get(path);
       if (!handler) return fail(UNKNOWN_METHOD.error);
       record.method = `${handler.service.name}/${handler.method.name}`;
+      if (record.span) record.route = `${request.method} ${handler.requestPath}`;
       requireUrl(request);
       const values = createContextValues().set(RECORD, record).set(CREDENTIALS, new HttpCredentials(request));
       const asked = universalRequestFromNodeRequest(request, response, undefined, values);

@@ -54,8 +54,9 @@ export class UnaryHandler {
     const headers: Header[] = [["x-request-id", requestId]];
     const { method, endpoint } = operation;
     const { requests } = this.#pipeline;
-    const record = requests.start("grpc", requestId);
+    const record = requests.start("grpc", requestId, head);
     record.method = operation.name;
+    if (record.span) record.route = head[":path"];
     call.onUnanswered((status) => requests.end(record, status));
     try {
       requireIdentity(head["grpc-encoding"]);

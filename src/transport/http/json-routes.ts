@@ -91,8 +91,9 @@ export class JsonRoutes {
     handler: JsonHandler,
   ): Promise<void> {
     const { pipeline, requestIds } = this.#deps;
-    const record = pipeline.requests.start(handler.transport, requestIds.of(request.headers["x-request-id"]));
-    const headers: Header[] = [["x-request-id", record.requestId]];
+    const requestId = requestIds.of(request.headers["x-request-id"]);
+    const record = pipeline.requests.start(handler.transport, requestId, request.headers);
+    const headers: Header[] = [["x-request-id", requestId]];
     const { path, query } = splitTarget(request.url ?? "/");
     const bodyRead = !hasBody(request);
     const exchange = { request, response, gone, record, headers, path, query, bodyRead };
@@ -101,6 +102,7 @@ export class JsonRoutes {
       handler.admit?.(request);
       const { match, operation, limit } = this.#route(request, handler.contractPath?.(path) ?? path);
       record.method = operation.name;
+      if (record.span) record.route = `${request.method} ${match.route.pattern}`;
       // Waits in any case: Node then delivers the body of the same packet.
       const { caller, rate, client } = await pipeline.authenticate(operation, new HttpCredentials(request));
       record.caller = caller;

@@ -63,7 +63,7 @@ export class BatchHandler {
   ): Promise<object | undefined> {
     const { requests } = this.#pipeline;
     const batch = exchange.record;
-    const record = requests.start("mcp", batch.requestId);
+    const record = requests.start("mcp", batch.requestId, batch.span?.headers);
     record.caller = batch.caller;
     record.method = message ? methodName(message) : OTHER;
     exchange.record = record;

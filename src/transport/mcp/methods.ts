@@ -84,6 +84,7 @@ export class Methods {
   #call({ params }: Message, era: Era, exchange: McpExchange): Result | Promise<Result> {
     const call = readToolCall(this.#catalogue, params);
     if (era === "modern") requireMirroredArguments(call.tool.inputSchema, call.arguments, exchange.headers);
+    if (call.trace) this.#pipeline.requests.continueTrace(exchange.record, call.trace);
     const answer = this.#pipeline.invoke(this.#callTool, call.request, contextOf(call, exchange));
     return answer instanceof Promise
       ? answer.then((message) => callResult(message, exchange))

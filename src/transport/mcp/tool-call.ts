@@ -6,6 +6,7 @@ import { callToolRequestFromJson } from "#gen/toolgate/v1/tool_service_http.ts";
 import type { CallToolRequestSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
+import type { TraceContext } from "../../domain/core/span.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { McpExchange, ProgressToken } from "./exchange.ts";
@@ -21,6 +22,8 @@ export interface ToolCall {
   readonly progressToken: ProgressToken | undefined;
   /** `_meta["x402/payment"]` (x402 v2, MCP transport), as sent. */
   readonly payment: JsonValue | undefined;
+  /** `_meta` has the caller's trace (MCP, `_meta`, trace context); undefined without one. */
+  readonly trace: TraceContext | undefined;
 }
 
 const META_PAYMENT = "x402/payment";
@@ -40,13 +43,19 @@ export function readToolCall(catalogue: Catalogue, params: JsonObject = {}): Too
   if (!isJsonObject(args)) throw invalidParams("params.arguments", "must be an object");
   const request = callToolRequestFromJson({ tool: name, params: args });
   if (meta === undefined)
-    return { tool, arguments: args, request, progressToken: undefined, payment: undefined };
+    return { tool, arguments: args, request, progressToken: undefined, payment: undefined, trace: undefined };
   if (!isJsonObject(meta)) throw invalidParams("params._meta", "must be an object");
   const proof = meta[META_PROOF];
   if (proof !== undefined) request.paymentProof = proofOf(proof);
   const key = meta[META_KEY];
   if (key !== undefined) request.idempotencyKey = keyOf(key);
-  return { tool, arguments: args, request, progressToken: tokenOf(meta), payment: meta[META_PAYMENT] };
+  const payment = meta[META_PAYMENT];
+  return { tool, arguments: args, request, progressToken: tokenOf(meta), payment, trace: traceOf(meta) };
+}
+
+function traceOf({ traceparent, tracestate }: JsonObject): TraceContext | undefined {
+  if (typeof traceparent !== "string") return undefined;
+  return { traceparent, tracestate: typeof tracestate === "string" ? tracestate : undefined };
 }
 
 function tokenOf({ progressToken: token }: JsonObject): ProgressToken | undefined {

@@ -46,13 +46,14 @@ export class GrpcBackend implements Backend {
     if (this.#method) encode(this.#method, params);
   }
 
-  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<BackendAnswer> {
+  async call(params: JsonObject, { signal, idempotencyKey, span }: BackendCall): Promise<BackendAnswer> {
     const { tool, maxResponseBytes } = this.#options;
     const found = await this.#find(signal).catch((error: unknown) => {
       throw this.#failure(error, signal);
     });
     const request = encode(found, params);
     const metadata = this.#metadata();
+    for (const [name, value] of Object.entries(span?.headers ?? {})) metadata.set(name, value);
     if (idempotencyKey !== undefined) metadata.set("idempotency-key", idempotencyKey);
     const answer = await this.#unary(found, request, metadata, signal).catch((error: unknown) => {
       if (!signal.aborted && isTooLong(error)) return undefined;

@@ -1,5 +1,6 @@
 import { ToolgateError } from "../../../domain/core/errors.ts";
 import type { JsonObject } from "../../../domain/core/json.ts";
+import type { Span } from "../../../domain/core/span.ts";
 import { neverConnected, openGuardedFetch, type OpenFetch } from "../../../outbound/guarded-fetch.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendAnswer, BackendCall, BackendDescription } from "../backend.ts";
@@ -40,14 +41,17 @@ export class HttpBackend implements Backend {
     composeRequest(this.#requirePlan(), params);
   }
 
-  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<BackendAnswer> {
+  async call(params: JsonObject, { signal, idempotencyKey, span }: BackendCall): Promise<BackendAnswer> {
     const { tool, headers, maxResponseBytes } = this.#options;
     const plan = this.#requirePlan();
     const request = composeRequest(plan, params);
     const keyed = idempotencyKey !== undefined && plan.method !== "GET";
     const repeatable = keyed ? { "Idempotency-Key": idempotencyKey } : {};
     const trailers: Record<string, string> = {};
-    const answer = await this.#send(plan, request, { ...repeatable, ...headers }, signal, trailers);
+    if (span) describeRequest(span, plan.method, request.url);
+    const own = { ...span?.headers, ...repeatable, ...headers };
+    const answer = await this.#send(plan, request, own, signal, trailers);
+    span?.set({ "http.response.status_code": answer.status });
     const result = await readResponse(answer, {
       tool,
       documentedTypes: plan.responseTypes,
@@ -97,6 +101,14 @@ export class HttpBackend implements Backend {
     if (!this.#plan) throw new TypeError("describe() comes first");
     return this.#plan;
   }
+}
+
+/** Without the path: it may contain parameters. */
+function describeRequest(span: Span, method: string, url: string | URL): void {
+  const { hostname, port, protocol } = new URL(url);
+  const standard = protocol === "https:" ? 443 : 80;
+  const server = { "server.address": hostname, "server.port": port === "" ? standard : Number(port) };
+  span.set({ "http.request.method": method, ...server }, method);
 }
 
 /** Accepts the documented types; prefers JSON if none are documented. */

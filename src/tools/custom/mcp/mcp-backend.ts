@@ -39,11 +39,11 @@ export class McpBackend implements Backend {
     return { description: tool.description ?? tool.title, inputSchema: inputSchemaOf(tool) };
   }
 
-  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<BackendAnswer> {
+  async call(params: JsonObject, { signal, idempotencyKey, span }: BackendCall): Promise<BackendAnswer> {
     const { tool: name, maxResponseBytes } = this.#options;
     const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
     const result = await this.#find(signal)
-      .then((tool) => this.#once({ tool, params, headers, signal }))
+      .then((tool) => this.#once({ tool, params, headers, signal, meta: span?.headers }))
       .catch((error: unknown) => {
         throw this.#failure(error, signal);
       });

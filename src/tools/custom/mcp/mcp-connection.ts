@@ -16,6 +16,8 @@ export interface ToolCall {
   readonly params: Record<string, unknown>;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** `_meta` of the call: the trace that it belongs to. */
+  readonly meta?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A session with an MCP server, or a sessionless equivalent in newer revisions. */
@@ -80,11 +82,11 @@ export class McpConnection {
   }
 
   /** Sends one call. Passing the definition keeps the client from sending a second request for it. */
-  async call({ tool, params, headers, signal }: ToolCall): Promise<CallToolResult> {
+  async call({ tool, params, headers, signal, meta }: ToolCall): Promise<CallToolResult> {
     this.#calls += 1;
     try {
       return await this.#client.callTool(
-        { name: tool.name, arguments: params },
+        { name: tool.name, arguments: params, ...(meta && { _meta: { ...meta } }) },
         { signal, timeout: NO_LIMIT_MS, headers, toolDefinition: tool },
       );
     } finally {

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { TracerProvider } from "@opentelemetry/sdk-trace";
+import type { Metrics } from "../app/operations/metrics.ts";
+import type { SamplerName, Tracer } from "../domain/core/span.ts";
+import { OtelTracing } from "./otel-tracer.ts";
+import { samplerOf } from "./sampler.ts";
+import { SpanQueue } from "./span-queue.ts";
+
+/** Limit of one export with its retries, and of the last ones at a shutdown, ms. */
+const [EXPORT_MS, FLUSH_MS] = [10_000, 3_000];
+
+/** Longest attribute, characters. */
+const MAX_TEXT = 256;
+
+/** Options of openTracing. */
+export interface TracingOptions {
+  /** Of the collector, with its path. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly sampler: SamplerName;
+  readonly ratio: number;
+  /** Attributes of this process, such as `service.name`. */
+  readonly resource: Readonly<Record<string, string>>;
+  readonly metrics: Pick<Metrics, "count">;
+}
+
+/** Traces and their export. */
+export interface Tracing {
+  readonly tracer: Tracer;
+  /** Exports what waits, for a limited time. */
+  close(): Promise<void>;
+}
+
+/** Opens the export of traces over OTLP (HTTP with JSON). */
+export function openTracing({ url, headers, sampler, ratio, resource, metrics }: TracingOptions): Tracing {
+  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: EXPORT_MS });
+  const queue = new SpanQueue(
+    exporter,
+    (spans) => metrics.count("toolgate_spans_exported_total", spans),
+    (spans, reason) => metrics.count("toolgate_spans_lost_total", spans, { reason }),
+  );
+  const provider = new TracerProvider({
+    sampler: samplerOf(sampler, ratio),
+    spanLimits: { attributeValueLengthLimit: MAX_TEXT },
+    resource: resourceFromAttributes({ ...resource }),
+    spanProcessors: [queue],
+  });
+  return {
+    tracer: new OtelTracing(provider.getTracer("toolgate", resource["service.version"])),
+    async close() {
+      const ended = new AbortController();
+      const late = sleep(FLUSH_MS, undefined, { signal: ended.signal }).catch(() => {});
+      await Promise.race([queue.shutdown().catch(() => {}), late]);
+      ended.abort();
+      queue.abandon();
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { ReadableSpan, SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace";
+
+/** Spans that wait for their export, and those of one export. */
+const [MAX_WAITING, MAX_EXPORTED] = [2_048, 512];
+
+/** Longest time that a span waits for others, ms. */
+const DELAY_MS = 500;
+
+/** Spans that were lost: the queue was full, or the collector did not accept them. */
+export type LostSpans = (spans: number, reason: "queue" | "export") => void;
+
+/**
+ * Exports spans in batches, one at a time. A collector that is slow or down loses spans and delays nothing.
+ */
+export class SpanQueue implements SpanProcessor {
+  readonly #exporter: SpanExporter;
+  readonly #onExported: (spans: number) => void;
+  readonly #onLost: LostSpans;
+  #waiting: ReadableSpan[] = [];
+  #exporting: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(exporter: SpanExporter, onExported: (spans: number) => void, onLost: LostSpans) {
+    this.#exporter = exporter;
+    this.#onExported = onExported;
+    this.#onLost = onLost;
+  }
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    if (this.#waiting.length >= MAX_WAITING) return this.#onLost(1, "queue");
+    this.#waiting.push(span);
+    if (this.#waiting.length >= MAX_EXPORTED) void this.#export();
+    else this.#timer ??= setTimeout(() => void this.#export(), DELAY_MS).unref();
+  }
+
+  /** Exports what waits. */
+  async forceFlush(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#export();
+    await this.#exporting;
+  }
+
+  async shutdown(): Promise<void> {
+    await this.forceFlush();
+    await this.#exporter.shutdown();
+  }
+
+  /** Counts what still waits as lost. */
+  abandon(): void {
+    clearTimeout(this.#timer);
+    if (this.#waiting.length > 0) this.#onLost(this.#waiting.splice(0).length, "export");
+  }
+
+  #export(): Promise<void> {
+    this.#exporting ??= this.#next().finally(() => {
+      this.#exporting = undefined;
+      if (this.#waiting.length >= MAX_EXPORTED) void this.#export();
+      else if (this.#waiting.length > 0)
+        this.#timer ??= setTimeout(() => void this.#export(), DELAY_MS).unref();
+    });
+    return this.#exporting;
+  }
+
+  #next(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const spans = this.#waiting.splice(0, MAX_EXPORTED);
+    return new Promise((resolve) => {
+      this.#exporter.export(spans, ({ error }) => {
+        if (error === undefined) this.#onExported(spans.length);
+        else this.#onLost(spans.length, "export");
+        resolve();
+      });
+    });
+  }
+}
