@@ -1,5 +1,6 @@
 import { errorBindings, routes as generatedRoutes } from "#gen/toolgate/v1/index_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
+import { WalletSignIn } from "../app/accounts/wallet-sign-in.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { RequestRecorder } from "../app/operations/request-record.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
@@ -8,9 +9,10 @@ import { Stories } from "../app/operations/story.ts";
 import type { Readiness } from "../app/operations/readiness.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
+import { SealedNonces } from "../domain/accounts/sealed-nonce.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
-import type { SolanaChain } from "../solana/index.ts";
+import { lazySignInForms, type SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { KeyAuthenticator } from "../transport/key-authenticator.ts";
 import { connectHandler } from "../transport/connect/connect-handler.ts";
@@ -103,7 +105,9 @@ export function createServers({
   const { tokenAccount } = chain.treasury;
   const unpaid = new UnpaidAnswers(systemClock);
   const sold = new SoldTools(deps.catalogue);
-  const open = publicServices({ config, postgres, deps, relay, chain }, baseUrl, { unpaid, sold });
+  const signIn = sellsToWallets(config, relay) ? walletSignIn(postgres, baseUrl) : undefined;
+  const walletParts = { baseUrl, unpaid, sold, signIn };
+  const open = publicServices({ config, postgres, deps, relay, chain }, walletParts);
   const keyRules = keyRulesOf(deps);
   const { quotes } = deps;
   const operations = createOperations({ config, postgres, chain, quotes, feePayer: relay?.feePayer });
@@ -112,7 +116,7 @@ export function createServers({
   const parts = { postgres, keyRules, operations, stories, configAdmin, tokenAccount, log };
   const internal = operatorServices(parts);
   const { authenticator, rateLimiter } = postgres;
-  const access = new KeyAuthenticator(authenticator, rateLimiter, metrics, walletAccess(unpaid, config));
+  const access = new KeyAuthenticator(authenticator, rateLimiter, metrics, walletAccess(walletParts, config));
   const pipeline = new Pipeline(access, [...open, ...internal], errors, requests);
   const origins = config.CORS_ORIGINS ?? [];
   const requestIds = requestIdsOf(config);
@@ -172,8 +176,28 @@ function requestIdsOf({ TRUSTED_PROXY_HOPS }: ServeConfig): RequestIds {
   return new RequestIds({ clock: systemClock, random: systemRandom, trustsProxy });
 }
 
-function walletAccess(unpaid: UnpaidAnswers, config: ServeConfig): WalletAuthenticator {
-  return new WalletAuthenticator({ unpaid, trustedProxies: config.TRUSTED_PROXY_HOPS });
+function walletAccess({ unpaid, signIn }: WalletParts, config: ServeConfig): WalletAuthenticator {
+  return new WalletAuthenticator({ unpaid, trustedProxies: config.TRUSTED_PROXY_HOPS, signIn });
+}
+
+function walletSignIn(postgres: Postgres, baseUrl: () => string): WalletSignIn {
+  return new WalletSignIn({
+    nonces: new SealedNonces(postgres.sealingKeys, systemClock, systemRandom),
+    used: postgres.usedNonces,
+    wallets: postgres.walletAccounts,
+    forms: lazySignInForms,
+    clock: systemClock,
+    baseUrl,
+  });
+}
+
+/** What wallets without an API key use. */
+interface WalletParts {
+  readonly baseUrl: () => string;
+  readonly unpaid: UnpaidAnswers;
+  readonly sold: SoldTools;
+  /** Undefined: X402_KEYLESS is off. */
+  readonly signIn: WalletSignIn | undefined;
 }
 
 /** The services of the specification, for every API key. */
@@ -185,8 +209,7 @@ function publicServices(
     relay,
     chain,
   }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain">,
-  baseUrl: () => string,
-  wallets: { readonly unpaid: UnpaidAnswers; readonly sold: SoldTools },
+  { baseUrl, signIn, ...wallets }: WalletParts,
 ): ServiceBinding[] {
   const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
   const payment = { payTo, usdcMint, memoPrefix: config.MEMO_PREFIX };
@@ -195,9 +218,7 @@ function publicServices(
   const walletCalls = { ...deps, wallets: postgres.walletAccounts };
   return [
     toolService(deps, { offers, messages }, VERSION),
-    walletService(
-      sellsToWallets(config, relay) ? { deps: walletCalls, offers, messages, ...wallets } : undefined,
-    ),
+    walletService(signIn && { deps: walletCalls, offers, messages, ...wallets, signIn }),
     paymentService({ quotes: deps.quotes, relay }),
     receiptService(postgres.receipts),
     runService(postgres.runs),

@@ -15,6 +15,7 @@ import type { SealingKeyAdmin } from "../app/operations/sealing-key-admin.ts";
 import type { RelayClaims } from "../app/payments/gasless/relay-claims.ts";
 import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
 import type { Sessions } from "../app/accounts/sessions.ts";
+import type { UsedNonces } from "../app/accounts/wallet-sign-in.ts";
 import type { SignInChallenges } from "../app/accounts/sign-in-challenges.ts";
 import type { Refunds } from "../app/treasury/refunds.ts";
 import type { Suspense } from "../app/treasury/suspense.ts";
@@ -54,6 +55,7 @@ import { PostgresSandboxRuns } from "./ledger/sandbox-runs.ts";
 import { PostgresSealingKeys } from "./payments/sealing-keys.ts";
 import { PostgresSessions } from "./accounts/sessions.ts";
 import { PostgresSignInChallenges } from "./accounts/sign-in-challenges.ts";
+import { PostgresUsedNonces } from "./accounts/used-nonces.ts";
 import { PostgresSuspense } from "./treasury/suspense.ts";
 import { SessionLock } from "./ledger/session-lock.ts";
 import { Sweeper } from "./ledger/sweeper.ts";
@@ -106,6 +108,7 @@ export interface Postgres {
   readonly unpaidWork: UnpaidWorkStore;
   readonly relays: RelayClaims;
   readonly signInChallenges: SignInChallenges;
+  readonly usedNonces: UsedNonces;
   readonly sessions: Sessions;
   readonly sealingKeys: SealingKeys;
   readonly sealingKeyAdmin: SealingKeyAdmin;
@@ -228,6 +231,7 @@ function openStores({ pool, clock, random, instanceId }: StoreOptions) {
     relays: new PostgresRelays(pool),
     walletAccounts: new PostgresWalletAccounts({ pool, clock, random }),
     signInChallenges: new PostgresSignInChallenges(pool),
+    usedNonces: new PostgresUsedNonces(pool),
     sessions: new PostgresSessions({ pool, clock, random }),
   };
 }

@@ -1,12 +1,14 @@
 import type { Caller } from "../domain/accounts/caller.ts";
+import type { SignedInWallet } from "../app/accounts/wallet-sign-in.ts";
 import type { RateDecision } from "../domain/accounts/rate-limit.ts";
 import type { RemotePeer } from "./remote-address.ts";
 
 /**
  * Whether a method requires credentials; with `optional`, those that are sent must be valid. `wallet`: no
- * key; a wallet pays, and unpaid answers are limited per address.
+ * key; a wallet pays or signs in, and unpaid answers are limited per address. `sign-in`: a wallet signs in.
+ * `key-or-sign-in`: an API key, or else a wallet signs in.
  */
-export type KeyRequirement = "none" | "optional" | "required" | "wallet";
+export type KeyRequirement = "none" | "optional" | "required" | "wallet" | "sign-in" | "key-or-sign-in";
 
 /**
  * Authenticates requests. API keys and console sessions have separate authenticators; neither accepts the
@@ -38,6 +40,8 @@ export interface Authentication {
 export interface Credentials extends RemotePeer {
   /** The Authorization header or metadata as sent (specification 5); undefined when absent. */
   readonly authorization: string | undefined;
+  /** The SIGN-IN-WITH-X header or metadata as sent; undefined when absent. */
+  readonly signIn?: string | undefined;
   /** Undefined over gRPC. */
   readonly page?: PageRequest;
 }
@@ -61,4 +65,6 @@ export interface ClientInfo {
   /** Rate limit key: the IPv4 address or the IPv6 /64 network. */
   readonly network: string;
   readonly userAgent: string;
+  /** The sign-in of a wallet; undefined without one. */
+  readonly signIn?: SignedInWallet | undefined;
 }

@@ -18,7 +18,7 @@ export function blockedMessage(reason: string): string {
 }
 
 /** FORBIDDEN: the operator blocked the account with a reason. */
-class BlockedError extends RatedError {
+export class BlockedError extends RatedError {
   readonly rate: RateDecision;
 
   constructor(rate: RateDecision, reason: string) {
@@ -75,8 +75,10 @@ export class KeyAuthenticator implements RequestAuthenticator {
     requirement: KeyRequirement,
     credentials: Credentials,
   ): Authentication | Promise<Authentication> {
-    if (requirement === "wallet") return this.#wallets?.authenticate(requirement, credentials) ?? ANONYMOUS;
-    const { authorization } = credentials;
+    const { authorization, signIn } = credentials;
+    const signed = requirement === "key-or-sign-in" && authorization === undefined && signIn !== undefined;
+    if (requirement === "wallet" || requirement === "sign-in" || signed)
+      return this.#wallets?.authenticate(requirement, credentials) ?? ANONYMOUS;
     if (requirement === "none" || (requirement === "optional" && authorization === undefined))
       return ANONYMOUS;
     const found = this.#authenticator.authenticate(secretOf(authorization));

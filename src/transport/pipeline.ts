@@ -13,7 +13,7 @@ import { failureOf, type Failure } from "./error-details.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
 import { blockedMessage } from "./key-authenticator.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
-import type { Endpoint, ServiceBinding } from "./services/service-impl.ts";
+import type { Endpoint, KeyedEndpoint, ServiceBinding } from "./services/service-impl.ts";
 import { validate } from "./validation.ts";
 
 /** A method as every transport serves it. */
@@ -119,7 +119,7 @@ function call<I extends DescMessage, O extends DescMessage>(
   request: MessageShape<I>,
   context: RequestContext,
 ): MessageInitShape<O> | Promise<MessageInitShape<O>> {
-  if (endpoint.key !== "required") {
+  if (!isKeyedEndpoint(endpoint)) {
     validate(method.input, request);
     return endpoint.call(request, context);
   }
@@ -129,7 +129,7 @@ function call<I extends DescMessage, O extends DescMessage>(
 }
 
 function requireRights(
-  endpoint: Extract<Endpoint, { key: "required" }>,
+  endpoint: Omit<KeyedEndpoint, "call" | "action">,
   context: RequestContext,
 ): KeyedContext {
   if (!isKeyed(context)) throw new ToolgateError("UNAUTHORIZED", "an API key is required");
@@ -144,6 +144,13 @@ function requireRights(
     throw new ToolgateError("FORBIDDEN", `the API key lacks the scope ${scope}; use a key that has it`);
   }
   return context;
+}
+
+function isKeyedEndpoint<I extends DescMessage, O extends DescMessage>(
+  endpoint: Endpoint<I, O>,
+): endpoint is KeyedEndpoint<I, O> {
+  const { key } = endpoint;
+  return key === "required" || key === "sign-in" || key === "key-or-sign-in";
 }
 
 function isKeyed(context: RequestContext): context is KeyedContext {

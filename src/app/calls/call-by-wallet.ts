@@ -23,7 +23,7 @@ export interface WalletCallDeps extends CallToolDeps {
   readonly wallets: WalletAccounts;
 }
 
-/** The context of a call without an API key; `caller`: the account of a wallet that signed in. */
+/** The context of a call without an API key; `caller`: the account of a wallet that signed in to spend. */
 export type WalletContext = Omit<CallContext, "caller"> & { readonly caller: Caller | undefined };
 
 /**
@@ -43,9 +43,8 @@ export async function callByWallet(
   if (record) record.tool = OTHER;
   const tool = catalogue.resolve(call.tool);
   if (record) record.tool = tool.name;
-  if (!tool.billable && !caller) throw freeTool(tool.name);
-  if (caller && (!tool.billable || call.paymentSignature === undefined))
-    return callFromBalance(deps, call, { ...context, caller });
+  if (caller) return callFromBalance(deps, call, { ...context, caller });
+  if (!tool.billable) throw freeTool(tool.name);
   const prepared = tool.prepare(call.params);
   const print = fingerprint(tool.name, call.params);
   const proof = deps.payments.parse(call);
@@ -129,6 +128,7 @@ async function buyerOf(
 function freeTool(name: string): ToolgateError {
   return new ToolgateError(
     "UNAUTHORIZED",
-    `${name} is free and needs an API key: send Authorization: Bearer <API_KEY> to /v1/mcp/tools/call`,
+    `${name} is free: send SIGN-IN-WITH-X for a wallet that has an account, or call it at ` +
+      "/v1/mcp/tools/call with Authorization: Bearer <API_KEY>",
   );
 }

@@ -3,13 +3,13 @@ import type { Clock, Random } from "../core/clock.ts";
 
 /** SolanaSignInInput (Wallet Standard, `solana:signIn`) without the address, which is not known yet. */
 export interface SignInInput {
-  /** Host of the console, with a non-default port. */
+  /** Host of the console or the gateway, with a non-default port. */
   domain: string;
   statement: string;
-  /** URL of the console. */
+  /** URL of the console, or of the request that a wallet signs. */
   uri: string;
   version: "1";
-  chainId: "mainnet";
+  chainId: string;
   nonce: string;
   /** ISO 8601, UTC. */
   issuedAt: string;
@@ -37,17 +37,25 @@ const STATEMENT =
 
 /** Creates a random challenge (Sign In With Solana, after EIP-4361). */
 export function newChallenge({ domain, uri }: SignInOrigin, clock: Clock, random: Random): SignInInput {
-  const now = clock.now();
+  // Padded: base58 of bytes with leading zeros is shorter.
+  const nonce = base58.encode(random.bytes(16)).padStart(22, "1");
+  return challengeOf({ domain, uri, statement: STATEMENT, chainId: "mainnet", nonce }, clock.now());
+}
+
+/** Completes a challenge. @param issuedAt ms */
+export function challengeOf(
+  { domain, statement, uri, chainId, nonce }: Omit<SignInInput, "version" | "issuedAt" | "expirationTime">,
+  issuedAt: number,
+): SignInInput {
   return {
     domain,
-    statement: STATEMENT,
+    statement,
     uri,
     version: "1",
-    chainId: "mainnet",
-    // Padded: base58 of bytes with leading zeros is shorter.
-    nonce: base58.encode(random.bytes(16)).padStart(22, "1"),
-    issuedAt: new Date(now).toISOString(),
-    expirationTime: new Date(now + CHALLENGE_MS).toISOString(),
+    chainId,
+    nonce,
+    issuedAt: new Date(issuedAt).toISOString(),
+    expirationTime: new Date(issuedAt + CHALLENGE_MS).toISOString(),
   };
 }
 
@@ -58,11 +66,14 @@ export function isNonce(text: string): boolean {
 
 /** Whether a challenge was made for this origin and has not expired. */
 export function isValidChallenge(input: SignInInput, { domain, uri }: SignInOrigin, clock: Clock): boolean {
+  return input.domain === domain && input.uri === uri && isCurrentChallenge(input, clock);
+}
+
+/** Whether a challenge was issued and has not expired. */
+export function isCurrentChallenge(
+  { issuedAt, expirationTime }: Pick<SignInInput, "issuedAt" | "expirationTime">,
+  clock: Clock,
+): boolean {
   const now = clock.now();
-  return (
-    input.domain === domain &&
-    input.uri === uri &&
-    Date.parse(input.issuedAt) <= now + SKEW_MS &&
-    now < Date.parse(input.expirationTime)
-  );
+  return Date.parse(issuedAt) <= now + SKEW_MS && now < Date.parse(expirationTime);
 }

@@ -15,14 +15,24 @@ export function decodeObject(
   header: string,
   alphabets: readonly Base64Alphabet[],
 ): Record<string, unknown> {
-  if (header.length > MAX_LENGTH) throw malformedProof(`${name}: longer than ${MAX_LENGTH} characters`);
+  const object = objectIn(header, alphabets);
+  if (typeof object === "string") throw malformedProof(`${name}: ${object}`);
+  return object;
+}
+
+/** Like {@link decodeObject}. @returns the object, or the problem */
+export function objectIn(
+  header: string,
+  alphabets: readonly Base64Alphabet[],
+): Record<string, unknown> | string {
+  if (header.length > MAX_LENGTH) return `longer than ${MAX_LENGTH} characters`;
   const bytes = decodeBase64(header, alphabets);
-  if (typeof bytes === "string") throw malformedProof(`${name}: ${bytes}`);
+  if (typeof bytes === "string") return bytes;
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes));
     if (isJsonObject(value)) return value;
   } catch {
     // Reported below with JSON that is no object.
   }
-  throw malformedProof(`${name}: does not decode to a JSON object in UTF-8`);
+  return "does not decode to a JSON object in UTF-8";
 }

@@ -19,8 +19,9 @@ export interface DeletedRow {
 
 /**
  * One batch per kind.
- * Claims: expired idempotency records; claims of payments never expire. Sign-ins: abandoned challenges, after
- * a margin for clock differences. Sessions: expired ones; idle sessions are rejected until then.
+ * Claims: expired idempotency records; claims of payments never expire. Sign-ins: abandoned challenges and
+ * used nonces, after a margin for clock differences. Sessions: expired ones; idle sessions are rejected until
+ * then.
  */
 export const DELETE_EXPIRED: Readonly<Record<ExpiredRows, string>> = {
   claims: /* sql */ `
@@ -31,8 +32,13 @@ export const DELETE_EXPIRED: Readonly<Record<ExpiredRows, string>> = {
     with gone as (
       delete from sign_in_challenge where nonce in (
         select nonce from sign_in_challenge where expires_at < now() - interval '5 minutes' limit $2)
+      returning nonce),
+    used as (
+      delete from used_nonce where nonce in (
+        select nonce from used_nonce where expires_at < now() - interval '5 minutes' limit $2)
       returning nonce)
-    select count(*) as removed, $1 as up_to, ${INSTANCE_COUNT} from gone`,
+    select greatest((select count(*) from gone), (select count(*) from used)) as removed, $1 as up_to,
+      ${INSTANCE_COUNT}`,
   sessions: /* sql */ `
     with gone as (
       delete from console_session where id in (

@@ -95,6 +95,7 @@ export class UnaryHandler {
 function credentialsOf({ stream }: UnaryCall, headers: IncomingHttpHeaders): Credentials {
   return {
     authorization: headers.authorization,
+    signIn: valueOf(headers, "sign-in-with-x"),
     peer: stream.session?.socket.remoteAddress ?? "",
     forwardedFor: valueOf(headers, "x-forwarded-for"),
   };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 const ALLOWED_HEADERS =
-  "authorization, content-type, idempotency-key, prefer, x-payment, payment-signature, " +
+  "authorization, content-type, idempotency-key, prefer, x-payment, payment-signature, sign-in-with-x, " +
   "mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, " +
   "connect-protocol-version, connect-timeout-ms, x-grpc-web, x-user-agent, grpc-timeout";
 const EXPOSED_HEADERS =
@@ -39,7 +39,7 @@ export class Cors {
       return false;
     const asked = request.headers["access-control-request-headers"]?.slice(0, MAX_REQUESTED_HEADERS) ?? "";
     response.writeHead(204, {
-      "Access-Control-Allow-Methods": "GET, POST",
+      "Access-Control-Allow-Methods": "GET, POST, DELETE",
       "Access-Control-Allow-Headers": [ALLOWED_HEADERS, ...(asked.match(MIRRORED) ?? [])].join(", "),
       "Access-Control-Max-Age": "7200",
     });

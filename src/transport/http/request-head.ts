@@ -17,6 +17,10 @@ export class HttpCredentials implements Credentials {
     return this.#request.headers.authorization;
   }
 
+  get signIn(): string | undefined {
+    return joined(this.#request.headers["sign-in-with-x"]);
+  }
+
   get peer(): string | undefined {
     return this.#request.socket.remoteAddress;
   }

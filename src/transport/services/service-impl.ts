@@ -16,13 +16,13 @@ type Answer<O extends DescMessage> = MessageInitShape<O> | Promise<MessageInitSh
 
 /** A method without a required key; with `optional`, a key that is sent must be valid. */
 export interface OpenEndpoint<I extends DescMessage, O extends DescMessage> {
-  readonly key: Exclude<KeyRequirement, "required">;
+  readonly key: Extract<KeyRequirement, "none" | "optional" | "wallet">;
   call(request: MessageShape<I>, context: RequestContext): Answer<O>;
 }
 
-/** A method that requires an API key or a session. */
-export interface KeyedEndpoint<I extends DescMessage, O extends DescMessage> {
-  readonly key: "required";
+/** A method that requires an API key, a session or the sign-in of a wallet. */
+export interface KeyedEndpoint<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
+  readonly key: Extract<KeyRequirement, "required" | "sign-in" | "key-or-sign-in">;
   /** Scope the key must have. */
   readonly scope?: Scope;
   /** Whether the account must have the operator role. */

@@ -1,4 +1,14 @@
-import type { Authentication, Credentials, KeyRequirement, RequestAuthenticator } from "../authentication.ts";
+import type { WalletSignIn } from "../../app/accounts/wallet-sign-in.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { RateDecision } from "../../domain/accounts/rate-limit.ts";
+import type {
+  Authentication,
+  ClientInfo,
+  Credentials,
+  KeyRequirement,
+  RequestAuthenticator,
+} from "../authentication.ts";
+import { BlockedError } from "../key-authenticator.ts";
 import { clientAddress, networkOf } from "../remote-address.ts";
 import type { UnpaidAnswers } from "./unpaid-answers.ts";
 
@@ -6,9 +16,11 @@ export interface WalletAuthenticatorOptions {
   readonly unpaid: Pick<UnpaidAnswers, "require">;
   /** Number of proxies in front of this server that append to X-Forwarded-For. */
   readonly trustedProxies: number;
+  /** Undefined: X402_KEYLESS is off. */
+  readonly signIn: Pick<WalletSignIn, "signIn"> | undefined;
 }
 
-/** Admits requests without an API key, within the limit of their address. */
+/** Admits requests without an API key, within the limit of their address. A wallet may sign in. */
 export class WalletAuthenticator implements RequestAuthenticator {
   readonly #options: WalletAuthenticatorOptions;
 
@@ -16,10 +28,38 @@ export class WalletAuthenticator implements RequestAuthenticator {
     this.#options = options;
   }
 
-  authenticate(_requirement: KeyRequirement, credentials: Credentials): Authentication {
-    const { unpaid, trustedProxies } = this.#options;
+  /** Takes from the limit of the address first: a signature costs a hundred microseconds. */
+  authenticate(
+    requirement: KeyRequirement,
+    credentials: Credentials,
+  ): Authentication | Promise<Authentication> {
+    const { unpaid, trustedProxies, signIn } = this.#options;
     const address = clientAddress(credentials, trustedProxies);
     const client = { address, network: networkOf(address), userAgent: "" };
-    return { caller: undefined, rate: unpaid.require(client), client };
+    const rate = unpaid.require(client);
+    const { signIn: header } = credentials;
+    if (requirement === "wallet" && (header === undefined || !signIn))
+      return { caller: undefined, rate, client };
+    if (!signIn)
+      throw new ToolgateError("UNAUTHORIZED", "SIGN-IN-WITH-X: sign-ins by wallet are off (X402_KEYLESS)");
+    if (header === undefined)
+      throw new ToolgateError("UNAUTHORIZED", "the header SIGN-IN-WITH-X is missing; sign in with a wallet");
+    return this.#signedIn(requirement, header, { rate, client });
+  }
+
+  async #signedIn(
+    requirement: KeyRequirement,
+    header: string,
+    { rate, client }: { rate: RateDecision; client: ClientInfo },
+  ): Promise<Authentication> {
+    const signIn = await this.#options.signIn?.signIn(header);
+    const caller = signIn?.caller;
+    if (caller?.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
+    if (!caller && requirement !== "wallet")
+      throw new ToolgateError(
+        "FORBIDDEN",
+        `wallet ${signIn?.wallet} has no account; its first payment at /x402/{tool} creates one`,
+      );
+    return { caller, rate, client: { ...client, signIn } };
   }
 }

@@ -29,6 +29,8 @@ export interface WalletOffer {
   readonly offerToken: string;
   /** Undefined: the catalogue no longer sells the tool. */
   readonly sold: Pick<SoldTool, "description" | "tags" | "bazaar"> | undefined;
+  /** Further extensions, by name. */
+  readonly extensions: object;
 }
 
 /** A blockhash expires after 60 to 90 seconds, whatever the quote's lifetime. */
@@ -90,7 +92,7 @@ export class X402Offers {
         ...(sold && { tags: sold.tags }),
       },
       accepts: entries.map((entry) => acceptsV2(entry, offerToken)),
-      extensions: sold ? { ...EXTENSIONS, bazaar: sold.bazaar } : EXTENSIONS,
+      extensions: { ...EXTENSIONS, ...(sold && { bazaar: sold.bazaar }), ...wallet?.extensions },
     };
     const resource = { resource: url, description, mimeType: MIME_TYPE };
     return {

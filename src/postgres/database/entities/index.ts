@@ -14,7 +14,7 @@ import { RevenueMarkEntity } from "./revenue-mark.ts";
 import { RunEntity } from "./run.ts";
 import { SandboxRunEntity } from "./sandbox-run.ts";
 import { ApiKeySecretEntity, SealingKeyEntity } from "./sealing-key.ts";
-import { SessionEntity, SignInChallengeEntity } from "./session.ts";
+import { SessionEntity, SignInChallengeEntity, UsedNonceEntity } from "./session.ts";
 import { TransferEntity } from "./transfer.ts";
 import { TreasuryMovementEntity } from "./treasury-movement.ts";
 import { TreasuryWatchEntity } from "./treasury-watch.ts";
@@ -41,6 +41,7 @@ export const ENTITIES = [
   KeyBudgetEntity,
   KeyUseEntity,
   SignInChallengeEntity,
+  UsedNonceEntity,
   SessionEntity,
   DepositEntity,
   OperatorActionEntity,

@@ -13,6 +13,16 @@ export const SignInChallengeEntity = defineEntity({
   },
 });
 
+/** A nonce that a wallet's signed request has used. */
+export const UsedNonceEntity = defineEntity({
+  name: "UsedNonce",
+  tableName: "used_nonce",
+  properties: {
+    nonce: p.text().primary(),
+    expiresAt: p.datetime().length(6).index(),
+  },
+});
+
 /** A console session, identified by a cookie; only its hash is stored. */
 export const SessionEntity = defineEntity({
   name: "Session",

@@ -8,7 +8,7 @@ import { bind, type ServiceBinding } from "../service-impl.ts";
 export function receiptService(receipts: Receipts): ServiceBinding<typeof ReceiptService> {
   return bind(ReceiptService, {
     listReceipts: {
-      key: "required",
+      key: "key-or-sign-in",
       scope: "billing:read",
       async call(request, { caller }) {
         const { items, nextCursor } = await receipts.list(
@@ -18,7 +18,7 @@ export function receiptService(receipts: Receipts): ServiceBinding<typeof Receip
       },
     },
     getReceipt: {
-      key: "required",
+      key: "key-or-sign-in",
       scope: "billing:read",
       async call({ id }, { caller }) {
         return { receipt: receiptMessage(found(await receipts.find(caller.accountId, id), "receipt")) };

@@ -8,7 +8,7 @@ import { bind, type ServiceBinding } from "../service-impl.ts";
 export function runService(runs: Runs): ServiceBinding<typeof RunService> {
   return bind(RunService, {
     listRuns: {
-      key: "required",
+      key: "key-or-sign-in",
       scope: "compute:read",
       async call(request, { caller }) {
         const { items, nextCursor } = await runs.list(pageQuery(caller.accountId, request, RUN_STATUS));
@@ -16,7 +16,7 @@ export function runService(runs: Runs): ServiceBinding<typeof RunService> {
       },
     },
     getRun: {
-      key: "required",
+      key: "key-or-sign-in",
       scope: "compute:read",
       async call({ id }, { caller }) {
         return { run: runMessage(found(await runs.find(caller.accountId, id), "run")) };

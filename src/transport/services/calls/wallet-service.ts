@@ -1,10 +1,12 @@
 import { WalletService } from "#gen/toolgate/v1/wallet_service_pb.ts";
+import type { WalletSignIn } from "../../../app/accounts/wallet-sign-in.ts";
 import { callByWallet, type WalletCallDeps } from "../../../app/calls/call-by-wallet.ts";
 import { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
 import { malformedProof, ToolgateError } from "../../../domain/core/errors.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
 import { DetailedError } from "../../error-details.ts";
 import type { RequestContext } from "../../request-context.ts";
+import { signInExtension } from "../../wallets/sign-in-extension.ts";
 import type { UnpaidAnswers } from "../../wallets/unpaid-answers.ts";
 import type { X402Offers } from "../../x402/offers.ts";
 import type { SoldTools } from "../../x402/sold-tools.ts";
@@ -20,6 +22,7 @@ export interface WalletServiceOptions {
   readonly messages: PaymentRequiredMessages;
   readonly unpaid: Pick<UnpaidAnswers, "paid">;
   readonly sold: Pick<SoldTools, "byName">;
+  readonly signIn: WalletSignIn;
 }
 
 /** Sells calls to wallets. @param options undefined: X402_KEYLESS is off */
@@ -33,7 +36,9 @@ export function walletService(
         if (!options) throw new ToolgateError("NOT_FOUND", "calls without an API key are off (X402_KEYLESS)");
         if (context.xPayment !== undefined)
           throw malformedProof("X-Payment: pays calls with an API key; send PAYMENT-SIGNATURE");
-        const { paymentSignature, requestId, signal, caller } = context;
+        const { paymentSignature, requestId, signal } = context;
+        const caller = paymentSignature === undefined ? context.caller : undefined;
+        if (caller) await context.client?.signIn?.use(pathOf(tool));
         const proof = { paymentSignature, xPayment: undefined, paymentProof: undefined };
         const idempotencyKey = idempotencyKeyOf(undefined, context.idempotencyKey);
         try {
@@ -55,24 +60,29 @@ export function walletService(
   });
 }
 
+function pathOf(tool: string): string {
+  return `/x402/${tool}`;
+}
+
 function notify(context: RequestContext, report: ReturnType<typeof settlementOfFailure>): void {
   if (report) context.onSettlement?.(report);
 }
 
 /** Returns the 402, or FORBIDDEN for a price that the relay does not take. */
 async function offered(
-  { deps, offers, messages, sold }: WalletServiceOptions,
+  { deps, offers, messages, sold, signIn }: WalletServiceOptions,
   error: PaymentRequiredError,
   requestId: string,
 ): Promise<ToolgateError> {
   const { tool, quote } = error;
+  const path = pathOf(tool);
   const offerToken = deps.quotes.offerToken(quote);
-  const wallet = { offerToken, sold: sold.byName().get(tool) };
-  const offer = await offers.offer(error, `/x402/${tool}`, wallet);
+  const extensions = signInExtension(signIn.challenge(path));
+  const offer = await offers.offer(error, path, { offerToken, sold: sold.byName().get(tool), extensions });
   if (offer) return DetailedError.paymentRequired(error, messages.forWallet(error, requestId), offer);
   return new ToolgateError(
     "FORBIDDEN",
     `this call of ${tool} costs ${displayUsd(quote.price)}, which is too little for a payment of its own; ` +
-      "send it to /v1/mcp/tools/call with an API key",
+      "send SIGN-IN-WITH-X and pay it from your balance, or send it to /v1/mcp/tools/call with an API key",
   );
 }

@@ -11,7 +11,7 @@ grant select on
   account, api_key, api_key_secret, config_version, console_session, deposit, idempotency, issued_receipt,
   key_budget, key_use, leadership, migration, operator_action, payment, receipt, relay, relay_budget,
   revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, transfer,
-  treasury_movement, treasury_watch, unpaid_work
+  treasury_movement, treasury_watch, unpaid_work, used_nonce
 to :role;
 
 grant execute on function
@@ -65,6 +65,7 @@ grant insert (key_id, last_used_at), update (last_used_at) on key_use to :role;
 grant insert (version, secret, active_from) on api_key_secret to :role;
 grant insert (version, secret, active_from) on sealing_key to :role;
 grant insert (nonce, input, created_at, expires_at), delete on sign_in_challenge to :role;
+grant insert (nonce, expires_at), delete on used_nonce to :role;
 grant insert (
   id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at
 ), update (last_used_at), delete on console_session to :role;

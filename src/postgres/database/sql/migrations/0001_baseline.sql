@@ -428,6 +428,13 @@ create table sign_in_challenge (
 );
 create index sign_in_challenge_expires_at_index on sign_in_challenge (expires_at);
 
+-- Nonces of wallets' signed requests that were used. Deleted when no instance accepts them any more.
+create table used_nonce (
+  nonce text primary key,
+  expires_at timestamptz not null
+);
+create index used_nonce_expires_at_index on used_nonce (expires_at);
+
 -- "sha256" is the hash of the cookie. A session that ends is deleted.
 create table console_session (
   id uuid primary key,

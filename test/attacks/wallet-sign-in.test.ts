@@ -1,0 +1,246 @@
+import { createHmac } from "node:crypto";
+import { createKeyPairFromBytes, signBytes } from "@solana/kit";
+import { Keypair } from "@solana/web3.js";
+import { decodePaymentRequiredHeader } from "@x402/core/http";
+import {
+  createSIWxPayload,
+  encodeSIWxHeader,
+  verifySIWxSignature,
+  wrapFetchWithSIWx,
+} from "@x402/extensions/sign-in-with-x";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { decodeBase58, encodeBase58 } from "../../src/domain/core/base58.ts";
+import { SealedNonces } from "../../src/domain/accounts/sealed-nonce.ts";
+import { UNPAID_RATE } from "../../src/transport/wallets/unpaid-answers.ts";
+import { systemRandom } from "../../src/system.ts";
+import { query } from "../support/database-server.ts";
+import { request, type Answer, type World } from "../support/world.ts";
+import { PARAMS, PRICE, startScene, TOOL } from "./scene.ts";
+
+/** Requests that a wallet signs instead of sending an API key, and strangers who replay or forge them. */
+
+const PATH = `/x402/${TOOL}`;
+const MINUTE = 60_000;
+
+let world: World;
+let wallet: Keypair;
+
+beforeAll(async () => {
+  world = await startScene();
+  wallet = await funded();
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+});
+
+/** A wallet whose account has a balance. */
+async function funded(amount = 1_000_000n): Promise<Keypair> {
+  const keypair = Keypair.generate();
+  const { accountId } = await world.postgres.accounts.create(keypair.publicKey.toBase58());
+  if (amount > 0n)
+    await world.postgres.accounts.adjust({ accountId, amount, reason: "test", idempotencyKey: accountId });
+  return keypair;
+}
+
+async function send(
+  path: string,
+  signIn?: string,
+  { method = path.startsWith("/x402") ? "POST" : "GET", body = PARAMS, gateway = world.gateway } = {},
+): Promise<Answer> {
+  const headers = signIn === undefined ? {} : { "SIGN-IN-WITH-X": signIn };
+  const init = { method, ...(method === "POST" && { body: JSON.stringify(body) }) };
+  return request(gateway, undefined, path, init, headers);
+}
+
+type Payload = Awaited<ReturnType<typeof createSIWxPayload>>;
+type Info = Parameters<typeof createSIWxPayload>[0];
+
+/** A fresh challenge, as a 402 offers it, with changes before it is signed. */
+async function challenge(change: Partial<Info> = {}): Promise<Info> {
+  const { headers, body } = await send(PATH);
+  expect(body.code, JSON.stringify(body)).toBe("PAYMENT_REQUIRED");
+  const { extensions } = decodePaymentRequiredHeader(headers.get("payment-required") ?? "");
+  const { info, supportedChains } = JSON.parse(JSON.stringify(extensions?.["sign-in-with-x"]));
+  return { ...info, ...supportedChains[0], ...change };
+}
+
+/** As wallet adapters sign. */
+function signerOf({ publicKey, secretKey }: Keypair) {
+  const signMessage = async (message: Uint8Array) =>
+    new Uint8Array(await signBytes((await createKeyPairFromBytes(secretKey)).privateKey, message));
+  return { publicKey, signMessage };
+}
+
+/** The official client's header for a challenge. */
+async function sign(info: Info, signer = wallet, change: Partial<Payload> = {}): Promise<string> {
+  const payload = await createSIWxPayload(info, signerOf(signer), info.uri);
+  expect(await verifySIWxSignature(payload)).toMatchObject({ isValid: true });
+  return encodeSIWxHeader({ ...payload, ...change });
+}
+
+const urlOf = (path: string) => world.gateway.baseUrl + path;
+
+const signedFor = async (path: string, signer = wallet) =>
+  sign(await challenge({ uri: urlOf(path) }), signer);
+
+const balanceOf = async (signer = wallet) => {
+  const { accountId } = await world.postgres.accounts.create(signer.publicKey.toBase58());
+  return (await world.postgres.accounts.get(accountId)).balance;
+};
+
+function expectRefused({ status, body }: Answer, message: RegExp, code = "UNAUTHORIZED"): void {
+  expect({ status, code: body.code, message: body.message }).toEqual({
+    status: code === "UNAUTHORIZED" ? 401 : 403,
+    code,
+    message: expect.stringMatching(message),
+  });
+}
+
+describe("a wallet that signs in", () => {
+  it("spends its balance through the official client, whose first request was offered a payment", async () => {
+    const before = await balanceOf();
+    const response = await wrapFetchWithSIWx(fetch, signerOf(wallet))(urlOf(PATH), {
+      method: "POST",
+      body: JSON.stringify(PARAMS),
+      headers: { "Content-Type": "application/json" },
+    });
+    expect(await response.json()).toMatchObject({
+      ok: true,
+      receipt: { paid_by: "balance", debited_usdc_microusd: Number(PRICE) },
+    });
+    expect(await balanceOf()).toBe(before - PRICE);
+  });
+
+  it("reads its receipts and runs, more than once with one signature", async () => {
+    const { body } = await send(PATH, await signedFor(PATH));
+    const header = await signedFor("/receipts");
+    const { items } = (await send("/receipts", header)).body;
+    expect(items[0]).toEqual(body.receipt);
+    const { receipt_id: id, run_id: runId } = body.receipt;
+    expect((await send(`/receipts/${id}`, header)).body).toEqual(body.receipt);
+    expect((await send("/runs", header)).body.items[0]).toMatchObject({ run_id: runId });
+    const other = await sign(await challenge(), await funded(0n));
+    expect((await send("/receipts", other)).body.items).toEqual([]);
+    expect((await send(`/receipts/${id}`, other)).status).toBe(404);
+  });
+
+  it("gets an offer when its balance is too low, and calls free tools", async () => {
+    const poor = await funded(PRICE - 1n);
+    const offered = await send(PATH, await signedFor(PATH, poor));
+    expect(offered.status).toBe(402);
+    expect(offered.headers.get("payment-required")).not.toBeNull();
+    const echo = await send("/x402/echo", await signedFor("/x402/echo", poor), {
+      body: { message: "hi" } as never,
+    });
+    expect(echo.body).toMatchObject({ ok: true });
+    expect(await balanceOf(poor)).toBe(PRICE - 1n);
+  });
+
+  it("stores nothing for a wallet without an account", async () => {
+    const stranger = Keypair.generate();
+    const statement = "select (select count(*) from account) + (select count(*) from used_nonce) as rows";
+    const rows = async () => (await query(world.database.url, statement)).rows[0]?.rows;
+    const before = await rows();
+    expect((await send(PATH, await signedFor(PATH, stranger))).status).toBe(402);
+    expectRefused(
+      await send("/receipts", await sign(await challenge(), stranger)),
+      /no account/,
+      "FORBIDDEN",
+    );
+    expect(await rows()).toBe(before);
+  });
+
+  it("is refused without a sign-in and for a blocked account", async () => {
+    expectRefused(await send("/receipts"), /^the Authorization header is missing/);
+    expectRefused(await send("/runs"), /^the Authorization header is missing/);
+    const banned = await funded();
+    const { accountId } = await world.postgres.accounts.create(banned.publicKey.toBase58());
+    await world.postgres.accounts.setBlocked(accountId, { blocked: true, reason: "fraud" });
+    for (const path of [PATH, "/receipts"])
+      expectRefused(await send(path, await signedFor(path, banned)), /blocked: fraud/, "FORBIDDEN");
+    expect(await balanceOf(banned)).toBe(1_000_000n);
+  });
+});
+
+describe("a signature", () => {
+  it("spends once, on whichever instance", async () => {
+    const before = await balanceOf();
+    const header = await signedFor(PATH);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(PATH, header)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const answer of answers) if (answer.status !== 200) expectRefused(answer, /nonce: was used before/);
+    expect(await balanceOf()).toBe(before - PRICE);
+  });
+
+  it("spends on the tool that it names only", async () => {
+    const before = await balanceOf();
+    for (const path of ["/x402/echo", "/receipts", "/x402/vram_estimate?x=1", "/"])
+      expectRefused(await send(PATH, await signedFor(path)), /uri: this request needs a signature for /);
+    expect(await balanceOf()).toBe(before);
+  });
+
+  it("is refused for another domain or address of the gateway", async () => {
+    const domain = "evil.example";
+    const foreign = await challenge({ domain, uri: `https://${domain}${PATH}` });
+    expectRefused(await send(PATH, await sign(foreign)), /uri: must be a URL of /);
+    const mixed = { ...(await createSIWxPayload(foreign, signerOf(wallet), foreign.uri)), uri: urlOf(PATH) };
+    expectRefused(await send(PATH, encodeSIWxHeader(mixed)), /domain: must be /);
+    const hidden = { ...mixed, domain: new URL(urlOf("")).host };
+    expectRefused(await send(PATH, encodeSIWxHeader(hidden)), /signature: /);
+  });
+
+  it("is refused with another time, statement, chain, or signer than it signs", async () => {
+    const issuedAt = new Date(Date.now() + MINUTE).toISOString();
+    for (const [change, message] of [
+      [{ issuedAt }, /issuedAt: must be /],
+      [{ expirationTime: issuedAt }, /expirationTime: must be /],
+      [{ statement: "hello" }, /statement: must be /],
+      [{ chainId: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1" }, /chainId: must be /],
+      [{ resources: [urlOf("/")] }, /signature: /],
+    ] as const)
+      expectRefused(await send(PATH, await sign(await challenge(change as Partial<Info>))), message);
+    const address = Keypair.generate().publicKey.toBase58();
+    expectRefused(await send(PATH, await sign(await challenge(), wallet, { address })), /signature: /);
+    expectRefused(await send(PATH, await sign(await challenge(), wallet, { address: "x" })), /address: /);
+    for (const header of ["", "!", "e30=", "W10=", "A".repeat(9_000)])
+      expect((await send(PATH, header)).status, header.slice(0, 10)).toBe(401);
+  });
+
+  it("is refused with an expired or future nonce, or one of another purpose", async () => {
+    const nonceAt = (offset: number) =>
+      new SealedNonces(world.postgres.sealingKeys, { now: () => Date.now() + offset }, systemRandom).issue();
+    const dated = async (offset: number) => {
+      const { nonce, issuedAt } = nonceAt(offset);
+      return sign(
+        await challenge({
+          nonce,
+          issuedAt: new Date(issuedAt).toISOString(),
+          expirationTime: new Date(issuedAt + 5 * MINUTE).toISOString(),
+        }),
+      );
+    };
+    for (const offset of [-5 * MINUTE, 2 * MINUTE])
+      expectRefused(await send(PATH, await dated(offset)), /nonce: has expired/);
+    expect((await send(PATH, await dated(-4 * MINUTE))).status).toBe(200);
+    const content = decodeBase58(nonceAt(0).nonce)?.subarray(0, 16) ?? Buffer.alloc(0);
+    const { secret } = world.postgres.sealingKeys.current();
+    const code = createHmac("sha256", secret).update("offer:").update(content).digest().subarray(0, 16);
+    const offer = (await send(PATH)).body.quote.quote_id;
+    for (const nonce of [encodeBase58(Buffer.concat([content, code])), offer, offer.slice(3), "12345678"])
+      expectRefused(await send(PATH, await sign(await challenge({ nonce }))), /nonce: is not one of this/);
+  });
+
+  it("is refused where calls without a key are off", async () => {
+    const gateway = await world.startAnother({ X402_KEYLESS: "off" });
+    expectRefused(await send("/receipts", await signedFor("/receipts"), { gateway }), /X402_KEYLESS/);
+  });
+
+  it("is limited with all unpaid answers of its address, valid or not", async () => {
+    const forged = await sign(await challenge(), wallet, { nonce: "1".repeat(43) });
+    const flood = await Promise.all(
+      Array.from({ length: UNPAID_RATE.burst + 60 }, () => send("/receipts", forged)),
+    );
+    expect(new Set(flood.map(({ status }) => status))).toEqual(new Set([401, 429]));
+  });
+});
