@@ -367,6 +367,7 @@ export const LEDGER: readonly Mutant[] = [
     find: "return `key:${idempotencyKey}`",
     replace: "return idempotencyKey",
     tests: CALLS,
+    only: "may look like the claim of a payment|releases its hold when it fails",
   },
   {
     name: "batch-exclusive",
@@ -447,6 +448,7 @@ export const LEDGER: readonly Mutant[] = [
     find: "leases.add(run);",
     replace: "",
     tests: STALL,
+    only: "has its lease renewed before it starts|charged once",
   },
   {
     name: "outage-own-patience",

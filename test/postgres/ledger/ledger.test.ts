@@ -276,7 +276,7 @@ describe("an idempotency key", () => {
     const deposit = depositOf();
     await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
     const call = callOf(account, {
-      idempotencyKey: `pay:${deposit.reference}`,
+      idempotencyKey: `pay:${NETWORK}:${deposit.reference}`,
       fingerprint: fingerprintOf("other"),
     });
     expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });

@@ -109,9 +109,11 @@ it("has its lease renewed before it starts, until the start fails", async () => 
   await holder.query("select from account where id = $1 for update", [uuidFromId("acct", funded)]);
   const started = Promise.all([stalled.ledger.authorize(call), stalled.ledger.authorize(refused)]);
   await untilWaiting(other.pool, stalled);
-  expect(stalled.leases.runIds).toContain(run);
+  const renewed = stalled.leases.runIds;
+  // Before any expectation: a start that waits would keep the instance from closing.
   await holder.query("commit");
   holder.release();
+  expect(renewed).toContain(run);
   expect(await started).toMatchObject([{ kind: "started" }, { kind: "insufficient" }]);
   expect(stalled.leases.runIds).toEqual([run]);
   await stalled.ledger.capture(completed(call));
