@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { createKeyPairFromBytes, signBytes } from "@solana/kit";
+import { createKeyPairSignerFromBytes, signBytes } from "@solana/kit";
 import { Keypair } from "@solana/web3.js";
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import {
@@ -13,6 +13,7 @@ import { decodeBase58, encodeBase58 } from "../../src/domain/core/base58.ts";
 import { SealedNonces } from "../../src/domain/accounts/sealed-nonce.ts";
 import { UNPAID_RATE } from "../../src/transport/wallets/unpaid-answers.ts";
 import { systemRandom } from "../../src/system.ts";
+import { SLOT_MS, x402Payer } from "../interop/x402-payer.ts";
 import { query } from "../support/database-server.ts";
 import { request, type Answer, type World } from "../support/world.ts";
 import { PARAMS, PRICE, startScene, TOOL } from "./scene.ts";
@@ -26,7 +27,7 @@ let world: World;
 let wallet: Keypair;
 
 beforeAll(async () => {
-  world = await startScene();
+  world = await startScene({}, SLOT_MS);
   wallet = await funded();
 });
 afterAll(async () => {
@@ -46,9 +47,14 @@ async function funded(amount = 1_000_000n): Promise<Keypair> {
 async function send(
   path: string,
   signIn?: string,
-  { method = path.startsWith("/x402") ? "POST" : "GET", body = PARAMS, gateway = world.gateway } = {},
+  {
+    method = path.startsWith("/x402") ? "POST" : "GET",
+    body = PARAMS,
+    gateway = world.gateway,
+    more = {},
+  } = {},
 ): Promise<Answer> {
-  const headers = signIn === undefined ? {} : { "SIGN-IN-WITH-X": signIn };
+  const headers = { ...(signIn !== undefined && { "SIGN-IN-WITH-X": signIn }), ...more };
   const init = { method, ...(method === "POST" && { body: JSON.stringify(body) }) };
   return request(gateway, undefined, path, init, headers);
 }
@@ -66,15 +72,15 @@ async function challenge(change: Partial<Info> = {}): Promise<Info> {
 }
 
 /** As wallet adapters sign. */
-function signerOf({ publicKey, secretKey }: Keypair) {
-  const signMessage = async (message: Uint8Array) =>
-    new Uint8Array(await signBytes((await createKeyPairFromBytes(secretKey)).privateKey, message));
-  return { publicKey, signMessage };
+async function signerOf({ secretKey }: Keypair) {
+  const { address, keyPair } = await createKeyPairSignerFromBytes(secretKey);
+  const signMessage = (message: Uint8Array) => signBytes(keyPair.privateKey, message);
+  return { publicKey: address, signMessage };
 }
 
 /** The official client's header for a challenge. */
 async function sign(info: Info, signer = wallet, change: Partial<Payload> = {}): Promise<string> {
-  const payload = await createSIWxPayload(info, signerOf(signer), info.uri);
+  const payload = await createSIWxPayload(info, await signerOf(signer), info.uri);
   expect(await verifySIWxSignature(payload)).toMatchObject({ isValid: true });
   return encodeSIWxHeader({ ...payload, ...change });
 }
@@ -100,7 +106,7 @@ function expectRefused({ status, body }: Answer, message: RegExp, code = "UNAUTH
 describe("a wallet that signs in", () => {
   it("spends its balance through the official client, whose first request was offered a payment", async () => {
     const before = await balanceOf();
-    const response = await wrapFetchWithSIWx(fetch, signerOf(wallet))(urlOf(PATH), {
+    const response = await wrapFetchWithSIWx(fetch, await signerOf(wallet))(urlOf(PATH), {
       method: "POST",
       body: JSON.stringify(PARAMS),
       headers: { "Content-Type": "application/json" },
@@ -180,11 +186,25 @@ describe("a signature", () => {
     expect(await balanceOf()).toBe(before);
   });
 
+  it("stays unused beside a payment, which buys the call", async () => {
+    const before = await balanceOf();
+    const payer = await x402Payer(world);
+    const header = await signedFor(PATH);
+    const signed = await payer.sign((await send(PATH)).headers.get("payment-required") ?? "");
+    const paid = await send(PATH, header, { more: { "PAYMENT-SIGNATURE": signed } });
+    expect(paid.body).toMatchObject({ ok: true, receipt: { paid_by: "gasless" } });
+    expect(await balanceOf()).toBe(before);
+    expect((await send(PATH, header)).body).toMatchObject({ ok: true, receipt: { paid_by: "balance" } });
+  });
+
   it("is refused for another domain or address of the gateway", async () => {
     const domain = "evil.example";
     const foreign = await challenge({ domain, uri: `https://${domain}${PATH}` });
     expectRefused(await send(PATH, await sign(foreign)), /uri: must be a URL of /);
-    const mixed = { ...(await createSIWxPayload(foreign, signerOf(wallet), foreign.uri)), uri: urlOf(PATH) };
+    const mixed = {
+      ...(await createSIWxPayload(foreign, await signerOf(wallet), foreign.uri)),
+      uri: urlOf(PATH),
+    };
     expectRefused(await send(PATH, encodeSIWxHeader(mixed)), /domain: must be /);
     const hidden = { ...mixed, domain: new URL(urlOf("")).host };
     expectRefused(await send(PATH, encodeSIWxHeader(hidden)), /signature: /);

@@ -3,6 +3,8 @@ import type { Mutant } from "./mutant.ts";
 const OPEN = "src/transport/grpc/open-calls.ts";
 const HELD = ["test/transport/grpc/held-calls.test.ts"];
 const CONNECT = ["test/security/keyless-connect.test.ts"];
+const SIGN_IN = "src/app/accounts/wallet-sign-in.ts";
+const SIGN_INS = ["test/attacks/wallet-sign-in.test.ts"];
 
 /** Bounds on callers without a key over gRPC, gRPC-Web and Connect. */
 export const KEYLESS: readonly Mutant[] = [
@@ -68,5 +70,41 @@ export const KEYLESS: readonly Mutant[] = [
     replace: "this.#keyless.size <= Infinity) return;",
     tests: HELD,
     only: "above the total limit|rejects a missing or bad key",
+  },
+  {
+    name: "sign-in-once",
+    guard: "A wallet's sign-in changes something once.",
+    file: SIGN_IN,
+    find: "if (!(await used.add(challenge.nonce, new Date(challenge.expirationTime))))",
+    replace: "if (!(await used.add(challenge.nonce, new Date(challenge.expirationTime))) && uri === '')",
+    tests: SIGN_INS,
+    only: "spends once|reads its receipts",
+  },
+  {
+    name: "sign-in-uri",
+    guard: "A wallet's sign-in changes only what its URI names.",
+    file: SIGN_IN,
+    find: "if (uri !== expected)",
+    replace: "if (uri === '')",
+    tests: SIGN_INS,
+    only: "spends on the tool|reads its receipts",
+  },
+  {
+    name: "sign-in-expiry",
+    guard: "A wallet's sign-in expires.",
+    file: SIGN_IN,
+    find: "if (isCurrentChallenge(challenge, clock)) return challenge;",
+    replace: "if (isCurrentChallenge(challenge, { now: () => issuedAt })) return challenge;",
+    tests: SIGN_INS,
+    only: "expired or future|reads its receipts",
+  },
+  {
+    name: "sign-in-signer",
+    guard: "A wallet's sign-in is signed by that wallet.",
+    file: SIGN_IN,
+    find: 'if (!bytes || !isSignedBy(key, Buffer.from(text, "utf8"), bytes))',
+    replace: "if (!bytes || text === '')",
+    tests: SIGN_INS,
+    only: "than it signs|reads its receipts",
   },
 ];

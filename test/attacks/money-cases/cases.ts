@@ -26,6 +26,7 @@ const WALLETS = "crediting/wallet-payments.test.ts";
 const FINALITY = "solana/treasury/finality-statuses.test.ts";
 const ROLE = "security/serving-role.test.ts";
 const KEYLESS = "attacks/keyless.test.ts";
+const SIGN_INS = "attacks/wallet-sign-in.test.ts";
 const SANDBOX = "tools/sandbox/gateway.test.ts";
 const LOST = "instances/lost-responses.test.ts";
 
@@ -347,7 +348,15 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   "free tools without a key": [
     [KEYLESS, "is refused for free tools, unknown tools, other proofs and large parameters"],
+    [SIGN_INS, "gets an offer when its balance is too low, and calls free tools"],
   ],
+  "SIGN-IN-WITH-X (x402 extension)": [
+    [SIGN_INS, "spends once, on whichever instance"],
+    [SIGN_INS, "spends on the tool that it names only"],
+    [SIGN_INS, "reads its receipts and runs, more than once with one signature"],
+    [SIGN_INS, "is refused with an expired or future nonce, or one of another purpose"],
+  ],
+  "sign-in beside PAYMENT-SIGNATURE": [[SIGN_INS, "stays unused beside a payment, which buys the call"]],
   "serving role": [
     [ROLE, "cannot change, truncate or lock any table"],
     [ROLE, "inserts into listed tables only, and never a balance"],
