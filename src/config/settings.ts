@@ -189,6 +189,9 @@ export const settings = {
     .optional()
     .describe("collector of traces (OTLP over HTTP), without /v1/traces; none by default"),
   OTEL_EXPORTER_OTLP_HEADERS: pairs().describe("headers for the collector, such as its key"),
+  OTEL_EXPORTER_OTLP_TIMEOUT: integer(1, 60_000, 10_000).describe(
+    "how long one export may take with its retries, ms; then its spans are lost",
+  ),
   OTEL_SERVICE_NAME: z.string().min(1).optional().describe("service.name of traces; default toolgate"),
   OTEL_RESOURCE_ATTRIBUTES: pairs().describe("more attributes of this process in traces"),
   OTEL_TRACES_SAMPLER: z

@@ -15,6 +15,7 @@ type TracingSettings = Pick<
   ServeConfig,
   | "OTEL_EXPORTER_OTLP_ENDPOINT"
   | "OTEL_EXPORTER_OTLP_HEADERS"
+  | "OTEL_EXPORTER_OTLP_TIMEOUT"
   | "OTEL_RESOURCE_ATTRIBUTES"
   | "OTEL_SERVICE_NAME"
   | "OTEL_TRACES_SAMPLER"
@@ -42,6 +43,7 @@ export async function openConfiguredTracing(
   return openTracing({
     url: `${endpoint.replace(/\/$/, "")}/v1/traces`,
     headers: config.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    timeoutMs: config.OTEL_EXPORTER_OTLP_TIMEOUT,
     sampler: config.OTEL_TRACES_SAMPLER,
     ratio: config.OTEL_TRACES_SAMPLER_ARG,
     resource: {

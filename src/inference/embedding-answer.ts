@@ -7,7 +7,7 @@ import { unusable } from "./upstream-failure.ts";
 /** Bytes: the most numbers that are sold in one answer, written in decimal. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-export type EmbeddingOptions = Pick<ChatOptions, "signal" | "accountId" | "idempotencyKey">;
+export type EmbeddingOptions = Pick<ChatOptions, "signal" | "accountId" | "idempotencyKey" | "span">;
 
 /** OpenAI API, "The embedding object": numbers, or float32 in little-endian order as base64. */
 const vector = z.union([

@@ -18,12 +18,16 @@ export function measureRequest(
     metrics?.observe("toolgate_model_duration_seconds", seconds(), labels);
   };
   return {
+    /** Starts the step of the request, which ends with it. */
+    step(parent: Span | undefined, operation: "chat" | "embeddings"): Span | undefined {
+      span = parent?.child(`${operation} ${labels.model}`, attributesOf(operation, labels), "client");
+      return span;
+    },
     /** Returns options that also note the first chunk, and the step of the request. */
     options(options: ChatOptions): ChatOptions {
-      span = options.span?.child(`chat ${labels.model}`, chatAttributes(labels), "client");
       return {
         ...options,
-        span,
+        span: this.step(options.span, "chat"),
         onChunk: (chunks) => {
           if (!started) metrics?.observe("toolgate_model_first_token_seconds", seconds(), labels);
           started = true;
@@ -66,10 +70,13 @@ function finishReasonsOf(answer: ChatCompletion | Embeddings): string[] | undefi
   return [answer.finishReason];
 }
 
-/** Attributes of a completion's step (semantic conventions, GenAI, "Inference"). */
-function chatAttributes({ upstream, model }: { readonly upstream: string; readonly model: string }) {
+/** Attributes of a request's step (semantic conventions, GenAI, "Inference" and "Embeddings"). */
+function attributesOf(
+  operation: string,
+  { upstream, model }: { readonly upstream: string; readonly model: string },
+) {
   return {
-    "gen_ai.operation.name": "chat",
+    "gen_ai.operation.name": operation,
     "gen_ai.request.model": model,
     "toolgate.upstream": upstream,
   };

@@ -85,7 +85,9 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
   }
 
   embed(request: EmbeddingRequest, options: EmbeddingOptions): Promise<Embeddings> {
-    return this.#first(request.model, (server, model) => server.embed({ ...request, model }, options));
+    return this.#first(request.model, (server, model, measured) =>
+      server.embed({ ...request, model }, { ...options, span: measured.step(options.span, "embeddings") }),
+    );
   }
 
   /** Asks the servers of a model until one has answered. */

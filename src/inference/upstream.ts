@@ -156,13 +156,13 @@ export class Upstream {
    * @param request with the server's own model name
    * @throws ModelServerError TOOL_FAILED, or UNAVAILABLE after 429 or 503
    */
-  async embed(request: EmbeddingRequest, { signal, idempotencyKey }: EmbeddingOptions): Promise<Embeddings> {
-    const timer = new RequestTimer(signal, this.#settings);
+  async embed(request: EmbeddingRequest, options: EmbeddingOptions): Promise<Embeddings> {
+    const timer = new RequestTimer(options.signal, this.#settings);
     const { model, input, dimensions } = request;
     // Four times shorter than numbers; servers that do not know it send numbers.
     const body = { model, input, dimensions, encoding_format: "base64" };
     try {
-      const response = await this.#post("/embeddings", body, { idempotencyKey }, timer.signal);
+      const response = await this.#post("/embeddings", body, options, timer.signal);
       return await readEmbeddings(response, request);
     } catch (error) {
       timer.abort();

@@ -8,8 +8,8 @@ import { OtelTracing } from "./otel-tracer.ts";
 import { samplerOf } from "./sampler.ts";
 import { SpanQueue } from "./span-queue.ts";
 
-/** Limit of one export with its retries, and of the last ones at a shutdown, ms. */
-const [EXPORT_MS, FLUSH_MS] = [10_000, 3_000];
+/** Limit of the last exports at a shutdown, ms. */
+const FLUSH_MS = 3_000;
 
 /** Longest attribute, characters. */
 const MAX_TEXT = 256;
@@ -19,6 +19,8 @@ export interface TracingOptions {
   /** Of the collector, with its path. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Limit of one export with its retries. */
+  readonly timeoutMs: number;
   readonly sampler: SamplerName;
   readonly ratio: number;
   /** Attributes of this process, such as `service.name`. */
@@ -34,8 +36,9 @@ export interface Tracing {
 }
 
 /** Opens the export of traces over OTLP (HTTP with JSON). */
-export function openTracing({ url, headers, sampler, ratio, resource, metrics }: TracingOptions): Tracing {
-  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: EXPORT_MS });
+export function openTracing(options: TracingOptions): Tracing {
+  const { url, headers, timeoutMs, sampler, ratio, resource, metrics } = options;
+  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: timeoutMs });
   const queue = new SpanQueue(
     exporter,
     (spans) => metrics.count("toolgate_spans_exported_total", spans),

@@ -19,6 +19,8 @@ export class SpanQueue implements SpanProcessor {
   #waiting: ReadableSpan[] = [];
   #exporting: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Spans of the export that runs. */
+  #sent = 0;
 
   constructor(exporter: SpanExporter, onExported: (spans: number) => void, onLost: LostSpans) {
     this.#exporter = exporter;
@@ -46,10 +48,12 @@ export class SpanQueue implements SpanProcessor {
     await this.#exporter.shutdown();
   }
 
-  /** Counts what still waits as lost. */
+  /** Counts what has not been accepted as lost. */
   abandon(): void {
     clearTimeout(this.#timer);
-    if (this.#waiting.length > 0) this.#onLost(this.#waiting.splice(0).length, "export");
+    const lost = this.#sent + this.#waiting.splice(0).length;
+    this.#sent = 0;
+    if (lost > 0) this.#onLost(lost, "export");
   }
 
   #export(): Promise<void> {
@@ -66,10 +70,14 @@ export class SpanQueue implements SpanProcessor {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const spans = this.#waiting.splice(0, MAX_EXPORTED);
+    this.#sent = spans.length;
     return new Promise((resolve) => {
       this.#exporter.export(spans, ({ error }) => {
-        if (error === undefined) this.#onExported(spans.length);
-        else this.#onLost(spans.length, "export");
+        // Zero if it was abandoned meanwhile.
+        const sent = this.#sent;
+        this.#sent = 0;
+        if (sent > 0 && error === undefined) this.#onExported(sent);
+        else if (sent > 0) this.#onLost(sent, "export");
         resolve();
       });
     });

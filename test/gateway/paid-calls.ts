@@ -11,6 +11,7 @@ import { startWorld, type Agent, type World } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 
 export const CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+export const EMBED = { tool: "inference_embed", params: { model: "e1", input: ["the text"] } };
 const CHAT = { model: "m1", messages: [{ role: "user", content: "the prompt" }] };
 const { callTool } = ToolService.method;
 
@@ -51,13 +52,25 @@ const TERMS = {
   max_output_tokens: 100,
 };
 
-/** Starts a world that sells {@link CALL} and {@link CHAT}. */
-export async function startPaidWorld(settings: Record<string, string>, log: Log): Promise<PaidWorld> {
+const EMBEDDER = { id: EMBED.params.model, input_usd_per_million: 2, context_length: 100, dimensions: 2 };
+const EMBEDDED = {
+  data: [{ index: 0, embedding: [0.5, 0.25] }],
+  usage: { prompt_tokens: 3, total_tokens: 3 },
+};
+
+/** Starts a world that sells {@link CALL}, {@link CHAT} and {@link EMBED}. @param tools custom tools */
+export async function startPaidWorld(
+  settings: Record<string, string>,
+  log: Log,
+  tools: readonly object[] = [],
+): Promise<PaidWorld> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-paid-"));
-  const model = await modelServer((response) => json(response, 200, COMPLETION));
+  const model = await modelServer((response, { url }) =>
+    json(response, 200, url === "/v1/embeddings" ? EMBEDDED : COMPLETION),
+  );
   const file = path.join(folder, "config.json");
-  const upstreams = [{ name: "main", models: [{ id: CHAT.model, ...TERMS }] }];
-  await writeFile(file, JSON.stringify({ inference: { upstreams } }));
+  const upstreams = [{ name: "main", models: [{ id: CHAT.model, ...TERMS }], embedding_models: [EMBEDDER] }];
+  await writeFile(file, JSON.stringify({ inference: { upstreams }, tools }));
   const configured = { TOOLGATE_CONFIG: file, INFERENCE_BASE_URL: model.baseUrl };
   const world = await startWorld({ ...configured, ...settings }, SLOT_MS, log);
   return {

@@ -1,8 +1,11 @@
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Log } from "../../src/domain/core/log.ts";
 import { json, modelServer, type ModelServer } from "../inference/model-server.ts";
-import { memoOf, xPayment, type Agent } from "../support/world.ts";
-import { CALL, PAID_CALLS, startPaidWorld, type PaidWorld } from "./paid-calls.ts";
+import { memoOf, request, xPayment, type Agent } from "../support/world.ts";
+import { figureOf } from "../crediting/fixture.ts";
+import { CALL, EMBED, PAID_CALLS, startPaidWorld, type PaidWorld } from "./paid-calls.ts";
+import { PARAMS, startTracedBackends, type TracedBackends } from "./traced-backends.ts";
 import { spansIn, type ReceivedSpan } from "./received-spans.ts";
 
 const PARENT = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
@@ -12,11 +15,13 @@ const KEY = "planted-collector-key";
 const lines: Record<string, unknown>[] = [];
 const log: Log = { info: (line) => void lines.push({ ...line }), warn() {}, error() {} };
 let collector: ModelServer;
+let backends: TracedBackends;
 let world: PaidWorld;
 let agent: Agent;
 
 beforeAll(async () => {
   collector = await modelServer((response) => json(response, 200, {}));
+  backends = await startTracedBackends();
   world = await startPaidWorld(
     {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.baseUrl.replace(/v1$/, ""),
@@ -26,6 +31,7 @@ beforeAll(async () => {
       METRICS_PORT: "0",
     },
     log,
+    backends.tools,
   );
   agent = await world.agent({ balance: 1_000_000n });
 });
@@ -37,6 +43,7 @@ beforeEach(() => {
 afterAll(async () => {
   await world.close();
   await collector[Symbol.asyncDispose]();
+  await backends.close();
 });
 
 /** The spans of a trace, once its request's span has arrived. */
@@ -142,5 +149,68 @@ describe("the trace of a paid call", () => {
     await PAID_CALLS["http"]?.(world, agent, { traceparent });
     await traceOf(PARENT.trace);
     expect(spansIn(collector.received).filter(({ traceId }) => traceId === trace)).toEqual([]);
+  });
+});
+
+describe("the trace of a call", () => {
+  const sent = (trace: string) => ({ headers: { traceparent: `00-${trace}-${PARENT.span}-01` } });
+
+  it("continues at the model server of embeddings", async () => {
+    const trace = "3bf7651916cd43dd8448eb211c80319c";
+    const answer = await world.call(agent, EMBED.tool, EMBED.params, sent(trace));
+    expect(answer.status).toBe(200);
+    const spans = await traceOf(trace);
+    const step = spans.find(({ name }) => name === "embeddings e1");
+    expect(pathTo(spans, "embeddings e1").slice(1)).toEqual([
+      "execute_tool inference_embed",
+      "embeddings e1",
+    ]);
+    expect(step?.attributes).toMatchObject({
+      "gen_ai.operation.name": "embeddings",
+      "gen_ai.usage.input_tokens": 3,
+    });
+    expect(world.model.received.at(-1)?.headers["traceparent"]).toBe(`00-${trace}-${step?.spanId}-01`);
+  });
+
+  it.each([
+    ["http", "GET"],
+    ["grpc", "odd.v1.OddService/Perform"],
+    ["mcp", "tools/call add"],
+  ])("continues at the server of a custom tool, over %s", async (tool, name) => {
+    const trace = `${"ghm".indexOf(tool[0] ?? "") + 4}df7651916cd43dd8448eb211c80319c`;
+    const call = () => world.call(agent, tool, PARAMS[tool] ?? {}, sent(trace));
+    // Until its server has described it, a tool is unavailable.
+    await expect.poll(async () => (await call()).status, { timeout: 10_000 }).toBe(200);
+    const received = String(backends.received[tool]?.());
+    await expect.poll(() => spansIn(collector.received).map(({ name: one }) => one)).toContain(name);
+    const spans = spansIn(collector.received).filter(({ traceId }) => traceId === trace);
+    const step = spans.find((span) => span.name === name);
+    expect(step?.kind).toBe("client");
+    expect(spans.find(({ spanId }) => spanId === step?.parentSpanId)?.name).toBe(`execute_tool ${tool}`);
+    expect(received).toBe(`00-${trace}-${step?.spanId}-01`);
+  });
+});
+
+describe("a collector", () => {
+  it.concurrent.each<[string, (response: ServerResponse) => unknown]>([
+    ["that refuses connections", () => {}],
+    ["that answers 503", (response) => json(response, 503, {})],
+    ["that never answers", () => {}],
+  ])("%s delays no call, and its lost spans are counted", async (kind, answer) => {
+    const down = await modelServer(answer);
+    if (kind.includes("refuses")) await down[Symbol.asyncDispose]();
+    const gateway = await world.startAnother({
+      OTEL_EXPORTER_OTLP_ENDPOINT: down.baseUrl.replace(/v1$/, ""),
+      OTEL_EXPORTER_OTLP_TIMEOUT: "1500",
+      METRICS_PORT: "0",
+    });
+    const lost = () => figureOf(gateway.metricsAddress, "toolgate_spans_lost_total", '{reason="export"}');
+    const init = { method: "POST", body: JSON.stringify(CALL) };
+    for (let call = 0; call < 3; call++)
+      expect((await request(gateway, agent, "/v1/mcp/tools/call", init)).status).toBe(200);
+    expect(await lost()).toBeUndefined();
+    await expect.poll(lost, { timeout: 10_000 }).toBeGreaterThanOrEqual(15);
+    expect(await figureOf(gateway.metricsAddress, "toolgate_spans_exported_total")).toBe(0);
+    if (!kind.includes("refuses")) await down[Symbol.asyncDispose]();
   });
 });

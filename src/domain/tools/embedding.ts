@@ -27,6 +27,6 @@ export interface EmbeddingModels {
    */
   embed(
     request: EmbeddingRequest,
-    options: Pick<ChatOptions, "signal" | "accountId" | "idempotencyKey">,
+    options: Pick<ChatOptions, "signal" | "accountId" | "idempotencyKey" | "span">,
   ): Promise<Embeddings>;
 }

@@ -67,8 +67,8 @@ function preparedCall(
 ): PreparedCall {
   return {
     price: ceilingOfInput(model, request.input),
-    async run({ caller: { accountId }, signal, idempotencyKey, meter }: ToolContext) {
-      const made = await inference.embed(request, { signal, accountId, idempotencyKey });
+    async run({ caller: { accountId }, signal, idempotencyKey, meter, span }: ToolContext) {
+      const made = await inference.embed(request, { signal, accountId, idempotencyKey, span });
       // Without a count the quote is charged.
       if (charge === "used" && made.promptTokens !== undefined)
         meter?.(priceOfTokens({ tokens: made.promptTokens, rate: model.inputRate }));

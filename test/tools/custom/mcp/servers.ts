@@ -15,7 +15,11 @@ import {
 export interface Seen {
   method: string | undefined;
   headers: IncomingMessage["headers"];
-  message: { method?: string; id?: number; params?: { name?: string; arguments?: Record<string, unknown> } };
+  message: {
+    method?: string;
+    id?: number;
+    params?: { name?: string; arguments?: Record<string, unknown>; _meta?: Record<string, unknown> };
+  };
 }
 
 export interface TestServer {
