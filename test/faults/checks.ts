@@ -57,8 +57,9 @@ export async function checkReplays(market: Market, targets: readonly (string | u
   const replay = async (target: string | undefined): Promise<void> => {
     for (let next = sales.next(); !next.done; next = sales.next()) {
       const { customer, call, digest } = next.value;
+      const again = call.openai ? { ...call, openai: otherForm(call.openai) } : call;
       if (target === undefined) throw new Error("an instance is missing");
-      const reply = await post(target, customer, call, { ms: 30_000 });
+      const reply = await post(target, customer, again, { ms: 30_000 });
       tally.count("replays");
       if (reply?.status !== 200 || digestOf(reply.text) !== digest)
         tally.violated("a replay is the answer that was acknowledged", {
@@ -70,14 +71,34 @@ export async function checkReplays(market: Market, targets: readonly (string | u
   await Promise.all(Array.from({ length: REPLAYS }, (_, index) => replay(targets[index % targets.length])));
 }
 
-/** Checks independently of the audit that no key or proof has two receipts. */
-export async function checkNothingTwice({ ground, tally }: Market): Promise<void> {
+/**
+ * Checks independently of the audit that no key, proof or payment has two receipts. No receipt takes more
+ * than was held and quoted, and each has the stored result of a completed run.
+ */
+export async function checkCharges({ ground, tally }: Market): Promise<void> {
   const twice = await ground.rows(
     `select run.account_id, run.claim_key, count(*) as receipts, array_agg(receipt.id) as ids
      from receipt join run on run.id = receipt.run_id where run.claim_key is not null
      group by run.account_id, run.claim_key having count(*) > 1 limit 20`,
   );
   if (twice.length > 0) tally.violated("no key and no proof has two receipts", twice);
+  const paid = await ground.rows(
+    `select network, encode(reference, 'hex') as reference, array_agg(id) as ids from receipt
+     where reference is not null group by network, reference having count(*) > 1 limit 20`,
+  );
+  if (paid.length > 0) tally.violated("no payment has two receipts", paid);
+  const wrong = await ground.rows(
+    `select receipt.*, run.status, run.price from receipt left join run on run.id = receipt.run_id
+     where run.status is distinct from 'completed' or receipt.debited > run.price
+       or receipt.debited > receipt.quoted or receipt.debited < 1
+       or (run.claim_key is not null and not exists (
+         select from idempotency where run_id = run.id and state = 'done')) limit 20`,
+  );
+  if (wrong.length > 0) tally.violated("a charge is at most its hold, for a stored result", wrong);
+}
+
+function otherForm(form: "whole" | "streamed"): "whole" | "streamed" {
+  return form === "whole" ? "streamed" : "whole";
 }
 
 const named = z.object({ account: z.string(), key: z.string().optional(), tx: z.string().optional() });

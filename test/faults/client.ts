@@ -1,5 +1,6 @@
 import { Agent, request, type IncomingHttpHeaders } from "node:http";
 import { z } from "zod";
+import { readChat } from "./chat-answer.ts";
 import type { Customer } from "./environment.ts";
 
 /** A call as a customer sends it. */
@@ -7,6 +8,8 @@ export interface Call {
   readonly tool: string;
   readonly params: object;
   readonly key?: string | undefined;
+  /** Over the OpenAI API, whole or streamed; undefined: over /v1. */
+  readonly openai?: "whole" | "streamed" | undefined;
   /** Its proof of payment. */
   readonly proof?: { readonly tx: string; readonly quoteId: string } | undefined;
 }
@@ -20,6 +23,7 @@ export interface Patience {
 const receipt = z.object({
   receipt_id: z.string(),
   run_id: z.string(),
+  quoted_usdc_microusd: z.number(),
   debited_usdc_microusd: z.number(),
   paid_by: z.string(),
   tx_signature: z.string().nullable(),
@@ -32,36 +36,47 @@ const body = z.object({
   message: z.string().optional(),
   result: z.record(z.string(), z.unknown()).optional(),
   receipt: receipt.nullish(),
-  quote: z.object({ quote_id: z.string() }).optional(),
+  quote: z.object({ quote_id: z.string(), price_usdc_microusd: z.number() }).optional(),
   step_id: z.string().optional(),
 });
+
+export type Body = z.output<typeof body>;
 
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /** The raw body. */
   readonly text: string;
-  readonly body: z.output<typeof body>;
+  readonly body: Body;
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
 
-/** Sends POST /v1/mcp/tools/call once. Undefined: no response, outcome unknown. */
+/** Sends a call once. Undefined: no response, or a part of it; the outcome is unknown. */
 export async function post(
   target: string,
   customer: Customer,
-  { tool, params, key, proof }: Call,
+  { tool, params, key, proof, openai }: Call,
   { ms }: Patience,
 ): Promise<Reply | undefined> {
-  const sent = JSON.stringify({ tool, params, ...(key !== undefined && { idempotency_key: key }) });
+  const sent = JSON.stringify(
+    openai
+      ? { ...params, ...(openai === "streamed" && { stream: true }) }
+      : { tool, params, ...(key !== undefined && { idempotency_key: key }) },
+  );
   const headers = {
     authorization: `Bearer ${customer.apiKey}`,
     "content-type": "application/json",
     "content-length": Buffer.byteLength(sent),
+    ...(openai && key !== undefined && { "idempotency-key": key }),
     ...(proof && { "x-payment": xPayment(proof) }),
   };
-  const reported = await exchange(`${target}/v1/mcp/tools/call`, sent, headers, ms);
-  return reported && { ...reported, body: body.parse(JSON.parse(reported.text)) };
+  const path = openai ? "/openai/v1/chat/completions" : "/v1/mcp/tools/call";
+  const reported = await exchange(target + path, sent, headers, ms);
+  if (!reported || !openai) return reported && { ...reported, body: body.parse(JSON.parse(reported.text)) };
+  const { status, json } = readChat(reported);
+  // Chunks differ between repeats, and a repeat may ask for another form: what they say is compared.
+  return { ...reported, status, text: JSON.stringify(json), body: body.parse(json) };
 }
 
 function xPayment({ tx, quoteId }: { tx: string; quoteId: string }): string {

@@ -16,6 +16,7 @@ import { systemClock, systemRandom } from "../../src/system.ts";
 import { ROOT } from "../tooling/command.ts";
 import { openMemoryFolder } from "../tooling/memory-folder.ts";
 import { ChainClient } from "./chain-client.ts";
+import { openModelServer } from "./model-server.ts";
 
 /** Slot time of the chain, ms: payments are confirmed one slot later and finalized 32 later. */
 const SLOT_MS = 100;
@@ -43,6 +44,8 @@ export interface Ground {
   readonly rpcUrl: string;
   readonly chain: ChainClient;
   readonly treasury: Keypair;
+  /** Base URL of the model server. */
+  readonly modelsUrl: string;
   /** The ports, for set-up and audit. */
   readonly postgres: Postgres;
   /** A temporary folder, deleted after the run. */
@@ -91,6 +94,8 @@ export async function startGround(signal: AbortSignal): Promise<Ground> {
     signal.throwIfAborted();
     const rpcUrl = chainReady.parse(child.ready).url;
     const chain = new ChainClient(rpcUrl);
+    const models = await openModelServer();
+    closing.push(() => models.close());
     const pool = openPool(server.url);
     closing.push(() => pool.end());
     const postgres = await openPorts(server.url);
@@ -100,6 +105,7 @@ export async function startGround(signal: AbortSignal): Promise<Ground> {
       rpcUrl,
       chain,
       treasury: await chain.wallet(0),
+      modelsUrl: models.url,
       postgres,
       sources,
       scratch: path.join(dataDir, "scratch"),

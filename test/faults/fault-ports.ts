@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Catalogue } from "../../src/app/calls/catalogue.ts";
 import type { CallPorts } from "../../src/gateway/call-tool-deps.ts";
+import type { PreparedCall, ResultSink, Tool } from "../../src/domain/tools/tool.ts";
 import type { PortCall, PortPoint } from "./points.ts";
 
 /**
@@ -53,19 +54,61 @@ export function around(ports: CallPorts, { strike, workMs, onLost }: Watch): Cal
       failed: (accountId, tool) => at("unpaidWork.failed", () => unpaidWork.failed(accountId, tool)),
     },
     chain: { verify: (query) => at("chain.verify", () => chain.verify(query)) },
-    catalogue: new Catalogue(
-      catalogue.tools.map((tool) => ({
-        ...tool,
-        prepare: (params) => {
-          const prepared = tool.prepare(params);
-          const run: typeof prepared.run = (context) =>
-            at("tool.run", async () => {
-              await sleep(workMs());
-              return prepared.run(context);
-            });
-          return { price: prepared.price, run };
+    catalogue: new Catalogue(catalogue.tools.map((tool) => disturbed(tool, { strike, workMs, at }))),
+  };
+}
+
+interface Disturbance extends Pick<Watch, "strike" | "workMs"> {
+  at<Result>(call: PortCall, run: () => Promise<Result>): Promise<Result>;
+}
+
+/** The tool with fault points. Its status changes with its model servers, so it is read each time. */
+function disturbed(tool: Tool, disturbance: Disturbance): Tool {
+  const { openai } = tool;
+  return {
+    ...tool,
+    get status() {
+      return tool.status;
+    },
+    get description() {
+      return tool.description;
+    },
+    get inputSchema() {
+      return tool.inputSchema;
+    },
+    prepare: (params) => disturbedCall(tool.prepare(params), disturbance),
+    ...(openai && {
+      openai: {
+        get models() {
+          return openai.models;
         },
-      })),
-    ),
+        prepare: (body) => disturbedCall(openai.prepare(body), disturbance),
+      },
+    }),
+  };
+}
+
+function disturbedCall(prepared: PreparedCall, { strike, workMs, at }: Disturbance): PreparedCall {
+  return {
+    get price() {
+      return prepared.price;
+    },
+    run: (context) =>
+      at("tool.run", async () => {
+        await sleep(workMs());
+        const { output } = context;
+        return prepared.run(output ? { ...context, output: disturbedSink(output, strike) } : context);
+      }),
+  };
+}
+
+/** A part is written at once, as parts must keep their order; a delay keeps the tool from writing more. */
+function disturbedSink(output: ResultSink, strike: Strike): ResultSink {
+  return {
+    async write(part) {
+      const before = strike("tool.write:before");
+      await Promise.all([before, output.write(part), strike("tool.write:after")]);
+    },
+    closed: output.closed,
   };
 }

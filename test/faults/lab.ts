@@ -4,7 +4,7 @@ import {
   auditNow,
   checkDurable,
   checkNothingOpen,
-  checkNothingTwice,
+  checkCharges,
   checkReplays,
   explainViolations,
 } from "./checks.ts";
@@ -17,7 +17,8 @@ import { Plan } from "./plan.ts";
 import { isLinePoint, type LinePoint, type Point } from "./points.ts";
 import type { Profile } from "./profiles.ts";
 import { Reference } from "./reference.ts";
-import { FINALIZED_ABOVE, type Cast } from "./scenarios.ts";
+import type { Cast } from "./purchases.ts";
+import { FINALIZED_ABOVE } from "./scenarios.ts";
 import { Slot } from "./instance-slot.ts";
 import { Spares } from "./process-pool.ts";
 import type { Tally } from "./tally.ts";
@@ -186,7 +187,7 @@ export class Lab {
       this.#slots.map(({ target }) => target),
     );
     await checkTreasury(this.#market, () => this.#slots.map(({ log }) => log));
-    await checkNothingTwice(this.#market);
+    await checkCharges(this.#market);
     await auditNow(this.#market);
   }
 
@@ -254,8 +255,7 @@ export class Lab {
     await this.#load.drain();
     await this.everyDoor();
     await this.#ground.chain.settle();
-    for (const check of [checkNothingOpen, auditNow, checkMoney, checkNothingTwice])
-      await check(this.#market);
+    for (const check of [checkNothingOpen, auditNow, checkMoney, checkCharges]) await check(this.#market);
     this.#tally.count("quiet");
   }
 }
@@ -296,6 +296,7 @@ function settingsOf(ground: Ground, endpoints: readonly RpcEndpoint[]): Record<s
     GRPC_PORT: "0",
     SOLANA_RPC_URLS: endpoints.map(({ url }) => url).join(","),
     TREASURY_OWNER: ground.treasury.publicKey.toBase58(),
+    INFERENCE_BASE_URL: ground.modelsUrl,
     RUN_LEASE_MS: String(LEASE_MS),
     QUOTE_TTL_SECONDS: String(QUOTE_TTL_SECONDS),
     FINALIZED_ABOVE_MICROUSD: String(FINALIZED_ABOVE),

@@ -1,6 +1,7 @@
 import type { Dice } from "./seeded-random.ts";
 import type { Market } from "./market.ts";
-import { SCENARIOS, type Cast, type Scenario } from "./scenarios.ts";
+import type { Cast, Scenario } from "./purchases.ts";
+import { SCENARIOS } from "./scenarios.ts";
 
 /** Concurrent customers, each running one scenario after the other. */
 export class Load {

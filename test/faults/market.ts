@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { STAND_IN_MODEL } from "../../src/dev/inference-stand-in/answer.ts";
+import { wrongChat } from "./chat-answer.ts";
 import { post, type Call, type Reply } from "./client.ts";
 import type { Dice } from "./seeded-random.ts";
 import type { Customer, Ground } from "./environment.ts";
@@ -24,6 +26,8 @@ export const QUOTE_TTL_SECONDS = 10;
 export interface Quoted {
   readonly call: Call;
   readonly quoteId: string;
+  /** The most that the call costs, micro-USD. */
+  readonly price: bigint;
   readonly stepId: string;
 }
 
@@ -65,6 +69,12 @@ export class Market {
       tool: "vram_estimate",
       params: { model: "llama-3.1-8b", context_length: 1 + (number % 131_072) },
     };
+  }
+
+  /** A unique chat, recognisable by its answer. @param server what the model's server does */
+  chat(server: "answers" | "breaks off" = "answers"): Call {
+    const messages = [{ role: "user", content: `chat ${this.number()} ${server}` }];
+    return { tool: "inference_chat", params: { model: STAND_IN_MODEL.id, messages, max_tokens: 60 } };
   }
 
   key(number = this.number()): string {
@@ -164,6 +174,8 @@ export class Market {
   #note(customer: Customer, call: Call, reply: Reply): void {
     if (reply.status === 200) {
       this.tally.count("acknowledged");
+      if (call.tool === "inference_chat") this.tally.count("metered");
+      if (call.openai === "streamed") this.tally.count("streamed");
       const differs = this.reference.sold(customer, call, reply);
       if (differs)
         this.tally.violated("a repeated call gets the same answer", { ...named(customer, call), ...differs });
@@ -192,6 +204,7 @@ function isPassing({ status, body }: Reply): boolean {
 }
 
 function wrongSale({ tool, params }: Call, { body }: Reply): string | undefined {
+  if (tool === "inference_chat") return wrongChat(params, body);
   if (tool === "echo") {
     const message = "message" in params ? params.message : undefined;
     return body.result?.["echo"] === message ? undefined : "another call's result";

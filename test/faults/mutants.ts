@@ -25,6 +25,12 @@ const MUTANTS: readonly Mutant[] = [
     to: "update idempotency set state = 'retryable' where run_id = any (expired) and state = 'running';",
   },
   {
+    name: "captures-the-hold",
+    within: "ledger_capture",
+    from: "coalesce(amounts[array_position(runs, id)], price) as amount",
+    to: "price as amount",
+  },
+  {
     name: "deposit-not-once",
     within: "ledger_credit",
     from: "if not found then\n    return false;\n  end if;",

@@ -6,7 +6,7 @@ import { LINE_POINTS, PORT_CALLS } from "./points.ts";
 
 /** Sources that await ports during a paid call. */
 const PAID_CALL = [
-  ...["call-tool", "prior-outcome", "authorize-call", "run-and-capture", "refusals"].map(
+  ...["call-tool", "buy-call", "prior-outcome", "authorize-call", "run-and-capture", "refusals"].map(
     (name) => `calls/${name}`,
   ),
   ...["pay-quote", "chain-payment", "transfer/transfer-method", "gasless/gasless-method"].map(
@@ -32,9 +32,16 @@ async function awaitedCalls(): Promise<Set<string>> {
     outcome === "completed" ? "ledger.capture" : `ledger.release/${outcome}`,
   );
   const runs = /await prepared\.run\(/.test(text) ? ["tool.run"] : [];
+  const writes = /const run = \{[^}]*\boutput,/.test(text) ? ["tool.write"] : [];
   // Runs in parallel to the end of the run.
   const beside = /const counted =\s.* unpaidWork\.failed\(/.test(text) ? ["unpaidWork.failed"] : [];
-  return new Set([...calls.filter((call) => call !== "ledger.release"), ...outcomes, ...runs, ...beside]);
+  return new Set([
+    ...calls.filter((call) => call !== "ledger.release"),
+    ...outcomes,
+    ...runs,
+    ...writes,
+    ...beside,
+  ]);
 }
 
 describe("fault points", () => {
@@ -48,8 +55,14 @@ describe("fault points", () => {
     const awaited = Array.from(text.matchAll(/await ([\w.#]+)/g), ([, callee]) => callee ?? "");
     const others = awaited.filter((callee) => !own.has(callee));
     expect([...new Set(others)].sort()).toEqual([
-      ...["counted", "deps.chain.verify", "deps.ledger.authorize", "deps.ledger.capture"],
-      ...["deps.ledger.credit", "deps.ledger.release", "deps.payments.identify", "deps.quotes.find"],
+      ...["buyer.open", "counted", "deps.chain.verify", "deps.ledger.authorize"],
+      ...[
+        "deps.ledger.credit",
+        "deps.ledger.release",
+        "deps.payments.identify",
+        "deps.quotes.find",
+        "inSpan",
+      ],
       ...["ledger.balance", "ledger.credit", "ledger.findPrior", "ledger.release"],
       ...[
         "payment.buyer.open",

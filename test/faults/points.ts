@@ -1,5 +1,6 @@
 /**
- * Port calls of a paid call; `ledger.release` by outcome. points.test.ts compares the list with the sources.
+ * Port calls of a paid call; `ledger.release` by outcome, `tool.write` for a part of a stream. points.test.ts
+ * compares the list with the sources.
  */
 export const PORT_CALLS = [
   "ledger.findPrior",
@@ -8,6 +9,7 @@ export const PORT_CALLS = [
   "ledger.balance",
   "ledger.authorize",
   "tool.run",
+  "tool.write",
   "unpaidWork.failed",
   "ledger.capture",
   "ledger.release/failed",
