@@ -55,11 +55,11 @@ async function tables(): Promise<{ name: string; column: string }[]> {
  */
 const MAY_INSERT = [
   ...["account", "api_key", "api_key_secret", "console_session", "deposit", "key_use", "operator_action"],
-  ...["sealing_key", "sign_in_challenge"],
+  ...["sealing_key", "sign_in_challenge", "used_nonce"],
 ];
 
 /** Expired rows are deleted; a role that may delete may also lock the table. */
-const MAY_DELETE = ["console_session", "sign_in_challenge"];
+const MAY_DELETE = ["console_session", "sign_in_challenge", "used_nonce"];
 
 describe("the role that gateways serve with", () => {
   it("cannot change, truncate or lock any table", async () => {

@@ -6,7 +6,7 @@ import { nestedSchema } from "./nested-schema.ts";
  * Longest schema of parameters in an offer, characters of JSON. Clients send all extensions of an offer back
  * in PAYMENT-SIGNATURE, whose length is limited.
  */
-const MAX_SCHEMA_LENGTH = 2_048;
+const MAX_SCHEMA_LENGTH = 1_536;
 /** Where the schema of the parameters is within the schema of `info`. */
 const BODY = "#/properties/input/properties/body";
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
