@@ -26,7 +26,7 @@ createLogger("info", { secrets: [], besideText: ${besideText} }).warn({ port: 80
 
 it("writes a readable log when text and log share a file", () => {
   const [both] = written(true, "both");
-  expect(both).toMatch(/^a step\n\[.*\] WARN: the port is taken\n\s+port: 8081\n$/);
+  expect(both).toMatch(/^a step\n\[.*\] WARN: the port is taken \{"port":8081\}\n$/);
 });
 
 it("writes JSON lines when stderr has its own file or there is no text", () => {

@@ -328,8 +328,8 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "result-of-its-own",
     guard: "A tool that reuses and changes its result object does not change another call's result.",
     file: "src/app/calls/run-and-capture.ts",
-    find: "{ ...(await prepared.run(run)) }",
-    replace: "await prepared.run(run)",
+    find: "{ ...(await prepared.run(span ? { ...run, span } : run)) }",
+    replace: "await prepared.run(span ? { ...run, span } : run)",
     tests: ["test/app/calls/call-tool.test.ts"],
   },
   {
