@@ -1,6 +1,7 @@
 import { AccountBreaker } from "../domain/core/account-breaker.ts";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
 import type { EmbeddingRequest, Embeddings } from "../domain/tools/embedding.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
 import type { Clock } from "../domain/core/clock.ts";
 import { withFields, type Log } from "../domain/core/log.ts";
 import { CONNECTION_LOST } from "./read-response.ts";
@@ -19,15 +20,18 @@ export class ModelServer {
   /** Keyed by the server's model name: one address may stand for many machines with separate limits. */
   readonly #pauses: ModelBackoff;
   readonly #log: Log;
+  readonly #metrics: Metrics | undefined;
   #models: readonly TableModel[] | undefined;
 
-  constructor(settings: UpstreamSettings, clock: Clock, log: Log) {
+  constructor(settings: UpstreamSettings, clock: Clock, log: Log, metrics?: Metrics) {
     this.settings = settings;
     this.#upstream = new Upstream(settings);
     this.#breaker = new AccountBreaker(clock);
     this.#pauses = new ModelBackoff(clock);
     this.#log = withFields(log, { upstream: settings.name });
     this.#models = settings.models;
+    this.#metrics = metrics;
+    this.#reportBreaker(0);
   }
 
   /** Undefined until the first list arrives. */
@@ -107,15 +111,24 @@ export class ModelServer {
   }
 
   #opened(opens: boolean, error: unknown): void {
-    if (opens) this.#log.warn({ err: error }, "inference upstream failed; circuit breaker opened");
+    if (!opens) return;
+    this.#reportBreaker(1);
+    this.#log.warn({ err: error }, "inference upstream failed; circuit breaker opened");
+  }
+
+  #reportBreaker(open: 0 | 1): void {
+    this.#metrics?.set("toolgate_model_breaker_open", open, { upstream: this.settings.name });
   }
 
   close(): Promise<void> {
+    this.#reportBreaker(0);
     return this.#upstream.close();
   }
 
   #answered(accountId: string): void {
-    if (this.#breaker.succeeded(accountId)) this.#log.info({}, "inference upstream recovered");
+    if (!this.#breaker.succeeded(accountId)) return;
+    this.#reportBreaker(0);
+    this.#log.info({}, "inference upstream recovered");
   }
 
   #failed(error: unknown, model: string, accountId: string): void {

@@ -60,7 +60,7 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
     upstreams: readonly UpstreamSettings[],
     { clock, log, metrics, listsWithinMs = STARTUP_TIMEOUT_MS }: UpstreamModelsDeps,
   ): Promise<UpstreamModels> {
-    const servers = upstreams.map((settings) => new ModelServer(settings, clock, log));
+    const servers = upstreams.map((settings) => new ModelServer(settings, clock, log, metrics));
     const models = new UpstreamModels(servers, { clock, log, ...(metrics && { metrics }) });
     const refreshes = servers
       .filter(({ models }) => models === undefined)

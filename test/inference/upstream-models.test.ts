@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Metrics } from "../../src/app/operations/metrics.ts";
+import { silentMetrics } from "../../src/metrics/silent-metrics.ts";
 import type { ChatCompletion } from "../../src/domain/tools/chat.ts";
 import { UpstreamModels } from "../../src/inference/upstream-models.ts";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
@@ -126,6 +128,29 @@ describe("a model on several upstreams", () => {
 });
 
 describe("circuit breaker of an upstream", () => {
+  it("is a metric while it is open for all accounts", async () => {
+    const reported: unknown[] = [];
+    const metrics: Metrics = {
+      ...silentMetrics,
+      set: (metric, value, labels) => void reported.push([metric, value, labels?.["upstream"]]),
+    };
+    const models = [{ id: "sold", upstreamModel: name("a"), ...TERMS }];
+    const settings = settingsFor(server.baseUrl, { name: "a", models });
+    const chatModels = await UpstreamModels.open([settings], { ...SHOP, clock: { now: () => now }, metrics });
+    const report = (value: number) => ["toolgate_model_breaker_open", value, "a"];
+    expect(reported.splice(0)).toEqual([report(0)]);
+    await server.become(name("a"), "fails");
+    for (const account of ["acct_1", "acct_2"]) await buy(chatModels, account).catch(() => undefined);
+    expect(reported).toEqual([]);
+    await buy(chatModels, "acct_3").catch(() => undefined);
+    expect(reported.splice(0)).toEqual([report(1)]);
+    await server.become(name("a"), "good");
+    now += 1_000;
+    expect(await buy(chatModels)).toMatchObject(GOOD);
+    expect(reported).toEqual([report(0)]);
+    await chatModels.close();
+  });
+
   it("opens after five consecutive failures, retries after a second, and closes on success", async () => {
     await server.become(name("a"), "fails");
     const chatModels = await shopOf(["a"]);

@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { METRICS } from "../../src/app/operations/metrics.ts";
-import { REQUEST_METRICS } from "../../src/app/operations/call-metrics.ts";
+import { z } from "zod";
 import { ConfigError } from "../../src/config/config.ts";
 import { memoOf, request, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
-import { labelsOf, queries, type Query } from "./queries.ts";
+import { ALL_METRICS, metricsPage, rowsOf } from "./metrics-page.ts";
+import { hasPrometheus, startPrometheus } from "./prometheus.ts";
+import { expressions, labelsOf, queries, type Query } from "./queries.ts";
 import { figureOf } from "../crediting/fixture.ts";
 
 let world: World;
@@ -77,7 +79,7 @@ it("has every metric and label that the dashboards and alerts ask for", async ()
   const text = await (await fetch(`http://${world.gateway.metricsAddress}/metrics`)).text();
   const known = new Set(text.match(/(?<=^# TYPE )\S+/gm));
   const declared = new Map<string, readonly string[]>(
-    Object.entries({ ...METRICS, ...REQUEST_METRICS }).map(([name, { labels }]) => [name, labels]),
+    Object.entries(ALL_METRICS).map(([name, { labels }]) => [name, labels]),
   );
   const problem = ({ from, metric, labels }: Query) => {
     const name = known.has(metric) ? metric : metric.replace(/_(?:bucket|sum|count)$/, "");
@@ -96,3 +98,61 @@ it("has every metric and label that the dashboards and alerts ask for", async ()
     expect(own.toSorted(), name).toEqual(declared.get(base)?.toSorted());
   }
 });
+
+it("has every metric of docs/reference/metrics.md, and no others", async () => {
+  const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
+  expect(metricsPage(page), "run: npm run generate").toBe(page);
+  const text = await (await fetch(`http://${world.gateway.metricsAddress}/metrics`)).text();
+  const described = (kind: string) => [
+    ...text.matchAll(new RegExp(`^# ${kind} (toolgate_\\w+) (.*)$`, "gm")),
+  ];
+  const rows = [...rowsOf(page)];
+  const byName = (pairs: (readonly [string, string])[]) => pairs.map((pair) => pair.join(" ")).toSorted();
+  const served = (kind: string) => byName(described(kind).map(([, name = "", value = ""]) => [name, value]));
+  expect(served("TYPE")).toEqual(byName(rows.map(([name, { type }]) => [name, type])));
+  expect(served("HELP")).toEqual(byName(rows.map(([name, { help }]) => [name, help])));
+  const others = [...text.matchAll(/^# TYPE (?!toolgate_)(\w+)/gm)].map(([, name]) => name);
+  expect(others.filter((name) => !/^(?:nodejs|process)_/.test(name ?? ""))).toEqual([]);
+  // Labels as the gateway writes them.
+  for (const [, name = "", labels = ""] of text.matchAll(/^(toolgate_\w+)\{(.*)\} /gm)) {
+    const listed = rowsOf(page).get(name.replace(/_(?:bucket|sum|count)$/, ""))?.labels;
+    const own = labelsOf(labels).filter((label) => label !== "le");
+    expect(own.toSorted(), name).toEqual(listed?.toSorted());
+  }
+});
+
+const targets = z.object({
+  activeTargets: z.array(z.object({ health: z.string(), lastError: z.string() })),
+});
+const rules = z.object({
+  groups: z.array(z.object({ rules: z.array(z.object({ name: z.string(), health: z.string() })) })),
+});
+
+it.skipIf(!hasPrometheus)(
+  "answers deploy/prometheus/start.sh, its alerts and every dashboard (apt-get install prometheus)",
+  async () => {
+    await using prometheus = await startPrometheus(world.gateway.metricsAddress ?? "");
+    const waiting = { timeout: 20_000, interval: 200 };
+    await expect
+      .poll(() => prometheus.ask("targets", targets), waiting)
+      .toEqual({ activeTargets: [{ health: "up", lastError: "" }] });
+    const asked = expressions();
+    const alerts = asked.filter(({ from }) => from.includes("rules.yml"));
+    const health = async () => {
+      const loaded = await prometheus.ask("rules", rules);
+      if (typeof loaded === "string") return loaded;
+      const all = loaded.groups.flatMap(({ rules: some }) => some);
+      return all.map(({ name, health: one }) => `${name} ${one}`).toSorted();
+    };
+    const names = alerts.map(({ from }) => from.replace(/.*, /, ""));
+    await expect.poll(health, waiting).toEqual(names.map((name) => `${name} ok`).toSorted());
+    const failed: string[] = [];
+    for (const { from, expr } of asked) {
+      // Grafana's own variable.
+      const query = new URLSearchParams({ query: expr.replaceAll("$__rate_interval", "1m") });
+      const answer = await prometheus.ask(`query?${query.toString()}`, z.object({ resultType: z.string() }));
+      if (typeof answer === "string") failed.push(`${from}: ${answer}`);
+    }
+    expect(failed).toEqual([]);
+  },
+);

@@ -27,23 +27,36 @@ export function labelsOf(selector: string): string[] {
   return [...selector.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, name = ""]) => name);
 }
 
-/** Everything that the files of deploy/grafana and deploy/prometheus ask for. */
-export function queries(): Query[] {
+/** A question to Prometheus, and the file and panel or alert that has it. */
+interface Expression {
+  readonly from: string;
+  readonly expr: string;
+}
+
+/** Every expression in the files of deploy/grafana and deploy/prometheus. */
+export function expressions(): Expression[] {
   const panels = globSync("deploy/grafana/*.json", { cwd: ROOT }).flatMap((file) => {
     const { panels } = dashboard.parse(JSON.parse(readFileSync(path.join(ROOT, file), "utf8")));
     return panels.flatMap(({ title, targets }) =>
-      targets.flatMap(({ expr }) => queriesOf(`${file}, ${title}`, expr)),
+      targets.map(({ expr }) => ({ from: `${file}, ${title}`, expr })),
     );
   });
   const file = "deploy/prometheus/toolgate.rules.yml";
   const { groups } = rules.parse(parse(readFileSync(path.join(ROOT, file), "utf8")));
   const alerts = groups.flatMap((group) =>
-    group.rules.flatMap(({ alert, expr }) => queriesOf(`${file}, ${alert}`, expr)),
+    group.rules.map(({ alert, expr }) => ({ from: `${file}, ${alert}`, expr })),
   );
-  return [...panels, ...alerts].filter(({ metric }) => metric !== "up");
+  return [...panels, ...alerts];
 }
 
-function queriesOf(from: string, expr: string): Query[] {
+/** Everything that {@link expressions} ask for. */
+export function queries(): Query[] {
+  return expressions()
+    .flatMap(queriesOf)
+    .filter(({ metric }) => metric !== "up");
+}
+
+function queriesOf({ from, expr }: Expression): Query[] {
   const grouped = [...expr.matchAll(GROUPED)].flatMap(([, names = ""]) => names.split(/,\s*/));
   return [...expr.matchAll(METRIC)].map(([, metric = "", selector = ""]) => ({
     from,

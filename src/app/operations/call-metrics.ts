@@ -134,6 +134,11 @@ export const CALL_METRICS = {
     help: "requests to model servers by outcome: ok, busy (also by the breaker) or failed",
     labels: ["upstream", "model", "outcome"],
   },
+  toolgate_model_breaker_open: {
+    type: "gauge",
+    help: "1 while the circuit breaker of a model server is open for all accounts",
+    labels: ["upstream"],
+  },
   toolgate_model_duration_seconds: {
     type: "histogram",
     help: "seconds of completions by model servers",
