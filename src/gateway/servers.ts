@@ -35,6 +35,7 @@ import { runService } from "../transport/services/calls/run-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { PaymentRequiredMessages } from "../transport/services/calls/payment-required-message.ts";
 import { toolService } from "../transport/services/calls/tool-service.ts";
+import { walletKeyService } from "../transport/services/accounts/wallet-key-service.ts";
 import { walletService } from "../transport/services/calls/wallet-service.ts";
 import { UnpaidAnswers } from "../transport/wallets/unpaid-answers.ts";
 import { WalletAuthenticator } from "../transport/wallets/wallet-authenticator.ts";
@@ -219,6 +220,7 @@ function publicServices(
   return [
     toolService(deps, { offers, messages }, VERSION),
     walletService(signIn && { deps: walletCalls, offers, messages, ...wallets, signIn }),
+    walletKeyService(signIn && { keys: postgres.apiKeys, rules: keyRulesOf(deps), signIn }),
     paymentService({ quotes: deps.quotes, relay }),
     receiptService(postgres.receipts),
     runService(postgres.runs),

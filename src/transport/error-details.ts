@@ -6,6 +6,7 @@ import { type PaymentRequired, PaymentRequiredSchema } from "#gen/toolgate/v1/pa
 import { ToolgateError, type RpcCode } from "../domain/core/errors.ts";
 import { RatedError } from "./key-authenticator.ts";
 import { rateLimitHeaders, type Header } from "./headers.ts";
+import { SignInRequiredError } from "./wallets/sign-in-required.ts";
 import type { X402Offer } from "./x402/offers.ts";
 
 interface Described<D extends DescMessage> {
@@ -119,5 +120,6 @@ function headersOf(error: ToolgateError): Header[] {
   const headers = error instanceof RatedError ? rateLimitHeaders(error.rate) : [];
   if (error.retryAfterSeconds !== undefined) headers.push(["retry-after", String(error.retryAfterSeconds)]);
   if (error.code === "UNAUTHORIZED") headers.push(["www-authenticate", 'Bearer realm="toolgate"']);
+  if (error instanceof SignInRequiredError) headers.push(error.header);
   return headers;
 }

@@ -1,5 +1,4 @@
 import { createHmac } from "node:crypto";
-import { createKeyPairSignerFromBytes, signBytes } from "@solana/kit";
 import { Keypair } from "@solana/web3.js";
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import {
@@ -15,6 +14,7 @@ import { UNPAID_RATE } from "../../src/transport/wallets/unpaid-answers.ts";
 import { systemRandom } from "../../src/system.ts";
 import { SLOT_MS, x402Payer } from "../interop/x402-payer.ts";
 import { query } from "../support/database-server.ts";
+import { walletSigner } from "../support/wallet-signer.ts";
 import { request, type Answer, type World } from "../support/world.ts";
 import { PARAMS, PRICE, startScene, TOOL } from "./scene.ts";
 
@@ -71,16 +71,9 @@ async function challenge(change: Partial<Info> = {}): Promise<Info> {
   return { ...info, ...supportedChains[0], ...change };
 }
 
-/** As wallet adapters sign. */
-async function signerOf({ secretKey }: Keypair) {
-  const { address, keyPair } = await createKeyPairSignerFromBytes(secretKey);
-  const signMessage = (message: Uint8Array) => signBytes(keyPair.privateKey, message);
-  return { publicKey: address, signMessage };
-}
-
 /** The official client's header for a challenge. */
 async function sign(info: Info, signer = wallet, change: Partial<Payload> = {}): Promise<string> {
-  const payload = await createSIWxPayload(info, await signerOf(signer), info.uri);
+  const payload = await createSIWxPayload(info, await walletSigner(signer), info.uri);
   expect(await verifySIWxSignature(payload)).toMatchObject({ isValid: true });
   return encodeSIWxHeader({ ...payload, ...change });
 }
@@ -106,7 +99,7 @@ function expectRefused({ status, body }: Answer, message: RegExp, code = "UNAUTH
 describe("a wallet that signs in", () => {
   it("spends its balance through the official client, whose first request was offered a payment", async () => {
     const before = await balanceOf();
-    const response = await wrapFetchWithSIWx(fetch, await signerOf(wallet))(urlOf(PATH), {
+    const response = await wrapFetchWithSIWx(fetch, await walletSigner(wallet))(urlOf(PATH), {
       method: "POST",
       body: JSON.stringify(PARAMS),
       headers: { "Content-Type": "application/json" },
@@ -169,6 +162,89 @@ describe("a wallet that signs in", () => {
   });
 });
 
+describe("the API keys of a wallet", () => {
+  const KEYS = "/v1/keys";
+  const create = (signIn?: string, body: object = {}) =>
+    send(KEYS, signIn, { method: "POST", body: body as never });
+  const listed = async (signer = wallet) => (await send(KEYS, await signedFor(KEYS, signer))).body.keys;
+  const callWith = (secret: string) =>
+    send("/v1/mcp/tools/call", undefined, {
+      method: "POST",
+      body: { tool: TOOL, params: PARAMS } as never,
+      more: { Authorization: `Bearer ${secret}` },
+    });
+
+  it("are created, used, listed and revoked with signed challenges of 401 answers", async () => {
+    const offered = async (path: string, method: string) => {
+      const { status, headers } = await send(path, undefined, { method, body: {} as never });
+      expect(status).toBe(401);
+      const { accepts, extensions } = decodePaymentRequiredHeader(headers.get("payment-required") ?? "");
+      expect(accepts).toEqual([]);
+      const { info, supportedChains } = JSON.parse(JSON.stringify(extensions?.["sign-in-with-x"]));
+      return sign({ ...info, ...supportedChains[0] });
+    };
+    const before = await balanceOf();
+    const { status, body } = await create(await offered(KEYS, "POST"), { name: "builds" });
+    expect({ status, name: body.key?.name }, JSON.stringify(body)).toEqual({ status: 200, name: "builds" });
+    expect((await callWith(body.secret)).body).toMatchObject({ ok: true });
+    expect(await balanceOf()).toBe(before - PRICE);
+    const { keys } = (await send(KEYS, await offered(KEYS, "GET"))).body;
+    expect(keys).toEqual([body.key]);
+    const path = `${KEYS}/${body.key.key_id}`;
+    const revoked = await send(path, await offered(path, "DELETE"), { method: "DELETE" });
+    expect(revoked.body).toMatchObject({ key_id: body.key.key_id, revoked_at: expect.any(String) });
+    await expect.poll(async () => (await callWith(body.secret)).status).toBe(401);
+  });
+
+  it("are not created, listed or revoked with an API key", async () => {
+    const { secret, key } = (await create(await signedFor(KEYS))).body;
+    const count = (await listed()).length;
+    const more = { Authorization: `Bearer ${secret}` };
+    for (const [method, path] of [
+      ["GET", KEYS],
+      ["POST", KEYS],
+      ["DELETE", `${KEYS}/${key.key_id}`],
+    ] as const)
+      expectRefused(
+        await send(path, undefined, { method, body: {} as never, more }),
+        /SIGN-IN-WITH-X is missing/,
+      );
+    expect(await listed()).toHaveLength(count);
+    expect((await callWith(secret)).status).toBe(200);
+  });
+
+  it("are created once with one signature, which was made for this path", async () => {
+    const owner = await funded();
+    expectRefused(await create(await signedFor(PATH, owner)), /uri: this request needs a signature for /);
+    const header = await signedFor(KEYS, owner);
+    expect((await create(header, { name: "\n" })).status).toBe(400);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => create(header)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const answer of answers) if (answer.status !== 200) expectRefused(answer, /nonce: was used before/);
+    expect(await listed(owner)).toHaveLength(1);
+  });
+
+  it("are revoked by their own wallet, with a signature for that key", async () => {
+    const [owner, other] = [await funded(), await funded(0n)];
+    const { key, secret } = (await create(await signedFor(KEYS, owner))).body;
+    const path = `${KEYS}/${key.key_id}`;
+    const revoke = (signIn: string) => send(path, signIn, { method: "DELETE" });
+    expect((await revoke(await signedFor(path, other))).status).toBe(404);
+    expectRefused(await revoke(await signedFor(KEYS, owner)), /uri: this request needs a signature for /);
+    expect(await listed(owner)).toEqual([key]);
+    expect((await callWith(secret)).status).toBe(200);
+  });
+
+  it("need an account", async () => {
+    const stranger = Keypair.generate();
+    expect(await listed(stranger)).toEqual([]);
+    const header = await signedFor(KEYS, stranger);
+    expectRefused(await create(header), /has no account; its first payment at /, "FORBIDDEN");
+    const gateway = await world.startAnother({ X402_KEYLESS: "off" });
+    expect((await send(KEYS, header, { gateway })).status).toBe(404);
+  });
+});
+
 describe("a signature", () => {
   it("spends once, on whichever instance", async () => {
     const before = await balanceOf();
@@ -202,7 +278,7 @@ describe("a signature", () => {
     const foreign = await challenge({ domain, uri: `https://${domain}${PATH}` });
     expectRefused(await send(PATH, await sign(foreign)), /uri: must be a URL of /);
     const mixed = {
-      ...(await createSIWxPayload(foreign, await signerOf(wallet), foreign.uri)),
+      ...(await createSIWxPayload(foreign, await walletSigner(wallet), foreign.uri)),
       uri: urlOf(PATH),
     };
     expectRefused(await send(PATH, encodeSIWxHeader(mixed)), /domain: must be /);

@@ -1,5 +1,8 @@
 import SwaggerParser from "@apidevtools/swagger-parser";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { Keypair } from "@solana/web3.js";
+import { decodePaymentRequiredHeader } from "@x402/core/http";
+import { createSIWxPayload, encodeSIWxHeader } from "@x402/extensions/sign-in-with-x";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
@@ -17,6 +20,7 @@ import {
   type Answer,
   type World,
 } from "../support/world.ts";
+import { walletSigner } from "../support/wallet-signer.ts";
 import { SLOT_MS, x402Payer } from "../interop/x402-payer.ts";
 import { Description } from "./described.ts";
 import { expectError } from "./error-body.ts";
@@ -70,12 +74,12 @@ const textOf = async (url: string) => (await fetch(url)).text();
 
 /** Sends a request and expects the described response. */
 async function ask(
-  method: "GET" | "POST",
+  method: "GET" | "POST" | "DELETE",
   target: string,
   caller: Agent | undefined,
   body?: unknown,
   headers: Record<string, string> = {},
-  gateway: Gateway = world.gateway,
+  gateway: Pick<Gateway, "baseUrl"> = world.gateway,
 ): Promise<Answer> {
   const init = {
     method,
@@ -201,6 +205,52 @@ describe("the gateway matches its OpenAPI document", () => {
     expect((await buy(PAID.params, proof, route, far)).status).toBe(503);
     link.mend();
     await link.close();
+  });
+
+  it("matches the document when a wallet manages its API keys", async () => {
+    const [keys, wallet] = ["/v1/keys", Keypair.generate()];
+    const { accountId } = await world.postgres.accounts.create(wallet.publicKey.toBase58());
+    const sign = async (target: string, gateway: Pick<Gateway, "baseUrl"> = world.gateway) => {
+      const { status, headers } = await ask("GET", keys, undefined, undefined, {}, gateway);
+      expect(status).toBe(401);
+      const { extensions } = decodePaymentRequiredHeader(headers.get("payment-required") ?? "");
+      const { info, supportedChains } = JSON.parse(JSON.stringify(extensions?.["sign-in-with-x"]));
+      const uri = gateway.baseUrl + target;
+      const payload = { ...info, ...supportedChains[0], uri };
+      return {
+        "SIGN-IN-WITH-X": encodeSIWxHeader(await createSIWxPayload(payload, await walletSigner(wallet), uri)),
+      };
+    };
+    const { key } = (await ask("POST", keys, undefined, { name: "a" }, await sign(keys))).body;
+    const one = `${keys}/${key.key_id}`;
+    const all = (headers: Record<string, string>, gateway?: Pick<Gateway, "baseUrl">) =>
+      Promise.all([
+        ask("GET", keys, undefined, undefined, headers, gateway),
+        ask("POST", keys, undefined, {}, headers, gateway),
+        ask("DELETE", one, undefined, undefined, headers, gateway),
+      ]);
+    const statuses = async (...request: Parameters<typeof all>) =>
+      (await all(...request)).map(({ status }) => status);
+    expect((await ask("GET", keys, undefined, undefined, await sign(keys))).body.keys).toEqual([key]);
+    expect((await ask("DELETE", one, undefined, undefined, await sign(one))).status).toBe(200);
+    const none = `${keys}/key_none`;
+    expect((await ask("DELETE", none, undefined, undefined, await sign(none))).status).toBe(404);
+    expect(await statuses({})).toEqual([401, 401, 401]);
+    expect(await statuses({}, { baseUrl: named })).toEqual([404, 404, 404]);
+    expect((await ask("GET", `${keys}?x=1`, undefined)).status).toBe(400);
+    expect((await ask("POST", keys, undefined, { names: "a" })).status).toBe(400);
+    expect((await ask("DELETE", `${one}?x=1`, undefined)).status).toBe(400);
+    expect((await ask("POST", keys, undefined, JSON.stringify("x".repeat(70_000)))).status).toBe(413);
+    expect((await ask("POST", keys, undefined, "a", { "content-type": "text/plain" })).status).toBe(415);
+    const link = await openDatabaseLink(world.database.url);
+    const far = await world.startAnother({ DATABASE_URL: link.url });
+    const signed = await sign(keys, far);
+    link.cut();
+    expect(await statuses(signed, far)).toEqual([503, 503, 503]);
+    link.mend();
+    await link.close();
+    await world.postgres.accounts.setBlocked(accountId, { blocked: true, reason: "test" });
+    expect(await statuses(await sign(keys))).toEqual([403, 403, 403]);
   });
 
   it("matches the document when a call is priced", async () => {
@@ -343,7 +393,7 @@ describe("the gateway matches its OpenAPI document", () => {
   it("covers every documented response except those caused by time or chance", () => {
     const left = description
       .unseen()
-      .filter((line) => !/ (409|499|500)$|transaction 402$|tool} (422|429)$/.test(line));
+      .filter((line) => !/ (409|499|500)$|transaction 402$|tool} (422|429)$|(keys|key_id}) 429$/.test(line));
     expect(left).toEqual([]);
   });
 });

@@ -151,6 +151,7 @@ describe("buf curl over gRPC", () => {
       "toolgate.v1.RunService",
       "toolgate.v1.ToolService",
       "toolgate.v1.TreasuryService",
+      "toolgate.v1.WalletKeyService",
       "toolgate.v1.WalletService",
     ]);
     expect(older?.stdout).toBe(services?.stdout);

@@ -107,4 +107,22 @@ export const KEYLESS: readonly Mutant[] = [
     tests: SIGN_INS,
     only: "than it signs|reads its receipts",
   },
+  {
+    name: "sign-in-key-once",
+    guard: "A wallet's sign-in creates or revokes one API key.",
+    file: "src/transport/services/accounts/wallet-key-service.ts",
+    find: "await signedIn.use(path);",
+    replace: "void path;",
+    tests: SIGN_INS,
+    only: "created once with|need an account",
+  },
+  {
+    name: "sign-in-key-owner",
+    guard: "A wallet revokes API keys of its own account only.",
+    file: "src/transport/services/accounts/wallet-key-service.ts",
+    find: "keys.revoke(keyId, accountId)",
+    replace: 'keys.revoke(keyId, accountId === "" ? accountId : undefined)',
+    tests: SIGN_INS,
+    only: "by their own wallet|need an account",
+  },
 ];

@@ -4,6 +4,7 @@ import { paymentServiceRoutes } from "./payment_service_http.ts";
 import { receiptServiceRoutes } from "./receipt_service_http.ts";
 import { runServiceRoutes } from "./run_service_http.ts";
 import { toolServiceRoutes } from "./tool_service_http.ts";
+import { walletKeyServiceRoutes } from "./wallet_key_service_http.ts";
 import { walletServiceRoutes } from "./wallet_service_http.ts";
 import type { ErrorBinding } from "#httpjson/runtime/error-body.ts";
 import { errorBindings as errorBindings$1 } from "./error_http.ts";
@@ -18,6 +19,7 @@ export const routes: readonly ServiceRoutes[] = [
   receiptServiceRoutes,
   runServiceRoutes,
   toolServiceRoutes,
+  walletKeyServiceRoutes,
   walletServiceRoutes,
 ];
 

@@ -10,6 +10,7 @@ import type {
 } from "../authentication.ts";
 import { BlockedError } from "../key-authenticator.ts";
 import { clientAddress, networkOf } from "../remote-address.ts";
+import { noAccount } from "./no-account.ts";
 import type { UnpaidAnswers } from "./unpaid-answers.ts";
 
 export interface WalletAuthenticatorOptions {
@@ -55,11 +56,7 @@ export class WalletAuthenticator implements RequestAuthenticator {
     const signIn = await this.#options.signIn?.signIn(header);
     const caller = signIn?.caller;
     if (caller?.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
-    if (!caller && requirement !== "wallet")
-      throw new ToolgateError(
-        "FORBIDDEN",
-        `wallet ${signIn?.wallet} has no account; its first payment at /x402/{tool} creates one`,
-      );
+    if (signIn && !caller && requirement !== "wallet") throw noAccount(signIn.wallet);
     return { caller, rate, client: { ...client, signIn } };
   }
 }

@@ -356,6 +356,12 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [SIGN_INS, "reads its receipts and runs, more than once with one signature"],
     [SIGN_INS, "is refused with an expired or future nonce, or one of another purpose"],
   ],
+  "`/v1/keys`": [
+    [SIGN_INS, "are created, used, listed and revoked with signed challenges of 401 answers"],
+    [SIGN_INS, "are not created, listed or revoked with an API key"],
+    [SIGN_INS, "are created once with one signature, which was made for this path"],
+    [SIGN_INS, "are revoked by their own wallet, with a signature for that key"],
+  ],
   "sign-in beside PAYMENT-SIGNATURE": [[SIGN_INS, "stays unused beside a payment, which buys the call"]],
   "serving role": [
     [ROLE, "cannot change, truncate or lock any table"],

@@ -1,0 +1,73 @@
+import { WalletKeyService } from "#gen/toolgate/v1/wallet_key_service_pb.ts";
+import type { ApiKeys } from "../../../app/accounts/api-keys.ts";
+import type { SignedInWallet, WalletSignIn } from "../../../app/accounts/wallet-sign-in.ts";
+import { type KeyRules, validateNewKey } from "../../../domain/accounts/new-key.ts";
+import { ToolgateError } from "../../../domain/core/errors.ts";
+import type { RequestContext } from "../../request-context.ts";
+import { noAccount } from "../../wallets/no-account.ts";
+import { SignInRequiredError } from "../../wallets/sign-in-required.ts";
+import { bind, type ServiceBinding } from "../service-impl.ts";
+import { keyMessage } from "./key-message.ts";
+
+export interface WalletKeyServiceOptions {
+  readonly keys: ApiKeys;
+  /** Returns the current rules for new keys. */
+  readonly rules: () => KeyRules;
+  readonly signIn: Pick<WalletSignIn, "challenge">;
+}
+
+const PATH = "/v1/keys";
+
+/** The API keys of a wallet's account. @param options undefined: X402_KEYLESS is off */
+export function walletKeyService(
+  options: WalletKeyServiceOptions | undefined,
+): ServiceBinding<typeof WalletKeyService> {
+  return bind(WalletKeyService, {
+    listWalletKeys: {
+      key: "wallet",
+      async call(_request, context) {
+        const { keys, signedIn } = signedInWith(options, context, PATH);
+        const listed = signedIn.caller ? await keys.list(signedIn.caller.accountId) : [];
+        return { keys: listed.map(keyMessage) };
+      },
+    },
+    createWalletKey: {
+      key: "wallet",
+      async call({ name }, context) {
+        const { keys, rules, signedIn } = signedInWith(options, context, PATH);
+        const wished = validateNewKey({ name, scopes: [], limits: undefined }, rules());
+        const accountId = await change(signedIn, PATH);
+        const { key, secret } = await keys.create({ accountId, ...wished });
+        return { key: keyMessage(key), secret };
+      },
+    },
+    revokeWalletKey: {
+      key: "wallet",
+      async call({ keyId }, context) {
+        const path = `${PATH}/${keyId}`;
+        const { keys, signedIn } = signedInWith(options, context, path);
+        const accountId = await change(signedIn, path);
+        return { key: keyMessage(await keys.revoke(keyId, accountId)) };
+      },
+    },
+  });
+}
+
+/** @throws ToolgateError NOT_FOUND where sign-ins are off; SignInRequiredError */
+function signedInWith(
+  options: WalletKeyServiceOptions | undefined,
+  { client }: RequestContext,
+  path: string,
+): WalletKeyServiceOptions & { signedIn: SignedInWallet } {
+  if (!options) throw new ToolgateError("NOT_FOUND", "sign-ins by wallet are off (X402_KEYLESS)");
+  if (!client?.signIn) throw new SignInRequiredError(options.signIn, path);
+  return { ...options, signedIn: client.signIn };
+}
+
+/** Consumes the sign-in. @returns the account @throws ToolgateError FORBIDDEN without one; UNAUTHORIZED */
+async function change(signedIn: SignedInWallet, path: string): Promise<string> {
+  const { wallet, caller } = signedIn;
+  if (!caller) throw noAccount(wallet);
+  await signedIn.use(path);
+  return caller.accountId;
+}
