@@ -231,6 +231,9 @@ describe("the API keys of a wallet", () => {
     const revoke = (signIn: string) => send(path, signIn, { method: "DELETE" });
     expect((await revoke(await signedFor(path, other))).status).toBe(404);
     expectRefused(await revoke(await signedFor(KEYS, owner)), /uri: this request needs a signature for /);
+    const odd = await send(`${KEYS}/a%0Ab`, undefined, { method: "DELETE" });
+    const { resource } = decodePaymentRequiredHeader(odd.headers.get("payment-required") ?? "");
+    expect(resource.url).toBe(urlOf(`${KEYS}/a%0Ab`));
     expect(await listed(owner)).toEqual([key]);
     expect((await callWith(secret)).status).toBe(200);
   });

@@ -44,7 +44,7 @@ export function walletKeyService(
     revokeWalletKey: {
       key: "wallet",
       async call({ keyId }, context) {
-        const path = `${PATH}/${keyId}`;
+        const path = `${PATH}/${encodeURIComponent(keyId)}`;
         const { keys, signedIn } = signedInWith(options, context, path);
         const accountId = await change(signedIn, path);
         return { key: keyMessage(await keys.revoke(keyId, accountId)) };
