@@ -17,6 +17,7 @@ const answer = z.object({
 });
 const newWallet = z.object({ secret_key: z.array(z.number()) });
 const latestBlockhash = z.object({ value: z.object({ blockhash: z.string() }) });
+const statuses = z.object({ value: z.array(z.object({ err: z.unknown() }).nullable()) });
 const tokenBalance = z.object({ value: z.object({ amount: z.string() }) });
 
 /** The chain as payers see it, unaffected by endpoint faults. */
@@ -58,7 +59,7 @@ export class ChainClient {
   async #send(payer: Keypair, payTo: string, amount: bigint, memo: string): Promise<string> {
     const message = new TransactionMessage({
       payerKey: payer.publicKey,
-      recentBlockhash: await this.#recentBlockhash(),
+      recentBlockhash: await this.recentBlockhash(),
       instructions: paymentInstructions({ payer: payer.publicKey.toBase58(), payTo, amount, memo }),
     });
     const transaction = new VersionedTransaction(message.compileToV0Message());
@@ -91,6 +92,13 @@ export class ChainClient {
     if (this.#settledAt > sentAt) return false;
     await this.ask("local_drop", tx);
     return true;
+  }
+
+  /** Whether the transaction is on the chain, and succeeded. */
+  async landed(tx: string): Promise<boolean> {
+    const options = { searchTransactionHistory: true };
+    const { value } = statuses.parse(await this.ask("getSignatureStatuses", [tx], options));
+    return value[0]?.err === null;
   }
 
   /** Makes every node 40 slots late for transactions; undone by `lag(false)`. */
@@ -128,7 +136,7 @@ export class ChainClient {
     return result;
   }
 
-  async #recentBlockhash(): Promise<string> {
+  async recentBlockhash(): Promise<string> {
     const now = performance.now();
     if (!this.#blockhash || now - this.#blockhash.since > BLOCKHASH_MS) {
       const { value } = latestBlockhash.parse(await this.ask("getLatestBlockhash"));

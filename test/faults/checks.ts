@@ -107,7 +107,7 @@ const named = z.object({ account: z.string(), key: z.string().optional(), tx: z.
 export async function explainViolations({ ground, tally }: Market): Promise<void> {
   for (const violation of tally.violations.slice(0, 10)) {
     const call = named.safeParse(violation.details);
-    if (!call.success) {
+    if (!call.success || call.data.account.startsWith("wallet:")) {
       violation.rows = await suspects(ground.rows);
       continue;
     }

@@ -10,6 +10,8 @@ export interface Call {
   readonly key?: string | undefined;
   /** Over the OpenAI API, whole or streamed; undefined: over /v1. */
   readonly openai?: "whole" | "streamed" | undefined;
+  /** PAYMENT-SIGNATURE of a call without an API key; `proof` has its transaction. */
+  readonly paymentSignature?: string | undefined;
   /** Its proof of payment. */
   readonly proof?: { readonly tx: string; readonly quoteId: string } | undefined;
 }
@@ -56,9 +58,11 @@ const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
 export async function post(
   target: string,
   customer: Customer,
-  { tool, params, key, proof, openai }: Call,
+  call: Call,
   { ms }: Patience,
 ): Promise<Reply | undefined> {
+  if (customer.apiKey === undefined) return buyByWallet(target, call, ms);
+  const { tool, params, key, proof, openai } = call;
   const sent = JSON.stringify(
     openai
       ? { ...params, ...(openai === "streamed" && { stream: true }) }
@@ -77,6 +81,22 @@ export async function post(
   const { status, json } = readChat(reported);
   // Chunks differ between repeats, and a repeat may ask for another form: what they say is compared.
   return { ...reported, status, text: JSON.stringify(json), body: body.parse(json) };
+}
+
+/** Sends POST /x402/{tool} once. */
+async function buyByWallet(
+  target: string,
+  { tool, params, paymentSignature }: Call,
+  ms: number,
+): Promise<Reply | undefined> {
+  const sent = JSON.stringify(params);
+  const headers = {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(sent),
+    ...(paymentSignature !== undefined && { "payment-signature": paymentSignature }),
+  };
+  const reported = await exchange(`${target}/x402/${tool}`, sent, headers, ms);
+  return reported && { ...reported, body: body.parse(JSON.parse(reported.text)) };
 }
 
 function xPayment({ tx, quoteId }: { tx: string; quoteId: string }): string {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -28,8 +28,9 @@ const chainReady = z.object({ url: z.string() });
 
 /** An account with a key and a wallet. */
 export interface Customer {
+  /** `wallet:…` for a wallet without a key, whose account its first payment creates. */
   readonly accountId: string;
-  readonly apiKey: string;
+  readonly apiKey: string | undefined;
   readonly wallet: Keypair;
   /** Initial balance, micro-USD. */
   readonly opening: bigint;
@@ -44,6 +45,9 @@ export interface Ground {
   readonly rpcUrl: string;
   readonly chain: ChainClient;
   readonly treasury: Keypair;
+  /** Pays the fees of gasless payments; its key file. */
+  readonly feePayer: Keypair;
+  readonly feePayerFile: string;
   /** Base URL of the model server. */
   readonly modelsUrl: string;
   /** The ports, for set-up and audit. */
@@ -96,6 +100,9 @@ export async function startGround(signal: AbortSignal): Promise<Ground> {
     const chain = new ChainClient(rpcUrl);
     const models = await openModelServer();
     closing.push(() => models.close());
+    const feePayer = await chain.wallet(0);
+    const feePayerFile = path.join(dataDir, "fee-payer.json");
+    await writeFile(feePayerFile, JSON.stringify([...feePayer.secretKey]), { mode: 0o600 });
     const pool = openPool(server.url);
     closing.push(() => pool.end());
     const postgres = await openPorts(server.url);
@@ -105,6 +112,8 @@ export async function startGround(signal: AbortSignal): Promise<Ground> {
       rpcUrl,
       chain,
       treasury: await chain.wallet(0),
+      feePayer,
+      feePayerFile,
       modelsUrl: models.url,
       postgres,
       sources,

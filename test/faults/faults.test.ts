@@ -31,10 +31,11 @@ describe("fault tests", () => {
     const { code, output, reported } = await faults("--duration", "7", "--phase", "1", "--customers", "6");
     expect(reported.violations, output).toEqual([]);
     expect(code).toBe(0);
-    const { acknowledged, metered, streamed, durable, replays, audits, quiet } = reported.counts;
+    const { acknowledged, metered, streamed, keyless, durable, replays, audits, quiet } = reported.counts;
     expect(acknowledged).toBeGreaterThan(30);
     expect(metered).toBeGreaterThan(streamed ?? Number.NaN);
     expect(streamed).toBeGreaterThan(3);
+    expect(keyless).toBeGreaterThan(0);
     expect(durable).toBeGreaterThan(30);
     expect(replays).toBe(durable);
     expect(audits).toBeGreaterThan(7);

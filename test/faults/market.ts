@@ -175,6 +175,7 @@ export class Market {
     if (reply.status === 200) {
       this.tally.count("acknowledged");
       if (call.tool === "inference_chat") this.tally.count("metered");
+      if (customer.apiKey === undefined) this.tally.count("keyless");
       if (call.openai === "streamed") this.tally.count("streamed");
       const differs = this.reference.sold(customer, call, reply);
       if (differs)
@@ -199,7 +200,7 @@ export class Market {
 
 /** Whether the response requests a retry without a decision. */
 function isPassing({ status, body }: Reply): boolean {
-  if ([409, 429, 503].includes(status) || (status === 500 && body.code === "TOOL_FAILED")) return true;
+  if ([202, 409, 429, 503].includes(status) || (status === 500 && body.code === "TOOL_FAILED")) return true;
   return status === 402 && body.message?.includes("is not on the chain yet") === true;
 }
 

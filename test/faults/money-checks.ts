@@ -13,6 +13,7 @@ const SUSPENSE = "acct_00000000000000000000000000000003";
 
 interface AccountRow {
   account_id: string;
+  wallet: string;
   available: bigint;
   /** Amount in open holds of abandoned calls, which end by themselves. */
   held: bigint;
@@ -25,6 +26,8 @@ interface AccountRow {
 interface Deposit {
   tx: string;
   account_id: string;
+  /** Null for an account of the system. */
+  wallet: string | null;
   amount: bigint;
   reversed: boolean;
 }
@@ -40,11 +43,12 @@ export async function checkMoney(market: Market): Promise<void> {
   for (const book of reference.books) {
     const { accountId } = book.customer;
     const row = accounts.get(accountId);
-    if (row && isAsExpected(book, row)) continue;
+    // Nothing was sold to a wallet whose payments never landed.
+    if (row ? isAsExpected(book, row) : book.receipts.size === 0 && isWallet(book)) continue;
     const runs = await ground.rows(
       `select id, status, claim_key, price, error_code, created_at, ended_at from run
         where account_id = $1 order by created_at desc limit 8`,
-      [accountId.slice("acct_".length)],
+      [(row?.account_id ?? accountId).slice("acct_".length)],
     );
     const { opening } = book.customer;
     tally.violated("each account is what was paid less what was answered", {
@@ -53,10 +57,12 @@ export async function checkMoney(market: Market): Promise<void> {
     });
   }
   const left = new Map([...reference.payments].filter(([, { reported }]) => reported));
-  for (const { tx, account_id, amount, reversed } of deposits) {
+  for (const { tx, account_id, wallet, amount, reversed } of deposits) {
     left.delete(tx);
     const paid = reference.payments.get(tx);
-    const right = paid?.amount === amount && (paid.owner?.accountId ?? SUSPENSE) === account_id;
+    const right =
+      paid?.amount === amount &&
+      [account_id, walletId(wallet ?? "")].includes(paid.owner?.accountId ?? SUSPENSE);
     if (!right || (reversed && !paid.dropped))
       tally.violated("each deposit is a payment of its account, and stays", {
         tx,
@@ -92,6 +98,8 @@ async function creditedAsPromised({ ground, reference, tally }: Market): Promise
  */
 export async function checkTreasury(market: Market, logs: () => readonly string[]): Promise<void> {
   const { ground, reference, tally } = market;
+  for (const [tx, { uncertain }] of reference.payments)
+    if (uncertain && !(await ground.chain.landed(tx))) reference.neverLanded(tx);
   let sent = 0n;
   for (const { amount, dropped } of reference.payments.values()) sent += dropped ? 0n : amount;
   const since = performance.now();
@@ -127,6 +135,15 @@ export async function checkTreasury(market: Market, logs: () => readonly string[
   await checkMoney(market);
 }
 
+/** The account of a wallet without a key, see {@link Customer}. */
+export function walletId(wallet: string): string {
+  return `wallet:${wallet}`;
+}
+
+function isWallet({ customer }: Book): boolean {
+  return customer.apiKey === undefined;
+}
+
 function isAsExpected({ customer, receipts, nameless }: Book, row: AccountRow): boolean {
   if (row.available + row.held !== customer.opening + row.deposited - row.charged) return false;
   if (nameless > 0) return row.receipts >= BigInt(receipts.size) && row.receipts <= BigInt(nameless);
@@ -137,7 +154,7 @@ function isAsExpected({ customer, receipts, nameless }: Book, row: AccountRow): 
 
 async function accountRows(rows: Ask): Promise<Map<string, AccountRow>> {
   const found = await rows<AccountRow>(
-    `select 'acct_' || encode(uuid_send(account.id), 'hex') as account_id, account.available,
+    `select 'acct_' || encode(uuid_send(account.id), 'hex') as account_id, account.wallet, account.available,
         coalesce(paid.amount, 0)::bigint as deposited,
             coalesce(open.amount, 0)::bigint as held,
             coalesce(bought.count, 0) as receipts, coalesce(bought.amount, 0)::bigint as charged
@@ -153,14 +170,20 @@ async function accountRows(rows: Ask): Promise<Map<string, AccountRow>> {
        ) side group by account_id
      ) paid on paid.account_id = account.id`,
   );
-  return new Map(found.map((row) => [row.account_id, row]));
+  return new Map(
+    found.flatMap((row) => [
+      [row.account_id, row],
+      [walletId(row.wallet), row],
+    ]),
+  );
 }
 
 async function depositRows(rows: Ask): Promise<Deposit[]> {
   const found = await rows<Omit<Deposit, "tx"> & { tx: Buffer }>(
     `select payment.reference as tx, 'acct_' || encode(uuid_send(transfer.credit), 'hex') as account_id,
-        transfer.amount, payment.reversed
-     from transfer join payment on payment_ref(payment.network, payment.reference) = transfer.ref
+        account.wallet, transfer.amount, payment.reversed
+     from transfer left join account on account.id = transfer.credit
+     join payment on payment_ref(payment.network, payment.reference) = transfer.ref
      where transfer.kind = 'deposit'`,
   );
   return found.map((row) => ({ ...row, tx: base58.encode(row.tx) }));

@@ -26,6 +26,8 @@ export interface Payment {
   reported: boolean;
   /** A response promised its credit after finality. */
   promised: boolean;
+  /** The gateway sends it: whether it landed is read from the chain at the end. */
+  readonly uncertain: boolean;
   /** A fork removed it from the chain. */
   dropped: boolean;
 }
@@ -51,7 +53,19 @@ export class Reference {
 
   /** Records a transfer to the treasury. */
   paid(tx: string, amount: bigint, owner: Customer | undefined, sentAt: number): void {
-    this.payments.set(tx, { owner, amount, sentAt, reported: false, promised: false, dropped: false });
+    const state = { sentAt, reported: false, promised: false, dropped: false };
+    this.payments.set(tx, { owner, amount, uncertain: false, ...state });
+  }
+
+  /** Records a payment that was signed for the gateway to send. It may never land. */
+  signed(tx: string, amount: bigint, owner: Customer): void {
+    const state = { sentAt: performance.now(), reported: false, promised: false, dropped: false };
+    this.payments.set(tx, { owner, amount, uncertain: true, ...state });
+  }
+
+  /** Removes a payment that can no longer land. */
+  neverLanded(tx: string): void {
+    this.payments.delete(tx);
   }
 
   /** Records a credited payment. */

@@ -51,7 +51,7 @@ export function report(tally: Tally, run: Run): string {
     ],
     ["calls (HTTP requests)", `${counts.calls} (${counts.requests})`],
     ["answers 200", counts.acknowledged],
-    ["of metered calls, streamed", `${counts.metered}, ${counts.streamed}`],
+    ["of metered calls, streamed, keyless", `${counts.metered}, ${counts.streamed}, ${counts.keyless}`],
     ["acknowledged calls that are durable", `${counts.durable} of ${counts.promised}`],
     ["acknowledged calls asked for again", counts.replays],
     ["payments on the chain, taken off it by forks", `${counts.payments}, ${counts.forks}`],

@@ -1,4 +1,5 @@
 import { CHAT_SCENARIOS } from "./chat-scenarios.ts";
+import { WALLET_SCENARIOS } from "./wallet-scenarios.ts";
 import { PRICE, QUOTE_TTL_SECONDS } from "./market.ts";
 import {
   buys,
@@ -23,6 +24,7 @@ const EXPIRES = ["INVALID_PAYMENT", "QUOTE_EXPIRED"];
 
 export const SCENARIOS: readonly Scenario[] = [
   ...CHAT_SCENARIOS,
+  ...WALLET_SCENARIOS,
   {
     name: "a call from the balance, under a key",
     weight: 55,
