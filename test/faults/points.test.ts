@@ -84,6 +84,8 @@ describe("fault points", () => {
         "ledger/unpaid-work",
         "accounts/rate-limiter",
         "treasury/treasury-ledger",
+        "payments/relays",
+        "accounts/wallet-accounts",
       ].map((name) => read(`src/postgres/${name}.ts`)),
     );
     const names = new Set(LINE_POINTS.map((point) => point.slice(0, point.lastIndexOf(":"))));
