@@ -89,8 +89,10 @@ export function takesIdempotencyKey(request: CapturedRequest): boolean {
   return jsonBody(request) !== undefined && idempotencyKeyOf(request) === undefined;
 }
 
-/** Returns the tool name in a JSON body: `tool`, or MCP's `params.name`. */
+/** Returns the tool name in the path of a call by wallet, or in a JSON body: `tool`, MCP's `params.name`. */
 export function toolOf(request: CapturedRequest): string | undefined {
+  const [, sold] = /\/x402\/(\w+)$/.exec(new URL(request.url).pathname) ?? [];
+  if (sold !== undefined) return sold;
   const body = jsonBody(request);
   const params = body?.["params"];
   const name =

@@ -110,7 +110,10 @@ function checkTerms(payer: Payer, offer: Offer, request: CapturedRequest): void 
     );
 }
 
-type Signed = Pick<PaymentRecord, "method" | "transaction" | "txSignature" | "lastValidBlockHeight">;
+type Signed = Pick<
+  PaymentRecord,
+  "method" | "transaction" | "txSignature" | "lastValidBlockHeight" | "accepted"
+>;
 
 async function sign(
   payer: Payer,
@@ -125,6 +128,10 @@ async function sign(
   if (payer.method === "gasless" && !gasless)
     throw new UnsupportedOfferError(
       "payment_instructions.gasless_supported: is false, and method is gasless; nothing was paid",
+    );
+  if (gasless?.accepted && payer.method === "transfer")
+    throw new UnsupportedOfferError(
+      "method: is transfer; a call without an API key is paid gasless, nothing was paid",
     );
   if (gasless && payer.method !== "transfer") {
     const { feePayer } = gasless;
@@ -153,6 +160,7 @@ async function sign(
       // The fee payer's signature is the first, and it has not signed.
       txSignature: undefined,
       lastValidBlockHeight,
+      accepted: gasless.accepted,
     };
   }
   if (!payer.rpc)
@@ -174,6 +182,7 @@ async function sign(
     transaction: encodeTransaction(transaction),
     txSignature: toBase58(transaction.signatures[0] ?? new Uint8Array()),
     lastValidBlockHeight,
+    accepted: undefined,
   };
 }
 

@@ -33,6 +33,8 @@ export interface GaslessOffer {
   readonly memo: string | undefined;
   /** From the x402 header; undefined if absent. */
   readonly recent: { blockhash: string; lastValidBlockHeight: bigint | undefined } | undefined;
+  /** The entry of `accepts` that a wallet without an API key sends back; undefined for calls with a key. */
+  readonly accepted: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -84,7 +86,7 @@ export function readOffer(offer: PaymentRequired, header: string | null): Offer 
     "does not own pay_to",
   );
   const prefixed = isMemoFor(memo, quote.quoteId) ? memo : undefined;
-  const gasless: GaslessOffer = { feePayer, memo: prefixed, recent: undefined };
+  const gasless: GaslessOffer = { feePayer, memo: prefixed, recent: undefined, accepted: undefined };
   return {
     ...common,
     gasless: header === null ? gasless : readHeader(header, common, gasless, treasuryOwner),
@@ -123,6 +125,7 @@ function readHeader(
     ...gasless,
     memo: named,
     recent: known ? { blockhash, lastValidBlockHeight: heightOf(height) } : undefined,
+    accepted: typeof extra["offerToken"] === "string" ? terms : undefined,
   };
 }
 

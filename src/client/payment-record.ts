@@ -28,6 +28,8 @@ export interface PaymentRecord extends PaymentSummary {
   readonly transaction: Uint8Array<ArrayBuffer>;
   /** From this block height on it cannot land any more. */
   readonly lastValidBlockHeight: bigint | undefined;
+  /** The x402 offer that a wallet without an API key accepted. */
+  readonly accepted: Readonly<Record<string, unknown>> | undefined;
   /** Why it was refused, and where the money is. */
   readonly refusal: { readonly code: string; readonly message: string; readonly money: MoneyIs } | undefined;
 }
@@ -105,13 +107,21 @@ export function summaryOf(record: PaymentRecord): PaymentSummary {
   return { paymentId, quoteId, tool, amount, method, payTo, txSignature };
 }
 
-/** The X-Payment header that proves or makes the payment (specification 2.4). */
-export function proofOf({ method, txSignature, transaction, quoteId }: PaymentRecord): string {
+/**
+ * The header that proves or makes the payment: X-Payment (specification 2.4), or without an API key
+ * PAYMENT-SIGNATURE (x402 version 2).
+ */
+export function proofOf(record: PaymentRecord): Record<string, string> {
+  const { method, txSignature, transaction, quoteId, accepted } = record;
+  if (accepted) {
+    const payload = { x402Version: 2, accepted, payload: { transaction: toBase64(transaction) } };
+    return { "PAYMENT-SIGNATURE": toBase64(new TextEncoder().encode(JSON.stringify(payload))) };
+  }
   const proof =
     method === "transfer"
       ? { tx: txSignature, quote_id: quoteId }
       : { transaction: toBase64(transaction), quote_id: quoteId };
-  return toBase64Url(new TextEncoder().encode(JSON.stringify(proof)));
+  return { "X-Payment": toBase64Url(new TextEncoder().encode(JSON.stringify(proof))) };
 }
 
 function write(record: PaymentRecord): string {
@@ -155,6 +165,7 @@ function read(text: string): PaymentRecord {
       headers: headersIn(request["headers"]),
       body: request["body"] === undefined ? undefined : bytesIn(request, "body"),
     },
+    accepted: isObject(stored["accepted"]) ? stored["accepted"] : undefined,
     refusal: isObject(refusal)
       ? {
           code: textIn(refusal, "code"),

@@ -33,7 +33,7 @@ export async function repeatCall(
 ): Promise<Response> {
   const { idempotencyKey } = record;
   const headers = {
-    "X-Payment": proofOf(record),
+    ...proofOf(record),
     ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
   };
   const deadline = Date.now() + payer.settleTimeoutMs;

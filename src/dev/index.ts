@@ -13,6 +13,7 @@ import { systemClock, systemRandom } from "../system.ts";
 import { registerApi } from "./api-stand-in/registration.ts";
 import { buyOneCall } from "./demo.ts";
 import { streamOneChat } from "./demo-chat.ts";
+import { buyByWallet } from "./demo-wallet.ts";
 import { claimDataDir } from "./data-dir-claim.ts";
 import {
   loadState,
@@ -123,6 +124,7 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
             const buyer = { baseUrl, rpcUrl: world.rpcUrl, apiKey: agent.apiKey, wallet: state.wallet };
             await buyOneCall(buyer, log);
             await streamOneChat(buyer, log);
+            await buyByWallet(buyer, log);
           },
         };
       },

@@ -120,6 +120,36 @@ describe("the paying fetch", () => {
     expect(await listPayments(store)).toEqual([]);
   });
 
+  it("buys a call for a wallet without an API key, and the same answer with the stored payment", async () => {
+    const url = `${world.gateway.baseUrl}/x402/vram_estimate`;
+    const init = {
+      method: "POST",
+      body: JSON.stringify(PARAMS),
+      headers: { "Content-Type": "application/json", "Idempotency-Key": "by-wallet" },
+    };
+    const store = memoryStore();
+    const lost: typeof fetch = async (input, options) => {
+      const response = await fetch(input, options);
+      if (response.ok) throw new Error("connection reset");
+      return response;
+    };
+    const options = { ...gasless(), store };
+    await expect(
+      payingFetch({ ...options, fetch: lost, settleTimeoutMs: 1_000 })(url, init),
+    ).rejects.toMatchObject({ code: "PAYMENT_UNSETTLED" });
+    const response = await payingFetch(options)(url, init);
+    expect(await response.json()).toMatchObject({
+      ok: true,
+      receipt: { paid_by: "gasless", debited_usdc_microusd: 1000 },
+    });
+    await expect(
+      payingFetch({ ...options, method: "transfer", rpcUrl: world.chain.url })(url, {
+        ...init,
+        headers: { "Content-Type": "application/json" },
+      }),
+    ).rejects.toThrow("a call without an API key is paid gasless");
+  });
+
   it("pays gasless when the gateway pays the fee, and requests what the offer lacks", async () => {
     const asked: string[] = [];
     const withoutHint: typeof fetch = async (input, init) => {

@@ -42,6 +42,7 @@ describe("npm run demo", () => {
         const [, quoted, charged] = /5 .*quoted at most (\d+), charged (\d+)/.exec(output) ?? [];
         expect(Number(charged), output).toBeGreaterThan(0);
         expect(Number(charged), output).toBeLessThan(Number(quoted));
+        expect(output).toMatch(/6 .*no API key and no SOL; quoted 1000, charged 1000/);
         expect(code, output).toBe(0);
         receipts.add(/receipt (rcpt_\w+)/.exec(output)?.[1] ?? "");
         expect(existsSync(path.join(folder, "dev.json")), "dev.json exists only while dev runs").toBe(false);
