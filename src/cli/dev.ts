@@ -83,8 +83,13 @@ async function dev(options: DevOptions): Promise<void> {
     const ready = await world.ready(gateway);
     if (options.json) outputFor(true).record({ ...ready.devJson });
     else report(ready.summary);
-    if (options.exitAfterDemo) return await ready.buyOneCall();
-    if (options.demo) await ready.buyOneCall().catch(reportDemoFailure);
+    const buy = async () => {
+      // The demo prints its requests itself.
+      if (LOG_LEVEL === "info") log.setLevel("warn");
+      await ready.buyOneCall().finally(() => log.setLevel(LOG_LEVEL));
+    };
+    if (options.exitAfterDemo) return await buy();
+    if (options.demo) await buy().catch(reportDemoFailure);
     if (!options.json) {
       report(
         "\nTry it yourself (a paid call returns 402 with a quote unless the balance covers it):\n\n" +
