@@ -208,8 +208,7 @@ describe("a collector", () => {
     const init = { method: "POST", body: JSON.stringify(CALL) };
     for (let call = 0; call < 3; call++)
       expect((await request(gateway, agent, "/v1/mcp/tools/call", init)).status).toBe(200);
-    expect(await lost()).toBeUndefined();
-    await expect.poll(lost, { timeout: 10_000 }).toBeGreaterThanOrEqual(15);
+    await expect.poll(lost, { timeout: 90_000 }).toBeGreaterThanOrEqual(3);
     expect(await figureOf(gateway.metricsAddress, "toolgate_spans_exported_total")).toBe(0);
     if (!kind.includes("refuses")) await down[Symbol.asyncDispose]();
   });

@@ -58,7 +58,8 @@ describe("the HTTP/1.1 server", () => {
   });
   afterEach(async () => {
     for (const { socket } of callers.splice(0)) socket.destroy();
-    await expect.poll(openSockets).toBe(before);
+    // Sockets of an earlier file may close in the meantime.
+    await expect.poll(openSockets).toBeLessThanOrEqual(before);
   });
   afterAll(async () => {
     server.destroy();
@@ -67,6 +68,7 @@ describe("the HTTP/1.1 server", () => {
 
   /** Resolves when both ends are connected. */
   async function connected(to = port): Promise<Caller> {
+    before = openSockets();
     const caller = new Caller(to);
     callers.push(caller);
     await expect.poll(openSockets).toBe(before + 2);
@@ -228,7 +230,9 @@ describe("the HTTP/1.1 server", () => {
     expect(late.text).toBe("");
     for (const { socket } of [...others, late]) socket.destroy();
     await expect.poll(openSockets).toBe(before);
-    const next = await connected();
+    // Writes at once: the limit for the head is short.
+    const next = new Caller(port);
+    callers.push(next);
     next.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     await expect.poll(() => next.status).toBe("200");
   });
