@@ -10,7 +10,7 @@ build() {
   folder=$1
   root=$folder/root
   buildah="buildah --root $folder/storage --runroot $folder/run --storage-driver vfs"
-  debootstrap --variant=minbase --include=ca-certificates bookworm "$root" http://deb.debian.org/debian >&2
+  debootstrap --variant=minbase --include=ca-certificates bookworm "$root" >&2
   # The image of Node has npm here, and this machine may need more certificates than Debian's.
   cp node_modules/node-linux-*/bin/node "$root/usr/local/bin/node"
   mkdir -p "$root/usr/local/lib/node_modules"
