@@ -19,6 +19,10 @@ export function addLedgerCommands(program: Command): void {
       "--grant-to <role>",
       "grant this database role exactly what serve needs, and revoke everything else",
     )
+    .option(
+      "--grant-backup-to <role>",
+      "grant this database role exactly what pgBackRest, pg_dump and replication need; needs a superuser",
+    )
     .option("--json", "print JSON")
     .action(migrateDatabase);
 
@@ -90,30 +94,32 @@ function conclusionOf(checked: number, violated: readonly string[]): string {
 async function migrateDatabase({
   json = false,
   grantTo,
+  grantBackupTo,
 }: {
   json?: boolean;
   grantTo?: string;
+  grantBackupTo?: string;
 }): Promise<void> {
   const { migrate, SchemaError } = await import("../postgres/database/migrate.ts");
+  const { grantServing, GrantError } = await import("../postgres/database/grants.ts");
+  const { grantBackup } = await import("../postgres/database/backup-grants.ts");
   const { DATABASE_URL, DATABASE_DIRECT_URL: url = DATABASE_URL } = commandConfig();
+  let option = "--grant-to";
   try {
     const { applied } = await migrate(url);
     if (grantTo !== undefined) await grantServing(url, grantTo);
-    outputFor(json).record({ applied, ...(grantTo !== undefined && { granted_to: grantTo }) });
+    option = "--grant-backup-to";
+    if (grantBackupTo !== undefined) await grantBackup(url, grantBackupTo);
+    outputFor(json).record({
+      applied,
+      ...(grantTo !== undefined && { granted_to: grantTo }),
+      ...(grantBackupTo !== undefined && { granted_backup_to: grantBackupTo }),
+    });
     if (!json && grantTo !== undefined)
       process.stderr.write(`Serve with ${grantTo} in DATABASE_URL; doctor checks the role.\n`);
   } catch (error) {
     if (error instanceof SchemaError) throw new CommandError(`${error.message}.`, { cause: error });
+    if (error instanceof GrantError) throw new CommandError(`${option}: ${error.message}`, { cause: error });
     throw explainDatabaseError(error, url);
   }
-}
-
-/** @throws CommandError when the role cannot be used to serve */
-async function grantServing(url: string, role: string): Promise<void> {
-  const grants = await import("../postgres/database/grants.ts");
-  await grants.grantServing(url, role).catch((error: unknown) => {
-    throw error instanceof grants.GrantError
-      ? new CommandError(`--grant-to: ${error.message}`, { cause: error })
-      : error;
-  });
 }

@@ -19,21 +19,35 @@ export class GrantError extends Error {
  * @param databaseUrl with the rights of the schema's owner
  * @throws GrantError for a role that does not exist, or that could still do more
  */
-export async function grantServing(databaseUrl: string, role: string): Promise<void> {
+export function grantServing(databaseUrl: string, role: string): Promise<void> {
+  const advice = "serve with a role of its own, created with: create role … login password '…'";
+  return inGrantTransaction(databaseUrl, "own the database and its tables", async (client) => {
+    await requireBoundRole(client, role, { advice, mayReplicate: false });
+    await grant(client, role);
+    await requireNothingElse(client, role);
+  });
+}
+
+/**
+ * Runs grants in one transaction that excludes migrations.
+ * @param right what the role of the URL needs
+ * @throws GrantError
+ */
+export async function inGrantTransaction(
+  databaseUrl: string,
+  right: string,
+  work: (client: Client) => Promise<void>,
+): Promise<void> {
   const client = clientFor(databaseUrl);
   await client.connect();
   try {
     await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
     await client.query("begin");
-    await requireBoundRole(client, role);
-    await grant(client, role);
-    await requireNothingElse(client, role);
+    await work(client);
     await client.query("commit");
   } catch (error) {
     throw error instanceof DatabaseError && error.code === INSUFFICIENT_PRIVILEGE
-      ? new GrantError(
-          `DATABASE_URL's role must own the database and its tables to grant them (${error.message})`,
-        )
+      ? new GrantError(`DATABASE_URL's role must ${right} to grant this (${error.message})`)
       : error;
   } finally {
     // Ends the transaction and releases the lock, whatever happened.
@@ -42,12 +56,16 @@ export async function grantServing(databaseUrl: string, role: string): Promise<v
 }
 
 /** @throws GrantError for a role that grants cannot restrict */
-async function requireBoundRole(client: Client, role: string): Promise<void> {
+export async function requireBoundRole(
+  client: Client,
+  role: string,
+  { advice, mayReplicate }: { advice: string; mayReplicate: boolean },
+): Promise<void> {
   const { rows } = await client.query<{ mighty: boolean; owner: boolean; database: boolean }>(
     `select
        exists (
          select from pg_roles other where pg_has_role(role.oid, other.oid, 'member') and (
-           other.rolsuper or other.rolcreaterole or other.rolreplication or other.rolbypassrls
+           other.rolsuper or other.rolcreaterole or other.rolreplication and not $2 or other.rolbypassrls
            or other.rolname = any (array[
              'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files',
                'pg_execute_server_program',
@@ -65,12 +83,11 @@ async function requireBoundRole(client: Client, role: string): Promise<void> {
            and pg_has_role(role.oid, datdba, 'member')
        ) as database
      from pg_roles role where role.rolname = $1`,
-    [role],
+    [role, mayReplicate],
   );
   const [found] = rows;
   if (!found)
     throw new GrantError(`there is no role ${role}; create it first: create role … login password '…'`);
-  const advice = "serve with a role of its own, created with: create role … login password '…'";
   if (found.mighty)
     throw new GrantError(`${role} is a superuser or nearly one, which grants cannot restrict; ${advice}`);
   if (found.owner)
@@ -94,7 +111,7 @@ async function grant(client: Client, role: string): Promise<void> {
  * Compares the rights of the role with the rights that the owners of tables and functions granted to it.
  * @throws GrantError when PUBLIC, or a role that it belongs to or can become, grants more
  */
-async function requireNothingElse(client: Client, role: string): Promise<void> {
+export async function requireNothingElse(client: Client, role: string): Promise<void> {
   const { rows } = await client.query<{ right: string }>(
     `with able as (select oid as role from pg_roles where pg_has_role($1, oid, 'member')),
      own as (select oid from pg_roles where rolname = $1)
