@@ -4,6 +4,7 @@ import { CONFIGURATION } from "./configuration.ts";
 import { DEPOSITS } from "./deposits.ts";
 import { DRAINING } from "./draining.ts";
 import { EVIDENCE } from "./evidence.ts";
+import { FAILOVER } from "./failover.ts";
 import { GASLESS } from "./gasless.ts";
 import { KEY_LIMITS } from "./key-limits.ts";
 import { KEYLESS } from "./keyless.ts";
@@ -44,6 +45,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Metered charges", mutants: METERING },
   { title: "Versions of the configuration", mutants: CONFIGURATION },
   { title: "Restarts and switches", mutants: DRAINING },
+  { title: "Failover of the database", mutants: FAILOVER },
   { title: "Callers without a key", mutants: KEYLESS },
 ];
 

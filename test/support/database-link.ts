@@ -8,11 +8,14 @@ export interface DatabaseLink {
   /** Cuts every connection, also new ones at once. */
   cut(): void;
   mend(): void;
+  /** New connections lead to another server, as behind a proxy that follows the primary. */
+  switchTo(port: number): void;
   close(): Promise<void>;
 }
 
 export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLink> {
   const target = new URL(databaseUrl);
+  let port = Number(target.port);
   const sockets = new Set<Socket>();
   let whole = true;
   const server = createServer((near) => {
@@ -20,7 +23,7 @@ export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLin
       near.destroy();
       return;
     }
-    const far = connect(Number(target.port), target.hostname);
+    const far = connect(port, target.hostname);
     for (const [socket, other] of [
       [near, far],
       [far, near],
@@ -52,6 +55,9 @@ export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLin
     },
     mend() {
       whole = true;
+    },
+    switchTo(other) {
+      port = other;
     },
     async close() {
       cutAll();

@@ -1,5 +1,6 @@
-import { Pool, TypeOverrides } from "pg";
-import { serverOf } from "./server.ts";
+import { DatabaseError, Pool, TypeOverrides } from "pg";
+import { READ_ONLY } from "./primary.ts";
+import { primaryOf, serverOf } from "./server.ts";
 
 export interface PoolOptions {
   /** Maximum connections. */
@@ -17,8 +18,8 @@ const LOCK_TIMEOUT_MS = 1_000;
 const INT8 = 20;
 
 /**
- * Opens a pool that returns bigint columns as bigint. Drops connections that break while idle; the next query
- * opens another.
+ * Opens a pool that returns bigint columns as bigint. Drops connections that break while idle, and all when a
+ * write meets a read-only server; the next query opens another.
  */
 export function openPool(url: string, options: PoolOptions): Pool {
   const types = new TypeOverrides();
@@ -35,9 +36,13 @@ export function openPool(url: string, options: PoolOptions): Pool {
     keepAlive: true,
     types,
   });
-  // Unhandled error events would end the process. The running query rejects with the error.
+  // An unhandled error event would end the process.
   pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
+  // The other connections lead to the same server.
+  pool.on("release", (error) => {
+    if (error instanceof DatabaseError && error.code === READ_ONLY)
+      primaryOf(url).drop("the server accepts no writes");
+  });
   return pool;
 }
 

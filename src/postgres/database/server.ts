@@ -1,8 +1,6 @@
 import { Client, type ClientConfig } from "pg";
 import { serverUrls } from "../../domain/core/database-url.ts";
-
-/** SQLSTATE read_only_sql_transaction: the error that a write to a standby gets. */
-const READ_ONLY = "25006";
+import { Primary } from "./primary.ts";
 
 /** Options of pg for the server of a URL. */
 export interface ServerOptions {
@@ -11,16 +9,17 @@ export interface ServerOptions {
   readonly Client: typeof Client;
 }
 
+/** Of each URL, for all pools of this process. */
+const primaries = new Map<string, Primary>();
+
 /**
  * Returns how to connect to a database URL. With several servers every new connection goes to the one that
- * last was the primary; when it fails or is read-only, the next connection tries the next server.
+ * last was the primary; after a failure the next connection asks all of them.
  * @throws TypeError for a URL that the settings would refuse
  */
 export function serverOf(url: string): ServerOptions {
-  const urls = serverUrls(url);
-  if (urls === undefined) throw new TypeError("not a URL of PostgreSQL servers");
-  if (urls.length === 1) return { connectionString: urls[0], Client };
-  return { connectionString: urls[0], Client: primaryClient(urls) };
+  const primary = primaryOf(url);
+  return { connectionString: primary.urls[0], Client: primaryClient(primary) };
 }
 
 /** Returns a client for the server of a URL. */
@@ -29,13 +28,21 @@ export function clientFor(url: string, config: Omit<ClientConfig, "connectionStr
   return new ServerClient({ ...config, connectionString });
 }
 
-function primaryClient(urls: readonly [string, ...string[]]): typeof Client {
-  let current = 0;
-  return class PrimaryClient extends Client {
-    readonly #index = current;
+/** Returns what is known of the primary behind a URL. */
+export function primaryOf(url: string): Primary {
+  const urls = serverUrls(url);
+  if (urls === undefined) throw new TypeError("not a URL of PostgreSQL servers");
+  const primary = primaries.get(url) ?? new Primary(urls);
+  primaries.set(url, primary);
+  return primary;
+}
 
-    constructor(config: ClientConfig = {}) {
-      super({ ...config, connectionString: urls[current] ?? urls[0] });
+function primaryClient(primary: Primary): typeof Client {
+  return class PrimaryClient extends Client {
+    constructor(config?: ClientConfig) {
+      super(config);
+      // An unhandled error event would end the process. The running query rejects with the error.
+      this.on("error", () => {});
     }
 
     override connect(): Promise<Client>;
@@ -51,23 +58,16 @@ function primaryClient(urls: readonly [string, ...string[]]): typeof Client {
 
     async #connect(): Promise<Client> {
       try {
+        const { host, port } = await primary.address();
+        Object.assign(this, { host, port });
         await super.connect();
-        await this.#requirePrimary();
+        await primary.admit(this);
         return this;
       } catch (error) {
-        // Connections that failed at the same time move on once.
-        if (current === this.#index) current = (current + 1) % urls.length;
+        primary.lost();
         this.end().catch(() => {});
         throw error;
       }
-    }
-
-    async #requirePrimary(): Promise<void> {
-      const { rows } = await this.query<{ readOnly: boolean }>(
-        `select current_setting('transaction_read_only')::boolean as "readOnly"`,
-      );
-      if (rows[0]?.readOnly === false) return;
-      throw Object.assign(new Error("this server is a standby"), { code: READ_ONLY });
     }
   };
 }

@@ -81,12 +81,30 @@ describe("a URL of several servers", () => {
     expect(await portOf(pool)).toBe(pair.primary.port);
   });
 
+  it("connects to the primary at the first attempt", async () => {
+    const client = clientFor(`${both}?application_name=first`);
+    await client.connect();
+    open.push(client);
+    expect(client.port).toBe(pair.primary.port);
+  });
+
   it("refuses a standby that is the only server left", async () => {
     const client = clientFor(
       pair.primary.url.replace(/@[^/]+/, `@127.0.0.1:${pair.standby.port},127.0.0.1:1`),
     );
     client.on("error", () => {});
     await expect(client.connect()).rejects.toMatchObject({ code: "25006" });
+  });
+
+  it("drops every connection when a server accepts no more writes", async () => {
+    const idle = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
+    for (const client of idle) client.release();
+    expect(pool.idleCount).toBe(3);
+    await expect(
+      pool.query("set transaction_read_only = on; insert into note values ('refused')"),
+    ).rejects.toMatchObject({ code: "25006" });
+    expect(pool.totalCount).toBe(0);
+    expect(await write()).toHaveLength(1);
   });
 
   it("writes to the standby once it has been promoted", async () => {

@@ -1,0 +1,137 @@
+import { Client, DatabaseError } from "pg";
+
+/** How long a server may take to say whether it is the primary, ms. */
+const ASK_MS = 1_500;
+
+/** SQLSTATE read_only_sql_transaction: the error that a write to a standby gets. */
+export const READ_ONLY = "25006";
+
+/** SQLSTATE sqlserver_rejected_establishment_of_sqlconnection. */
+const REJECTED = "08004";
+
+/** SQLSTATE feature_not_supported and undefined_function: a database without timelines. */
+const UNSUPPORTED = new Set(["0A000", "42883"]);
+
+/** The name of the WAL file changes at a promotion, and the timeline in pg_control some time later. */
+const IDENTITY = `select current_setting('transaction_read_only')::boolean as "readOnly",
+  system_identifier::text as cluster, case when pg_is_in_recovery() then 0 else
+    ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline
+  from pg_control_system()`;
+
+interface Identity {
+  readonly readOnly: boolean;
+  readonly cluster: string;
+  /** Increases with every promotion; 0 on a standby, and in a database without timelines. */
+  readonly timeline: number;
+}
+
+const UNKNOWN: Identity = { readOnly: false, cluster: "", timeline: 0 };
+
+/**
+ * Finds the primary among the servers of a URL, and keeps every connection on it. After a promotion
+ * connections to the old primary end, and new ones to it are refused: it may still accept writes.
+ */
+export class Primary {
+  readonly urls: readonly [string, ...string[]];
+  readonly #clients = new Set<Client>();
+  /** The server of several that was the primary; undefined: not known. */
+  #current: string | undefined;
+  #finding: Promise<string> | undefined;
+  #latest: { readonly cluster: string; readonly timeline: number } | undefined;
+
+  constructor(urls: readonly [string, ...string[]]) {
+    this.urls = urls;
+  }
+
+  /**
+   * Returns where to connect.
+   * @throws Error when no server is the primary
+   */
+  async address(): Promise<Pick<Client, "host" | "port">> {
+    const [only, ...others] = this.urls;
+    const url = others.length === 0 ? only : (this.#current ?? (await this.#find()));
+    return new Client({ connectionString: url });
+  }
+
+  /**
+   * Accepts a new connection.
+   * @throws Error when its server is not the primary
+   */
+  async admit(client: Client): Promise<void> {
+    const { cluster, timeline } = await this.#identify(client);
+    if (timeline > (this.#latest?.timeline ?? timeline)) this.drop("the primary has changed");
+    if (timeline > 0) this.#latest = { cluster, timeline };
+    this.#clients.add(client);
+    client.once("end", () => this.#clients.delete(client));
+  }
+
+  /** A connection failed: the next one asks all servers. */
+  lost(): void {
+    this.#current = undefined;
+  }
+
+  /** Ends every connection. Running statements fail as on a lost connection. */
+  drop(reason: string): void {
+    this.#current = undefined;
+    const clients = [...this.#clients];
+    this.#clients.clear();
+    for (const client of clients) {
+      // A pool removes an idle connection at an error.
+      client.emit("error", new Error(`Connection terminated: ${reason}`));
+      client.end().catch(() => {});
+    }
+  }
+
+  /** @throws Error when the server is not the primary; of several, a standby is not either */
+  async #identify(client: Client): Promise<Identity> {
+    const identity = await identityOf(client);
+    if (identity.readOnly && this.urls.length > 1)
+      throw Object.assign(new Error("this server is a standby"), { code: READ_ONLY });
+    if (!this.#latest || identity.timeline === 0) return identity;
+    if (identity.cluster !== this.#latest.cluster)
+      throw rejected("this server belongs to another database cluster than before");
+    if (identity.timeline < this.#latest.timeline)
+      throw rejected("this server was the primary until another one was promoted");
+    return identity;
+  }
+
+  #find(): Promise<string> {
+    this.#finding ??= Promise.any(this.urls.map((url) => this.#ask(url)))
+      .then((url) => (this.#current = url))
+      .catch((error: unknown) => {
+        throw error instanceof AggregateError ? error.errors[0] : error;
+      })
+      .finally(() => (this.#finding = undefined));
+    return this.#finding;
+  }
+
+  /** @throws Error unless the server is the primary */
+  async #ask(url: string): Promise<string> {
+    const client = new Client({
+      connectionString: url,
+      connectionTimeoutMillis: ASK_MS,
+      query_timeout: ASK_MS,
+    });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      await this.#identify(client);
+      return url;
+    } finally {
+      client.end().catch(() => {});
+    }
+  }
+}
+
+async function identityOf(client: Client): Promise<Identity> {
+  try {
+    return (await client.query<Identity>(IDENTITY)).rows[0] ?? UNKNOWN;
+  } catch (error) {
+    if (error instanceof DatabaseError && UNSUPPORTED.has(error.code ?? "")) return UNKNOWN;
+    throw error;
+  }
+}
+
+function rejected(message: string): Error {
+  return Object.assign(new Error(message), { code: REJECTED });
+}
