@@ -1,3 +1,4 @@
+import { datingOfEntries } from "../postgres/dated-entries.ts";
 import { completed, callOf, failed, endRun } from "../postgres/fixture.ts";
 import { query } from "../support/database-server.ts";
 import type { Agent, World } from "../support/world.ts";
@@ -39,16 +40,5 @@ export async function makeManyCalls(
   }
   for (const receiptId of receiptIds.filter((_, n) => n % 211 === 0))
     await refunds.refund({ receiptId, reason: "test" });
-  // Only the owner of the tables can disable the trigger.
-  await query(
-    database.url,
-    `begin;
-     alter table transfer disable trigger append_only;
-     update transfer set created_at = dated.at from (
-       select id, now() - interval '40 days' + interval '40 days' * (row_number() over (order by id)) /
-         (count(*) over ()) as at from transfer
-     ) dated where dated.id = transfer.id;
-     alter table transfer enable trigger append_only;
-     commit`,
-  );
+  await query(database.url, datingOfEntries());
 }

@@ -65,7 +65,7 @@ class Sums {
   balance(account = this.#account): Promise<bigint> {
     return this.one(
       `select coalesce(sum(case when credit = $1 then amount else -amount end), 0) as sum
-        from transfer where $1 in (credit, debit)`,
+        from ledger_entry where $1 in (credit, debit)`,
       account,
     );
   }
@@ -73,11 +73,10 @@ class Sums {
   /** Charges since 00:00 UTC `days` days ago, or of all time; grouped by tool or key if given. */
   async charged(days: number | undefined, by?: "run.tool" | "api_key.name"): Promise<UsageRow[]> {
     const { rows } = await this.#pool.query<{ name: string; calls: unknown; spent: unknown }>(
-      `select ${by ?? "'Total'"} as name, count(*) as calls, sum(transfer.amount) as spent
-       from transfer join run on run.id = encode(transfer.ref, 'hex')::uuid join api_key
-         on api_key.id = run.key_id
-       where transfer.kind = 'charge' and transfer.debit = $1
-         and ($2::integer is null or transfer.created_at >= date_trunc('day', now(),
+      `select ${by ?? "'Total'"} as name, count(*) as calls, sum(receipt.debited) as spent
+       from receipt join run on run.id = receipt.run_id join api_key on api_key.id = run.key_id
+       where receipt.account_id = $1
+         and ($2::integer is null or receipt.created_at >= date_trunc('day', now(),
            'UTC') - $2 * interval '1 day')
        group by 1`,
       [this.#account, days ?? null],
@@ -100,8 +99,8 @@ class Sums {
   liabilities(): Promise<bigint> {
     return this.one(
       `select coalesce(sum(change), 0) as sum from (
-         select credit as account, amount as change from transfer union all select debit, -amount
-           from transfer
+         select credit as account, amount as change from ledger_entry
+         union all select debit, -amount from ledger_entry
        ) moved where account <> all ($1::uuid[])`,
       Object.values(SYSTEM_ACCOUNTS),
     );

@@ -70,7 +70,7 @@ export const REQUEST_COSTS: readonly Mutant[] = [
     name: "statement-snapshot",
     guard: "A statement contains the entries that existed when it was requested.",
     file: "src/postgres/accounts/statement-export.ts",
-    find: "const end = high < settled + 1n ? high : settled + 1n;",
+    find: "const end = high < settled ? high : settled;",
     replace: "const end = high;",
     tests: ["test/postgres/accounts/slow-exports.test.ts"],
     only: "as of its start|continues after",

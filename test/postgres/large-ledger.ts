@@ -222,10 +222,12 @@ function rows({
   ];
 }
 
-/** The transfers in order of creation, and what follows from them. */
+/** The entries, and what follows from them. */
 function books({ refunds, ...shares }: Shares): string[] {
   const transfer = (rest: string) =>
-    `insert into transfer (debit, credit, amount, kind, ref, created_at) ${rest}`;
+    `insert into transfer (id, debit, credit, amount, kind, ref, created_at)
+     select ledger_id(created_at), debit::uuid, credit::uuid, amount, kind, ref, created_at
+     from (${rest}) booked (debit, credit, amount, kind, ref, created_at)`;
   const charged = "from run where status = 'completed' and price > 0";
   return [
     transfer(
@@ -254,19 +256,18 @@ function books({ refunds, ...shares }: Shares): string[] {
       `select '${operator}', '${treasury}', -change, 'withdrawal', token_account || tx_signature,
         now() from treasury_movement where change < 0`,
     ),
-    transfer(`select account_id, '${revenue}', price, 'charge', uuid_send(id), created_at ${charged}`),
     transfer(
       `select '${revenue}', account_id, price, 'refund', uuid_send(id), now() ${charged} order by id
         limit ${refunds}`,
     ),
     `insert into receipt (id, run_id, account_id, tool, quote_id, step_id, network, reference,
       quoted, debited, paid_by, created_at)
-     select run.id, run.id, run.account_id, tool, quote_id, step_id, network, reference, price,
-       price, paid_by, run.created_at
-     from transfer join run on run.id = encode(ref, 'hex')::uuid where kind = 'charge'`,
+     select ledger_id(created_at), id, account_id, tool, quote_id, step_id, network, reference, price,
+       price, paid_by, created_at ${charged}`,
     `update account set available = side.amount from (
        select account_id, sum(amount) as amount from (
-         select credit as account_id, amount from transfer union all select debit, -amount from transfer
+         select credit as account_id, amount from ledger_entry
+         union all select debit, -amount from ledger_entry
          union all select account_id, -price from run where status = 'active'
        ) entry group by account_id
      ) side where side.account_id = account.id`,

@@ -29,7 +29,7 @@ const FEATURES: Readonly<Record<string, RegExp>> = {
   "`skip locked`": /skip locked/,
   "`ctid`": /\bctid\b/,
   "unlogged tables": /unlogged table/,
-  "the order of `bigserial`": /bigserial/,
+  "ids in the order of transactions' times": /default ledger_id\(\)/,
   "READ COMMITTED": /READ COMMITTED/,
   "a snapshot over several statements": /isolation level repeatable read/,
   "partial indexes": /create (unique )?index .* where /,

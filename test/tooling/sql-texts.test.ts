@@ -14,11 +14,12 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/database/start-checks.ts: reasonOf(error)": "told, not sent",
   "src/postgres/database/repeatable.ts: signature": "a function's name as PostgreSQL quotes it",
   "src/postgres/database/database-errors.ts: state": "reported, not sent",
-  "src/postgres/accounts/entries.ts: side": "one of a module's constants",
-  "src/postgres/accounts/entries.ts: column": "one of a module's constants",
-  "src/postgres/accounts/entries.ts: entries": "one of a module's constants",
-  'src/postgres/accounts/entries.ts: AFTER(CREDITS, "credit")': "made of a module's constants",
-  'src/postgres/accounts/entries.ts: AFTER(DEBITS, "debit")': "made of a module's constants",
+  ...Object.fromEntries(
+    ["holder", "entries", "end", "condition", "limit", "sides"].map((name) => [
+      `src/postgres/accounts/entries.ts: ${name}`,
+      "one of a module's constants, or made of them",
+    ]),
+  ),
   "src/postgres/payments/sealing-keys.ts: keys.#table": "one of two names of tables that the program spells",
   "src/postgres/payments/sealing-keys.ts: this.#table": "one of two names of tables that the program spells",
   "src/postgres/operations/sealing-key-admin.ts: table": "one of a module's constants",

@@ -28,9 +28,10 @@ export type EntryKind =
   | "reinstatement"
   | "adjustment";
 
-/** One ledger transfer from the account's view. */
+/** One ledger entry from the account's view. */
 export interface Entry {
-  transferId: bigint;
+  /** A uuid (UUIDv7): later entries have greater ones. */
+  entryId: string;
   kind: EntryKind;
   /** Change of the balance; negative for debits. */
   amount: MicroUsd;

@@ -1,56 +1,66 @@
 import type { Entry, EntryKind, StatementRow } from "../../app/accounts/statements.ts";
 import { paymentOfRef, referenceText } from "../database/payment-keys.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
-import { SETTLED_AFTER } from "../database/transfer-range.ts";
+import { SETTLED_AFTER } from "../database/entry-ids.ts";
 
-/** The two sides of a transfer that appear as entries: credits and debits of an account. */
-const CREDITS = /* sql */ `
-  select id, kind, ref, note, created_at, amount from transfer
-  where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment')`;
-const DEBITS = /* sql */ `
-  select id, kind, ref, note, created_at, -amount as amount from transfer
-  where kind in ('charge', 'reversal', 'adjustment')`;
+/** What appears as the entries of an account, each with the column that names the account. */
+const SIDES = [
+  {
+    holder: "credit",
+    entries: /* sql */ `
+      select id, kind::text as kind, ref, note, created_at, amount from transfer
+      where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment')`,
+  },
+  {
+    holder: "debit",
+    entries: /* sql */ `
+      select id, kind::text as kind, ref, note, created_at, -amount as amount from transfer
+      where kind in ('reversal', 'adjustment')`,
+  },
+  {
+    holder: "account_id",
+    entries: /* sql */ `
+      select id, 'charge' as kind, uuid_send(run_id) as ref, null as note, created_at, -debited as amount
+      from receipt where true`,
+  },
+] as const;
 
-/** Of account $1. */
-const IN = /* sql */ `${CREDITS} and credit = $1`;
-const OUT = /* sql */ `${DEBITS} and debit = $1`;
+const unionOf = (sideOf: (side: (typeof SIDES)[number]) => string) => SIDES.map(sideOf).join(" union all ");
 
-/** Before transfer $2, newest first, along the index (see pages.ts). */
-const IN_BEFORE = /* sql */ `${CREDITS} and (credit, id) < ($1, $2) and credit >= $1`;
-const IN_ORDER = "credit desc, id desc";
-const OUT_BEFORE = /* sql */ `${DEBITS} and (debit, id) < ($1, $2) and debit >= $1`;
-const OUT_ORDER = "debit desc, id desc";
+/** Entries of account $1 after entry $2 and before $3, or up to it. */
+const entriesBetween = (end: "<" | "<=") =>
+  unionOf(({ holder, entries }) => `${entries} and ${holder} = $1 and id > $2 and id ${end} $3`);
+const BETWEEN = entriesBetween("<");
+const UP_TO = entriesBetween("<=");
+
+/** Before entry $2, newest first, along the index of each side (see pages.ts). */
+const newestBefore = (limit: string, condition = "true") => {
+  const sides = unionOf(
+    ({ holder, entries }) => `(${entries} and (${holder}, id) < ($1, $2) and ${holder} >= $1 and ${condition}
+      order by ${holder} desc, id desc limit ${limit})`,
+  );
+  return /* sql */ `select * from (${sides}) side order by id desc limit ${limit}`;
+};
+const PAGE_BEFORE = newestBefore("$3");
 
 /** Joins the receipt of a charge or refund. */
 const RECEIPT = /* sql */ `
   left join receipt
     on receipt.run_id = case when entry.kind in ('charge', 'refund') then encode(entry.ref, 'hex')::uuid end`;
 
-/** Entries of account $1 before transfer $2, newest first, at most $3. */
+/** Entries of account $1 before entry $2, newest first, at most $3. */
 export const ENTRIES_PAGE = /* sql */ `
   select entry.*, receipt.id as receipt_id, receipt.tool, entry.created_at < now() - ${SETTLED_AFTER} as
     settled
-  from (
-    select * from (
-      (${IN_BEFORE} order by ${IN_ORDER} limit $3)
-      union all
-      (${OUT_BEFORE} order by ${OUT_ORDER} limit $3)
-    ) side order by id desc limit $3
-  ) entry ${RECEIPT}
+  from (${PAGE_BEFORE}) entry ${RECEIPT}
   order by entry.id desc`;
 
-/** Sum of the entries of account $1 after transfer $2 and before $3. */
+/** Sum of the entries of account $1 after entry $2 and before $3. */
 export const ENTRIES_SUM = /* sql */ `
-  select coalesce(sum(amount), 0)::bigint as amount
-  from (${IN} and id > $2 and id < $3 union all ${OUT} and id > $2 and id < $3) entry`;
+  select coalesce(sum(amount), 0)::bigint as amount from (${BETWEEN}) entry`;
 
-/** Newest entry of account $1 before transfer $2 that can get no more predecessors. */
-export const SETTLED_ENTRY = /* sql */ `
-  select id from (
-    (${IN_BEFORE} and created_at < now() - ${SETTLED_AFTER} order by ${IN_ORDER} limit 1)
-    union all
-    (${OUT_BEFORE} and created_at < now() - ${SETTLED_AFTER} order by ${OUT_ORDER} limit 1)
-  ) side order by id desc limit 1`;
+/** Newest entry of account $1 before entry $2 that can get no more predecessors. */
+export const SETTLED_ENTRY = newestBefore("1", `created_at < now() - ${SETTLED_AFTER}`);
 
 /** Balance and open holds of account $1; equals the sum of all its entries. */
 export const ENTRIES_TOTAL = /* sql */ `
@@ -61,16 +71,6 @@ export const ENTRIES_TOTAL = /* sql */ `
   ) as held
   from account where account.id = $1`;
 
-/** Sum of the entries of account $1 since timestamp $2, searched from transfer $3 on. */
-export const ENTRIES_SINCE = /* sql */ `
-  select coalesce(sum(amount), 0)::bigint as amount
-  from (${IN} and id >= $3 and created_at >= $2 union all ${OUT} and id >= $3 and created_at >= $2) entry`;
-
-/** After transfer $4 and before $5, dated from $2 to $3, oldest first, along the index. */
-const AFTER = (side: string, column: string) => /* sql */ `
-  (${side} and (${column}, id) > ($1, $4) and ${column} <= $1 and id < $5
-   and created_at >= $2 and created_at < $3 order by ${column}, id limit $6)`;
-
 const asExported = (entries: string) => /* sql */ `
   select entry.*, receipt.id as receipt_id, receipt.run_id, receipt.tool, api_key.name as key_name,
          to_char(entry.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time
@@ -79,27 +79,27 @@ const asExported = (entries: string) => /* sql */ `
   left join api_key on api_key.id = run.key_id
   order by entry.id`;
 
-/**
- * A statement page: entries of account $1, dated from $2 to $3, after transfer $4 and before $5, at most $6.
- */
-export const EXPORT_PAGE = asExported(/* sql */ `
-  select * from (${AFTER(CREDITS, "credit")} union all ${AFTER(DEBITS, "debit")}) side order by id limit $6`);
+/** Oldest first, along the index of each side. */
+const PAGE_AFTER = unionOf(
+  ({ holder, entries }) => `(${entries} and (${holder}, id) > ($1, $2) and ${holder} <= $1 and id <= $3
+    order by ${holder}, id limit $4)`,
+);
+
+/** A statement page: entries of account $1 after entry $2 and up to $3, oldest first, at most $4. */
+export const EXPORT_PAGE = asExported(/* sql */ `select * from (${PAGE_AFTER}) side order by id limit $4`);
 
 /** The entries of account $1 listed in $2. */
-export const EXPORT_NAMED = asExported(/* sql */ `
-  ${IN} and id = any ($2::bigint[]) union all ${OUT} and id = any ($2::bigint[])`);
+export const EXPORT_NAMED = asExported(
+  unionOf(({ holder, entries }) => `${entries} and ${holder} = $1 and id = any ($2::uuid[])`),
+);
 
-/** Identifiers of the entries of account $1 after transfer $4, dated from $2 to $3. */
+/** Identifiers of the entries of account $1 after entry $2 and up to $3. */
 export const EXPORT_UNSETTLED = /* sql */ `
-  select id from (
-    ${IN} and id > $4 and created_at >= $2 and created_at < $3
-    union all
-    ${OUT} and id > $4 and created_at >= $2 and created_at < $3
-  ) entry order by id`;
+  select id from (${UP_TO}) entry order by id`;
 
 /** A row of {@link ENTRIES_PAGE}. */
 export interface EntryRow {
-  id: bigint;
+  id: string;
   kind: EntryKind;
   ref: Buffer;
   note: string | null;
@@ -124,7 +124,7 @@ const ON_CHAIN: ReadonlySet<EntryKind> = new Set(["deposit", "assignment", "reve
 /** @param balance sum of all entries up to and including this one, micro-USD */
 export function entryOf(row: EntryRow, balance: bigint): Entry {
   return {
-    transferId: row.id,
+    entryId: row.id,
     kind: row.kind,
     amount: row.amount,
     balance,

@@ -5,24 +5,24 @@ import type { SealingKey, SealingKeys } from "../../domain/payments/quote.ts";
 
 /** Start of a page of entries, and the base of its balances. */
 export interface StatementPosition {
-  /** Entries of the page have smaller numbers. */
-  before: bigint;
-  /** An entry (or 0) that can get no more predecessors. */
-  anchor: bigint;
+  /** A uuid; entries of the page have smaller ones. */
+  before: string;
+  /** An entry, or the smallest uuid, that can get no more predecessors. */
+  anchor: string;
   /** Sum of all entries up to and including the anchor, micro-USD. */
   balance: MicroUsd;
 }
 
-const [VERSION, POSITION, MAC] = [2, 24, 16];
+const [VERSION, POSITION, MAC] = [2, 40, 16];
 
 /** Encodes a position with a MAC, bound to the account, so that clients cannot forge the balance. */
 export function sealCursor(keys: SealingKeys, account: string, position: StatementPosition): string {
   const key = keys.current();
   const text = Buffer.alloc(VERSION + POSITION);
   text.writeUInt16BE(key.version, 0);
-  text.writeBigInt64BE(position.before, 2);
-  text.writeBigInt64BE(position.anchor, 10);
-  text.writeBigInt64BE(position.balance, 18);
+  text.set(uuidBytes(position.before), 2);
+  text.set(uuidBytes(position.anchor), 18);
+  text.writeBigInt64BE(position.balance, 34);
   return Buffer.concat([text, macOf(key, account, text)]).toString("base64url");
 }
 
@@ -38,10 +38,19 @@ export function openCursor(keys: SealingKeys, account: string, cursor: string): 
   if (!genuine)
     throw invalidField("cursor", "is not one of this list; send next_cursor of the page before, unchanged");
   return {
-    before: text.readBigInt64BE(2),
-    anchor: text.readBigInt64BE(10),
-    balance: text.readBigInt64BE(18),
+    before: uuidText(text.subarray(2, 18)),
+    anchor: uuidText(text.subarray(18, 34)),
+    balance: text.readBigInt64BE(34),
   };
+}
+
+function uuidBytes(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll("-", ""), "hex");
+}
+
+/** As PostgreSQL writes it, so that texts compare as ids do. */
+function uuidText(bytes: Buffer): string {
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /** Derived key, as the secret itself seals quotes. */

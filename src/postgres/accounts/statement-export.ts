@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 import type { Span, StatementExport, StatementRow } from "../../app/accounts/statements.ts";
 import {
-  ENTRIES_SINCE,
+  ENTRIES_SUM,
   ENTRIES_TOTAL,
   EXPORT_NAMED,
   EXPORT_PAGE,
@@ -10,7 +10,7 @@ import {
   statementRowOf,
   type ExportRow,
 } from "./entries.ts";
-import { AFTER_ALL_TRANSFERS, transferRange, type TransferRange } from "../database/transfer-range.ts";
+import { AFTER_ALL_ENTRIES, BEFORE_ALL_ENTRIES, entryRange, type IdRange } from "../database/entry-ids.ts";
 import { withRetry, RETRY_MS } from "../database/retry.ts";
 import { inSnapshot } from "../database/snapshot.ts";
 import { AccountQueue } from "./account-queue.ts";
@@ -22,14 +22,12 @@ const PAGE = 500;
 const QUERY_MS = 60_000;
 
 /** The entries of an export. */
-interface Bounds extends TransferRange {
+interface Bounds extends IdRange {
   readonly account: string;
-  readonly from: Date | "-infinity";
-  readonly to: Date | "infinity";
   /** The newest entry that can get no more predecessors. */
-  readonly settled: bigint;
+  readonly settled: string;
   /** Later entries that existed at the start. */
-  readonly unsettled: readonly bigint[];
+  readonly unsettled: readonly string[];
 }
 
 /**
@@ -66,9 +64,9 @@ async function openingOf(
   from: Date | undefined,
 ): Promise<StatementExport["opening"]> {
   if (!from) return undefined;
-  const { low } = await transferRange(client, from, undefined);
+  const { low, high } = entryRange(from, undefined);
   const total = await client.query<{ available: bigint; held: bigint }>(ENTRIES_TOTAL, [account]);
-  const sum = { text: ENTRIES_SINCE, values: [account, from, low], query_timeout: QUERY_MS };
+  const sum = { text: ENTRIES_SUM, values: [account, low, high], query_timeout: QUERY_MS };
   const since = await client.query<{ amount: bigint }>(sum);
   const [now] = total.rows;
   const balance = (now?.available ?? 0n) + (now?.held ?? 0n) - (since.rows[0]?.amount ?? 0n);
@@ -76,12 +74,12 @@ async function openingOf(
 }
 
 async function boundsOf(client: PoolClient, account: string, span: Span): Promise<Bounds> {
-  const [from, to] = [span.from ?? "-infinity", span.to ?? "infinity"] as const;
-  const { low, high } = await transferRange(client, span.from, span.to);
-  const newest = await client.query<{ id: bigint }>(SETTLED_ENTRY, [account, AFTER_ALL_TRANSFERS]);
-  const settled = newest.rows[0]?.id ?? 0n;
-  const { rows } = await client.query<{ id: bigint }>(EXPORT_UNSETTLED, [account, from, to, settled]);
-  return { account, from, to, low, high, settled, unsettled: rows.map(({ id }) => id) };
+  const { low, high } = entryRange(span.from, span.to);
+  const newest = await client.query<{ id: string }>(SETTLED_ENTRY, [account, AFTER_ALL_ENTRIES]);
+  const settled = newest.rows[0]?.id ?? BEFORE_ALL_ENTRIES;
+  const after = low > settled ? low : settled;
+  const { rows } = await client.query<{ id: string }>(EXPORT_UNSETTLED, [account, after, high]);
+  return { account, low, high, settled, unsettled: rows.map(({ id }) => id) };
 }
 
 async function* rowsFrom(
@@ -95,10 +93,10 @@ async function* rowsFrom(
 }
 
 async function* pagesOf(pool: Pool, bounds: Bounds): AsyncGenerator<readonly ExportRow[]> {
-  const { account, from, to, low, high, settled, unsettled } = bounds;
-  const end = high < settled + 1n ? high : settled + 1n;
-  for (let after: bigint | undefined = low - 1n; after !== undefined;) {
-    const rows: ExportRow[] = await page(pool, EXPORT_PAGE, [account, from, to, after, end, PAGE]);
+  const { account, low, high, settled, unsettled } = bounds;
+  const end = high < settled ? high : settled;
+  for (let after: string | undefined = low; after !== undefined;) {
+    const rows: ExportRow[] = await page(pool, EXPORT_PAGE, [account, after, end, PAGE]);
     yield rows;
     after = rows.length === PAGE ? rows.at(-1)?.id : undefined;
   }

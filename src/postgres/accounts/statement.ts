@@ -19,7 +19,7 @@ import {
   SETTLED_ENTRY,
   type EntryRow,
 } from "./entries.ts";
-import { AFTER_ALL_TRANSFERS, transferRange } from "../database/transfer-range.ts";
+import { AFTER_ALL_ENTRIES, BEFORE_ALL_ENTRIES, entryRange } from "../database/entry-ids.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { uuidFromId } from "../database/row-mapping.ts";
 import { inSnapshot } from "../database/snapshot.ts";
@@ -27,17 +27,12 @@ import { openCursor, sealCursor, type StatementPosition } from "./statement-curs
 import { StatementExports } from "./statement-export.ts";
 import { AccountQueue } from "./account-queue.ts";
 
-/** Sorts before every transfer. */
-const FIRST = 0n;
-
-/** Charges of account $1 among transfers from $2 on: since midnight UTC, and of 30 days. */
+/** Charges of account $1 among entries from $2 on, of 30 days, and since midnight UTC. */
 const SPENT_TOTALS = /* sql */ `
-  select coalesce(sum(amount) filter (where created_at >= date_trunc('day', now(), 'UTC')),
+  select coalesce(sum(debited) filter (where created_at >= date_trunc('day', now(), 'UTC')),
     0)::bigint as today,
-         coalesce(sum(amount), 0)::bigint as month
-  from transfer
-  where debit = $1 and kind in ('charge', 'reversal', 'adjustment') and kind = 'charge' and id >= $2
-    and created_at >= date_trunc('day', now(), 'UTC') - interval '29 days'`;
+         coalesce(sum(debited), 0)::bigint as month
+  from receipt where account_id = $1 and id >= $2`;
 
 interface TotalRow {
   available: bigint;
@@ -49,7 +44,7 @@ interface TotalRow {
   account_burst: number | null;
 }
 
-/** Statements on PostgreSQL. Every figure comes from ledger transfers; none is stored separately. */
+/** Statements on PostgreSQL. Every figure comes from ledger entries; none is stored separately. */
 export class PostgresStatements implements Statements {
   readonly #pool: Pool;
   readonly #keys: SealingKeys;
@@ -96,7 +91,7 @@ export class PostgresStatements implements Statements {
   }
 
   /**
-   * Transfers commit slightly out of order, so a lower number can still appear next to the newest ones.
+   * Entries commit slightly out of order, so a lower id can still appear next to the newest ones.
    * Balances therefore start from an anchor that can get no more predecessors, stored in the cursor:
    * consecutive pages agree, and each reads only itself and about a minute of entries.
    */
@@ -108,7 +103,7 @@ export class PostgresStatements implements Statements {
     const account = uuidFromId("acct", query.accountId);
     const position = query.cursor === undefined ? undefined : openCursor(this.#keys, account, query.cursor);
     return inSnapshot(this.#pool, async (client) => {
-      const before = position?.before ?? AFTER_ALL_TRANSFERS;
+      const before = position?.before ?? AFTER_ALL_ENTRIES;
       let balance = await balanceBefore(client, account, position);
       const rows = await rowsOf<EntryRow>(client, "entries-page", ENTRIES_PAGE, [
         account,
@@ -148,17 +143,17 @@ async function balanceBefore(
 async function positionAfter(
   client: PoolClient,
   account: string,
-  at: { before: bigint; next: EntryRow; balance: MicroUsd; position: StatementPosition | undefined },
+  at: { before: string; next: EntryRow; balance: MicroUsd; position: StatementPosition | undefined },
 ): Promise<StatementPosition> {
   const { before, next, balance, position } = at;
   if (next.settled || (position && next.id <= position.anchor)) return { before, anchor: next.id, balance };
   if (position) return { ...position, before };
-  const [settled] = await rowsOf<{ id: bigint }>(client, "entries-settled", SETTLED_ENTRY, [account, before]);
-  const anchor = settled?.id ?? FIRST;
+  const [settled] = await rowsOf<{ id: string }>(client, "entries-settled", SETTLED_ENTRY, [account, before]);
+  const anchor = settled?.id ?? BEFORE_ALL_ENTRIES;
   return { before, anchor, balance: balance - (await sumOf(client, account, anchor, before)) };
 }
 
-async function sumOf(client: PoolClient, account: string, after: bigint, before: bigint): Promise<MicroUsd> {
+async function sumOf(client: PoolClient, account: string, after: string, before: string): Promise<MicroUsd> {
   const [row] = await rowsOf<{ amount: bigint }>(client, "entries-sum", ENTRIES_SUM, [
     account,
     after,
@@ -174,7 +169,7 @@ async function spentOf(client: PoolClient, account: string): Promise<{ today: bi
     "select date_trunc('day', now(), 'UTC') - interval '29 days' as since",
     [],
   );
-  const { low } = await transferRange(client, row?.since, undefined);
+  const { low } = entryRange(row?.since, undefined);
   const [spent] = await rowsOf<{ today: bigint; month: bigint }>(client, "statement-spent", SPENT_TOTALS, [
     account,
     low,

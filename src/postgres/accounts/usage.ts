@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 import type { Usage, UsageQuery, UsageReport, UsageReports } from "../../app/accounts/usage.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import { errorCodeOf } from "../ledger/error-codes.ts";
-import { transferRange, uuidRange } from "../database/transfer-range.ts";
+import { entryRange, uuidRange } from "../database/entry-ids.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { inSnapshot } from "../database/snapshot.ts";
 import { AccountQueue } from "./account-queue.ts";
@@ -12,23 +12,21 @@ const SETS = "grouping sets ((bucket), (tool), (key_id, key_name), (error_code),
 const SET = "grouping(bucket, tool, key_id, error_code)";
 
 /**
- * Charges of account $1 from $2 to $3, by $4 (hour or day), for tool $5 and key $6, among transfers $7 to $8.
- * Dated by the transfer, as in the ledger. Calls from before keys were recorded have no key.
+ * Charges of account $1 from $2 to $3, by $4 (hour or day), for tool $5 and key $6, among receipts $7 to $8.
+ * Calls from before keys were recorded have no key.
  */
 export const CHARGES = /* sql */ `
   select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls,
     coalesce(sum(amount), 0)::bigint as spent
   from (
-    select date_trunc($4, transfer.created_at, 'UTC') as bucket, run.tool, run.key_id,
-      api_key.name as key_name, null::text as error_code,
-           transfer.amount
-    from transfer
-    left join run on run.id = encode(transfer.ref, 'hex')::uuid
+    select date_trunc($4, receipt.created_at, 'UTC') as bucket, receipt.tool, run.key_id,
+      api_key.name as key_name, null::text as error_code, receipt.debited as amount
+    from receipt
+    left join run on run.id = receipt.run_id
     left join api_key on api_key.id = run.key_id
-    where transfer.debit = $1 and transfer.kind in ('charge', 'reversal', 'adjustment')
-      and transfer.kind = 'charge'
-      and transfer.created_at >= $2 and transfer.created_at < $3 and transfer.id >= $7 and transfer.id < $8
-      and ($5::text is null or run.tool = $5) and ($6::uuid is null or run.key_id = $6)
+    where receipt.account_id = $1 and receipt.id >= $7 and receipt.id < $8
+      and receipt.created_at >= $2 and receipt.created_at < $3
+      and ($5::text is null or receipt.tool = $5) and ($6::uuid is null or run.key_id = $6)
   ) charge
   group by ${SETS}`;
 
@@ -62,7 +60,7 @@ const [BY_BUCKET, BY_TOOL, BY_KEY, BY_CODE, ALL] = [0b0111, 0b1011, 0b1101, 0b11
 
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 
-/** Usage reports on PostgreSQL: charges from ledger transfers, failures from runs, on one snapshot. */
+/** Usage reports on PostgreSQL: charges from receipts, failures from runs, on one snapshot. */
 export class PostgresUsageReports implements UsageReports {
   readonly #pool: Pool;
   readonly #queue = new AccountQueue();
@@ -79,7 +77,7 @@ export class PostgresUsageReports implements UsageReports {
     return inSnapshot(this.#pool, async (client) => {
       const [row] = (await client.query<{ now: Date }>("select now()")).rows;
       const span = spanOf(query, row?.now ?? new Date());
-      const { low, high } = await transferRange(client, span.from, span.to);
+      const { low, high } = entryRange(span.from, span.to);
       const runs = uuidRange(span.from, span.to);
       const charges = await figures(client, "usage-charges", CHARGES, valuesOf(query, span, [low, high]));
       const failures = await figures(

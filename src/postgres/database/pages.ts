@@ -1,7 +1,7 @@
 import type { HistoryFilter } from "../../app/calls/history.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { cursorAfter, type ListName } from "./cursor.ts";
-import { uuidRange } from "./transfer-range.ts";
+import { uuidRange } from "./entry-ids.ts";
 import { uuidFromId } from "./row-mapping.ts";
 
 /** Maximum rows that a filtered page scans, so that rare matches do not make it slow. */

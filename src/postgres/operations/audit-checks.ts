@@ -20,7 +20,8 @@ export const CHECKS: readonly AuditCheck[] = [
       from account
       left join (
         select account_id, sum(amount) as amount from (
-          select credit as account_id, amount from transfer union all select debit, -amount from transfer
+          select credit as account_id, amount from ledger_entry
+          union all select debit, -amount from ledger_entry
         ) side group by account_id
       ) entry on entry.account_id = account.id
       left join (
@@ -28,17 +29,17 @@ export const CHECKS: readonly AuditCheck[] = [
       ) open on open.account_id = account.id`,
   },
   {
-    name: "transfer_amounts",
-    description: "each transfer moves more than nothing between two different accounts",
-    sql: /* sql */ `select amount <= 0 or debit = credit as wrong from transfer`,
+    name: "entry_amounts",
+    description: "each entry moves more than nothing between two different accounts",
+    sql: /* sql */ `select amount <= 0 or debit = credit as wrong from ledger_entry`,
   },
   {
-    name: "transfer_sides",
-    description: "both sides of each transfer exist",
+    name: "entry_accounts",
+    description: "both accounts of each entry exist",
     sql: /* sql */ `
       select account.id is null and side.id not in (${SYSTEM}) as wrong
-      from (select debit as id from transfer union all select credit from transfer) side left join account
-        on account.id = side.id`,
+      from (select debit as id from ledger_entry union all select credit from ledger_entry) side
+      left join account on account.id = side.id`,
   },
   {
     name: "transfers_once",
@@ -95,31 +96,12 @@ export const CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "charges_held",
-    description: "each charge is of a completed run of its account, from it to revenue, and at most its hold",
+    description: "each receipt is of a completed run of its account, charges at most its hold and says so",
     sql: /* sql */ `
       select run.id is null as wrong
-      from transfer left join run
-        on uuid_send(run.id) = transfer.ref and run.status = 'completed' and run.account_id = transfer.debit
-          and transfer.credit = '${revenue}' and transfer.amount <= run.price
-      where kind = 'charge'`,
-  },
-  {
-    name: "charges_receipted",
-    description: "each charge has one receipt over the same amount",
-    sql: /* sql */ `
-      select count(receipt.id) <> 1 or not bool_and(receipt.debited = transfer.amount
-        and receipt.account_id = transfer.debit) as wrong
-      from transfer left join receipt on uuid_send(receipt.run_id) = transfer.ref
-      where transfer.kind = 'charge'
-      group by transfer.id`,
-  },
-  {
-    name: "receipts_charged",
-    description: "each receipt has its charge, for the same run",
-    sql: /* sql */ `
-      select transfer.id is null as wrong
-      from receipt left join transfer
-        on transfer.kind = 'charge' and transfer.ref = uuid_send(receipt.run_id)`,
+      from receipt left join run
+        on run.id = receipt.run_id and run.status = 'completed' and run.account_id = receipt.account_id
+          and receipt.debited <= run.price and receipt.quoted = run.price`,
   },
   {
     name: "runs_receipted",
@@ -154,16 +136,16 @@ export const CHECKS: readonly AuditCheck[] = [
     description: "what was earned is what the receipts say, less refunds",
     sql: /* sql */ `
       select (select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0)
-        from transfer where '${revenue}' in (credit, debit))
+        from ledger_entry where '${revenue}' in (credit, debit))
         is distinct from (select coalesce(sum(debited - refunded), 0) from issued_receipt) as wrong`,
   },
   {
     name: "revenue_counted",
-    description: "the stored revenue up to a transfer is the sum of the transfers up to it",
+    description: "the stored revenue up to an entry is the sum of the entries up to it",
     sql: /* sql */ `
       select mark.amount <> (
         select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0)
-        from transfer where '${revenue}' in (credit, debit) and id <= mark.counted_to
+        from ledger_entry where '${revenue}' in (credit, debit) and id <= mark.counted_to
       ) as wrong
       from revenue_mark mark`,
   },

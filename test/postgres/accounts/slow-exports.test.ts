@@ -54,10 +54,9 @@ async function account(rows = ROWS): Promise<string> {
 
 async function adjust(on: Pick<Pool, "query">, accountId: string, rows: number, ago = "0"): Promise<void> {
   await on.query(
-    `insert into transfer (debit, credit, amount, kind, ref, note, created_at)
-     select gen_random_uuid(), $1, 1 + n, 'adjustment', uuid_send(gen_random_uuid()) ||
-       uuid_send(gen_random_uuid()), repeat('n', 1000),
-            now() - $3::interval
+    `insert into transfer (id, debit, credit, amount, kind, ref, note, created_at)
+     select ledger_id(now() - $3::interval), gen_random_uuid(), $1, 1 + n, 'adjustment',
+       uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), repeat('n', 1000), now() - $3::interval
      from generate_series(1, $2) n`,
     [uuidOf("acct", accountId), rows, ago],
   );
@@ -114,9 +113,9 @@ describe("an export during new entries", () => {
     const late = await pool.connect();
     await late.query("begin");
     await adjust(late, accountId, 1);
-    // With a later number, but committed before.
+    // With a later id, but committed before.
     await adjust(pool, accountId, 3);
-    const expected = await pool.query<{ id: bigint; amount: bigint }>(
+    const expected = await pool.query<{ id: string; amount: bigint }>(
       "select id, amount from transfer where credit = $1 order by id",
       [uuidOf("acct", accountId)],
     );
@@ -131,7 +130,7 @@ describe("an export during new entries", () => {
       await adjust(pool, accountId, 2);
     }
     let balance = 0n;
-    expect(all.map(({ transferId, balance: after }) => [transferId, after])).toEqual(
+    expect(all.map(({ entryId, balance: after }) => [entryId, after])).toEqual(
       expected.rows.map(({ id, amount }) => [id, (balance += amount)]),
     );
     expect(all).toHaveLength(1_803);

@@ -8,7 +8,7 @@ import { receiptsFile, runsFile } from "../../../src/transport/exports/history-f
 import { statementFile } from "../../../src/transport/exports/statement-file.ts";
 import { parseCsv } from "../../support/csv.ts";
 import { serveExports } from "../../transport/export-server.ts";
-import { KEY_NAMES, type BookedTransfer, type StatementWorld } from "./statement-fixture.ts";
+import { KEY_NAMES, type BookedEntry, type StatementWorld } from "./statement-fixture.ts";
 
 /** Compares the exported files with the test's own reading of the ledger. */
 export function describeFiles(
@@ -34,13 +34,13 @@ export function describeFiles(
   const dayOf = (ago: number) => get().day(ago).toISOString().slice(0, 10);
 
   describe("a statement export", () => {
-    it("contains every transfer, oldest first, exact to the micro-USD", async () => {
+    it("contains every entry, oldest first, exact to the micro-USD", async () => {
       const { world } = get();
       const rows = await saved("statement.csv");
       let balance = 0n;
-      const expected = world.transfers.map((transfer) => {
-        balance += transfer.amount;
-        return { ...expectedRow(transfer, world), balance_usdc: usdc(balance) };
+      const expected = world.entries.map((entry) => {
+        balance += entry.amount;
+        return { ...expectedRow(entry, world), balance_usdc: usdc(balance) };
       });
       expect(rows).toEqual(expected);
       for (const row of rows) {
@@ -56,7 +56,7 @@ export function describeFiles(
         await saved(`statement.csv?from=${dayOf(38)}&to=${dayOf(9)}`),
         await saved(`statement.csv?from=${dayOf(9)}`),
       ];
-      const before = world.transfers.filter(({ time }) => time < dayOf(38));
+      const before = world.entries.filter(({ time }) => time < dayOf(38));
       const opening = (ago: number, balance: string) => ({
         ...expectedRow(undefined, world),
         time_utc: `${dayOf(ago)}T00:00:00.000Z`,
@@ -79,11 +79,11 @@ export function describeFiles(
     it("match the lists with the same filters", async () => {
       const { world } = get();
       const receipts = await saved("receipts.csv");
-      const charged = world.transfers.filter(({ kind }) => kind === "charge");
+      const charged = world.entries.filter(({ kind }) => kind === "charge");
       expect(sorted(receipts.map((row) => row["debited_usdc"]))).toEqual(
         sorted(charged.map(({ amount }) => usdc(-amount))),
       );
-      const refunds = world.transfers.filter(({ kind }) => kind === "refund");
+      const refunds = world.entries.filter(({ kind }) => kind === "refund");
       expect(await saved("receipts.csv?status=refunded")).toHaveLength(refunds.length);
       const of = await saved(
         `receipts.csv?tool=vram_estimate&key_id=${world.keyIds[0]}&from=${dayOf(20)}&to=${dayOf(10)}`,
@@ -151,8 +151,8 @@ const [CALLS, ON_CHAIN] = [
   ["deposit", "assignment", "reversal"],
 ];
 
-function expectedRow(transfer: BookedTransfer | undefined, { runs, keyIds, receipts }: StatementWorld) {
-  const { time = "", kind = "", ref = "", note } = transfer ?? {};
+function expectedRow(entry: BookedEntry | undefined, { runs, keyIds, receipts }: StatementWorld) {
+  const { time = "", kind = "", ref = "", note } = entry ?? {};
   const run = CALLS?.includes(kind) ? runs.get(ref) : undefined;
   const keyName = run?.keyId ? KEY_NAMES[keyIds.indexOf(run.keyId)] : undefined;
   return {
@@ -160,7 +160,7 @@ function expectedRow(transfer: BookedTransfer | undefined, { runs, keyIds, recei
     kind,
     tool: safe(run?.tool ?? ""),
     key: safe(keyName ?? ""),
-    amount_usdc: transfer ? usdc(transfer.amount) : "",
+    amount_usdc: entry ? usdc(entry.amount) : "",
     balance_usdc: "",
     receipt_id: run ? (receipts.get(ref) ?? "none") : "",
     run_id: run ? `run_${ref}` : "",

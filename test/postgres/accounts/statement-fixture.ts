@@ -4,12 +4,13 @@ import type { Pool } from "pg";
 import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
 import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
+import { datingOfEntries } from "../dated-entries.ts";
 import { callOf, completed, depositOf, failed, endRun } from "../fixture.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
 
-/** A ledger transfer, read by the test itself. */
-export interface BookedTransfer {
-  id: bigint;
+/** A ledger entry, read by the test itself. */
+export interface BookedEntry {
+  id: string;
   kind: string;
   /** Change of the account's balance. */
   amount: bigint;
@@ -40,7 +41,7 @@ export interface StatementWorld {
   treasurer: Treasurer;
   accountId: string;
   keyIds: string[];
-  transfers: BookedTransfer[];
+  entries: BookedEntry[];
   /** By identifier, hex. */
   runs: Map<string, RecordedRun>;
   /** `rcpt_…`, by run identifier in hex. */
@@ -69,7 +70,7 @@ export async function makeStatementWorld(url: string): Promise<StatementWorld> {
     treasurer,
     accountId,
     keyIds,
-    transfers: await transfersOf(pool, accountId),
+    entries: await entriesOf(pool, accountId),
     runs: await runsOf(pool, accountId),
     receipts: await receiptsOf(pool, accountId),
   };
@@ -136,35 +137,21 @@ async function call({ ledger }: Treasurer, accountId: string): Promise<string[]>
   return receiptIds;
 }
 
-/**
- * Dates the transfers evenly over forty days until now, in order, with their receipts; runs by their
- * identifiers. Each midnight has a transfer exactly at it and one a microsecond earlier.
- */
+/** Each midnight of the last 39 days has an entry exactly at it and one a microsecond earlier. */
+const MIDNIGHTS = `
+  update dated set at = edge.midnight - case edge.n when 1 then interval '1 microsecond' else interval '0' end
+  from (
+    select id, date_trunc('day', at, 'UTC') as midnight,
+           row_number() over (partition by date_trunc('day', at, 'UTC') order by id) as n
+    from dated where at >= date_trunc('day', now() - interval '39 days', 'UTC')
+  ) edge where edge.n <= 2 and edge.id = dated.id`;
+
+/** Dates the entries over forty days, and runs by their identifiers. */
 async function date(pool: Pool): Promise<void> {
+  await pool.query(datingOfEntries(MIDNIGHTS));
   await pool.query(`
-    alter table transfer disable trigger append_only;
-    alter table receipt disable trigger append_only;
-    update transfer set created_at = dated.at from (
-      select id, now() - interval '40 days' + interval '40 days' * (row_number() over (order by id)) /
-        (count(*) over ()) as at from transfer
-    ) dated where dated.id = transfer.id;
-    update transfer set created_at = edge.midnight - case edge.n when 1 then interval '1 microsecond'
-      else interval '0' end
-    from (
-      select * from (
-        select id, date_trunc('day', created_at, 'UTC') as midnight,
-               row_number() over (partition by date_trunc('day', created_at, 'UTC') order by id) as n
-        from transfer where created_at >= date_trunc('day', now() - interval '39 days', 'UTC')
-      ) numbered where n <= 2
-    ) edge where edge.id = transfer.id;
-    update receipt set created_at = transfer.created_at,
-      id = overlay(encode(uuid_send(receipt.id), 'hex') placing lpad(to_hex((extract(epoch
-        from transfer.created_at) * 1000)::bigint), 12, '0') from 1 for 12)::uuid
-    from transfer where transfer.kind = 'charge' and transfer.ref = uuid_send(receipt.run_id);
     update run set created_at = to_timestamp(('x' || lpad(left(replace(id::text, '-', ''), 12), 16,
-      '0'))::bit(64)::bigint / 1000.0);
-    alter table transfer enable trigger append_only;
-    alter table receipt enable trigger append_only`);
+      '0'))::bit(64)::bigint / 1000.0)`);
 }
 
 /** Assigns keys to all runs except the oldest. */
@@ -178,12 +165,12 @@ async function spread(pool: Pool, keyIds: readonly string[]): Promise<void> {
 
 const TIME = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
-export async function transfersOf(pool: Pool, accountId: string): Promise<BookedTransfer[]> {
-  const { rows } = await pool.query<BookedTransfer>(
+export async function entriesOf(pool: Pool, accountId: string): Promise<BookedEntry[]> {
+  const { rows } = await pool.query<BookedEntry>(
     `select id, kind, case when credit = $1 then amount
         else -amount end as amount, encode(ref, 'hex') as ref, note,
             to_char(created_at at time zone 'UTC', ${TIME}) as time
-     from transfer where $1 in (debit, credit) order by id`,
+     from ledger_entry where $1 in (debit, credit) order by id`,
     [uuidOf("acct", accountId)],
   );
   return rows;

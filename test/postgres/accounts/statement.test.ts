@@ -11,8 +11,8 @@ import { describeFiles } from "./statement-files.ts";
 import {
   CALLS,
   makeStatementWorld,
-  transfersOf,
-  type BookedTransfer,
+  entriesOf,
+  type BookedEntry,
   type StatementWorld,
 } from "./statement-fixture.ts";
 
@@ -39,24 +39,24 @@ afterAll(async () => {
 });
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n);
-const amountsOf = (transfers: readonly BookedTransfer[]) => transfers.map(({ amount }) => amount);
+const amountsOf = (entries: readonly BookedEntry[]) => entries.map(({ amount }) => amount);
 const charges = (from: Date, to: Date) =>
-  world.transfers.filter(({ kind, time }) => kind === "charge" && time >= isoOf(from) && time < isoOf(to));
+  world.entries.filter(({ kind, time }) => kind === "charge" && time >= isoOf(from) && time < isoOf(to));
 /** With microseconds, like the test's own reading of the ledger. */
 const isoOf = (date: Date) => date.toISOString().replace("Z", "000Z");
 
-const spentOn = (transfers: readonly BookedTransfer[]) => -sum(amountsOf(transfers));
+const spentOn = (entries: readonly BookedEntry[]) => -sum(amountsOf(entries));
 
 /** In order of first appearance. */
 function grouped<Key>(
-  transfers: readonly BookedTransfer[],
-  keyOf: (transfer: BookedTransfer) => Key,
-): [Key, BookedTransfer[]][] {
-  const groups = new Map<Key, BookedTransfer[]>();
-  for (const transfer of transfers) {
-    const group = groups.get(keyOf(transfer));
-    if (group) group.push(transfer);
-    else groups.set(keyOf(transfer), [transfer]);
+  entries: readonly BookedEntry[],
+  keyOf: (entry: BookedEntry) => Key,
+): [Key, BookedEntry[]][] {
+  const groups = new Map<Key, BookedEntry[]>();
+  for (const entry of entries) {
+    const group = groups.get(keyOf(entry));
+    if (group) group.push(entry);
+    else groups.set(keyOf(entry), [entry]);
   }
   return [...groups];
 }
@@ -78,17 +78,17 @@ async function walk(
 
 describe(`an account with ${CALLS} calls`, () => {
   it("passes the audit", async () => {
-    expect(world.transfers.filter(({ kind }) => kind === "charge").length).toBeGreaterThan(8_000);
-    expect(new Set(world.transfers.map(({ kind }) => kind))).toEqual(
+    expect(world.entries.filter(({ kind }) => kind === "charge").length).toBeGreaterThan(8_000);
+    expect(new Set(world.entries.map(({ kind }) => kind))).toEqual(
       new Set(["deposit", "assignment", "charge", "refund", "reversal", "adjustment"]),
     );
     await expectCleanAudit(world.treasurer.pool);
   });
 
-  it("has a balance equal to the sum of its transfers less holds", async () => {
+  it("has a balance equal to the sum of its entries less holds", async () => {
     const balance = await statements.balance(world.accountId);
     expect(balance.held).toBeGreaterThan(0n);
-    expect(balance.available + balance.held).toBe(sum(amountsOf(world.transfers)));
+    expect(balance.available + balance.held).toBe(sum(amountsOf(world.entries)));
     expect(balance.spentToday).toBe(-sum(amountsOf(charges(day(0), day(-1)))));
     expect(balance.spent30Days).toBe(-sum(amountsOf(charges(day(29), day(-1)))));
     expect(balance).toMatchObject({ lowBalance: undefined, tier: { ratePerMinute: 60, burst: 10 } });
@@ -99,15 +99,15 @@ describe(`an account with ${CALLS} calls`, () => {
     await expect(statements.balance(`acct_${"0".repeat(32)}`)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  it("lists all transfers as entries, newest first, with the balance after each", async () => {
+  it("lists all entries, newest first, with the balance after each", async () => {
     const entries = await walk(world.accountId, 100);
     let balance = 0n;
-    const expected = world.transfers.map(({ id, kind, amount, note }) => {
+    const expected = world.entries.map(({ id, kind, amount, note }) => {
       balance += amount;
       return { id, kind, amount, balance, note };
     });
     expect(
-      entries.map(({ transferId: id, kind, amount, balance, note = null }) => ({
+      entries.map(({ entryId: id, kind, amount, balance, note = null }) => ({
         id,
         kind,
         amount,
@@ -140,7 +140,7 @@ describe(`an account with ${CALLS} calls`, () => {
     const [from, to] = [day(daysAgo), until === undefined ? undefined : day(until)];
     const usage = await reports.usage({ accountId: world.accountId, from, to, hourly, tool, keyId });
     const end = to ?? new Date(Date.now() + 60_000);
-    const runOf = ({ ref }: BookedTransfer) => world.runs.get(ref);
+    const runOf = ({ ref }: BookedEntry) => world.runs.get(ref);
     const picked = charges(from, end).filter(
       (charge) =>
         (tool ?? runOf(charge)?.tool) === runOf(charge)?.tool &&
@@ -169,7 +169,7 @@ describe(`an account with ${CALLS} calls`, () => {
     });
     for (const parts of [usage.buckets, usage.tools, usage.keys]) expect(addedUp(parts)).toEqual(total);
     expect(usage.failures).toEqual([{ code: "TOOL_FAILED", calls: total.failed }]);
-    // Each bucket, tool and key separately, from transfers alone.
+    // Each bucket, tool and key separately, from entries alone.
     const length = hourly ? "2026-01-01T00".length : "2026-01-01".length;
     expect(
       usage.buckets
@@ -202,7 +202,7 @@ describe(`an account with ${CALLS} calls`, () => {
   });
 
   it("reports a day up to midnight with every hour", async () => {
-    const edges = world.transfers.filter(
+    const edges = world.entries.filter(
       ({ kind, time }) => kind === "charge" && /T(?:23:59:59\.999999|00:00:00\.000000)Z/.test(time),
     );
     expect(edges.length).toBeGreaterThan(40);
@@ -330,16 +330,16 @@ describe("entries during new charges", () => {
     await world.treasurer.ledger.capture(completed(call));
   };
   const balances = (entries: readonly Entry[]) =>
-    new Map(entries.map(({ transferId, balance }) => [transferId, balance]));
-  /** The balance after each transfer by the ledger's current state. */
+    new Map(entries.map(({ entryId, balance }) => [entryId, balance]));
+  /** The balance after each entry by the ledger's current state. */
   const booked = async (accountId: string) => {
     let balance = 0n;
-    const transfers = await transfersOf(world.treasurer.pool, accountId);
-    return new Map(transfers.map(({ id, amount }) => [id, (balance += amount)]));
+    const entries = await entriesOf(world.treasurer.pool, accountId);
+    return new Map(entries.map(({ id, amount }) => [id, (balance += amount)]));
   };
 
   it.each(["an old account", "a new account"])(
-    "agree over pages of %s with the ledger, also when a lower number commits late",
+    "agree over pages of %s with the ledger, also when a lower id commits late",
     async (which) => {
       const { pool, ledger, instanceId } = world.treasurer;
       const accountId =
@@ -369,8 +369,8 @@ describe("entries during new charges", () => {
       expect(balances(third.items)).toEqual(
         new Map([...(await booked(accountId))].slice(-7, -4).toReversed()),
       );
-      // Its own identifier except for the time (first six bytes), which is the ledger's.
-      expect(third.items[0]?.receiptId?.slice(17)).toBe(receiptId.slice(17));
+      // Its own identifier except for the time (first eight bytes), which is the ledger's.
+      expect(third.items[0]?.receiptId?.slice(21)).toBe(receiptId.slice(21));
       const whole = await walk(accountId, 100);
       expect(balances(whole)).toEqual(new Map([...(await booked(accountId))].toReversed()));
     },

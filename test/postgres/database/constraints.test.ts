@@ -39,6 +39,7 @@ beforeEach(async () => {
   [account, run, signature] = [accountId.slice(5), call.runId.slice(4), signatureFrom(deposit.reference)];
 });
 
+const paymentRef = () => Buffer.concat([Buffer.from("solana-mainnet\0"), signature]);
 const refusal = (constraint: string) => expect.objectContaining({ constraint });
 
 /** Inserts a copy of a row with changed columns. */
@@ -103,15 +104,9 @@ describe("table constraints", () => {
   });
 
   it("reject a second transfer with the same kind and reference", async () => {
-    for (const reason of [
-      Buffer.concat([Buffer.from("solana-mainnet\0"), signature]),
-      Buffer.from(run.replaceAll("-", ""), "hex"),
-    ]) {
-      const id = "nextval('transfer_id_seq')";
-      await expect(copy("transfer", "ref", reason, { id })).rejects.toEqual(
-        refusal("transfer_kind_ref_unique"),
-      );
-    }
+    await expect(copy("transfer", "ref", paymentRef(), { id: anyId() })).rejects.toEqual(
+      refusal("transfer_kind_ref_unique"),
+    );
   });
 
   it("reject a second receipt for a run", async () => {
@@ -135,7 +130,7 @@ describe("table constraints", () => {
       ["receipt", "run_id", { paid_by: "'credit'" }, "payment_source"],
       ["transfer", "ref", { kind: "'gift'" }, "transfer_kind"],
     ] as const) {
-      const value = table === "transfer" ? Buffer.from(run.replaceAll("-", ""), "hex") : run;
+      const value = table === "transfer" ? paymentRef() : run;
       await expect(copy(table, key, value, changes)).rejects.toEqual(refusal(`${domain}_check`));
     }
   });

@@ -88,7 +88,12 @@ describe("migrate", () => {
     await next.raise(1);
     expect(await problemsOf(database.url)).toEqual([]);
     expect(await migrate(database.url, next.folder)).toEqual({
-      applied: ["migrations/0002_made_up", "views/issued_receipt", "functions/ledger_refund"],
+      applied: [
+        "migrations/0002_made_up",
+        "views/issued_receipt",
+        "views/ledger_entry",
+        "functions/ledger_refund",
+      ],
     });
     // A view with `receipt.*` has the column only if it is made again.
     await query(database.url, "select made_up from issued_receipt");
@@ -173,7 +178,11 @@ describe("migrate", () => {
       while ((await instance.pool.query(waiting)).rowCount === 0);
       await instance.pool.query("select from run for update");
       await reader.query("commit");
-      expect((await migrated).applied).toEqual(["migrations/0002_made_up", "views/issued_receipt"]);
+      expect((await migrated).applied).toEqual([
+        "migrations/0002_made_up",
+        "views/issued_receipt",
+        "views/ledger_entry",
+      ]);
     } finally {
       reader.release();
       await instance.close();

@@ -1,6 +1,6 @@
 import pg, { type PoolClient } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { transferRange } from "../../../src/postgres/database/transfer-range.ts";
+import { AFTER_ALL_ENTRIES, entryRange } from "../../../src/postgres/database/entry-ids.ts";
 import { readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
 import { BEGIN_DEPOSIT, DEPOSIT, DEPOSITS_PAGE } from "../../../src/postgres/deposits/deposits.ts";
 import {
@@ -135,10 +135,11 @@ describe("a database with a hundred thousand rows", () => {
       );
       await client.query(
         `insert into receipt (id, run_id, account_id, tool, quote_id, network, reference, quoted, debited,
-            paid_by)
-         select id, id, account_id, tool, 'qt_' || row_number() over (), 'solana-mainnet',
-           decode(repeat(md5(id::text), 4), 'hex'),
-           price, price, 'transfer' from run`,
+            paid_by, created_at)
+         select ledger_id(at), id, account_id, tool, 'qt_' || n, 'solana-mainnet',
+           decode(repeat(md5(id::text), 4), 'hex'), price, price, 'transfer', at
+         from (select *, row_number() over (order by id) as n from run) numbered
+         cross join lateral (select now() - interval '30 days' + n * interval '20 seconds' as at) dated`,
       );
       await client.query(
         `insert into payment (network, reference, account_id, quote_id, amount, settled, fingerprint,
@@ -150,9 +151,6 @@ describe("a database with a hundred thousand rows", () => {
       );
       await client.query(
         `insert into transfer (debit, credit, amount, kind, ref, created_at)
-         select account_id, gen_random_uuid(), 5, 'charge', uuid_send(run_id),
-           now() - interval '30 days' + ${NUMBER} * interval '20 seconds' from receipt
-         union all
          select gen_random_uuid(), account_id, 5, 'refund', uuid_send(run_id), now() from receipt
            where ${NUMBER} % 20000 = 0
          union all
@@ -193,14 +191,8 @@ describe("a database with a hundred thousand rows", () => {
       );
       await client.query(
         `insert into receipt (id, run_id, account_id, tool, quoted, debited, paid_by)
-         select id, id, account_id, tool, price, price, 'balance' from run
+         select ledger_id(), id, account_id, tool, price, price, 'balance' from run
            where id > lpad(to_hex(${ROWS}), 32, '0')::uuid`,
-      );
-      await client.query(
-        `insert into transfer (debit, credit, amount, kind, ref, created_at)
-         select account_id, '${SYSTEM_ACCOUNTS.revenue}', 5, 'charge', uuid_send(run_id),
-           now() - interval '1 day'
-         from receipt where id > lpad(to_hex(${ROWS}), 32, '0')::uuid`,
       );
       await client.query("analyze run, receipt, transfer");
       const page = [`'${accountId.slice(5)}'`, "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "20"];
@@ -218,7 +210,7 @@ describe("a database with a hundred thousand rows", () => {
         ...[filteredReceiptsPage(undefined), filteredRunsPage("completed")].map(
           (one) => [one, [...page, ...all], 20_000] as const,
         ),
-        [ENTRIES_PAGE, [`'${accountId.slice(5)}'`, String(2n ** 62n), "20"], 300] as const,
+        [ENTRIES_PAGE, [`'${accountId.slice(5)}'`, `'${AFTER_ALL_ENTRIES}'`, "20"], 300] as const,
       ];
       for (const [statement, values, most] of statements) {
         const { rows, read } = await readBy(client, statement, values, CUSTOM);
@@ -228,7 +220,7 @@ describe("a database with a hundred thousand rows", () => {
       const settled = await readBy(
         client,
         SETTLED_ENTRY,
-        [`'${accountId.slice(5)}'`, String(2n ** 62n)],
+        [`'${accountId.slice(5)}'`, `'${AFTER_ALL_ENTRIES}'`],
         CUSTOM,
       );
       expect(settled).toMatchObject({ rows: 1 });
@@ -245,16 +237,21 @@ describe("a database with a hundred thousand rows", () => {
     try {
       // Rows rolled back by the previous test would count as read.
       await client.query("vacuum run, account, transfer");
-      const { rows } = await client.query<{ last: string }>("select max(id) as last from transfer");
-      const last = BigInt(rows[0]?.last ?? 0);
-      const pages = [last + 1n, last - 10_000n, last - 99_900n];
+      const { rows } = await client.query<{ id: string; next: string }>(
+        `select id, next from (
+           select id, lag(id) over (order by id) as next, row_number() over (order by id desc) as n
+           from receipt
+         ) numbered where n in (1, 10000, 99800) order by n`,
+      );
+      expect(rows).toHaveLength(3);
       const reads: number[] = [];
-      for (const before of pages) {
-        const page = await readBy(client, ENTRIES_PAGE, [account, String(before), "101"]);
+      for (const { id, next } of rows) {
+        const [before, after] = [`'${id}'`, `'${next}'`];
+        const page = await readBy(client, ENTRIES_PAGE, [account, before, "101"]);
         expect(page.rows).toBe(101);
         // Balances start from the anchor in the cursor, which is the next entry.
-        const sum = await readBy(client, ENTRIES_SUM, [account, String(before - 1n), String(before)]);
-        const settled = await readBy(client, SETTLED_ENTRY, [account, String(before)]);
+        const sum = await readBy(client, ENTRIES_SUM, [account, after, before]);
+        const settled = await readBy(client, SETTLED_ENTRY, [account, before]);
         reads.push(page.read + sum.read + settled.read);
       }
       expect(Math.max(...reads), String(reads)).toBeLessThan(1_000);
@@ -268,17 +265,16 @@ describe("a database with a hundred thousand rows", () => {
   it("reads about as many rows for a day's usage as the day has", async () => {
     const client = await pool.connect();
     const usage = async (from: Date, to: Date) => {
-      const { low, high } = await transferRange(client, from, to);
+      const { low, high } = entryRange(from, to);
       const moments = [from, to].map((moment) => `'${moment.toISOString()}'`);
       return readBy(client, CHARGES, [
         ...[`'${accountId.slice(5)}'`, ...moments, "'hour'", "null", "null"],
-        ...[String(low), String(high)],
+        ...[`'${low}'`, `'${high}'`],
       ]);
     };
     try {
       const { rows } = await client.query<{ day: Date }>(
-        `select date_trunc('day', min(created_at), 'UTC') + interval '10 days' as day from transfer
-          where kind = 'charge'`,
+        `select date_trunc('day', min(created_at), 'UTC') + interval '10 days' as day from receipt`,
       );
       const [day = new Date()] = rows.map((row) => row.day);
       const one = await usage(day, new Date(day.getTime() + 86_400_000));
@@ -294,6 +290,12 @@ describe("a database with a hundred thousand rows", () => {
   it("reads as many pages for every filtered page as for the first, and returns fewer rows rather than scanning on", async () => {
     const client = await pool.connect();
     const all = ["'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`, "null"];
+    const idOf = async (statement: string, n: number) => {
+      const run = n.toString(16).padStart(32, "0");
+      if (!statement.includes("issued_receipt")) return run;
+      const { rows } = await client.query<{ id: string }>("select id from receipt where run_id = $1", [run]);
+      return rows[0]?.id;
+    };
     const statements = [
       [filteredReceiptsPage(undefined), "'rare'", "null", 20],
       [filteredReceiptsPage("final"), "'rare'", "null", 20],
@@ -306,7 +308,7 @@ describe("a database with a hundred thousand rows", () => {
       for (const [statement, tool, key, shown] of statements) {
         const reads: number[] = [];
         for (const n of [ROWS, ROWS - 10_000, 2_000]) {
-          const before = `'${n.toString(16).padStart(32, "0")}'`;
+          const before = `'${await idOf(statement, n)}'`;
           const values = [`'${accountId.slice(5)}'`, before, "20", tool, key, ...all];
           const { rows, read } = await readBy(client, statement, values, CUSTOM);
           expect(rows, statement).toBe(shown);

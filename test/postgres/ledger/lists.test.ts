@@ -218,7 +218,7 @@ describe("lists", () => {
     const receiptId = await chargeOf(instance.ledger, completed(call));
     await instance.pool.query(
       `insert into transfer (debit, credit, amount, kind, ref)
-       select credit, debit, amount, 'refund', ref from transfer where kind = 'charge'
+       select credit, debit, amount, 'refund', ref from ledger_entry where kind = 'charge'
          and ref = decode($1, 'hex')`,
       [call.runId.slice(4)],
     );

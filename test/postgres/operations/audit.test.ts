@@ -15,12 +15,12 @@ import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../tr
 /** For each check, a violation that only a superuser can create. */
 const PLANTS: Record<string, string> = {
   balances: "update account set available = available + 1 where id = (select id from account limit 1)",
-  transfer_amounts: `insert into transfer (debit, credit, amount, kind, ref)
+  entry_amounts: `insert into transfer (debit, credit, amount, kind, ref)
     select id, id, 5, 'refund', '\\x01' from account limit 1`,
-  transfer_sides: `insert into transfer (debit, credit, amount, kind, ref)
+  entry_accounts: `insert into transfer (debit, credit, amount, kind, ref)
     select id, '${randomUUID()}', 5, 'refund', '\\x02' from account limit 1`,
   transfers_once: `insert into transfer (debit, credit, amount, kind, ref)
-    select debit, credit, amount, kind, ref from transfer where kind = 'charge' limit 1`,
+    select debit, credit, amount, kind, ref from transfer limit 1`,
   payments_credited:
     "delete from transfer where kind = 'deposit' " +
     "and ref = (select payment_ref(network, reference) from payment limit 1)",
@@ -40,13 +40,11 @@ const PLANTS: Record<string, string> = {
     select '${randomUUID()}', '${randomUUID()}', account_id, tool, quote_id, step_id,
       network, reference, quoted,
     debited, paid_by from receipt where reference is not null limit 1`,
-  charges_held: "update transfer set amount = amount + 1 where kind = 'charge'",
-  charges_receipted: "delete from receipt where id = (select id from receipt limit 1)",
-  receipts_charged: "delete from transfer where kind = 'charge'",
+  charges_held: "update receipt set quoted = quoted + 1, debited = debited + 1",
   runs_receipted: "update run set status = 'completed' where status = 'failed'",
   keys_done: "update run set status = 'failed' where status = 'completed'",
   keys_running: "update run set status = 'failed' where status = 'active'",
-  revenue: "update transfer set amount = amount + 1 where kind = 'charge'",
+  revenue: "update transfer set ref = '\\x03' where kind = 'refund'",
   revenue_counted: "update revenue_mark set amount = amount + 1",
   treasury: "update transfer set amount = amount + 1 where kind = 'deposit'",
   watches: "update treasury_watch set expected = expected + 1",

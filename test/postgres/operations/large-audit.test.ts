@@ -25,7 +25,7 @@ describe("audit of a large ledger without statistics", () => {
       expect(line, line.name).toMatchObject({ violations: 0n });
       expect(line.checked, line.name).toBeGreaterThan(0n);
     }
-    expect(lines.find(({ name }) => name === "transfer_amounts")?.checked).toBeGreaterThanOrEqual(40_000n);
+    expect(lines.find(({ name }) => name === "entry_amounts")?.checked).toBeGreaterThanOrEqual(40_000n);
   });
 
   it("stops in the database when cancelled, and waits only briefly for a lock", async () => {

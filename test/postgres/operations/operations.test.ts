@@ -12,7 +12,9 @@ import { ACTIONS, PostgresOperatorActions } from "../../../src/postgres/operatio
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { PostgresRefunds } from "../../../src/postgres/treasury/refunds.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
+import { BEFORE_ALL_ENTRIES } from "../../../src/postgres/database/entry-ids.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { datingOfEntries } from "../dated-entries.ts";
 import {
   callOf,
   chargeOf,
@@ -67,15 +69,15 @@ describe("operator figures", () => {
     await expectCleanAudit(instance.pool);
   });
 
-  it("count each transfer once at any mark position, and none that an earlier one may still precede", async () => {
+  it("count each entry once at any mark position, and none that an earlier one may still precede", async () => {
     const { pool } = instance;
     const mark = async () => (await pool.query("select counted_to, amount from revenue_mark")).rows[0];
     const revenue = await operations.revenue();
-    expect(await mark()).toEqual({ counted_to: 0n, amount: 0n });
-    await pool.query("alter table transfer disable trigger append_only");
-    await pool.query("update transfer set created_at = now() - interval '2 minutes'");
-    await pool.query("alter table transfer enable trigger append_only");
-    const { rows } = await pool.query<{ last: bigint }>("select max(id) as last from transfer");
+    expect(await mark()).toEqual({ counted_to: BEFORE_ALL_ENTRIES, amount: 0n });
+    await pool.query(datingOfEntries("update dated set at = at - interval '2 minutes'"));
+    const { rows } = await pool.query<{ last: string }>(
+      "select id as last from ledger_entry order by id desc limit 1",
+    );
     // In small steps, until complete.
     const steps: unknown[] = [];
     for (let complete = false; !complete;) {

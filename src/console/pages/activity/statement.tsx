@@ -78,7 +78,7 @@ export function Statement({ accountId }: { accountId: string | undefined }) {
       caption="Statement"
       list={list}
       columns={columnsOf(accountId)}
-      rowKey={({ transferId }) => transferId.toString()}
+      rowKey={({ entryId }) => entryId}
       amounts={({ amountUsdcMicrousd, balanceUsdcMicrousd }) => [amountUsdcMicrousd, balanceUsdcMicrousd]}
       shown={(rows) => pluralize(rows, "entry", "entries")}
       empty={

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** The record of one charged call; append-only. */
+/** The charge of one call, and its record; append-only. */
 export const ReceiptEntity = defineEntity({
   name: "Receipt",
   tableName: "receipt",

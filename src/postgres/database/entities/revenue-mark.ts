@@ -1,12 +1,12 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** Revenue summed up to a transfer: one row. */
+/** Revenue summed up to an entry: one row. */
 export const RevenueMarkEntity = defineEntity({
   name: "RevenueMark",
   tableName: "revenue_mark",
   properties: {
     whole: p.boolean().primary(),
-    countedTo: p.bigint(),
+    countedTo: p.uuid(),
     amount: p.bigint(),
   },
 });

@@ -1,11 +1,11 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** A movement of money between two accounts; append-only. */
+/** A movement of money between two accounts, but for charges (see {@link ReceiptEntity}); append-only. */
 export const TransferEntity = defineEntity({
   name: "Transfer",
   tableName: "transfer",
   properties: {
-    id: p.bigint().primary().autoincrement(),
+    id: p.uuid().primary().defaultRaw("ledger_id()"),
     debit: p.uuid(),
     credit: p.uuid(),
     amount: p.bigint(),
@@ -29,8 +29,7 @@ export const TransferEntity = defineEntity({
     {
       name: "transfer_out_index",
       expression:
-        "create index transfer_out_index on transfer (debit, id) where kind in ('charge', 'reversal', " +
-        "'adjustment')",
+        "create index transfer_out_index on transfer (debit, id) where kind in ('reversal', 'adjustment')",
     },
     {
       name: "transfer_reversal_index",

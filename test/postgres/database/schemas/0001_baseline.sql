@@ -37,8 +37,6 @@ insert into transfer (debit, credit, amount, kind, ref)
 values
   ('00000000-0000-0000-0000-000000000001', '01900000-0000-7000-8000-000000000001', 10000, 'deposit',
     convert_to('solana-mainnet', 'UTF8') || '\x00'::bytea || decode(repeat('aa', 64), 'hex')),
-  ('01900000-0000-7000-8000-000000000001', '00000000-0000-0000-0000-000000000002', 10000, 'charge',
-    uuid_send('01900000-0000-7000-8000-000000000013')),
   ('00000000-0000-0000-0000-000000000002', '01900000-0000-7000-8000-000000000001', 10000, 'refund',
     uuid_send('01900000-0000-7000-8000-000000000013'));
 insert into receipt (id, run_id, account_id, tool, quote_id, network, reference, quoted, debited, paid_by)

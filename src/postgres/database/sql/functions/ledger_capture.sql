@@ -1,5 +1,5 @@
--- Captures the holds of active runs of this very instance, each up to its amount (null: all of it): charge,
--- receipt and stored result. Returns the captured runs and their receipts (null for free calls); other runs
+-- Captures the holds of active runs of this very instance, each up to its amount (null: all of it): receipt
+-- and stored result. Returns the captured runs and their receipts (null for free calls); other runs
 -- are left as they are. What a run writes is one statement, each row made from the row before: reading back
 -- what was just written would scan whole tables while their statistics are from before their first row. The
 -- status is compared as an expression, so that no plan uses an index of it; without bitmaps, runs are locked
@@ -15,9 +15,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off se
 as $$
 #variable_conflict use_column
 declare
-  revenue constant uuid := '00000000-0000-0000-0000-000000000002';
-  -- Receipts are listed by their ids (UUIDv7), so these begin with the ledger's time, ms.
-  time_bytes constant bytea = substr(int8send(floor(extract(epoch from now()) * 1000)::bigint), 3);
+  time_bytes constant bytea = ledger_time();
   rest bigint;
 begin
   issued_at := now();
@@ -29,9 +27,6 @@ begin
       encode(overlay(uuid_send(receipts[array_position(runs, id)]) placing time_bytes from 1), 'hex')::uuid
         as receipt_id
   ), charged as (
-    insert into transfer (debit, credit, amount, kind, ref)
-    select account_id, revenue, amount, 'charge', uuid_send(id) from ended where price > 0
-  ), receipted as (
     insert into receipt (
       id, run_id, account_id, tool, quote_id, step_id, network, reference, quoted, debited, paid_by)
     select receipt_id, id, account_id, tool, quote_id, step_id, network, reference, price, amount, paid_by

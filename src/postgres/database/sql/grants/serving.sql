@@ -9,9 +9,9 @@ grant usage on schema public to :role;
 
 grant select on
   account, api_key, api_key_secret, config_version, console_session, deposit, idempotency, issued_receipt,
-  key_budget, key_use, leadership, migration, operator_action, payment, receipt, relay, relay_budget,
-  revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, transfer,
-  treasury_movement, treasury_watch, unpaid_work, used_nonce
+  key_budget, key_use, leadership, ledger_entry, migration, operator_action, payment, receipt, relay,
+  relay_budget, revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge,
+  transfer, treasury_movement, treasury_watch, unpaid_work, used_nonce
 to :role;
 
 grant execute on function

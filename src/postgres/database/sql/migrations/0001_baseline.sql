@@ -23,8 +23,7 @@ create domain payment_source as text constraint payment_source_check check (
   value in ('balance', 'transfer', 'gasless'));
 create domain transfer_kind as text constraint transfer_kind_check check (
   value in (
-    'deposit', 'assignment', 'reversal', 'reinstatement', 'charge', 'refund', 'opening', 'withdrawal',
-    'adjustment'));
+    'deposit', 'assignment', 'reversal', 'reinstatement', 'refund', 'opening', 'withdrawal', 'adjustment'));
 
 -- Accounts and API keys
 
@@ -272,11 +271,27 @@ create index run_request_index on run (request_id) where not starts_with(request
 -- that contain the id cost the same.
 alter table run add constraint run_pkey primary key (id);
 
--- Double entry in one row: "amount" leaves "debit" and reaches "credit". "ref" is what the transfer is for:
--- the run of a charge or refund, the hashed key of an adjustment, the token account of an opening, that and
--- the transaction of a withdrawal, the payment (payment_ref) of all others.
+-- The first half of the ids of entries (UUIDv7): milliseconds, version, and the microseconds within that
+-- millisecond. The order of these ids is that of the transactions' times, to which an id converts exactly.
+create function ledger_time(at timestamptz default now()) returns bytea
+language sql immutable parallel safe
+as $$
+select int8send(us / 1000 * 65536 + 28672 + us % 1000)
+from (select (extract(epoch from at) * 1000000)::bigint as us) since_1970
+$$;
+create function ledger_id(at timestamptz default now()) returns uuid
+language sql volatile parallel safe
+as $$
+select encode(overlay(uuid_send(gen_random_uuid()) placing ledger_time(at) from 1), 'hex')::uuid
+$$;
+revoke execute on function ledger_time, ledger_id from public;
+
+-- Every entry but charges, whose receipts are their entries (see ledger_entry). Double entry in one row:
+-- "amount" leaves "debit" and reaches "credit". "ref" is what the transfer is for: the run of a refund, the
+-- hashed key of an adjustment, the token account of an opening, that and the transaction of a withdrawal, the
+-- payment (payment_ref) of all others.
 create table transfer (
-  id bigserial primary key,
+  id uuid primary key default ledger_id(),
   debit uuid not null,
   credit uuid not null,
   amount bigint not null check (amount > 0),
@@ -292,8 +307,9 @@ create index transfer_reversal_index on transfer (debit) where kind = 'reversal'
 -- An account's statement.
 create index transfer_in_index on transfer (credit, id)
   where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment');
-create index transfer_out_index on transfer (debit, id) where kind in ('charge', 'reversal', 'adjustment');
+create index transfer_out_index on transfer (debit, id) where kind in ('reversal', 'adjustment');
 
+-- A charge: "debited" leaves the account and reaches revenue. "id" begins with ledger_time().
 create table receipt (
   id uuid primary key,
   run_id uuid not null constraint receipt_run_id_unique unique,
@@ -481,10 +497,10 @@ create table config_version (
   applied_at timestamptz not null default now()
 );
 
--- Revenue of transfers up to the id "counted_to", so that nothing adds up all of them again. One row.
+-- Revenue of entries up to the id "counted_to", so that nothing adds up all of them again. One row.
 create table revenue_mark (
   whole boolean primary key constraint revenue_mark_whole_check check (whole),
-  counted_to bigint not null,
+  counted_to uuid not null,
   amount bigint not null
 ) with (fillfactor = 50);
-insert into revenue_mark (whole, counted_to, amount) values (true, 0, 0);
+insert into revenue_mark (whole, counted_to, amount) values (true, '00000000-0000-0000-0000-000000000000', 0);
