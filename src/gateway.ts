@@ -178,6 +178,7 @@ async function openDatabase(
     random: systemRandom,
     leaseMs: config.RUN_LEASE_MS,
     poolSize: config.DATABASE_POOL,
+    operatorLog: config.OPERATOR_LOG,
     onReleased: (runs) => metrics.count("toolgate_runs_released_total", runs),
     metrics,
     log,

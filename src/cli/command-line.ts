@@ -5,6 +5,7 @@ import { ToolgateError } from "../domain/core/errors.ts";
 import { MissingPackagesError } from "../optional-packages.ts";
 import { VERSION } from "../version.ts";
 import { addAccountCommands } from "./accounts.ts";
+import { addAfterRestoreCommand } from "./after-restore.ts";
 import { CommandError } from "./command-error.ts";
 import { addConfigCommands } from "./configuration.ts";
 import { addDevCommand } from "./dev.ts";
@@ -37,6 +38,7 @@ const COMMANDS = [
   addConfigCommands,
   addToolCommands,
   addPayCommand,
+  addAfterRestoreCommand,
   addDoctorCommand,
 ];
 

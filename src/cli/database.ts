@@ -58,6 +58,7 @@ export async function withPostgres<Result>(
       random: systemRandom,
       leaseMs: config.RUN_LEASE_MS,
       poolSize: 4,
+      operatorLog: config.OPERATOR_LOG,
       log,
     });
     try {

@@ -1,6 +1,11 @@
 import os from "node:os";
 import process from "node:process";
-import { recordedAction, type ActionName, type NewAction } from "../app/operations/operator-actions.ts";
+import {
+  recordedAction,
+  type ActionName,
+  type Actor,
+  type NewAction,
+} from "../app/operations/operator-actions.ts";
 import type { TierChange } from "../app/accounts/accounts.ts";
 import { requireApplied } from "../app/operations/config-versions.ts";
 import type { SealingKeyAdmin } from "../app/operations/sealing-key-admin.ts";
@@ -22,7 +27,7 @@ type Act = <Result>(
 /** Wraps the ports so that each change is written to the operator log before it is made. */
 export function withOperatorLog(postgres: Postgres, log: Log): Postgres {
   const { suspense, refunds, operatorActions: actions } = postgres;
-  const actor = { accountId: undefined, name: `cli:${userName()}` };
+  const actor = commandActor();
   const act: Act = (name, target, { details, idempotencyKey }, work) => {
     const action: NewAction = { actor, name, target, details: detailsOf(details), idempotencyKey };
     return recordedAction({ actions, log }, action, work);
@@ -148,6 +153,11 @@ function loggedSealingKeys(keys: SealingKeyAdmin, act: Act): SealingKeyAdmin {
       return act("sealing-key.retire", target, { details: retirement }, () => keys.retire(retirement));
     },
   };
+}
+
+/** The actor of commands: the system's user. */
+export function commandActor(): Actor {
+  return { accountId: undefined, name: `cli:${userName()}` };
 }
 
 /** Falls back to the uid when the system has no name for it. */

@@ -155,6 +155,10 @@ export const settings = {
     .string()
     .optional()
     .describe("socket through which `config reload` reaches serve on this machine; none by default"),
+  OPERATOR_LOG: z
+    .string()
+    .optional()
+    .describe("file to which every operator action and revoked key is appended, for `after-restore`"),
   INFERENCE_BASE_URL: httpUrl
     .optional()
     .describe("OpenAI-compatible server for inference_chat, including /v1; a local fake in dev"),

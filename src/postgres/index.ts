@@ -8,6 +8,7 @@ import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
 import type { Receipts, Runs } from "../app/calls/history.ts";
 import type { DepositAccounts, Deposits } from "../app/deposits/deposits.ts";
 import type { OperationsQueries } from "../app/operations/operations-queries.ts";
+import type { Restores } from "../app/operations/restores.ts";
 import type { ConfigVersions } from "../app/operations/config-versions.ts";
 import type { StoryQueries } from "../app/operations/story.ts";
 import type { OperatorActionLog } from "../app/operations/operator-actions.ts";
@@ -40,6 +41,8 @@ import { Notifications } from "./database/notifications.ts";
 import { PostgresConfigVersions } from "./operations/config-versions.ts";
 import { PostgresOperations } from "./operations/operations.ts";
 import { PostgresStories } from "./operations/stories.ts";
+import { PostgresRestores } from "./database/restores.ts";
+import { withOperatorLogFile } from "./operations/operator-log-file.ts";
 import { PostgresOperatorActions } from "./operations/operator-actions.ts";
 import { PostgresSealingKeyAdmin } from "./operations/sealing-key-admin.ts";
 import { lazyOperatorStores } from "./accounts/lazy-operator-stores.ts";
@@ -80,6 +83,8 @@ export interface PostgresOptions {
   log: Log;
   /** Maximum connections for calls; eight more serve the rest. Default 10. */
   poolSize?: number;
+  /** File of {@link withOperatorLogFile}. */
+  operatorLog?: string | undefined;
   metrics?: Metrics;
   /** Called with the number of runs released because their instance died or stalled. */
   onReleased?: (runs: number) => void;
@@ -99,6 +104,7 @@ export interface Postgres {
   readonly operatorActions: OperatorActionLog;
   readonly configVersions: ConfigVersions;
   readonly operations: OperationsQueries;
+  readonly restores: Restores;
   readonly stories: StoryQueries;
   readonly treasuryLedger: TreasuryLedger;
   readonly deposits: Deposits & DepositAccounts;
@@ -182,10 +188,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         replayCache: new ReplayCache({ clock, notifications }),
       }),
       authenticator,
-      ...openStores({ pool, clock, random, instanceId }),
+      ...openStores({ ...options, pool, apiKeys: operatorWork.apiKeys }),
       accountQueries: account.reading,
       accounts: { ...operatorWork.accounts, list: (query) => search.list(query) },
-      apiKeys: operatorWork.apiKeys,
       sandboxRuns,
       configVersions: new PostgresConfigVersions(pool, notifications),
       unpaidWork: new PostgresUnpaidWork({ pool, clock, notifications, log }),
@@ -210,18 +215,21 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   }
 }
 
-type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId"> & {
+type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId" | "operatorLog"> & {
   readonly pool: ReturnType<typeof openPool>;
+  readonly apiKeys: ApiKeys;
 };
 
 /** The ports that need the pool only and no background work. */
-function openStores({ pool, clock, random, instanceId }: StoreOptions) {
+function openStores({ pool, clock, random, instanceId, operatorLog, apiKeys }: StoreOptions) {
+  const operatorActions = new PostgresOperatorActions(pool, clock, random);
   return {
+    ...withOperatorLogFile({ apiKeys, operatorActions }, operatorLog),
     rateLimiter: new PostgresRateLimiter({ pool, clock }),
     receipts: new PostgresReceipts(pool),
     runs: new PostgresRuns(pool),
-    operatorActions: new PostgresOperatorActions(pool, clock, random),
     operations: new PostgresOperations(pool, clock),
+    restores: new PostgresRestores(pool),
     sealingKeyAdmin: new PostgresSealingKeyAdmin(pool, random),
     stories: new PostgresStories(pool),
     treasuryLedger: new PostgresTreasuryLedger({ pool, instanceId }),

@@ -15,6 +15,7 @@ import type { Mutant } from "./mutant.ts";
 import { PAYMENTS } from "./payments.ts";
 import { RELAY } from "./relays.ts";
 import { REQUEST_COSTS } from "./request-costs.ts";
+import { RESTORES } from "./restores.ts";
 import { SANDBOX } from "./sandbox.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
 import { TREASURY } from "./treasury.ts";
@@ -47,6 +48,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Restarts and switches", mutants: DRAINING },
   { title: "Failover of the database", mutants: FAILOVER },
   { title: "Callers without a key", mutants: KEYLESS },
+  { title: "Restored databases", mutants: RESTORES },
 ];
 
 /** Every guard, in the order of the groups. */

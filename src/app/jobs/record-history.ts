@@ -42,6 +42,10 @@ export function newSettledTransactions(): SettledTransactions {
 export interface NewRecord {
   readonly entry: HistoryEntry;
   readonly recorded: RecordResult;
+  /** Change of the treasury's balance, micro-USD. */
+  readonly change: bigint;
+  /** Whose quote or deposit its memo names. */
+  readonly accountId: string | undefined;
 }
 
 /**
@@ -64,8 +68,11 @@ export async function recordHistory(
     for (const [index, { entry }] of some.entries()) {
       signal.throwIfAborted();
       try {
-        const recorded = await recordOne(deps, valueOf(movements[index]));
-        if (recorded !== undefined && recorded !== "known") records.push({ entry, recorded });
+        const movement = valueOf(movements[index]);
+        const recorded = await recordOne(deps, movement);
+        const { change, attribution } = movement;
+        if (recorded !== undefined && recorded !== "known")
+          records.push({ entry, recorded, change, accountId: attribution?.accountId });
       } catch (error) {
         failures.push(error);
       }

@@ -48,6 +48,7 @@ export type ActionName =
   | "sealing-key.retire"
   | "config.apply"
   | "config.rollback"
+  | "database.reconcile"
   | "suspense.assign"
   | "receipt.refund";
 

@@ -1,4 +1,5 @@
 import type { Pool } from "pg";
+import { restoreMark } from "./restores.ts";
 import { schemaState } from "./schema-state.ts";
 import { readSqlSchema } from "./sql-files.ts";
 import { checkDurability, openPool } from "./pool.ts";
@@ -16,7 +17,9 @@ export interface Findings {
 export async function checkDatabase(url: string): Promise<Findings> {
   const pool = openPool(url, { max: 1, applicationName: "toolgate start checks" });
   try {
-    const problems = [...(await checkDurability(pool)), ...(await checkSchema(pool))];
+    const schema = await checkSchema(pool);
+    const problems = [...(await checkDurability(pool)), ...schema];
+    if (schema.length === 0) problems.push(...(await checkRestored(pool)));
     return { problems, warnings: [...(await checkRights(pool)), ...(await checkStandbys(pool))] };
   } catch (error) {
     const problem =
@@ -78,6 +81,15 @@ async function checkStandbys(pool: Pool): Promise<string[]> {
   return [
     "it has no synchronous standby, so answered calls are lost with the disk of this server; set " +
       "synchronous_standby_names (docs/guides/failover.md)",
+  ];
+}
+
+async function checkRestored(pool: Pool): Promise<string[]> {
+  const found = await restoreMark(pool);
+  if (!found || found.reconciled) return [];
+  return [
+    `it was restored from a backup (${found.mark}), so revoked keys work again and payments are missing; ` +
+      "run: node src/main.ts after-restore (docs/guides/backup.md)",
   ];
 }
 

@@ -119,13 +119,18 @@ export class PostgresOperatorActions implements OperatorActionLog {
   }
 }
 
+/** Hides the API keys in a text. */
+export function withoutApiKeys(text: string): string {
+  return text.replaceAll(SECRET, "sk-agent-***");
+}
+
 /** PostgreSQL text excludes NUL and lone surrogates. */
 function textFrom(text: string, most: number): string {
-  return text.replaceAll(SECRET, "sk-agent-***").slice(0, most).replaceAll("\0", "").toWellFormed();
+  return withoutApiKeys(text).slice(0, most).replaceAll("\0", "").toWellFormed();
 }
 
 function jsonFrom(details: NewAction["details"]): string {
-  const text = JSON.stringify(details).replaceAll(SECRET, "sk-agent-***");
+  const text = withoutApiKeys(JSON.stringify(details));
   return text.length <= DETAILS ? text : JSON.stringify({ cut: text.slice(0, DETAILS) });
 }
 

@@ -1,0 +1,43 @@
+import { reconcileRestored } from "../app/jobs/reconcile-restored.ts";
+import { newSettledTransactions } from "../app/jobs/record-history.ts";
+import type { Config } from "../config/config.ts";
+import { collectSecrets } from "../config/secrets.ts";
+import { Quotes } from "../domain/payments/quote.ts";
+import { createLogger } from "../log.ts";
+import { silentMetrics } from "../metrics/silent-metrics.ts";
+import type { Postgres } from "../postgres/index.ts";
+import { openChain, SolanaTreasury } from "../solana/index.ts";
+import { systemClock, systemRandom } from "../system.ts";
+
+/** Longest reconciliation, ms: the whole history is read. */
+const LIMIT_MS = 3_600_000;
+
+/** Reconciles a restored database with the configured chain. */
+export async function reconcileWithChain(
+  postgres: Postgres,
+  config: Config & { SOLANA_RPC_URLS: readonly string[]; TREASURY_OWNER: string },
+) {
+  const log = createLogger("warn", { secrets: collectSecrets(config) });
+  const { SOLANA_RPC_URLS: urls, TREASURY_OWNER: treasuryOwner, MEMO_PREFIX: memoPrefix } = config;
+  const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
+  const rules = { memoPrefix, waitMs: 0, finalizedAbove, clock: systemClock, log };
+  const chain = openChain({ urls, treasuryOwner, ...rules });
+  const evidence = { rpc: chain.rpc, treasury: chain.treasury };
+  try {
+    const deps = {
+      chain: new SolanaTreasury({ ...evidence, memoPrefix, finalizedAbove, log }),
+      ledger: postgres.treasuryLedger,
+      quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
+      deposits: postgres.deposits,
+      wallets: postgres.walletAccounts,
+      settled: newSettledTransactions(),
+      metrics: silentMetrics,
+      clock: systemClock,
+      memoPrefix,
+      log,
+    };
+    return await reconcileRestored(deps, AbortSignal.timeout(LIMIT_MS));
+  } finally {
+    chain.close();
+  }
+}

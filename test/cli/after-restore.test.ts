@@ -1,0 +1,159 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { checkDatabase } from "../../src/postgres/database/start-checks.ts";
+import { PRICE, setScene, soon, type Scene, type Watching } from "../crediting/fixture.ts";
+import { databaseUrl, query } from "../support/database-server.ts";
+import { memoOf, type Agent } from "../support/world.ts";
+import { runToolgateHere } from "./toolgate.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "toolgate-restore-"));
+const OPERATOR_LOG = path.join(folder, "operators.jsonl");
+const REQUEST_LOG = path.join(folder, "requests.log");
+
+let scene: Scene;
+let gateway: Watching;
+let agent: Agent;
+/** The restored database, and as the serving role. */
+let restored: string;
+const name = `restored_${process.pid}_${Date.now()}`;
+
+const toolgate = (url: string, ...args: string[]) =>
+  runToolgateHere({ ...scene.settings, DATABASE_URL: url, OPERATOR_LOG }, [...args, "--json"]);
+const afterRestore = (...args: string[]) => toolgate(restored, "after-restore", ...args);
+const balanceOf = async (url: string) => {
+  const { rows } = await query(url, `select available from account where id = '${uuid(agent.accountId)}'`);
+  return rows[0]?.available as string;
+};
+const uuid = (id: string) => id.slice(id.indexOf("_") + 1);
+
+/** A backup of the moment. PostgreSQL copies a database only without connections to it. */
+async function backUp(): Promise<string> {
+  const server = inject("postgresUrl");
+  const source = new URL(scene.database.url).pathname.slice(1);
+  for (;;) {
+    await query(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${source}'`);
+    const copied = await query(server, `create database ${name} template ${source}`).then(
+      () => true,
+      () => sleep(20),
+    );
+    if (copied) return databaseUrl(server, name);
+  }
+}
+
+beforeAll(async () => {
+  scene = await setScene();
+  gateway = await scene.start({ OPERATOR_LOG });
+  agent = await scene.agent();
+});
+/** Pays, and backs the database up. @returns another quote */
+async function payAndBackUp(): Promise<{ quote_id: string }> {
+  const [first, other] = [await gateway.quote(agent), await gateway.quote(agent)];
+  await scene.pay(agent, 2n * PRICE, memoOf(first));
+  scene.finalize();
+  await expect.poll(() => balanceOf(scene.database.url), soon).toBe(String(2n * PRICE));
+  await gateway.close();
+  restored = await backUp();
+  gateway = await scene.start({ OPERATOR_LOG });
+  return other;
+}
+afterAll(async () => {
+  await scene.close();
+  await query(inject("postgresUrl"), `drop database if exists ${name} with (force)`);
+  rmSync(folder, { recursive: true });
+});
+
+it("a gateway refuses a restored database until after-restore reconciled it", async () => {
+  const quote = await payAndBackUp();
+  // After the backup: a payment, a charge, a refused payer, a revoked key and an adjustment.
+  const tx = await scene.pay(agent, 700n, memoOf(quote));
+  const nameless = await scene.pay(agent, 55n, "lunch");
+  scene.finalize();
+  await expect.poll(() => balanceOf(scene.database.url), soon).toBe(String(2n * PRICE + 700n));
+  const bought = await gateway.buy(agent);
+  expect(bought.status).toBe(200);
+  const { url } = scene.database;
+  expect((await toolgate(url, "keys", "revoke", "--key", agent.keyId)).code).toBe(0);
+  const adjust = ["accounts", "adjust", "--account", agent.accountId, "--usdc", "5.00", "--reason", "gift"];
+  expect((await toolgate(url, ...adjust)).code).toBe(0);
+  await gateway.close();
+  writeFileSync(REQUEST_LOG, `${gateway.log.map((line) => JSON.stringify(line)).join("\n")}\n`);
+
+  expect((await checkDatabase(restored)).problems).toEqual([]);
+  await query(restored, `alter database ${name} set toolgate.restored = 'Tuesday'`);
+  const serving = Object.assign(new URL(scene.database.servingUrl), { pathname: `/${name}` }).href;
+  const refused = expect.stringMatching(/^it was restored from a backup \(Tuesday\), .*after-restore/);
+  expect((await checkDatabase(serving)).problems).toEqual([refused]);
+
+  const logs = ["--operator-log", OPERATOR_LOG, "--request-log", REQUEST_LOG];
+  const { code, rows, stderr } = await afterRestore(...logs);
+  expect([code, stderr]).toEqual([0, ""]);
+  const found = rows.map(({ finding, id, account_id: account, amount_usdc: amount }) => [
+    ...[finding, id, account, amount],
+  ]);
+  const { accountId, keyId } = agent;
+  expect(found).toEqual([
+    ["key revoked", keyId, accountId, null],
+    ["action gone", expect.stringMatching(/^act_/), null, null],
+    ["action gone", expect.stringMatching(/^act_/), null, null],
+    ["charge gone", bought.body.receipt.receipt_id, accountId, null],
+    ["credited", tx, accountId, "0.000700"],
+    ["suspended", nameless, null, "0.000055"],
+  ]);
+  expect(rows[2]).toMatchObject({ details: expect.stringMatching(/^account.adjust acct_\w+ .*"5000000"/) });
+  expect((await checkDatabase(serving)).problems).toEqual([]);
+  expect(await balanceOf(restored)).toBe(String(2n * PRICE + 700n));
+  expect((await toolgate(restored, "audit", "--chain")).code).toBe(0);
+
+  // Again it finds the lost charge and action only, and credits nothing.
+  expect((await afterRestore(...logs)).rows.map(({ finding }) => finding)).toEqual([
+    ...["action gone", "action gone", "charge gone"],
+  ]);
+  expect(await balanceOf(restored)).toBe(String(2n * PRICE + 700n));
+});
+
+it("another restore needs another after-restore, and chain and ledger that agree", async () => {
+  await query(restored, `alter database ${name} set toolgate.restored = 'Wednesday'`);
+  const problem = [expect.stringContaining("(Wednesday)")];
+  expect((await checkDatabase(restored)).problems).toEqual(problem);
+  await query(restored, "update treasury_watch set expected = expected - 1");
+  const { code, stderr } = await afterRestore();
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^The treasury holds 0.000001 USDC more than/)]);
+  expect((await checkDatabase(restored)).problems).toEqual(problem);
+  expect((await afterRestore("--accept-difference")).code).toBe(0);
+  await query(restored, "update treasury_watch set expected = expected + 1");
+  expect((await checkDatabase(restored)).problems).toEqual([]);
+});
+
+it("refuses while a gateway runs on the database", async () => {
+  const running = await scene.start({ DATABASE_URL: restored });
+  await expect.poll(() => running.figure("toolgate_keeper_leading"), soon).toBe(1);
+  const { code, stderr } = await afterRestore();
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^A gateway runs on this database: stop/)]);
+  await running.close();
+});
+
+it("revokes every key of a window", async () => {
+  const { rows } = await toolgate(restored, "keys", "create", "--account", agent.accountId);
+  const created = rows[0]?.["key_id"];
+  const since = async (time: string) => {
+    const { code, rows: found, stderr } = await afterRestore("--revoke-keys-since", time);
+    expect([code, stderr]).toEqual([0, ""]);
+    return found.map(({ finding, id }) => [finding, id]);
+  };
+  expect(await since(new Date().toISOString())).toEqual([]);
+  expect(await since("2026-01-01")).toEqual([["key revoked", created]]);
+  const future = await afterRestore("--revoke-keys-since", "2h");
+  expect([future.code, future.stderr]).toEqual([2, expect.stringMatching(/must be a timestamp in the past/)]);
+});
+
+it("names a file that it cannot read", async () => {
+  const { code, stderr } = await afterRestore("--operator-log", `${OPERATOR_LOG}.missing`);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^Cannot read .*ENOENT/)]);
+});
+
+it("the operator log holds no API key", () => {
+  expect(readFileSync(OPERATOR_LOG, "utf8")).not.toMatch(/sk-agent-\w{4}/);
+});
