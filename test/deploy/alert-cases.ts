@@ -70,6 +70,8 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     60,
     10,
   ),
+  ToolgateModelServerPaused: gauge('toolgate_model_breaker_open{upstream="a"}', 1, 0),
+  ToolgateSpansLost: counter('toolgate_spans_lost_total{reason="export"}'),
 };
 
 /** Minutes until an alert is looked for; its `for` is over then. */
