@@ -38,16 +38,25 @@ export async function checkNothingOpen({ ground, tally }: Market): Promise<void>
 }
 
 /** Checks that every acknowledged call is in the ledger with its amount. */
-export async function checkDurable({ ground, reference, tally }: Market): Promise<void> {
+export async function checkDurable(market: Market): Promise<void> {
+  const { reference, tally } = market;
+  const missing = await findMissing(market);
+  tally.count("promised", reference.saleCount);
+  tally.count("durable", reference.saleCount - missing.length);
+  for (const sale of missing) tally.violated("what was acknowledged is durable", saleOf(sale));
+}
+
+/** Returns the acknowledged calls that are not in the ledger with their amount. */
+export async function findMissing({ ground, reference }: Market): Promise<Sale[]> {
+  // A call may be acknowledged after the query.
+  const sales = [...reference.sales];
   const rows = await ground.rows<{ id: string; debited: bigint }>(
     "select 'rcpt_' || encode(uuid_send(id), 'hex') as id, debited from receipt",
   );
   const stored = new Map(rows.map(({ id, debited }) => [id, debited]));
-  for (const sale of reference.sales) {
-    tally.count("promised");
-    if (sale.receiptId === undefined || stored.get(sale.receiptId) === sale.debited) tally.count("durable");
-    else tally.violated("what was acknowledged is durable", saleOf(sale));
-  }
+  return sales.filter(
+    ({ receiptId, debited }) => receiptId !== undefined && stored.get(receiptId) !== debited,
+  );
 }
 
 /** Checks that a repeat of every acknowledged call returns the same result. */

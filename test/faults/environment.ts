@@ -1,14 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import process from "node:process";
 import type { Keypair } from "@solana/web3.js";
 import pg from "pg";
 import { z } from "zod";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { startChild } from "../../src/dev/child.ts";
-import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { migrate } from "../../src/postgres/database/migrate.ts";
@@ -16,6 +14,7 @@ import { systemClock, systemRandom } from "../../src/system.ts";
 import { ROOT } from "../tooling/command.ts";
 import { openMemoryFolder } from "../tooling/memory-folder.ts";
 import { ChainClient } from "./chain-client.ts";
+import { startDatabase, type GroundDatabase } from "./database.ts";
 import { openModelServer } from "./model-server.ts";
 
 /** Slot time of the chain, ms: payments are confirmed one slot later and finalized 32 later. */
@@ -68,13 +67,15 @@ export interface Ground {
 
 /**
  * Starts everything in a temporary folder.
+ * @param open starts the database in a folder
  * @throws the signal's reason when aborted, after stopping everything
  */
-export async function startGround(signal: AbortSignal): Promise<Ground> {
+export async function startGround(
+  signal: AbortSignal,
+  open: (folder: string) => Promise<GroundDatabase> = startDatabase,
+): Promise<Ground> {
   const closing: (() => Promise<unknown>)[] = [];
-  let crashing: Promise<unknown> = Promise.resolve();
   const close = async (): Promise<void> => {
-    await crashing.catch(() => {});
     // Cleans up everything despite errors; the folder, created first, goes last.
     const [remove, ...others] = closing.splice(0);
     await Promise.allSettled(others.map((end) => end()));
@@ -87,8 +88,7 @@ export async function startGround(signal: AbortSignal): Promise<Ground> {
     await chmod(dataDir, 0o755); // As root, the server's account needs access.
     const sources = await copySources(path.join(dataDir, "sources"));
     signal.throwIfAborted();
-    const settings = { max_connections: "200" };
-    let server = await startEmbeddedPostgres({ dataDir, settings });
+    const server = await open(dataDir);
     closing.push(() => server.stop());
     signal.throwIfAborted();
     await migrate(server.url);
@@ -121,15 +121,7 @@ export async function startGround(signal: AbortSignal): Promise<Ground> {
       rows: async (text, values) => (await pool.query({ text, values: values ?? [] })).rows,
       snapshot: (look) => onSnapshot(pool, look),
       customer: async (opening) => newCustomer(postgres, await chain.wallet(FUNDS), opening),
-      async crashDatabase() {
-        const crash = async (): Promise<void> => {
-          const lock = await readFile(path.join(dataDir, "postgres/data/postmaster.pid"), "utf8");
-          process.kill(Number(lock.split("\n")[0]), "SIGQUIT");
-          await server.stop();
-          server = await startEmbeddedPostgres({ dataDir, settings, port: server.port });
-        };
-        await (crashing = crash());
-      },
+      crashDatabase: () => server.crash(),
       close,
     };
   } catch (error) {

@@ -9,22 +9,18 @@ import {
   explainViolations,
 } from "./checks.ts";
 import type { Dice } from "./seeded-random.ts";
-import type { Customer, Ground } from "./environment.ts";
+import type { Ground } from "./environment.ts";
+import { instanceSettings, LEASE_MS, openCast } from "./instance-settings.ts";
 import { Load } from "./load.ts";
-import { Market, QUOTE_TTL_SECONDS } from "./market.ts";
+import { Market } from "./market.ts";
 import { checkMoney, checkTreasury } from "./money-checks.ts";
 import { Plan } from "./plan.ts";
 import { isLinePoint, type LinePoint, type Point } from "./points.ts";
 import type { Profile } from "./profiles.ts";
 import { Reference } from "./reference.ts";
-import type { Cast } from "./purchases.ts";
-import { FINALIZED_ABOVE } from "./scenarios.ts";
 import { Slot } from "./instance-slot.ts";
 import { Spares } from "./process-pool.ts";
 import type { Tally } from "./tally.ts";
-
-/** The minimum setting, so that abandoned runs are released soon. */
-const LEASE_MS = 1_000;
 
 const INSTANCES = 3;
 
@@ -39,9 +35,6 @@ const WORK = 15;
 
 /** Pause between orders while none strikes, ms. */
 const ORDER_MS = 100;
-
-/** Initial balance of `rich` and `careless` customers, micro-USD. */
-const OPENING = 1_000_000_000n;
 
 /** Size of the load. */
 export interface Scale {
@@ -91,7 +84,14 @@ export class Lab {
     const endpoints = await Promise.all(
       [0, 1].map(() => RpcEndpoint.open(ground.rpcUrl, () => tally.count("rpc"))),
     );
-    const spares = new Spares(settingsOf(ground, endpoints), ground.sources, ground.scratch);
+    const spares = new Spares(
+      instanceSettings(
+        ground,
+        endpoints.map(({ url }) => url),
+      ),
+      ground.sources,
+      ground.scratch,
+    );
     const slots = await Promise.all(
       Array.from({ length: INSTANCES }, (_, index) =>
         Slot.open({
@@ -113,12 +113,7 @@ export class Lab {
       ),
     );
     const reference = new Reference();
-    const customers = (count: number, opening: bigint) => openCustomers(ground, reference, count, opening);
-    const cast: Cast = {
-      rich: await customers(8, OPENING),
-      payers: await customers(8, 0n),
-      careless: await customers(2, OPENING),
-    };
+    const cast = await openCast(ground, reference);
     const payTo = ground.chain.tokenAccount(ground.treasury.publicKey);
     const targets = () => slots.map(({ target }) => target);
     const market = new Market({ ground, reference, tally, payTo, targets, keys: "k" });
@@ -276,37 +271,4 @@ async function every(
     await sleep(ms, undefined, { signal: until }).catch(() => {});
     if (!until.aborted) await act();
   }
-}
-
-async function openCustomers(
-  ground: Ground,
-  reference: Reference,
-  count: number,
-  opening: bigint,
-): Promise<Customer[]> {
-  const customers = await Promise.all(Array.from({ length: count }, () => ground.customer(opening)));
-  for (const customer of customers) reference.open(customer);
-  return customers;
-}
-
-function settingsOf(ground: Ground, endpoints: readonly RpcEndpoint[]): Record<string, string> {
-  return {
-    HOST: "127.0.0.1",
-    PORT: "0",
-    GRPC_PORT: "0",
-    SOLANA_RPC_URLS: endpoints.map(({ url }) => url).join(","),
-    TREASURY_OWNER: ground.treasury.publicKey.toBase58(),
-    INFERENCE_BASE_URL: ground.modelsUrl,
-    FEE_PAYER_KEYPAIR: ground.feePayerFile,
-    GASLESS_DAILY_LAMPORTS: "1000000000000",
-    GASLESS_PER_ACCOUNT_HOURLY: "1000000",
-    GASLESS_FAILURES_HOURLY: "1000000",
-    RUN_LEASE_MS: String(LEASE_MS),
-    QUOTE_TTL_SECONDS: String(QUOTE_TTL_SECONDS),
-    FINALIZED_ABOVE_MICROUSD: String(FINALIZED_ABOVE),
-    PAYMENT_WAIT_MS: "1500",
-    WATCH_INTERVAL_MS: "500",
-    LOG_LEVEL: "warn",
-    SANDBOX_ISOLATION: "off",
-  };
 }

@@ -1,47 +1,65 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** A line to the database that can be cut and mended, as a network can. */
+/** A line to a server that can be cut and mended, as a network can. */
 export interface DatabaseLink {
-  /** The database's connection string, by way of this line. */
+  /** The server's URL, by way of this line. */
   readonly url: string;
+  readonly port: number;
   /** Cuts every connection, also new ones at once. */
   cut(): void;
+  /** Forwards nothing and ends no connection, as a network that loses every packet. */
+  silence(): void;
+  /** Forwards again, also what was sent meanwhile. */
   mend(): void;
+  /** What is sent from now on arrives that many ms later. */
+  delay(ms: number): void;
   /** New connections lead to another server, as behind a proxy that follows the primary. */
   switchTo(port: number): void;
   close(): Promise<void>;
 }
 
-export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLink> {
-  const target = new URL(databaseUrl);
-  let port = Number(target.port);
+export async function openDatabaseLink(serverUrl: string): Promise<DatabaseLink> {
+  const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
-  let whole = true;
+  let state: "whole" | "cut" | "silent" = "whole";
+  let targetPort = Number(target.port);
+  let delayMs = 0;
   const server = createServer((near) => {
-    if (!whole) {
+    if (state === "cut") {
       near.destroy();
       return;
     }
-    const far = connect(port, target.hostname);
+    const far = connect(targetPort, target.hostname);
     for (const [socket, other] of [
       [near, far],
       [far, near],
     ] as const) {
       sockets.add(socket);
+      if (state === "silent") socket.pause();
+      const send = (data: Buffer) => {
+        if (other.writable && !other.write(data) && state !== "silent") {
+          socket.pause();
+          other.once("drain", () => state !== "silent" && socket.resume());
+        }
+      };
+      socket.on("data", (data) => {
+        if (delayMs === 0) send(data);
+        else setTimeout(send, delayMs, data);
+      });
+      socket.on("end", () => other.end());
       socket.on("error", () => {});
       socket.on("close", () => {
         sockets.delete(socket);
         other.destroy();
       });
-      socket.pipe(other);
     }
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("the line has no port");
-  const url = new URL(databaseUrl);
+  const url = new URL(serverUrl);
   url.hostname = "127.0.0.1";
   url.port = String(address.port);
   const cutAll = () => {
@@ -49,15 +67,24 @@ export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLin
   };
   return {
     url: url.href,
+    port: address.port,
     cut() {
-      whole = false;
+      state = "cut";
       cutAll();
     },
-    mend() {
-      whole = true;
+    silence() {
+      state = "silent";
+      for (const socket of sockets) socket.pause();
     },
-    switchTo(other) {
-      port = other;
+    mend() {
+      state = "whole";
+      for (const socket of sockets) socket.resume();
+    },
+    delay(ms) {
+      delayMs = ms;
+    },
+    switchTo(port) {
+      targetPort = port;
     },
     async close() {
       cutAll();

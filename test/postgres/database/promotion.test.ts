@@ -46,12 +46,12 @@ it("refuses a server of another cluster", async () => {
 });
 
 it("ends the connections to the old primary when a new one leads to its successor", async () => {
-  const ended = expect(pool?.query("select pg_sleep(60)")).rejects.toThrow("the primary has changed");
+  const ended = pool?.query("select pg_sleep(60)").then(String, String);
   await expect.poll(() => pool?.idleCount).toBe(0);
   await query(pair.standby.url, "select pg_promote()");
   link.switchTo(pair.standby.port);
   await expect.poll(() => reached(pool)).toBe(pair.standby.port);
-  await ended;
+  expect(await ended).toContain("the primary has changed");
   await expect.poll(() => reached(other)).toBe(pair.standby.port);
 });
 
