@@ -34,6 +34,19 @@ it("is a unit that systemd accepts without a warning", ({ skip }) => {
   expect(analyze("verify")).toEqual({ status: 0, output: "" });
 });
 
+it.for(["full", "diff"])("has a timer and a service of %s backups that systemd accepts", (type, { skip }) => {
+  if (MISSING) return skip(MISSING);
+  const source = readFileSync("deploy/systemd/toolgate-backup@.service", "utf8");
+  const service = source.replaceAll("/usr/bin/pgbackrest", process.execPath);
+  const timer = `toolgate-backup-${type}.timer`;
+  writeFileSync(path.join(folder, "toolgate-backup@.service"), service);
+  writeFileSync(path.join(folder, timer), readFileSync(`deploy/systemd/${timer}`));
+  const units = [path.join(folder, `toolgate-backup@${type}.service`), path.join(folder, timer)];
+  const { status, stderr } = spawnSync("systemd-analyze", ["verify", ...units], { encoding: "utf8" });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(readFileSync(path.join(folder, timer), "utf8")).toContain(`Unit=toolgate-backup@${type}.service`);
+});
+
 it("keeps systemd's measure of exposure low", ({ skip }) => {
   if (MISSING) return skip(MISSING);
   const { status, output } = analyze("security", "--offline=true", "--threshold=30");
