@@ -77,7 +77,6 @@ it.each([
   "update account set available = 1",
   "delete from idempotency",
   "truncate receipt",
-  "select nextval('transfer_id_seq')",
   "select ledger_release(array[gen_random_uuid()])",
   "create table mine (x int)",
   "create temporary table mine (x int)",
