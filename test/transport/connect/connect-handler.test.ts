@@ -195,6 +195,22 @@ describe("the Connect handler", () => {
     ]);
   });
 
+  it("returns invalid_argument for a message that is not protobuf", async () => {
+    const { authorization } = gateway.key();
+    for (const body of ["\x0a\x7f", "\x07", "\xff\xff\xff"]) {
+      const answer = await post(callTool, body, { authorization, "content-type": "application/proto" });
+      expect([answer.status, answer.headers.get("content-type"), await answer.json()]).toMatchObject([
+        400,
+        "application/json",
+        { code: "invalid_argument", message: expect.stringContaining("toolgate.v1.CallToolRequest") },
+      ]);
+    }
+    const get = `/toolgate.v1.HealthService/GetHealth?connect=v1&encoding=proto&base64=1&message=`;
+    expect((await fetch(`${gateway.baseUrl}${get}Cg`)).status).toBe(400);
+    expect((await fetch(`${gateway.baseUrl}${get}%3F`)).status).toBe(400);
+    expect(gateway.logged).toEqual([]);
+  });
+
   it("returns 404 for an unknown method and for gRPC", async () => {
     const { authorization } = gateway.key();
     const unknown = await post("/toolgate.v1.ToolService/Nothing", "{}", { authorization });
