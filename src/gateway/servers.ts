@@ -1,6 +1,7 @@
 import { errorBindings, routes as generatedRoutes } from "#gen/toolgate/v1/index_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
 import { WalletSignIn } from "../app/accounts/wallet-sign-in.ts";
+import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { RequestRecorder } from "../app/operations/request-record.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
@@ -117,7 +118,12 @@ export function createServers({
   const parts = { postgres, keyRules, operations, stories, configAdmin, tokenAccount, log };
   const internal = operatorServices(parts);
   const { authenticator, rateLimiter } = postgres;
-  const access = new KeyAuthenticator(authenticator, rateLimiter, metrics, walletAccess(walletParts, config));
+  const access = new KeyAuthenticator(
+    authenticator,
+    rateLimiter,
+    metrics,
+    walletAccess(walletParts, rateLimiter, config),
+  );
   const pipeline = new Pipeline(access, [...open, ...internal], errors, requests);
   const origins = config.CORS_ORIGINS ?? [];
   const requestIds = requestIdsOf(config);
@@ -177,8 +183,12 @@ function requestIdsOf({ TRUSTED_PROXY_HOPS }: ServeConfig): RequestIds {
   return new RequestIds({ clock: systemClock, random: systemRandom, trustsProxy });
 }
 
-function walletAccess({ unpaid, signIn }: WalletParts, config: ServeConfig): WalletAuthenticator {
-  return new WalletAuthenticator({ unpaid, trustedProxies: config.TRUSTED_PROXY_HOPS, signIn });
+function walletAccess(
+  { unpaid, signIn }: WalletParts,
+  rateLimiter: RateLimiter,
+  { TRUSTED_PROXY_HOPS: trustedProxies }: ServeConfig,
+): WalletAuthenticator {
+  return new WalletAuthenticator({ unpaid, rateLimiter, trustedProxies, signIn });
 }
 
 function walletSignIn(postgres: Postgres, baseUrl: () => string): WalletSignIn {

@@ -36,9 +36,10 @@ afterAll(async () => {
 });
 
 /** A wallet whose account has a balance. */
-async function funded(amount = 1_000_000n): Promise<Keypair> {
+async function funded(amount = 1_000_000n, tier = { ratePerMinute: 600, burst: 100 }): Promise<Keypair> {
   const keypair = Keypair.generate();
   const { accountId } = await world.postgres.accounts.create(keypair.publicKey.toBase58());
+  await world.postgres.accounts.setTier(accountId, tier);
   if (amount > 0n)
     await world.postgres.accounts.adjust({ accountId, amount, reason: "test", idempotencyKey: accountId });
   return keypair;
@@ -335,7 +336,20 @@ describe("a signature", () => {
     expectRefused(await send("/receipts", await signedFor("/receipts"), { gateway }), /X402_KEYLESS/);
   });
 
-  it("is limited with all unpaid answers of its address, valid or not", async () => {
+  it("has the limits of the wallet's account, and takes nothing from its address", async () => {
+    const left = ({ headers }: Answer) => Number(headers.get("x-ratelimit-remaining"));
+    const signer = await funded(0n, { ratePerMinute: 1, burst: 5 });
+    const header = await signedFor("/receipts", signer);
+    const before = left(await send(PATH));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send("/receipts", header)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.body.message).toMatch(/^too many requests signed by this wallet \(1 per minute\)/);
+    expect(refused?.headers.get("x-ratelimit-limit")).toBe("1");
+    expect(left(await send(PATH))).toBeGreaterThanOrEqual(before - 1);
+  });
+
+  it("is limited with all unpaid answers of its address when it is not valid", async () => {
     const forged = await sign(await challenge(), wallet, { nonce: "1".repeat(43) });
     const flood = await Promise.all(
       Array.from({ length: UNPAID_RATE.burst + 60 }, () => send("/receipts", forged)),

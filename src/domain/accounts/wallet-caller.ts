@@ -40,3 +40,8 @@ function unknownAccount(wallet: string): WalletAccount {
     blockedReason: undefined,
   };
 }
+
+/** The bucket of signed requests in place of an API key's: the account has one for all of them together. */
+export function signInKeyId(accountId: string): string {
+  return idOf("key", hash("sha256", `sign-in:${accountId}`, "buffer").subarray(0, 16));
+}

@@ -25,8 +25,13 @@ export class UnpaidAnswers {
     return rate;
   }
 
+  /** The request of a wallet that signed in counts against the limits of its account. */
+  signedIn({ network }: ClientInfo): void {
+    this.#buckets.giveBack(network, 1);
+  }
+
   /** A paid answer takes nothing, nor does the offer before it. */
-  paid({ network }: ClientInfo): void {
-    this.#buckets.giveBack(network, REQUESTS_OF_A_SALE);
+  paid({ network, signIn }: ClientInfo): void {
+    this.#buckets.giveBack(network, signIn?.caller ? REQUESTS_OF_A_SALE - 1 : REQUESTS_OF_A_SALE);
   }
 }

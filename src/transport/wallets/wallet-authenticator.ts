@@ -1,5 +1,7 @@
+import type { RateLimiter } from "../../app/accounts/rate-limiter.ts";
 import type { WalletSignIn } from "../../app/accounts/wallet-sign-in.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
+import { signInKeyId } from "../../domain/accounts/wallet-caller.ts";
 import type { RateDecision } from "../../domain/accounts/rate-limit.ts";
 import type {
   Authentication,
@@ -8,20 +10,28 @@ import type {
   KeyRequirement,
   RequestAuthenticator,
 } from "../authentication.ts";
-import { BlockedError } from "../key-authenticator.ts";
+import { BlockedError, RateLimitedError } from "../key-authenticator.ts";
 import { clientAddress, networkOf } from "../remote-address.ts";
 import { noAccount } from "./no-account.ts";
 import type { UnpaidAnswers } from "./unpaid-answers.ts";
 
 export interface WalletAuthenticatorOptions {
-  readonly unpaid: Pick<UnpaidAnswers, "require">;
+  readonly unpaid: Pick<UnpaidAnswers, "require" | "signedIn">;
+  /** For wallets with an account. */
+  readonly rateLimiter: RateLimiter;
   /** Number of proxies in front of this server that append to X-Forwarded-For. */
   readonly trustedProxies: number;
   /** Undefined: X402_KEYLESS is off. */
   readonly signIn: Pick<WalletSignIn, "signIn"> | undefined;
 }
 
-/** Admits requests without an API key, within the limit of their address. A wallet may sign in. */
+const SIGNED_IN = "requests signed by this wallet";
+const ALL_REQUESTS = "requests of the wallet's account, with all its API keys";
+
+/**
+ * Admits requests without an API key, within the limit of their address. A wallet that signs in has the limits
+ * of its account instead.
+ */
 export class WalletAuthenticator implements RequestAuthenticator {
   readonly #options: WalletAuthenticatorOptions;
 
@@ -55,8 +65,12 @@ export class WalletAuthenticator implements RequestAuthenticator {
   ): Promise<Authentication> {
     const signIn = await this.#options.signIn?.signIn(header);
     const caller = signIn?.caller;
-    if (caller?.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
     if (signIn && !caller && requirement !== "wallet") throw noAccount(signIn.wallet);
-    return { caller, rate, client: { ...client, signIn } };
+    if (!caller) return { caller, rate, client: { ...client, signIn } };
+    this.#options.unpaid.signedIn(client);
+    const own = await this.#options.rateLimiter.take({ ...caller, keyId: signInKeyId(caller.accountId) });
+    if (!own.allowed) throw new RateLimitedError(own, own.ofAccount ? ALL_REQUESTS : SIGNED_IN);
+    if (caller.blockedReason !== undefined) throw new BlockedError(own, caller.blockedReason);
+    return { caller, rate: own, client: { ...client, signIn } };
   }
 }
