@@ -2,7 +2,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import { ToolgateError } from "../domain/core/errors.ts";
 import { formatUsdc } from "../domain/core/money.ts";
-import { Quotes, stepIdOf } from "../domain/payments/quote.ts";
+import { ANY_WALLET, Quotes, stepIdOf } from "../domain/payments/quote.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { CommandError } from "./command-error.ts";
 import { explainDatabaseError } from "./database-error.ts";
@@ -45,7 +45,7 @@ export function addLedgerCommands(program: Command): void {
             "not a quote of this installation, or its sealing key was retired",
           );
         outputFor(options.json ?? false).record({
-          account_id: quote.accountId,
+          account_id: quote.accountId === ANY_WALLET ? null : quote.accountId,
           price_usdc: formatUsdc(quote.price),
           step_id: stepIdOf(quote.quoteId),
           binding: quote.fingerprint.toString("hex"),

@@ -206,6 +206,9 @@ describe("the operator's commands", () => {
       step_id: body.step_id,
       expired: false,
     });
+    const offer = await world.post(undefined, "/x402/vram_estimate", { model: "llama-3.1-8b" });
+    const forWallets = await toolgate("quote", offer.body.quote.quote_id, "--json");
+    expect(forWallets.rows[0]).toMatchObject({ account_id: null, price_usdc: "0.001000" });
     expect((await ownProcess("quote", "qt_forged")).code).toBe(1);
     const audit = await ownProcess("audit", "--json");
     expect(audit.code).toBe(0);

@@ -3,7 +3,7 @@ import { KEY_PREFIX, SHOWN_LENGTH } from "../../domain/accounts/api-key.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { Quote, Quotes } from "../../domain/payments/quote.ts";
+import { ANY_WALLET, type Quote, type Quotes } from "../../domain/payments/quote.ts";
 
 /** What an operator searches for. Times are milliseconds since the Unix epoch. */
 export type SearchedRecord =
@@ -104,7 +104,8 @@ function withQuotes(
   return events.toSorted((one, other) => one.at.getTime() - other.at.getTime());
 }
 
-function issued({ quoteId, accountId, price, issuedAt, expiresAt }: Quote): StoryEvent {
+function issued({ quoteId, accountId: quotedTo, price, issuedAt, expiresAt }: Quote): StoryEvent {
+  const accountId = quotedTo === ANY_WALLET ? undefined : quotedTo;
   const details = { expires_at: new Date(expiresAt).toISOString() };
   return { at: new Date(issuedAt), event: "quote issued", id: quoteId, accountId, amount: price, details };
 }

@@ -15,7 +15,7 @@ interface FailedRow {
   network: string;
   reference: Buffer;
   kind: FailedPaymentKind;
-  account_id: string;
+  account_id: string | null;
   quote_id: string | null;
   amount: bigint | null;
   block_time: Date | null;
@@ -62,7 +62,10 @@ export const CALLS_BY_MINUTE = `
       and created_at >= $2 group by 1
   ) parts group by minute`;
 
-/** Failed payments before timestamp $1 (microseconds) and signature $2; at most $3. */
+/**
+ * Failed payments before timestamp $1 (microseconds) and signature $2; at most $3. A wallet that paid without
+ * an API key may have a relay before it has an account.
+ */
 export const FAILED_PAYMENTS = `
   select *, (extract(epoch from at) * 1000000)::bigint as micros from (
     (select network, reference, case when reversed then 'reversed'
@@ -76,7 +79,8 @@ export const FAILED_PAYMENTS = `
        and (created_at, reference) < ('epoch'::timestamptz + $1 * interval '1 microsecond', $2)
      order by created_at desc, reference desc limit $3)
     union all
-    (select '${SOLANA}', tx_signature, 'relay', account_id, quote_id, null, null, moved_at, reason, false
+    (select '${SOLANA}', tx_signature, 'relay',
+      (select id from account where account.id = relay.account_id), quote_id, null, null, moved_at, reason, false
      from relay
      where state = 'failed' and (moved_at, tx_signature) < ('epoch'::timestamptz + $1 * interval
        '1 microsecond', $2)
@@ -161,7 +165,7 @@ function toFailedPayment(row: FailedRow): FailedPayment {
   return {
     txSignature: referenceText(row),
     kind: row.kind,
-    accountId: isCustomer(row.account_id) ? idFromUuid("acct", row.account_id) : undefined,
+    accountId: customerOf(row.account_id),
     quoteId: row.quote_id ?? undefined,
     amount: row.amount ?? undefined,
     blockTime: row.block_time ?? undefined,
@@ -171,6 +175,7 @@ function toFailedPayment(row: FailedRow): FailedPayment {
   };
 }
 
-function isCustomer(uuid: string): boolean {
-  return uuid !== SYSTEM_ACCOUNTS.suspense && uuid !== SYSTEM_ACCOUNTS.operator;
+function customerOf(uuid: string | null): string | undefined {
+  const none = uuid === null || uuid === SYSTEM_ACCOUNTS.suspense || uuid === SYSTEM_ACCOUNTS.operator;
+  return none ? undefined : idFromUuid("acct", uuid);
 }

@@ -35,7 +35,7 @@ interface EventRow {
   id: string | null;
   network: string | null;
   reference: Buffer | null;
-  account_id: string;
+  account_id: string | null;
   amount: bigint | null;
   details: Record<string, unknown>;
 }
@@ -157,7 +157,7 @@ function eventOf(row: EventRow): StoryEvent {
     at,
     event,
     id: prefix === null || id === null ? paid : idFromUuid(prefix, id),
-    accountId: idFromUuid("acct", accountId),
+    accountId: accountId === null ? undefined : idFromUuid("acct", accountId),
     amount: amount ?? undefined,
     details: Object.fromEntries(details),
   };

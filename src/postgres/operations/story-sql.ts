@@ -86,8 +86,9 @@ export const EVENTS = `
       select * from payment where network = given.network and reference = given.reference offset 0) payment
   ),
   relays as (
-    select relay.* from unnest($2::text[], $3::bytea[]) given (network, reference)
+    select relay.*, account.id as holder from unnest($2::text[], $3::bytea[]) given (network, reference)
     cross join lateral (select * from relay where tx_signature = given.reference offset 0) relay
+    left join account on account.id = relay.account_id
   ),
   moved as (
     select transfer.*, payments.network, payments.reference, payments.account_id
@@ -111,11 +112,11 @@ export const EVENTS = `
     select 2, revoked_at, 'key revoked', 'key', id, null, null, account_id, null, '{}'::json
     from api_key where id = any ($5) and revoked_at is not null
     union all
-    select 3, claimed_at, 'relay claimed', null, null, '${SOLANA}', tx_signature, account_id, null,
+    select 3, claimed_at, 'relay claimed', null, null, '${SOLANA}', tx_signature, holder, null,
       json_build_object('quote_id', quote_id, 'key_id', key_id)
     from relays
     union all
-    select 7, moved_at, 'relay ' || state, null, null, '${SOLANA}', tx_signature, account_id, null,
+    select 7, moved_at, 'relay ' || state, null, null, '${SOLANA}', tx_signature, holder, null,
       json_build_object('reason', reason, 'fee_lamports', fee_lamports)
     from relays where state <> 'claimed'
     union all

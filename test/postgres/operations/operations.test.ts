@@ -146,6 +146,16 @@ describe("calls per minute", () => {
 });
 
 describe("failed payments", () => {
+  it("name no account for the relay of a wallet without one", async () => {
+    await instance.pool.query(
+      `insert into relay select $1, 'qt_wallet', $2, null, $3, '', 0, 1, 'failed', 'late', now(), now()`,
+      [randomBytes(32), "0".repeat(32), randomBytes(64)],
+    );
+    const { items } = await operations.failedPayments({ limit: 1, cursor: undefined });
+    expect(items).toMatchObject([{ kind: "relay", quoteId: "qt_wallet", accountId: undefined }]);
+    await instance.pool.query("delete from relay where quote_id = 'qt_wallet'");
+  });
+
   it("list reversed, unused and failed relay payments, newest first", async () => {
     const { pool, ledger } = instance;
     const accountId = await makeAccount(pool, 0n);
