@@ -80,7 +80,8 @@ export const FAILED_PAYMENTS = `
      order by created_at desc, reference desc limit $3)
     union all
     (select '${SOLANA}', tx_signature, 'relay',
-      (select id from account where account.id = relay.account_id), quote_id, null, null, moved_at, reason, false
+      (select id from account where account.id = relay.account_id), quote_id, null, null, moved_at, reason,
+      false
      from relay
      where state = 'failed' and (moved_at, tx_signature) < ('epoch'::timestamptz + $1 * interval
        '1 microsecond', $2)

@@ -29,8 +29,8 @@ const SIGNED_IN = "requests signed by this wallet";
 const ALL_REQUESTS = "requests of the wallet's account, with all its API keys";
 
 /**
- * Admits requests without an API key, within the limit of their address. A wallet that signs in has the limits
- * of its account instead.
+ * Admits requests without an API key, within the limit of their address. A wallet that signs in has the
+ * limits of its account instead.
  */
 export class WalletAuthenticator implements RequestAuthenticator {
   readonly #options: WalletAuthenticatorOptions;
