@@ -26,6 +26,14 @@ const members = z.object({
 
 type Member = z.output<typeof members>["members"][number];
 
+/** Options of a cluster. */
+export interface ClusterOptions {
+  /** Whether commits wait for a standby. */
+  readonly synchronous: boolean;
+  /** Patroni's settings that differ from deploy/patroni/patroni.yml. */
+  readonly patroni: Readonly<Record<string, unknown>>;
+}
+
 /** Three servers of PostgreSQL under Patroni with etcd, behind HAProxy. */
 export class Cluster implements GroundDatabase {
   /** The primary, by way of HAProxy. */
@@ -49,13 +57,13 @@ export class Cluster implements GroundDatabase {
     this.#programs = programs;
   }
 
-  /** @param synchronous whether commits wait for a standby */
-  static async start(dataDir: string, synchronous: boolean): Promise<Cluster> {
+  static async start(dataDir: string, { synchronous, patroni }: ClusterOptions): Promise<Cluster> {
     const account = await serverAccount("");
     const folder = (name: string) => ownFolder(path.join(dataDir, name), account);
     const etcdFolder = await folder("etcd");
     const [etcd, etcdUrl] = await startEtcd(etcdFolder, account);
-    const dcs = synchronous ? {} : { synchronous_mode: false, synchronous_mode_strict: false };
+    const asynchronous = { synchronous_mode: false, synchronous_mode_strict: false };
+    const dcs = synchronous ? patroni : { ...patroni, ...asynchronous };
     const nodes: Node[] = [];
     for (const name of ["db1", "db2", "db3"])
       nodes.push(await Node.open({ name, folder: await folder(name), account, etcdUrl, dcs }));

@@ -140,6 +140,16 @@ export class FailoverLab {
     await explainViolations(market);
   }
 
+  /** The errors in the gateways' logs, the last ones of each. */
+  errors(): string[] {
+    return this.#gateways.flatMap(({ log }) =>
+      log()
+        .split("\n")
+        .filter((entry) => entry.includes('"msg":"request failed"'))
+        .slice(-10),
+    );
+  }
+
   async close(): Promise<void> {
     await this.#instances.close();
   }

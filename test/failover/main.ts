@@ -39,7 +39,7 @@ try {
   ]);
   const started = Promise.withResolvers<Cluster>();
   const ground = await startGround(signal, async (folder) => {
-    const cluster = await clusters.Cluster.start(folder, synchronous);
+    const cluster = await clusters.Cluster.start(folder, options);
     started.resolve(cluster);
     return cluster;
   });
@@ -75,6 +75,7 @@ async function play(lab: FailoverLab): Promise<void> {
     if (!options.quiet) process.stderr.write(`${line(failover, failovers.length)}\n`);
   }
   await lab.finish();
+  if (tally.violations.length > 0) process.stderr.write(`${lab.errors().join("\n")}\n`);
 }
 
 /** Ends at the first signal. */

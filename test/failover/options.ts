@@ -11,7 +11,7 @@ call may be lost and none charged twice. Needs Debian's patroni, etcd-server, ha
   --seed N         seed of their order and of the customers (default: random)
   --customers N    concurrent customers (default: 20)
   --asynchronous   standbys replicate 200 ms late and commits do not wait for them: shows what is lost
-  --short          two failovers, killed and stopped, with few customers
+  --short          two failovers, killed and stopped, with few customers and a shorter lease
   --json           prints the report as JSON
   --quiet          prints no progress
 
@@ -25,6 +25,8 @@ export interface Options {
   readonly kinds: readonly Kind[];
   readonly customers: number;
   readonly synchronous: boolean;
+  /** Patroni's settings that differ from deploy/patroni/patroni.yml. */
+  readonly patroni: Readonly<Record<string, unknown>>;
   readonly json: boolean;
   readonly quiet: boolean;
 }
@@ -49,6 +51,8 @@ export function failoverOptions(): Options {
       kinds: kinds.split(",").map(kindOf),
       customers: wholeNumber("customers", customers, 1),
       synchronous: !values.asynchronous,
+      // On a busy machine a primary may lose a lease as short as this.
+      patroni: short ? { ttl: 12, loop_wait: 2, retry_timeout: 4 } : {},
       ...{ json, quiet },
     };
   });

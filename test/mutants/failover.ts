@@ -41,8 +41,16 @@ export const FAILOVER: readonly Mutant[] = [
     name: "read-only-drops-connections",
     guard: "All connections end when a write meets a server that accepts none.",
     file: "src/postgres/database/pool.ts",
-    find: "error.code === READ_ONLY",
-    replace: `error.code === ""`,
+    find: "isReadOnly(error)",
+    replace: "pool.ended",
+    tests: SERVERS,
+  },
+  {
+    name: "standby-unlogged",
+    guard: "A standby's refusal of an unlogged table counts as a refused write, not as an internal error.",
+    file: "src/postgres/database/database-errors.ts",
+    find: `|| (unlogged && error.code === UNSUPPORTED)`,
+    replace: "",
     tests: SERVERS,
   },
 ];

@@ -16,8 +16,13 @@ const BLOCKED = new Set(["55P03", "57014"]);
  */
 const UNAVAILABLE = new Set(["57P01", "57P02", "57P03", "53300", "55000", "3D000"]);
 
-/** Read-only transaction (a standby or a failover in progress), disk full. Rolled back. */
-const WRITES_REFUSED = new Set(["25006", "53100"]);
+/** Read-only transaction: a standby or a failover in progress. Rolled back. */
+export const READ_ONLY = "25006";
+
+const DISK_FULL = "53100";
+
+/** Feature not supported. */
+const UNSUPPORTED = "0A000";
 
 const SOCKET_ERRORS = new Set([
   "ECONNREFUSED",
@@ -66,9 +71,16 @@ export function isBlocked(error: unknown): boolean {
   return BLOCKED.has(codeOf(error));
 }
 
+/** Whether the server is a standby, or accepts no writes until it is reset. */
+export function isReadOnly(error: unknown): boolean {
+  // A standby refuses even reads of an unlogged table, with a code that says something else.
+  const unlogged = error instanceof DatabaseError && error.routine === "get_relation_info";
+  return codeOf(error) === READ_ONLY || (unlogged && error.code === UNSUPPORTED);
+}
+
 /** Whether the database responds but accepts no writes. */
 export function refusesWrites(error: unknown): boolean {
-  return WRITES_REFUSED.has(codeOf(error));
+  return isReadOnly(error) || codeOf(error) === DISK_FULL;
 }
 
 /**
@@ -79,7 +91,7 @@ export function isConnectionLost(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isConnectionLost);
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  if (UNAVAILABLE.has(code) || WRITES_REFUSED.has(code) || SOCKET_ERRORS.has(code) || code.startsWith("08"))
+  if (UNAVAILABLE.has(code) || refusesWrites(error) || SOCKET_ERRORS.has(code) || code.startsWith("08"))
     return true;
   return !(error instanceof DatabaseError) && CONNECTION_LOST.test(error.message);
 }

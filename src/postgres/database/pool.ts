@@ -1,5 +1,5 @@
-import { DatabaseError, Pool, TypeOverrides } from "pg";
-import { READ_ONLY } from "./primary.ts";
+import { Pool, TypeOverrides } from "pg";
+import { isReadOnly } from "./database-errors.ts";
 import { primaryOf, serverOf } from "./server.ts";
 
 export interface PoolOptions {
@@ -40,8 +40,7 @@ export function openPool(url: string, options: PoolOptions): Pool {
   pool.on("error", () => {});
   // The other connections lead to the same server.
   pool.on("release", (error) => {
-    if (error instanceof DatabaseError && error.code === READ_ONLY)
-      primaryOf(url).drop("the server accepts no writes");
+    if (isReadOnly(error)) primaryOf(url).drop("the server accepts no writes");
   });
   return pool;
 }

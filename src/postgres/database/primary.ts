@@ -1,10 +1,8 @@
 import { Client, DatabaseError } from "pg";
+import { READ_ONLY } from "./database-errors.ts";
 
 /** How long a server may take to say whether it is the primary, ms. */
 const ASK_MS = 1_500;
-
-/** SQLSTATE read_only_sql_transaction: the error that a write to a standby gets. */
-export const READ_ONLY = "25006";
 
 /** SQLSTATE sqlserver_rejected_establishment_of_sqlconnection. */
 const REJECTED = "08004";

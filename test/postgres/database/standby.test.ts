@@ -107,6 +107,22 @@ describe("a URL of several servers", () => {
     expect(await write()).toHaveLength(1);
   });
 
+  it("takes a standby's refusal of an unlogged table for a refused write", async () => {
+    await query(pair.primary.url, "create unlogged table bucket (tokens integer)");
+    const standby = openPool(pair.standby.url, { max: 1, applicationName: "test" });
+    open.push(standby);
+    const readable = () =>
+      query(pair.standby.url, "select 'bucket'::regclass").then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(readable).toBe(true);
+    await expect(queryWithRetry(standby, { text: "select from bucket" }, 0)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining("takes no writes"),
+    });
+  });
+
   it("writes to the standby once it has been promoted", async () => {
     await pair.primary.stop();
     const written = write();
