@@ -316,13 +316,17 @@ describe("expired claims", () => {
   it("are deleted, except those of a payment", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const payment = paymentOf(depositOf());
+    const credited = depositOf();
+    await one.ledger.credit(account, credited);
     await end(callOf(account, { idempotencyKey: "old" }), completed);
     await end(callOf(account, { idempotencyKey: "paid", payment }), completed);
+    await end(callOf(account, { idempotencyKey: "found", payment: paymentOf(credited) }), completed);
     await one.ledger.authorize(callOf(account, { idempotencyKey: "alias", payment }));
     await one.ledger.authorize(callOf(account, { idempotencyKey: "running" }));
     await expire(account);
     expect(await one.sweeper.deleteExpiredClaims()).toBe(1);
-    for (const known of [{ payment }, { idempotencyKey: "paid" }, { idempotencyKey: "alias" }]) {
+    const keys = ["paid", "alias", "found"].map((idempotencyKey) => ({ idempotencyKey }));
+    for (const known of [{ payment }, ...keys]) {
       expect(await one.ledger.authorize(callOf(account, known))).toMatchObject({ kind: "replay" });
     }
     expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "running" }))).toEqual({

@@ -210,6 +210,20 @@ describe("call authorization", () => {
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
   });
 
+  it("holds a new payment against a debt that appears meanwhile", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const spent = paymentOf(depositOf());
+    await one.ledger.credit(account, spent.transfer!);
+    const call = callOf(account, { price: 2n * PRICE });
+    await one.ledger.authorize(call);
+    await one.ledger.capture(completed(call));
+    const paid = callOf(account, { payment: paymentOf(depositOf()) });
+    const started = await beginDuring(paid, reverse, [signatureFrom(spent.reference)]);
+    expect(started).toEqual({ kind: "insufficient", balance: 0n });
+    expect(await one.ledger.balance(account)).toBe(0n);
+    await expectCleanAudit(one.pool);
+  });
+
   it("rejects a retry with a payment that is reversed meanwhile", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const payment = paymentOf(depositOf());

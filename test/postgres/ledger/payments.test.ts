@@ -121,6 +121,13 @@ describe("a payment", () => {
     expect(await one.ledger.balance(other)).toBe(0n);
   });
 
+  it("is credited and buys nothing when it does not cover the price", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const call = callOf(account, { price: 2n * PRICE, payment: paymentOf(depositOf()) });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "insufficient", balance: PRICE });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
   it("is rejected as used when unseen, also if its quote was paid by another payment", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const deposit = depositOf();

@@ -26,6 +26,12 @@ declare
   credited payment_key[];
   adopted payment_key[] = '{}';
 begin
+  if ledger_start_proved(calls, instance, lease) then
+    return query
+      select call.n, 'started', null::bigint, null::json, null::issued_receipt from unnest(calls) call;
+    return;
+  end if;
+
   select * into prior from ledger_decide(calls, instance);
   kinds := prior.kinds;
   balances := prior.balances;
