@@ -5,6 +5,8 @@ import canonicalize from "canonicalize";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
+import type { ModelAlias } from "../domain/tools/chat.ts";
+import { aliasProblems } from "../inference/aliases.ts";
 import { resolveUpstreams, type UpstreamSettings } from "../inference/upstream-settings.ts";
 import { filesOf, resolveCustomTools, type CustomToolSettings } from "../tools/custom/settings.ts";
 import { BUILT_IN_NAMES } from "../tools/index.ts";
@@ -26,6 +28,8 @@ export interface ResolvedDocument {
   readonly prices: ConfigFile["prices"];
   /** Servers for inference_chat; empty: the tool is unavailable. */
   readonly upstreams: readonly UpstreamSettings[];
+  /** Names for one of several models of inference_chat. */
+  readonly aliases: readonly ModelAlias[];
   readonly sandbox: ConfigFile["sandbox"];
   /** The operator's custom tools. */
   readonly tools: readonly CustomToolSettings[];
@@ -93,9 +97,10 @@ export function resolveDocument(
   return {
     prices: content.prices,
     upstreams: inference.upstreams,
+    aliases: content.inference.aliases,
     sandbox: content.sandbox,
     tools: custom.tools,
-    problems: [...problems, ...inference.problems, ...custom.problems],
+    problems: [...problems, ...inference.problems, ...aliasProblems(content.inference), ...custom.problems],
   };
 }
 

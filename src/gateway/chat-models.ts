@@ -42,6 +42,7 @@ export class SharedModels {
       get models() {
         return models.models;
       },
+      isHealthy: (model) => models.isHealthy?.(model) ?? true,
       complete: (request, options) => models.complete(request, options),
       embed: (request, options) => models.embed(request, options),
       close: async () => {

@@ -46,7 +46,12 @@ export class ToolOpener {
    * @throws ConfigError with every problem that is found without calling a server
    */
   async open(
-    { prices, upstreams, tools }: Pick<ResolvedDocument, "prices" | "upstreams" | "tools">,
+    {
+      prices,
+      upstreams,
+      aliases,
+      tools,
+    }: Pick<ResolvedDocument, "prices" | "upstreams" | "aliases" | "tools">,
     replaced?: ToolVersion,
   ): Promise<ToolVersion> {
     const { balance, sandbox, log } = this.#deps;
@@ -57,7 +62,16 @@ export class ToolOpener {
     if (replaced) this.#withdrawnModels.update(replaced.inference?.models ?? [], inference?.models ?? []);
     const withdrawnModels = this.#withdrawnModels;
     const customTools = custom.tools;
-    const deps = { version: VERSION, balance, sandbox, inference, withdrawnModels, prices, customTools };
+    const deps = {
+      version: VERSION,
+      balance,
+      sandbox,
+      inference,
+      aliases,
+      withdrawnModels,
+      prices,
+      customTools,
+    };
     return {
       inference,
       tools: makeTools(deps),

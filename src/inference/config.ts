@@ -118,11 +118,20 @@ const upstream = z.strictObject({
   embedding_models: z.array(embeddingModel).min(1).optional(),
 });
 
+/** A name for one of several models. */
+const alias = z.strictObject({
+  id: modelName,
+  models: z.array(modelName).min(1).max(8),
+  /** The first of the models that works, or the one with the lowest quote. */
+  by: z.enum(["order", "price"]).prefault("order"),
+});
+
 /** The `inference` section of the configuration file. */
 export const inferenceSchema = z
   .strictObject({
     /** Default: the server at INFERENCE_BASE_URL, if set. */
     upstreams: z.array(upstream).min(1).max(64).optional(),
+    aliases: z.array(alias).max(64).prefault([]),
     /** How often the model lists are refreshed. */
     refresh_seconds: z.int().min(10).max(86_400).prefault(600),
     /** Terms of models that no table lists. */

@@ -12,6 +12,8 @@ import { busy, ModelServerError } from "./upstream-failure.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 import { Upstream } from "./upstream.ts";
 
+const NO_ACCOUNT = "";
+
 /** An upstream with its circuit breaker, backoff and model list. */
 export class ModelServer {
   readonly settings: UpstreamSettings;
@@ -37,6 +39,11 @@ export class ModelServer {
   /** Undefined until the first list arrives. */
   get models(): readonly TableModel[] | undefined {
     return this.#models;
+  }
+
+  /** Whether calls of all accounts are allowed for the model, by the server's name of it. */
+  isHealthy(model: string): boolean {
+    return Math.max(this.#breaker.waitMs(NO_ACCOUNT), this.#pauses.waitMs(NO_ACCOUNT, model)) === 0;
   }
 
   /**

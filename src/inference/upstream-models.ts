@@ -78,6 +78,10 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
     return this.#models;
   }
 
+  isHealthy = (id: string): boolean =>
+    this.#routes.get(id)?.providers.some(({ server, model }) => server.isHealthy(model.upstreamModel)) ??
+    false;
+
   complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
     return this.#first(request.model, (server, model, measured) =>
       server.complete({ ...request, model }, measured.options(options)),

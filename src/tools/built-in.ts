@@ -1,4 +1,4 @@
-import type { ChatModels } from "../domain/tools/chat.ts";
+import type { ChatModels, ModelAlias } from "../domain/tools/chat.ts";
 import type { EmbeddingModels } from "../domain/tools/embedding.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import type { Tool } from "../domain/tools/tool.ts";
@@ -13,6 +13,8 @@ export interface ToolDeps {
   readonly balance: (accountId: string) => Promise<MicroUsd>;
   /** Undefined: no model server is configured, so its tools are unavailable. */
   readonly inference: (ChatModels & EmbeddingModels) | undefined;
+  /** Names for one of several models. */
+  readonly aliases?: readonly ModelAlias[];
   /** Kept when the models are replaced. */
   readonly withdrawnModels?: WithdrawnModels | undefined;
   /** Undefined: the sandbox is off, so its tools are unavailable. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { aliasProblems } from "../../src/inference/aliases.ts";
 import { inferenceSchema } from "../../src/inference/config.ts";
 import { resolveUpstreams } from "../../src/inference/upstream-settings.ts";
 
@@ -10,6 +11,47 @@ const model = {
   max_output_tokens: 4_096,
 };
 const env = { INFERENCE_BASE_URL: "http://models.example/v1/", INFERENCE_API_KEY: "secret" };
+
+describe("aliases of models", () => {
+  const upstreams = [
+    {
+      name: "main",
+      models: [model],
+      embedding_models: [{ id: "e", input_usd_per_million: 1, context_length: 10, dimensions: 3 }],
+    },
+  ];
+  const problems = (aliases: readonly object[], more: object = { upstreams }) =>
+    aliasProblems(inferenceSchema.parse({ aliases, ...more }));
+
+  it("may name models of a table, and any model while an upstream lists its own", () => {
+    expect(problems([{ id: "fast", models: ["holo-8b"] }])).toEqual([]);
+    expect(problems([{ id: "fast", models: ["any"] }], { upstreams: [{ name: "lists" }] })).toEqual([]);
+    expect(problems([{ id: "fast", models: ["any"] }], {})).toEqual([]);
+  });
+
+  it.each([
+    [
+      [{ id: "a", models: ["no"] }],
+      "aliases[0].models[0]: no is in no table of an upstream; there are holo-8b",
+    ],
+    [[{ id: "a", models: ["e"] }], "aliases[0].models[0]: e makes embeddings; name models that answer chats"],
+    [[{ id: "holo-8b", models: ["holo-8b"] }], "aliases[0].id: a model has the same id; choose another"],
+    [
+      [{ id: "a", models: ["holo-8b", "holo-8b"] }],
+      "aliases[0].models[1]: holo-8b is named twice; leave one out",
+    ],
+    [[{ id: "a", models: ["a"] }], "aliases[0].models[0]: a is an alias; name models"],
+    [
+      [
+        { id: "a", models: ["holo-8b"] },
+        { id: "a", models: ["holo-8b"] },
+      ],
+      "aliases[1].id: inference.aliases[0] has the same id; leave one out",
+    ],
+  ])("must name different chat models that exist: %j", (aliases, problem) => {
+    expect(problems(aliases)).toEqual([`inference.${problem}`]);
+  });
+});
 
 describe("inference section of the configuration", () => {
   it("reads a table of models with exact prices", () => {

@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 const CALL = ["test/app/calls/run-and-capture.test.ts"];
 const METER = ["test/tools/custom/meter.test.ts"];
 const CHARGE = "src/domain/calls/charge.ts";
+const ALIASES = ["test/attacks/model-aliases.test.ts"];
 const UNITS = "src/tools/custom/metered-units.ts";
 
 /** A meter decides what is charged below the quote, and nothing above it. */
@@ -70,6 +71,22 @@ export const METERING: readonly Mutant[] = [
     find: "return reasoningRate > outputRate ? reasoningRate : outputRate;",
     replace: "return reasoningRate > outputRate ? outputRate : outputRate;",
     tests: ["test/tools/inference-chat/price.test.ts"],
+  },
+  {
+    name: "alias-as-quoted",
+    guard: "A payment for an alias buys the model of its quote, whatever the alias stands for now.",
+    file: "src/app/calls/buy-call.ts",
+    find: "prepared: quoted }",
+    replace: "prepared: { ...prepared, choice: quoted.choice } }",
+    tests: ALIASES,
+  },
+  {
+    name: "alias-sealed",
+    guard: "A quote for an alias is for one model.",
+    file: "src/domain/calls/fingerprint.ts",
+    find: "choice === undefined ? print :",
+    replace: "print.length > 0 || choice === undefined ? print :",
+    tests: ALIASES,
   },
   {
     name: "vectors-match-input",

@@ -16,14 +16,16 @@ export type Authorized = Extract<AuthorizeResult, { kind: "started" | "replay" }
 
 /**
  * Claims the call and holds its price.
+ * @param quotedPrint fingerprint for a quote
  * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
  */
 export async function authorizeCall(
   deps: AuthorizeDeps,
   tool: Tool,
   call: CallAuthorization,
+  quotedPrint: Buffer,
 ): Promise<Authorized> {
-  const { accountId, price, payment, fingerprint } = call;
+  const { accountId, price, payment } = call;
   // With a claim the ledger may have the result, so the ledger is queried first.
   if (call.idempotencyKey === undefined && !payment) requireAllowance(deps.unpaidWork, tool, accountId);
   const answer = await deps.ledger.authorize(call);
@@ -40,7 +42,7 @@ export async function authorizeCall(
       if (!payment) requireAllowance(deps.unpaidWork, tool, accountId);
       const { name, metered = false } = tool;
       const short = { tool: name, price, metered, balance: answer.balance, proved: payment !== undefined };
-      throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, fingerprint));
+      throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, quotedPrint));
     }
     case "capped":
       throw dailyLimitReached(tool.name, price, answer.spent, call.budget?.perDay ?? 0n);

@@ -1,4 +1,5 @@
 import type { CallContext } from "../../domain/calls/call-context.ts";
+import { withChoice } from "../../domain/calls/fingerprint.ts";
 import { newId } from "../../domain/core/ids.ts";
 import type { Caller } from "../../domain/accounts/caller.ts";
 import { inSpan, type Span } from "../../domain/core/span.ts";
@@ -53,13 +54,22 @@ export async function buyCall(
   buyer: CallBuyer,
   context: CallContext,
 ): Promise<ToolCallResult> {
-  const { tool, prepared } = call;
+  const quoted = asQuoted(call);
+  const { tool, prepared } = quoted;
   const authorized = await inSpan(context.record?.span?.child("authorize"), (span) =>
-    authorizePurchase(deps, call, buyer, context, span),
+    authorizePurchase(deps, quoted, buyer, context, span),
   );
   if ("result" in authorized) return authorized;
   const { authorization, holder } = authorized;
   return runAndCapture(deps, { tool, prepared, authorization }, { ...context, caller: holder });
+}
+
+/** Returns the call with the choice that its quote seals, whatever would be chosen now. */
+function asQuoted(call: PreparedToolCall): PreparedToolCall {
+  const { prepared, fingerprint, quote } = call;
+  const quoted =
+    quote && prepared.choice?.quoted((name) => withChoice(fingerprint, name).equals(quote.fingerprint));
+  return quoted ? { ...call, prepared: quoted } : call;
 }
 
 /** Settles the payment and authorizes the call. @returns the result of a replay, or what may run */
@@ -76,18 +86,20 @@ async function authorizePurchase(
   const price = quote?.price ?? prepared.price;
   requirePriceWithinLimit(tool.name, caller, price);
 
+  const quotedPrint = withChoice(fingerprint, prepared.choice?.name);
   const claim = { accountId: caller.accountId, fingerprint, idempotencyKey: sentKey, span };
   const prior = buyer.exists ? await lookUpPriorOutcome(deps.ledger, claim, identified) : NO_PRIOR;
   if (prior.kind === "replay") {
     if (record) record.caller = caller;
     if (identified && prior.receipt?.txSignature !== identified.reference)
-      await creditExtraPayment(deps, { identified, quote, fingerprint, buyer }, context);
+      await creditExtraPayment(deps, { identified, quote, fingerprint: quotedPrint, buyer }, context);
     return { result: prior.result, receipt: prior.receipt };
   }
 
   let { payment } = prior;
   if (prior.kind === "none" && identified) {
-    const pay = () => payQuote(deps, { identified, quote, fingerprint, receivedAt, buyer }, context);
+    const pay = () =>
+      payQuote(deps, { identified, quote, fingerprint: quotedPrint, receivedAt, buyer }, context);
     payment = await (span ? span.run(pay) : pay());
   }
 
@@ -108,7 +120,7 @@ async function authorizePurchase(
     span,
   };
   context.signal.throwIfAborted();
-  const authorized = await authorizeCall(deps, tool, authorization);
+  const authorized = await authorizeCall(deps, tool, authorization, quotedPrint);
   if (authorized.kind === "replay") return { result: authorized.result, receipt: authorized.receipt };
   return { authorization, holder };
 }

@@ -1,6 +1,6 @@
 import { OTHER } from "../operations/request-record.ts";
 import type { CallContext } from "../../domain/calls/call-context.ts";
-import { fingerprint } from "../../domain/calls/fingerprint.ts";
+import { fingerprint, withChoice } from "../../domain/calls/fingerprint.ts";
 import type { Caller } from "../../domain/accounts/caller.ts";
 import { walletCaller } from "../../domain/accounts/wallet-caller.ts";
 import { malformedProof, ToolgateError } from "../../domain/core/errors.ts";
@@ -53,7 +53,7 @@ export async function callByWallet(
     const costs = `costs ${tool.metered ? "at most " : ""}${displayUsd(price)}`;
     throw new PaymentRequiredError(
       tool.name,
-      deps.quotes.issue(ANY_WALLET, price, print),
+      deps.quotes.issue(ANY_WALLET, price, withChoice(print, prepared.choice?.name)),
       `This call ${costs}: pay it with x402 and repeat the request with PAYMENT-SIGNATURE` +
         (tool.metered ? ". What the call does not use stays on the balance of your wallet's account" : ""),
     );

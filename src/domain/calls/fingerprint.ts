@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { ToolgateError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -12,6 +12,11 @@ import type { JsonObject } from "../core/json.ts";
 export function fingerprint(tool: string, params: JsonObject): Buffer {
   // A digest as text is faster than as a buffer.
   return Buffer.from(hash("sha256", canonical({ params, tool }), "binary"), "latin1");
+}
+
+/** Returns the fingerprint of a call and of what the gateway chose for it, for a quote. */
+export function withChoice(print: Buffer, choice: string | undefined): Buffer {
+  return choice === undefined ? print : createHash("sha256").update(print).update(choice).digest();
 }
 
 function canonical(call: JsonObject): string {

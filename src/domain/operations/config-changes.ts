@@ -29,7 +29,10 @@ export function configChanges(before: ChangedDocument, after: ChangedDocument): 
     ...schemaChanges(before.tools, after.tools),
     ...modelChanges(modelsOf(before.document), modelsOf(after.document)),
     ...leafChanges("prices", before.document["prices"], after.document["prices"]).map(priceChange),
-    ...leafChanges("inference", inferenceOf(before.document), inferenceOf(after.document)).map(settingChange),
+    ...leafChanges("inference", inferenceOf(before.document), inferenceOf(after.document)).map((leaf) => ({
+      ...settingChange(leaf),
+      affectsCallers: leaf.path === "inference.aliases",
+    })),
     ...leafChanges("sandbox", before.document["sandbox"], after.document["sandbox"]).map((leaf) => ({
       ...settingChange(leaf),
       text: `${settingChange(leaf).text}; takes effect when an instance starts`,

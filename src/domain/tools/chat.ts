@@ -35,6 +35,14 @@ export interface ChatModel {
   readonly passesUnknown?: boolean | undefined;
 }
 
+/** A name for one of several models, chosen for each call. */
+export interface ModelAlias {
+  readonly id: string;
+  readonly models: readonly string[];
+  /** The first that works, or the one with the lowest quote. */
+  readonly by: "order" | "price";
+}
+
 export interface ChatRequest {
   readonly model: string;
   /** {@link ChatMessage}s, or messages of the OpenAI API. */
@@ -111,6 +119,8 @@ export interface ChatListener {
 export interface ChatModels {
   /** Models for sale. Replaced when they change; empty until a server has answered. */
   readonly models: readonly ChatModel[];
+  /** Whether a server of the model takes calls, as far as is known. Undefined: all do. */
+  readonly isHealthy?: (model: string) => boolean;
   /**
    * Completes a conversation with one of {@link models}.
    * @throws ToolgateError TOOL_FAILED, or UNAVAILABLE when the server is too busy

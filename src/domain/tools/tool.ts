@@ -1,6 +1,6 @@
 import type { Caller } from "../accounts/caller.ts";
 import type { JsonObject } from "../core/json.ts";
-import type { ChatModel } from "./chat.ts";
+import type { ChatModel, ModelAlias } from "./chat.ts";
 import type { Span } from "../core/span.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Scope } from "../accounts/scope.ts";
@@ -44,6 +44,7 @@ export interface Tool {
 /** A tool as the OpenAI API has it. */
 export interface OpenAiForm {
   readonly models: readonly ChatModel[];
+  readonly aliases?: readonly ModelAlias[];
   /** As {@link Tool.prepare}, for a body of that API, whose answer is the result. */
   prepare(body: JsonObject): PreparedCall;
 }
@@ -66,6 +67,15 @@ export interface PreparedCall {
    * @throws ToolgateError TOOL_FAILED or UNAVAILABLE; neither is charged
    */
   run(context: ToolContext): JsonObject | Promise<JsonObject>;
+  /** What the gateway chose for the call; undefined: nothing was to be chosen. */
+  readonly choice?: CallChoice | undefined;
+}
+
+/** A choice such as the model of an alias. A quote seals it, and its payment buys the call with it. */
+export interface CallChoice {
+  readonly name: string;
+  /** Prepares the call with the choice of an earlier quote. */
+  quoted(isQuoted: (name: string) => boolean): PreparedCall | undefined;
 }
 
 /** Receives a result in parts, while the tool produces it. */

@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../domain/core/json.ts";
-import type { ChatModel } from "../../domain/tools/chat.ts";
+import type { ChatModel, ModelAlias } from "../../domain/tools/chat.ts";
 import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import { unavailableTool } from "../define-tool.ts";
+import { aliasedCall } from "./aliased-call.ts";
 import type { WithdrawnModels } from "./withdrawn-models.ts";
 
 /** The calls of some models. A prepared call keeps the terms it was priced at. */
@@ -18,6 +19,9 @@ interface ModelTool {
   readonly former: WithdrawnModels;
   /** The models of all kinds: the same array until they change. */
   readonly models: () => readonly ChatModel[];
+  /** Names for one of its models. */
+  readonly aliases?: readonly ModelAlias[];
+  readonly isHealthy?: ((model: string) => boolean) | undefined;
   readonly sells: (model: ChatModel) => boolean;
   readonly formsFor: (models: readonly ChatModel[]) => ModelForms;
 }
@@ -26,7 +30,7 @@ const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, openWorldHint
 
 /** Returns the tool that calls models; unavailable while there are none. */
 export function modelTool(definition: ModelTool): Tool {
-  const { name, isMetered, former, sells, formsFor } = definition;
+  const { name, isMetered, former, sells, formsFor, aliases = [], isHealthy } = definition;
   const waiting = withoutModels(name, `${definition.description} Not available at present: no model.`);
   const none: ModelForms = { tool: waiting, openai: (body) => waiting.prepare(body) };
   let all: readonly ChatModel[] = [];
@@ -44,6 +48,15 @@ export function modelTool(definition: ModelTool): Tool {
     const gone = former.find(input["model"]);
     return gone && sells(gone) ? gone : undefined;
   };
+  const named = new Map(aliases.map((alias) => [alias.id, alias]));
+  const resolved = (input: JsonObject, prepare: (input: JsonObject) => PreparedCall): PreparedCall => {
+    const { model: id } = input;
+    const alias = typeof id === "string" ? named.get(id) : undefined;
+    if (!alias) return prepare(input);
+    const offers = current().models.map((model) => model.id);
+    const models = { offered: new Set(offers), former: former.ids(), isHealthy };
+    return aliasedCall(alias, models, (model) => prepare({ ...input, model }));
+  };
   return {
     name,
     billable: waiting.billable,
@@ -60,23 +73,39 @@ export function modelTool(definition: ModelTool): Tool {
     get inputSchema() {
       return current().forms.tool.inputSchema;
     },
-    prepare: (input) => {
-      const { tool } = current().forms;
-      const gone = withdrawn(input);
-      if (!gone) return tool.prepare(input);
-      return unquotedCall((same) => tool.prepare(same), formsFor([gone]).tool.prepare(input), input);
-    },
+    prepare: (input) =>
+      resolved(input, (named) => {
+        const { tool } = current().forms;
+        const gone = withdrawn(named);
+        if (!gone) return tool.prepare(named);
+        return unquotedCall((same) => tool.prepare(same), formsFor([gone]).tool.prepare(named), named);
+      }),
     openai: {
       get models() {
         return current().models;
       },
-      prepare(body) {
-        const { openai } = current().forms;
-        const gone = withdrawn(body);
-        return gone ? unquotedCall(openai, formsFor([gone]).openai(body), body) : openai(body);
+      get aliases() {
+        return offeredAliases(aliases, current().models);
       },
+      prepare: (body) =>
+        resolved(body, (named) => {
+          const { openai } = current().forms;
+          const gone = withdrawn(named);
+          return gone ? unquotedCall(openai, formsFor([gone]).openai(named), named) : openai(named);
+        }),
     },
   };
+}
+
+/** Returns the aliases that have a model, with the models that they have. */
+export function offeredAliases(
+  aliases: readonly ModelAlias[],
+  models: readonly ChatModel[],
+): readonly ModelAlias[] {
+  const offered = new Set(models.map(({ id }) => id));
+  return aliases
+    .map((alias) => ({ ...alias, models: alias.models.filter((id) => offered.has(id)) }))
+    .filter((alias) => alias.models.length > 0);
 }
 
 /** Returns a model tool that is listed but cannot be called. */

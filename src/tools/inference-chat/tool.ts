@@ -1,12 +1,18 @@
 import { z } from "zod";
-import { CHAT_ROLES, type ChatCompletion, type ChatModel, type ChatModels } from "../../domain/tools/chat.ts";
+import {
+  CHAT_ROLES,
+  type ChatCompletion,
+  type ChatModel,
+  type ChatModels,
+  type ModelAlias,
+} from "../../domain/tools/chat.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { formatTokenRate, type TokenRate } from "../../domain/tools/token-rate.ts";
 import type { ProgressListener, Tool } from "../../domain/tools/tool.ts";
 import { builtIn, type Charge } from "../built-in.ts";
 import { defineTool } from "../define-tool.ts";
 import { WithdrawnModels } from "./withdrawn-models.ts";
-import { modelTool, withoutModels } from "./model-tool.ts";
+import { modelTool, offeredAliases, withoutModels } from "./model-tool.ts";
 import { finder, modelLines, requireFits } from "./models.ts";
 import { usageOf } from "./openai-answer.ts";
 import { openAiChat } from "./openai-chat.ts";
@@ -42,15 +48,18 @@ const temperature = z
   .describe("Randomness of the answer. Default: the model server's");
 
 /** Validation checks the model itself, with a better message, so the enum is informational. */
-function paramsFor(models: readonly ChatModel[]) {
+function paramsFor(models: readonly ChatModel[], aliases: readonly ModelAlias[]) {
+  const names = offeredAliases(aliases, models);
   return z.strictObject({
     model: z
       .string()
       .min(1)
       .max(256)
       .meta({
-        description: `Identifier of the model.\n${modelLines(models, lineOf)}`,
-        enum: models.map(({ id }) => id),
+        description: ["Identifier of the model.", ...names.map(aliasLine), modelLines(models, lineOf)].join(
+          "\n",
+        ),
+        enum: [...names, ...models].map(({ id }) => id),
       }),
     messages,
     max_tokens: z
@@ -71,9 +80,9 @@ export const inferenceChat = builtIn({
   name: NAME,
   docs: { price: "by model, prompt and `max_tokens`", does: "answers a conversation" },
   metered: true,
-  make: ({ inference, withdrawnModels }, _prices, charge) =>
+  make: ({ inference, withdrawnModels, aliases }, _prices, charge) =>
     inference
-      ? chatTool(inference, charge, withdrawnModels)
+      ? chatTool(inference, charge, withdrawnModels, aliases)
       : withoutModels(
           NAME,
           "Completes a conversation with a selectable language model. Not available on this installation: " +
@@ -89,6 +98,7 @@ export function chatTool(
   inference: ChatModels,
   charge: Charge = "used",
   former: WithdrawnModels = new WithdrawnModels(),
+  aliases: readonly ModelAlias[] = [],
 ): Tool {
   return modelTool({
     name: NAME,
@@ -96,23 +106,30 @@ export function chatTool(
     isMetered: charge === "used",
     former,
     models: () => inference.models,
+    aliases,
+    isHealthy: inference.isHealthy,
     sells: ({ dimensions }) => dimensions === undefined,
     formsFor: (models) => ({
-      tool: toolFor(models, inference, charge),
+      tool: toolFor(models, aliases, inference, charge),
       openai: openAiChat(models, inference, charge),
     }),
   });
 }
 
 /** Creates the tool for these models. */
-function toolFor(models: readonly ChatModel[], inference: ChatModels, charge: Charge): Tool {
+function toolFor(
+  models: readonly ChatModel[],
+  aliases: readonly ModelAlias[],
+  inference: ChatModels,
+  charge: Charge,
+): Tool {
   const modelOf = finder(models);
 
   return defineTool({
     name: NAME,
     description: DESCRIPTION,
     scope: "inference:write",
-    params: paramsFor(models),
+    params: paramsFor(models, aliases),
     check: (call) => {
       const { max_tokens } = call;
       const limit = max_tokens === undefined ? undefined : { name: "max_tokens", tokens: max_tokens };
@@ -144,6 +161,11 @@ function progressReporter(progress: ProgressListener): (pieces: number) => void 
     toldAt = performance.now();
     progress({ progress: pieces, message: `${pieces} chunks of the answer received, about a token each` });
   };
+}
+
+function aliasLine({ id, models, by }: ModelAlias): string {
+  const which = by === "price" ? "the one with the lowest price" : "the first one that works";
+  return `${id}: of ${models.join(", ")}, ${which}`;
 }
 
 /** Limits and prices. */

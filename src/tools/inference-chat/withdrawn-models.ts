@@ -16,6 +16,10 @@ export class WithdrawnModels {
     }
   }
 
+  ids(): Iterable<string> {
+    return this.#gone.keys();
+  }
+
   find(id: unknown): ChatModel | undefined {
     return typeof id === "string" ? this.#gone.get(id) : undefined;
   }

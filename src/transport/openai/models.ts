@@ -1,10 +1,16 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { ChatModel } from "../../domain/tools/chat.ts";
+import type { ChatModel, ModelAlias } from "../../domain/tools/chat.ts";
 import { formatTokenRate } from "../../domain/tools/token-rate.ts";
 
+/** What callers may name as a model. */
+export interface Listed {
+  readonly models: readonly ChatModel[];
+  readonly aliases: readonly ModelAlias[];
+}
+
 /** OpenAI API, "List models". */
-export function modelList(models: readonly ChatModel[]): object {
-  return { object: "list", data: models.map(modelJson) };
+export function modelList({ models, aliases }: Listed): object {
+  return { object: "list", data: [...aliases.map(aliasJson), ...models.map(modelJson)] };
 }
 
 /**
@@ -12,21 +18,29 @@ export function modelList(models: readonly ChatModel[]): object {
  * @param id percent-encoded
  * @throws ToolgateError NOT_FOUND
  */
-export function modelById(models: readonly ChatModel[], id: string): object {
+export function modelById({ models, aliases }: Listed, id: string): object {
   const name = decoded(id);
+  const alias = aliases.find((one) => one.id === name);
+  if (alias) return aliasJson(alias);
   const model = models.find((one) => one.id === name);
   if (model) return modelJson(model);
   throw new ToolgateError("NOT_FOUND", "no such model; GET /openai/v1/models lists them");
+}
+
+/** The API's members, with the models that the alias stands for. */
+function aliasJson({ id, models, by }: ModelAlias): object {
+  return { ...headOf(id), alias_of: models, chosen_by: by };
+}
+
+function headOf(id: string): object {
+  return { id, object: "model", created: 0, owned_by: "toolgate" };
 }
 
 /** The API's members, with limits in tokens and prices in USD per million tokens. */
 function modelJson(model: ChatModel): object {
   const { id, contextLength, inputRate } = model;
   return {
-    id,
-    object: "model",
-    created: 0,
-    owned_by: "toolgate",
+    ...headOf(id),
     context_length: contextLength,
     input_usd_per_million: formatTokenRate(inputRate),
     ...(model.dimensions === undefined ? answerTerms(model) : { dimensions: model.dimensions }),

@@ -60,8 +60,11 @@ export class OpenAiHandler implements JsonHandler {
     headers.push(...openAiRateHeaders(headers, this.#deps.clock));
     if (path === CHAT) return this.#chat(exchange, call);
     if (path === EMBEDDINGS) return this.#embed(exchange, call);
-    const models = this.#deps.catalogue.tools.flatMap(({ openai }) => openai?.models ?? []);
-    const json = path === MODELS ? modelList(models) : modelById(models, path.slice(MODELS.length + 1));
+    const forms = this.#deps.catalogue.tools.flatMap(({ openai }) => openai ?? []);
+    const aliases = forms.flatMap((form) => form.aliases ?? []);
+    const models = forms.flatMap((form) => form.models);
+    const listed = { models, aliases };
+    const json = path === MODELS ? modelList(listed) : modelById(listed, path.slice(MODELS.length + 1));
     return { status: 200, json };
   }
 

@@ -48,6 +48,43 @@ class Shop implements ChatModels {
   }
 }
 
+describe("an alias of models", () => {
+  const aliased = (id: string, by: "order" | "price", models: readonly string[], healthy = models) => {
+    const shop = Object.assign(new Shop(), { isHealthy: (model: string) => healthy.includes(model) });
+    return chatTool(shop, "used", undefined, [{ id, models, by }]);
+  };
+  const chosen = (tool: Tool, more: object = {}) =>
+    tool.prepare({ model: "alias", messages: [{ role: "user", content: "2+2?" }], ...more }).choice?.name;
+
+  it("stands for its first model that is healthy and takes the call", () => {
+    expect(chosen(aliased("alias", "order", ["large", "small"]))).toBe("large");
+    expect(chosen(aliased("alias", "order", ["large", "small"], ["small"]))).toBe("small");
+    expect(chosen(aliased("alias", "order", ["small", "large"]), { max_tokens: 8_000 })).toBe("large");
+    expect(chosen(aliased("alias", "order", ["gone", "small"]))).toBe("small");
+    expect(chosen(aliased("alias", "order", ["large", "small"], []))).toBe("large");
+  });
+
+  it("stands for the one with the lowest quote, if so configured", () => {
+    expect(chosen(aliased("alias", "price", ["large", "small"]))).toBe("small");
+    expect(chosen(aliased("alias", "price", ["large", "small"], ["large"]))).toBe("large");
+  });
+
+  it("is offered with the models while one of them is, and is no model otherwise", () => {
+    const offer = (tool: Tool) => [tool.openai?.aliases, JSON.stringify(tool.inputSchema)];
+    const [aliases, schema] = offer(aliased("alias", "price", ["large", "gone"]));
+    expect(aliases).toEqual([{ id: "alias", models: ["large"], by: "price" }]);
+    expect(schema).toContain("alias: of large, the one with the lowest price");
+    const none = aliased("alias", "price", ["gone"]);
+    expect(offer(none)).toEqual([[], expect.not.stringContaining("alias:")]);
+    expect(() => chosen(none)).toThrow(/params\.model: is not offered/);
+  });
+
+  it("reports what its models have against a call that none takes", () => {
+    const tool = aliased("alias", "order", ["large", "small"]);
+    expect(() => chosen(tool, { max_tokens: 9_000 })).toThrow("must be at most 8000 for large");
+  });
+});
+
 const tool = chatTool(new Shop());
 const messages = [{ role: "user", content: "2+2?" }];
 
