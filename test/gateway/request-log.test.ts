@@ -60,9 +60,10 @@ it("logs the account of a wallet that pays by x402 without an API key", async ()
   expect(response.status, answer).toBe(200);
   await expect.poll(requests).toHaveLength(2);
   const account_id = expect.stringMatching(/^acct_/);
+  const { run_id, receipt_id } = JSON.parse(answer).receipt;
   expect(requests()).toMatchObject([
     { transport: "http", status: 402, code: "PAYMENT_REQUIRED", account_id: undefined },
-    { transport: "http", status: 200, account_id, run_id: JSON.parse(answer).receipt.run_id },
+    { transport: "http", status: 200, account_id, run_id, receipt_id },
   ]);
 });
 

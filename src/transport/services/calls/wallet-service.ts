@@ -47,6 +47,7 @@ export function walletService(
             { tool, params, ...proof, idempotencyKey },
             { caller, requestId, signal, record: context.record },
           );
+          if (context.record) context.record.receiptId = receipt?.receiptId;
           if (receipt && context.client) options.unpaid.paid(context.client);
           notify(context, settlementOfSuccess(proof, receipt));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
