@@ -110,6 +110,28 @@ export class Reference {
     return undefined;
   }
 
+  /** Every acknowledged receipt. */
+  get receipts(): string[] {
+    return Array.from(this.#books.values(), ({ receipts }) => [...receipts.keys()]).flat();
+  }
+
+  /**
+   * Follows the restore of the database to an earlier moment.
+   * @param receipts those that it has; the others are forgotten
+   * @param accounts those that it has; payments to others have no owner
+   */
+  restored(receipts: ReadonlySet<string>, accounts: ReadonlySet<string>): void {
+    for (const book of this.#books.values())
+      for (const id of book.receipts.keys()) if (!receipts.has(id)) book.receipts.delete(id);
+    for (const [name, { receiptId = "" }] of this.#sales)
+      if (!receipts.has(receiptId)) this.#sales.delete(name);
+    for (const [id, { customer }] of this.#books)
+      if (customer.apiKey !== undefined && !accounts.has(id)) this.#books.delete(id);
+    for (const [tx, payment] of this.payments)
+      if (payment.owner && !this.#books.has(payment.owner.accountId))
+        this.payments.set(tx, { ...payment, owner: undefined });
+  }
+
   /** Whether the key or payment got a 200 before. */
   wasSold(customer: Customer, call: Call): boolean {
     return namesOf(customer, call).some((name) => this.#sales.has(name));
