@@ -2,9 +2,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
  * Long files start first: one that starts last would keep a core waiting. The fault lab is mostly idle, so it
- * follows the sandbox's files, which use all cores.
+ * follows the sandbox's files, which use all cores. A failover is mostly a wait for a lease.
  */
 const LONGEST = [
+  "test/failover/failover.test.ts",
   "test/check.test.ts",
   "test/browser/console.test.ts",
   "test/sandbox/negative-control.test.ts",

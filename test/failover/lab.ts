@@ -172,7 +172,8 @@ export class FailoverLab {
 
   async #countLost(): Promise<number> {
     const before = this.#lost.size;
-    for (const { receiptId = "", customer, call } of await findMissing(this.#market)) {
+    const { ground, reference } = this.#market;
+    for (const { receiptId = "", customer, call } of await findMissing(ground.rows, reference)) {
       if (this.#lost.has(receiptId)) continue;
       this.#lost.add(receiptId);
       const lost = { account: customer.accountId, key: call.key, tx: call.proof?.tx, receiptId };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { post } from "./client.ts";
 import type { Ask } from "./environment.ts";
 import type { Market } from "./market.ts";
-import { digestOf, type Sale } from "./reference.ts";
+import { digestOf, type Reference, type Sale } from "./reference.ts";
 
 /** How long abandoned runs may last, ms: lease, sweep and a busy machine. */
 const RELEASED_MS = 20_000;
@@ -38,22 +38,21 @@ export async function checkNothingOpen({ ground, tally }: Market): Promise<void>
 }
 
 /** Checks that every acknowledged call is in the ledger with its amount. */
-export async function checkDurable(market: Market): Promise<void> {
-  const { reference, tally } = market;
-  const missing = await findMissing(market);
+export async function checkDurable({ ground, reference, tally }: Market): Promise<void> {
+  const missing = await findMissing(ground.rows, reference);
   tally.count("promised", reference.saleCount);
   tally.count("durable", reference.saleCount - missing.length);
   for (const sale of missing) tally.violated("what was acknowledged is durable", saleOf(sale));
 }
 
 /** Returns the acknowledged calls that are not in the ledger with their amount. */
-export async function findMissing({ ground, reference }: Market): Promise<Sale[]> {
+export async function findMissing(rows: Ask, reference: Reference): Promise<Sale[]> {
   // A call may be acknowledged after the query.
   const sales = [...reference.sales];
-  const rows = await ground.rows<{ id: string; debited: bigint }>(
+  const receipts = await rows<{ id: string; debited: bigint }>(
     "select 'rcpt_' || encode(uuid_send(id), 'hex') as id, debited from receipt",
   );
-  const stored = new Map(rows.map(({ id, debited }) => [id, debited]));
+  const stored = new Map(receipts.map(({ id, debited }) => [id, debited]));
   return sales.filter(
     ({ receiptId, debited }) => receiptId !== undefined && stored.get(receiptId) !== debited,
   );
