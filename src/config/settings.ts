@@ -76,6 +76,10 @@ export const settings = {
   METRICS_HOST: z.string().default("127.0.0.1").describe("address that the metrics server listens on"),
   PUBLIC_URL: httpUrl.optional().describe("base address as callers see it; default http://HOST:PORT"),
   CONSOLE_URL: httpUrl.optional().describe("address of the console; default PUBLIC_URL/console"),
+  CONSOLE_PUBLIC_TOOLS: z
+    .enum(["on", "off"])
+    .default("off")
+    .describe("whether the console shows the tools and their prices without a sign-in"),
   DATABASE_URL: databaseUrl().describe("PostgreSQL, one server or several with one primary; embedded in dev"),
   DATABASE_DIRECT_URL: databaseUrl().describe(
     "the same database without a connection pooler, for notifications, session locks and migrations; " +

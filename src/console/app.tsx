@@ -5,6 +5,7 @@ import { Route, Router, Switch, useLocation } from "wouter";
 import { Frame } from "./frame.tsx";
 import { PageErrorBoundary } from "./page-error-boundary.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
+import { arePublicToolsOn, isPublicPath, PublicFrame } from "./public-frame.tsx";
 import { ROUTES } from "./routes.ts";
 import { queryClient, transport } from "./rpc.ts";
 import { SignedInProvider, useSessionQuery } from "./session.tsx";
@@ -41,6 +42,17 @@ function SessionContent() {
           </PageErrorBoundary>
         </Frame>
       </SignedInProvider>
+    );
+  }
+  if (data && arePublicToolsOn() && isPublicPath(location)) {
+    return (
+      <PublicFrame>
+        <PageErrorBoundary location={location}>
+          <Suspense fallback={<PageLoading />}>
+            <Pages />
+          </Suspense>
+        </PageErrorBoundary>
+      </PublicFrame>
     );
   }
   if (data) return <SignInPage />;

@@ -55,6 +55,12 @@ export const ROUTES: readonly PageRoute[] = [
     nav: { label: "Playground", icon: "play" },
   },
   {
+    path: "/tools",
+    page: lazyComponent(() => import("./pages/tools.tsx"), "ToolsPage"),
+    nav: { label: "Tools", icon: "tools" },
+  },
+  { path: "/tools/:name", page: lazyComponent(() => import("./pages/tool.tsx"), "ToolPage") },
+  {
     path: "/settings",
     page: lazyComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
     nav: { label: "Settings", icon: "settings" },

@@ -28,6 +28,11 @@ export function useSignedIn(): SignedIn {
   return signedIn;
 }
 
+/** Returns the session; undefined on pages that are shown without one. */
+export function useOptionalSignedIn(): SignedIn | undefined {
+  return use(SignedInContext);
+}
+
 /** Queries the current session. A poll finds a block of the account. */
 export function useSessionQuery() {
   return useQuery(SessionService.method.getSession, {}, { staleTime: 60_000, refetchInterval: 30_000 });

@@ -26,7 +26,8 @@ export interface DevConsole {
 
 /** Options of openConsoleFiles. */
 export interface ConsoleFilesSettings {
-  readonly config: Pick<ServeConfig, "HOST" | "PUBLIC_URL" | "CONSOLE_URL">;
+  readonly config: Pick<ServeConfig, "HOST" | "PUBLIC_URL" | "CONSOLE_URL"> &
+    Partial<Pick<ServeConfig, "CONSOLE_PUBLIC_TOOLS">>;
   readonly origin: ConsoleOrigin;
   /** Undefined in production. */
   readonly devConsole: DevConsole | undefined;
@@ -43,6 +44,7 @@ export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
   return new ConsoleFiles({
     files,
     https: () => origin.url.protocol === "https:",
+    publicTools: config.CONSOLE_PUBLIC_TOOLS === "on",
     devFiles: devConsole?.files,
     devWallet: devConsole && isLocalOnly(config) ? new DevWallet(devConsole.wallet, origin) : undefined,
   });

@@ -21,6 +21,8 @@ const PAGES: readonly ((seeded: SeededAccount) => string)[] = [
   () => "deposit",
   ({ depositId }) => `deposit/${depositId}`,
   () => "playground",
+  () => "tools",
+  () => "tools/vram_estimate",
   () => "settings",
   () => "operator",
   () => "operator/accounts",

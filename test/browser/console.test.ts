@@ -12,12 +12,13 @@ import { playgroundFlows } from "./playground-flows.ts";
 import { settingsFlows } from "./settings-flows.ts";
 import { signInFlows } from "./sign-in-flows.ts";
 import { failureFlows } from "./failure-flows.ts";
+import { toolFlows } from "./tool-flows.ts";
 import { totalsTests } from "./totals.ts";
 
 // One gateway and one browser for all flows: a second browser would slow both down.
 let world: ConsoleWorld;
 beforeAll(async () => {
-  world = await startConsoleWorld();
+  world = await startConsoleWorld({ CONSOLE_PUBLIC_TOOLS: "on" });
 });
 afterAll(() => world?.close());
 const getWorld = () => world;
@@ -29,6 +30,7 @@ describe("keys", () => keyFlows(getWorld));
 describe("money", () => moneyFlows(getWorld));
 describe("activity", () => activityFlows(getWorld));
 describe("playground", () => playgroundFlows(getWorld));
+describe("tools", () => toolFlows(getWorld));
 describe("settings", () => settingsFlows(getWorld));
 describe("keyboard", () => keyboardFlows(getWorld));
 describe("failures", () => failureFlows(getWorld));

@@ -65,6 +65,8 @@ const SCREENSHOTS: readonly Screenshot[] = [
       await page.getByRole("button", { name: "Pay $0.001 with Test wallet" }).waitFor();
     },
   },
+  { name: "tools", at: () => "tools", narrow: true },
+  { name: "tool", at: () => "tools/vram_estimate", narrow: true },
   { name: "settings", at: () => "settings" },
   { name: "operations", at: () => "operator" },
   { name: "accounts", at: () => "operator/accounts" },

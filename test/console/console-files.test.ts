@@ -173,6 +173,16 @@ describe("console response headers", () => {
   });
 });
 
+describe("tools without a sign-in", () => {
+  it("are marked on the page only when the operator turns them on", async () => {
+    const mark = "toolgate-public-tools";
+    expect((await server.ask("/console/tools")).body.toString()).not.toContain(mark);
+    const open = await serve({ config: { HOST: "127.0.0.1", CONSOLE_PUBLIC_TOOLS: "on" } });
+    expect((await open.ask("/console/tools")).body.toString()).toContain(mark);
+    open.close();
+  });
+});
+
 describe("gateway without a built console", () => {
   it("answers 503 with the build command at every console URL", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "toolgate-console-"));

@@ -5,6 +5,7 @@ const PATHS = {
   key: "M9.5 9.5a3.5 3.5 0 1 0-3-3L2.5 10.5v3h3V12H7v-1.5h1.5zM11 5h.01",
   deposit: "M8 2.5v7M5 6.5l3 3 3-3M2.5 10v2.5a1 1 0 0 0 1 1h9a1 1 0 0 0 1-1V10",
   play: "M4.5 3v10l8-5z",
+  tools: "M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z",
   settings: "M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M10 3v3M6 10v3",
   gauge: "M2.5 12a6 6 0 1 1 11 0M8 10l3-3.5",
   people:

@@ -23,6 +23,9 @@ const CONTENT_SECURITY_POLICY = [
 /** Marks a page where a development wallet is available. */
 export const DEV_WALLET_MARK = '<meta name="toolgate-dev-wallet" content="">';
 
+/** Marks a page that shows the tools without a sign-in. */
+export const PUBLIC_TOOLS_MARK = '<meta name="toolgate-public-tools" content="">';
+
 const NOT_BUILT =
   "The console is not built.\n\n" +
   "Run this where the gateway is installed, then restart the gateway:\n\n  npm run build:console\n";
@@ -34,6 +37,8 @@ export interface ConsoleFilesOptions {
   readonly https: () => boolean;
   /** Set in development only. */
   readonly devWallet?: DevWallet | undefined;
+  /** Whether the page shows the tools without a sign-in. */
+  readonly publicTools?: boolean;
   /** Serves the page and assets from their sources, with its own policy; development only. */
   readonly devFiles?: Pick<MountedHandler, "handle"> | undefined;
 }
@@ -45,8 +50,10 @@ export class ConsoleFiles {
 
   constructor(options: ConsoleFilesOptions) {
     this.#options = options;
-    const page = options.files?.get("index.html");
-    this.#page = page && options.devWallet ? withInHead(page, DEV_WALLET_MARK) : page;
+    const { files, devWallet, publicTools = false } = options;
+    const marks = (devWallet ? DEV_WALLET_MARK : "") + (publicTools ? PUBLIC_TOOLS_MARK : "");
+    const page = files?.get("index.html");
+    this.#page = page && marks !== "" ? withInHead(page, marks) : page;
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {

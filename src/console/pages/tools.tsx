@@ -1,0 +1,54 @@
+import { Link } from "wouter";
+import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
+import { useCatalogue } from "../catalogue.ts";
+import { Card, EmptyState, Page, Status, Table, type Column } from "../ui/index.ts";
+import { QueryResult } from "./query-result.tsx";
+import { priceLabel } from "./tools/price-label.ts";
+import { toolHref } from "./tools/tool-href.ts";
+import "./tools/tools.css";
+
+const COLUMNS: readonly Column<Tool>[] = [
+  {
+    head: "Tool",
+    cell: ({ name }) => (
+      <Link className="row-link tool-name" href={toolHref(name)}>
+        {name}
+      </Link>
+    ),
+  },
+  { head: "Price", cell: (tool) => (tool.status === ToolStatus.ACTIVE ? priceLabel(tool) : "—") },
+  { head: "Status", cell: ({ status }) => <ToolState status={status} /> },
+  { head: "Description", cell: ({ description }) => description },
+];
+
+/** Lists the tools with their prices. */
+export function ToolsPage() {
+  const catalogue = useCatalogue();
+  return (
+    <Page title="Tools and prices" lead="Everything that an agent can call, and what a call costs.">
+      <QueryResult query={catalogue} lines={8} box>
+        {({ tools }) => (
+          <Card flush>
+            <Table
+              caption="Tools"
+              columns={COLUMNS}
+              rows={tools}
+              rowKey={({ name }) => name}
+              dim={({ status }) => status !== ToolStatus.ACTIVE}
+              empty={<EmptyState title="No tools">This gateway offers no tools.</EmptyState>}
+            />
+          </Card>
+        )}
+      </QueryResult>
+    </Page>
+  );
+}
+
+/** Whether the tool can be called now. */
+export function ToolState({ status }: Pick<Tool, "status">) {
+  return status === ToolStatus.ACTIVE ? (
+    <Status kind="ok">Active</Status>
+  ) : (
+    <Status kind="off">Coming soon</Status>
+  );
+}

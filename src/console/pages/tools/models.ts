@@ -1,0 +1,22 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { asObject, asText } from "../playground/schema.ts";
+
+/** A model that a tool sells. */
+export interface Model {
+  readonly id: string;
+  /** Limits and rates as the catalogue states them; empty for models beyond those it describes. */
+  readonly terms: string;
+}
+
+/** Returns the models of a tool, from the schema of its parameter `model`; none if it sells no models. */
+export function modelsOf(schema: JsonObject | undefined): readonly Model[] {
+  const { enum: ids, description } = asObject(asObject(schema?.["properties"])["model"]);
+  if (!Array.isArray(ids)) return [];
+  const lines = asText(description).split("\n");
+  return ids
+    .filter((id) => typeof id === "string")
+    .map((id) => ({
+      id,
+      terms: lines.find((line) => line.startsWith(`${id}: `))?.slice(id.length + 2) ?? "",
+    }));
+}
