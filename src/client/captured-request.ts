@@ -22,7 +22,7 @@ export interface Capture {
 }
 
 /** Secret headers, never written to a store. */
-const SECRET_HEADERS = new Set(["authorization", "cookie", "proxy-authorization"]);
+const SECRET_HEADERS = new Set(["authorization", "cookie", "proxy-authorization", "sign-in-with-x"]);
 
 /** Copies a request, because its body may be a stream that can be read only once. */
 export function capture(input: FetchInput, init: RequestInit | undefined): Capture {

@@ -68,7 +68,8 @@ const CODES: Readonly<Record<number, string>> = {
   504: "UNAVAILABLE",
 };
 
-async function errorOf(response: Response): Promise<CallError> {
+/** Returns the error of an answer that is not a result. */
+export async function errorOf(response: Response): Promise<CallError> {
   const refusal = await readRefusal(response);
   // An unread body would keep its connection.
   void response.body?.cancel().catch(() => {});

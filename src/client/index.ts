@@ -41,8 +41,10 @@ export {
   type CallToolOptions,
   type CallToolResult,
   type ListOptions,
+  type Price,
   type RequestOptions,
   type ToolgateClientOptions,
 } from "./toolgate-client.ts";
+export { type WalletKey } from "./wallet-calls.ts";
 export { decimalUsdc, type Usdc } from "./usdc.ts";
 export { webStorageStore, type Locks, type WebStorage } from "./web-storage-store.ts";

@@ -6,7 +6,7 @@ import type { PaymentRequired } from "./messages.ts";
 /** USDC on Solana mainnet. */
 export const USDC_MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 /** CAIP-2 name of Solana mainnet, as x402 writes it. */
-const X402_NETWORK = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
+export const X402_NETWORK = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
 const QUOTE_ID = /^qt_[1-9A-HJ-NP-Za-km-z]{1,197}$/;
 const STEP_ID = /^step_[0-9a-f]{32}$/;
 const MEMO_PREFIX = /^[a-z][a-z0-9_-]{0,31}$/;

@@ -12,6 +12,8 @@ export interface TransactionSigner {
   readonly publicKey: PublicKeyLike;
   /** Takes and returns a transaction in wire form; must not change its message. */
   signTransactionBytes(transaction: Uint8Array): Promise<Uint8Array>;
+  /** Returns the 64 bytes of the signature of a text. Needed to sign in. */
+  signText?(text: Uint8Array): Promise<Uint8Array>;
 }
 
 /** Signs bytes with Ed25519: a raw key, a key in a vault. */
@@ -25,6 +27,8 @@ export interface BytesSigner {
 export interface AdapterWallet<Versioned> {
   readonly publicKey: PublicKeyLike | null;
   signTransaction?: ((transaction: Versioned) => Promise<Versioned>) | undefined;
+  /** Returns the signature. Needed to sign in. */
+  signMessage?: ((message: Uint8Array) => Promise<Uint8Array>) | undefined;
 }
 
 /** The class `VersionedTransaction` of web3.js 1, which such a wallet takes. */
@@ -66,7 +70,7 @@ export function walletSigner<Versioned extends { serialize(): Uint8Array }>(
   wallet: AdapterWallet<Versioned>,
   transactions: TransactionClass<Versioned>,
 ): TransactionSigner {
-  const { publicKey } = wallet;
+  const { publicKey, signMessage } = wallet;
   if (!publicKey || !wallet.signTransaction)
     throw new TypeError("wallet: must be connected and able to sign transactions");
   return {
@@ -76,6 +80,7 @@ export function walletSigner<Versioned extends { serialize(): Uint8Array }>(
       if (!signed) throw new TypeError("wallet: signed nothing");
       return signed.serialize();
     },
+    ...(signMessage && { signText: (text) => signMessage.call(wallet, text) }),
   };
 }
 
@@ -92,6 +97,18 @@ export function standardWalletSigner<Account extends { readonly address: string 
       return output.signedTransaction;
     },
   };
+}
+
+/** Whether the signer can sign in with its wallet. */
+export function canSignText(signer: Signer): boolean {
+  return "sign" in signer || signer.signText !== undefined;
+}
+
+/** @throws TypeError when the signer cannot sign a text */
+export async function signText(signer: Signer, text: Uint8Array): Promise<Uint8Array> {
+  if ("sign" in signer) return signer.sign(text);
+  if (signer.signText) return signer.signText(text);
+  throw new TypeError("signer: cannot sign a text, which a sign-in needs (signText)");
 }
 
 /** Base58. */

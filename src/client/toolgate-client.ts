@@ -13,17 +13,26 @@ import {
   RunStatus,
   ToolService,
   type GetCapabilitiesResponse,
-  type GetPriceResponse,
   type Receipt,
   type Run,
 } from "./messages.ts";
 import type { PaymentOptions } from "./options.ts";
 import { payingFetch } from "./paying-fetch.ts";
+import { WalletCalls, type WalletKey } from "./wallet-calls.ts";
 
-/** The gateway's URL and the caller's key. */
-export interface ToolgateClientOptions {
+/** The gateway's URL, and the caller's API key or wallet. */
+export type ToolgateClientOptions = EndpointOptions & (KeyOptions | WalletOptions);
+
+interface EndpointOptions {
   /** E.g. `https://tools.example.com`. */
   readonly baseUrl: string;
+  /** Encoding of Connect messages. Default `binary`. */
+  readonly format?: "binary" | "json";
+  /** Default: the fetch of the payment or wallet, or the global one. */
+  readonly fetch?: typeof fetch;
+}
+
+interface KeyOptions {
   /** `sk-agent-…` */
   readonly apiKey: string;
   /**
@@ -31,10 +40,24 @@ export interface ToolgateClientOptions {
    * PAYMENT_REQUIRED.
    */
   readonly payment?: PaymentOptions;
-  /** Encoding of messages. Default `binary`. */
-  readonly format?: "binary" | "json";
-  /** Default: the payment's fetch, or the global one. */
-  readonly fetch?: typeof fetch;
+  readonly wallet?: undefined;
+}
+
+interface WalletOptions {
+  /** Pays calls and signs in, in place of an API key: its address is the account. */
+  readonly wallet: PaymentOptions;
+  readonly apiKey?: undefined;
+  readonly payment?: undefined;
+}
+
+/** What a call costs. Balance and missing amount are undefined without an API key. */
+export interface Price {
+  readonly tool: string;
+  /** 0 for a free call; the most that a metered call costs. */
+  readonly priceUsdcMicrousd: bigint;
+  readonly priceDisplay: string;
+  readonly balanceUsdcMicrousd?: bigint | undefined;
+  readonly missingUsdcMicrousd?: bigint | undefined;
 }
 
 /** Options of every call. */
@@ -75,25 +98,34 @@ interface Page<Item> {
 export class ToolgateClient {
   readonly #endpoint: Endpoint;
   readonly #headers: Readonly<Record<string, string>>;
+  /** Undefined with an API key. */
+  readonly #wallet: WalletCalls | undefined;
 
-  constructor({ baseUrl, apiKey, payment, format = "binary", fetch: given }: ToolgateClientOptions) {
-    const plain: typeof fetch = given ?? payment?.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  constructor({ baseUrl, apiKey, payment, wallet, format = "binary", fetch: given }: ToolgateClientOptions) {
+    const plain: typeof fetch =
+      given ?? (payment ?? wallet)?.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const fetchFn = payment ? payingFetch({ ...payment, fetch: plain }) : plain;
     this.#endpoint = { baseUrl: baseUrl.replace(/\/+$/, ""), fetch: fetchFn, format };
-    this.#headers = { authorization: `Bearer ${apiKey}` };
+    this.#wallet = wallet && new WalletCalls(this.#endpoint, wallet);
+    this.#headers = wallet ? {} : { authorization: `Bearer ${apiKey}` };
   }
 
-  /** Calls a tool, and pays for it if needed and `payment` is set. */
+  /** Calls a tool, and pays for it if needed and `payment` or `wallet` is set. */
   async callTool(tool: string, params: JsonObject, options: CallToolOptions = {}): Promise<CallToolResult> {
     const { idempotencyKey = crypto.randomUUID() } = options;
+    if (this.#wallet) return this.#wallet.callTool(tool, params, idempotencyKey, options.signal);
     const headers = { "idempotency-key": idempotencyKey };
     const call = this.#call(ToolService.method.callTool, { tool, params }, options, headers);
     const { result = {}, receipt } = await call;
     return { result, receipt };
   }
 
-  /** Returns the price of a call and the missing balance, without running it. */
-  price(tool: string, params: JsonObject, options: RequestOptions = {}): Promise<GetPriceResponse> {
+  /** Returns the price of a call, and with an API key the missing balance, without running it. */
+  async price(tool: string, params: JsonObject, options: RequestOptions = {}): Promise<Price> {
+    if (this.#wallet) {
+      const { priceUsdcMicrousd, priceDisplay } = await this.#wallet.quote(tool, params, options.signal);
+      return { tool, priceUsdcMicrousd, priceDisplay };
+    }
     return this.#call(ToolService.method.getPrice, { tool, params }, options);
   }
 
@@ -126,13 +158,38 @@ export class ToolgateClient {
     return (await this.#call(RunService.method.getRun, { id }, options)).run;
   }
 
-  #call<Input extends DescMessage, Output extends DescMessage>(
+  /**
+   * Creates an API key of the wallet's account, e.g. for the OpenAI API. Shows its secret once.
+   * @throws CallError FORBIDDEN before the first payment
+   */
+  createKey(name?: string): Promise<WalletKey & { readonly secret: string }> {
+    return this.#requireWallet().createKey(name);
+  }
+
+  /** The API keys of the wallet's account. */
+  keys(): Promise<WalletKey[]> {
+    return this.#requireWallet().keys();
+  }
+
+  /** Revokes an API key of the wallet's account. */
+  revokeKey(keyId: string): Promise<void> {
+    return this.#requireWallet().revokeKey(keyId);
+  }
+
+  #requireWallet(): WalletCalls {
+    if (this.#wallet) return this.#wallet;
+    throw new TypeError("wallet: only a wallet manages API keys");
+  }
+
+  async #call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageInitShape<Input>,
     { signal }: RequestOptions,
     more: Readonly<Record<string, string>> = {},
   ): Promise<MessageShape<Output>> {
-    return connectCall(this.#endpoint, method, request, { headers: { ...this.#headers, ...more }, signal });
+    const signed = this.#wallet && method.name !== "GetCapabilities" && (await this.#wallet.signedIn(signal));
+    const headers = { ...this.#headers, ...signed, ...more };
+    return connectCall(this.#endpoint, method, request, { headers, signal });
   }
 }
 

@@ -118,12 +118,8 @@ export function createServers({
   const parts = { postgres, keyRules, operations, stories, configAdmin, tokenAccount, log };
   const internal = operatorServices(parts);
   const { authenticator, rateLimiter } = postgres;
-  const access = new KeyAuthenticator(
-    authenticator,
-    rateLimiter,
-    metrics,
-    walletAccess(walletParts, rateLimiter, config),
-  );
+  const wallets = walletAccess(walletParts, rateLimiter, config);
+  const access = new KeyAuthenticator(authenticator, rateLimiter, metrics, wallets);
   const pipeline = new Pipeline(access, [...open, ...internal], errors, requests);
   const origins = config.CORS_ORIGINS ?? [];
   const requestIds = requestIdsOf(config);
