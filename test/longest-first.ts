@@ -5,7 +5,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * follows the sandbox's files, which use all cores. A failover is mostly a wait for a lease.
  */
 const LONGEST = [
-  "test/failover/failover.test.ts",
   "test/check.test.ts",
   "test/browser/console.test.ts",
   "test/sandbox/negative-control.test.ts",
@@ -16,7 +15,6 @@ const LONGEST = [
   "test/instances/sandbox-cancel.test.ts",
   "test/e2e/readme.test.ts",
   "test/clients/clients.test.ts",
-  "test/bench/bench.test.ts",
   "test/faults/faults.test.ts",
   "test/instances/leader.test.ts",
   "test/instances/model.test.ts",

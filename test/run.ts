@@ -1,5 +1,5 @@
-// npm test [-- vitest filter or option …]: every test, the check among them; with a filter only those it
-// names. The last line is always the count: "N passed, N failed".
+// npm test [-- vitest filter or option …]: every test but the labs, the check among them; with a filter those
+// it names, in the labs too. The last line is always the count: "N passed, N failed".
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -17,6 +17,7 @@ import { watchedRun } from "./tooling/watched-run.ts";
 const LIMITS = { quietMs: 330_000, exitMs: 90_000, leftoversMs: 10_000, totalMs: 2_400_000 };
 
 const filters = process.argv.slice(2);
+const everything = ["--project=unit", "--project=system"];
 const stop = stopOnSignals();
 
 heading("tests");
@@ -24,7 +25,7 @@ const record = await mkdtemp(path.join(os.tmpdir(), "toolgate-record-"));
 const memory = openMemoryFolder();
 const tested = await watchedRun({
   program: "vitest",
-  args: ["run", "--root=.", "--config=test/vitest.config.ts", ...filters],
+  args: ["run", "--root=.", "--config=test/vitest.config.ts", ...(filters.length > 0 ? filters : everything)],
   cwd: ROOT,
   env: {
     ...toolEnvironment(process.stdout.isTTY),

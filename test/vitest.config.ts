@@ -5,6 +5,14 @@ import { unitTests } from "./tooling/test-groups.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const unit = unitTests(root);
+/** Short forms of the labs, the benchmark and the soak test: `npm run test:labs`. */
+const labs = [
+  "test/bench/bench.test.ts",
+  "test/deploy/runbooks/*.test.ts",
+  "test/failover/failover.test.ts",
+  "test/restore-lab/restore-lab.test.ts",
+  "test/soak/soak.test.ts",
+];
 
 export default defineConfig({
   root,
@@ -26,8 +34,18 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["test/**/*.test.ts"],
-          exclude: unit,
+          exclude: [...unit, ...labs],
           globalSetup: ["test/support/global-setup.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "labs",
+          include: labs,
+          globalSetup: ["test/support/global-setup.ts"],
+          // Each of them uses all cores.
+          fileParallelism: false,
         },
       },
     ],
