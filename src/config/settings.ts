@@ -107,6 +107,10 @@ export const settings = {
     .optional()
     .describe("external signer of the fee payer, instead of FEE_PAYER_KEYPAIR"),
   FEE_PAYER_SIGNER_TOKEN: z.string().optional().describe("bearer token that the signer requires"),
+  FEE_PAYER_SIGNER_CA: z
+    .string()
+    .optional()
+    .describe("path of the PEM certificates that an https:// signer is checked with, instead of public ones"),
   FEE_PAYER_SIGNER_TIMEOUT_MS: integer(100, 30_000, 2_000).describe("how long a signature may take"),
   GASLESS_DAILY_LAMPORTS: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe(
     "relay fees per UTC day, lamports; a relayed payment costs about 10,000",

@@ -7,12 +7,19 @@ import type { SolanaRpc } from "../solana/rpc/rpc.ts";
 
 /** Settings of the relay. */
 export type FeePayerConfig = Pick<Config, "FEE_PAYER_KEYPAIR" | "MEMO_PREFIX" | "GASLESS_LOW_LAMPORTS"> &
-  Partial<Pick<Config, "FEE_PAYER_SIGNER" | "FEE_PAYER_SIGNER_TOKEN" | "FEE_PAYER_SIGNER_TIMEOUT_MS">> & {
+  Partial<
+    Pick<
+      Config,
+      "FEE_PAYER_SIGNER" | "FEE_PAYER_SIGNER_CA" | "FEE_PAYER_SIGNER_TOKEN" | "FEE_PAYER_SIGNER_TIMEOUT_MS"
+    >
+  > & {
     readonly TREASURY_OWNER: string;
   };
 
 /** Permission bits of group and others. */
 const OTHERS = 0o077;
+
+const KEY_FILE_HINT = "set a key file of solana-keygen, or unset it to turn gasless off";
 
 /**
  * Reads the fee payer's key, or asks its external signer. Errors never contain the file's content.
@@ -21,17 +28,25 @@ const OTHERS = 0o077;
  */
 export async function openSponsor(config: FeePayerConfig): Promise<GaslessSponsor | undefined> {
   const { FEE_PAYER_KEYPAIR: file, MEMO_PREFIX: memoPrefix, TREASURY_OWNER: treasuryOwner } = config;
-  const { FEE_PAYER_SIGNER: signer } = config;
+  const { FEE_PAYER_SIGNER: signer, FEE_PAYER_SIGNER_CA: authority } = config;
   if (file === undefined && signer === undefined) return undefined;
   if (file !== undefined && signer !== undefined)
     throw new ConfigError(["FEE_PAYER_SIGNER: FEE_PAYER_KEYPAIR is set too; remove one of them"]);
   const { ExternalSigner, GaslessSponsor, readFeePayer } = await import("../payments/gasless/index.ts");
   try {
     if (file !== undefined)
-      return new GaslessSponsor({ feePayer: readFeePayer(readKeyFile(file)), treasuryOwner, memoPrefix });
+      return new GaslessSponsor({
+        feePayer: readFeePayer(readSetting("FEE_PAYER_KEYPAIR", file, KEY_FILE_HINT)),
+        treasuryOwner,
+        memoPrefix,
+      });
     const feePayer = await ExternalSigner.open({
       url: signer ?? "",
       token: config.FEE_PAYER_SIGNER_TOKEN,
+      ca:
+        authority === undefined
+          ? undefined
+          : readSetting("FEE_PAYER_SIGNER_CA", authority, "set a file of PEM certificates"),
       timeoutMs: config.FEE_PAYER_SIGNER_TIMEOUT_MS ?? 2_000,
     });
     return new GaslessSponsor({ feePayer, setting: "FEE_PAYER_SIGNER", treasuryOwner, memoPrefix });
@@ -75,15 +90,12 @@ export async function checkFeePayer(
   }
 }
 
-function readKeyFile(file: string): string {
+function readSetting(setting: string, file: string, hint: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
-    throw new ConfigError([
-      `FEE_PAYER_KEYPAIR: ${file} cannot be read (${code}); ` +
-        "set a key file of solana-keygen, or unset it to turn gasless off",
-    ]);
+    throw new ConfigError([`${setting}: ${file} cannot be read (${code}); ${hint}`]);
   }
 }
 

@@ -13,6 +13,8 @@ export interface SignerOptions {
   readonly url: string;
   /** Sent as a bearer token. */
   readonly token: string | undefined;
+  /** PEM certificates of the authorities that HTTPS accepts; default: the public ones. */
+  readonly ca?: string | undefined;
   /** Time limit of a request. */
   readonly timeoutMs: number;
 }
@@ -74,7 +76,7 @@ export class ExternalSigner implements FeePayerKey {
 }
 
 /** Sends one request. @throws Error when it is not answered with 200 and JSON */
-function ask({ url, token, timeoutMs }: SignerOptions, path: string, body?: object): Promise<unknown> {
+function ask({ url, token, ca, timeoutMs }: SignerOptions, path: string, body?: object): Promise<unknown> {
   const { protocol, hostname, port, pathname } = new URL(url);
   const local = protocol === "unix:";
   const options: RequestOptions = {
@@ -88,6 +90,7 @@ function ask({ url, token, timeoutMs }: SignerOptions, path: string, body?: obje
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     },
     signal: AbortSignal.timeout(timeoutMs),
+    ...(ca !== undefined && { ca }),
   };
   return new Promise((resolve, reject) => {
     const sent = (local ? httpRequest : httpsRequest)(options, (response) => {
