@@ -180,6 +180,19 @@ describe("a change of the configuration in force", () => {
   });
 });
 
+describe("a notification", () => {
+  it("switches an instance that never polls", async () => {
+    const version = await apply(documentOf(70));
+    await vi.waitFor(async () => expect((await inUse(another)).version).toBe(version), WITHIN);
+  });
+
+  it("is not needed by an instance that starts afterwards", async () => {
+    const version = await apply(documentOf(71));
+    const later = await world.startAnother();
+    expect((await inUse(later)).version).toBe(version);
+  });
+});
+
 describe("a switch", () => {
   const started = (response: Awaited<ReturnType<typeof request>>) =>
     Number(response.body.receipt.debited_usdc_microusd);

@@ -32,6 +32,15 @@ export const CONFIGURATION: readonly Mutant[] = [
     tests: INSTANCES,
   },
   {
+    name: "version-notified",
+    guard: "Instances switch to a new version when it is applied, not at their next poll.",
+    file: sqlFile("triggers/notify_config_version.sql"),
+    find: "perform pg_notify('toolgate_config', new.version::text);",
+    replace: "perform 1;",
+    tests: INSTANCES,
+    only: "a notification",
+  },
+  {
     name: "document-own-settings",
     guard: "A document cannot send a setting of the gateway, such as the database's password, to a server.",
     file: "src/config/document.ts",
