@@ -17,12 +17,19 @@ export interface Prometheus extends AsyncDisposable {
   ask<Data>(path: string, data: z.ZodType<Data>): Promise<Data | string>;
 }
 
-/** Starts deploy/prometheus/start.sh on a free port. @param target host:port of a gateway's metrics */
-export async function startPrometheus(target: string): Promise<Prometheus> {
+/**
+ * Starts deploy/prometheus/start.sh on a free port.
+ * @param target host:port of a gateway's metrics
+ * @param more environment of the script
+ */
+export async function startPrometheus(
+  target: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Prometheus> {
   const listen = `127.0.0.1:${await freePort()}`;
   const folder = mkdtempSync(path.join(tmpdir(), "prometheus-"));
   const script = path.join(ROOT, "deploy/prometheus/start.sh");
-  const env = { ...process.env, TARGET: target, LISTEN: listen, DATA: folder, INTERVAL: "1s" };
+  const env = { ...process.env, TARGET: target, LISTEN: listen, DATA: folder, INTERVAL: "1s", ...more };
   const child = spawn("sh", [script], { env, stdio: "ignore" });
   const ended = once(child, "exit");
   return {
@@ -40,7 +47,8 @@ export async function startPrometheus(target: string): Promise<Prometheus> {
   };
 }
 
-async function freePort(): Promise<number> {
+/** A port of 127.0.0.1 that nothing listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
