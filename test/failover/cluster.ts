@@ -170,6 +170,7 @@ async function startEtcd(folder: string, account: Account | undefined): Promise<
   const [client, peer] = [await restartPort(), await restartPort()].map((port) => `http://127.0.0.1:${port}`);
   const own = [`--data-dir=${folder}/data`, `--listen-client-urls=${client}`, `--listen-peer-urls=${peer}`];
   const advertised = [
+    "--enable-v2",
     `--advertise-client-urls=${client}`,
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=default=${peer}`,

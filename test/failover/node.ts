@@ -175,7 +175,7 @@ export class Node {
       ...{ ...shipped, name },
       restapi: { listen: `127.0.0.1:${rest}`, connect_address: `127.0.0.1:${restLine.port}` },
       // Without proxies Patroni asks etcd for its address and bypasses the line.
-      etcd3: { hosts: [`127.0.0.1:${etcd.port}`], use_proxies: true },
+      etcd: { hosts: [`127.0.0.1:${etcd.port}`], use_proxies: true },
       bootstrap: { ...bootstrap, dcs: { ...bootstrap.dcs, ...dcs } },
       postgresql: {
         ...postgresql,
