@@ -2,6 +2,7 @@ import { reconcileRestored } from "../app/jobs/reconcile-restored.ts";
 import { newSettledTransactions } from "../app/jobs/record-history.ts";
 import type { Config } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
+import { NETWORK } from "../domain/payments/body-proof.ts";
 import { Quotes } from "../domain/payments/quote.ts";
 import { createLogger } from "../log.ts";
 import { silentMetrics } from "../metrics/silent-metrics.ts";
@@ -24,8 +25,10 @@ export async function reconcileWithChain(
   const chain = openChain({ urls, treasuryOwner, ...rules });
   const evidence = { rpc: chain.rpc, treasury: chain.treasury };
   try {
+    const treasury = new SolanaTreasury({ ...evidence, memoPrefix, finalizedAbove, log });
     const deps = {
-      chain: new SolanaTreasury({ ...evidence, memoPrefix, finalizedAbove, log }),
+      chain: treasury,
+      networks: new Map([[NETWORK, treasury]]),
       ledger: postgres.treasuryLedger,
       quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
       deposits: postgres.deposits,

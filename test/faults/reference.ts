@@ -127,9 +127,12 @@ export class Reference {
       if (!receipts.has(receiptId)) this.#sales.delete(name);
     for (const [id, { customer }] of this.#books)
       if (customer.apiKey !== undefined && !accounts.has(id)) this.#books.delete(id);
-    for (const [tx, payment] of this.payments)
-      if (payment.owner && !this.#books.has(payment.owner.accountId))
-        this.payments.set(tx, { ...payment, owner: undefined });
+    for (const [tx, payment] of this.payments) {
+      const owner = payment.owner && this.#books.get(payment.owner.accountId)?.customer;
+      // Credit and reversal of a vanished payment may both be gone.
+      const reported = payment.reported && !payment.dropped;
+      this.payments.set(tx, { ...payment, owner, reported });
+    }
   }
 
   /** Whether the key or payment got a 200 before. */

@@ -108,6 +108,8 @@ export class RestoreLab {
     await load.drain();
     const [lost, { acknowledged }] = [await this.#now(), { ...this.#tally.counts }];
 
+    // Minutes pass until an operator restores: payments are final, or gone from the chain.
+    await this.#ground.chain.settle();
     const began = performance.now();
     if (kind === "disk") await this.#server.lose();
     await runSection(this.#shell(kind === "disk" ? EVERYTHING : {}, { TARGET: target.text }), "Restore");
