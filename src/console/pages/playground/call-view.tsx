@@ -1,4 +1,4 @@
-import { Button, Card, ErrorNote, Note } from "../../ui/index.ts";
+import { Button, Card, Code, ErrorNote, Note } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import type { Exchange } from "./exchange.ts";
 import { ExchangeView } from "./exchange-view.tsx";
@@ -29,7 +29,7 @@ export function CallView({
   onStop: () => void;
   onNewQuote: () => void;
 }) {
-  const { steps, progress, quote, payment, lastExchange, error } = record;
+  const { steps, progress, partial, quote, payment, lastExchange, error } = record;
   const isRestored = record.restored && progress === undefined && lastExchange === undefined;
   const isOpen =
     progress === undefined &&
@@ -60,6 +60,11 @@ export function CallView({
           </Button>
         )}
       </div>
+      {progress !== undefined && partial !== undefined && (
+        <div className="play-result">
+          <Code text={partial} label="answer so far" wrap />
+        </div>
+      )}
       {isRestored && (
         <RestoredNote resultShown={record.resultShown === true} hasKey={hasKey} onAgain={onAgain} />
       )}

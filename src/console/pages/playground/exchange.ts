@@ -20,6 +20,9 @@ export interface ExchangeResponse {
   readonly durationMs: number;
 }
 
+/** Reads a response; `status` replaces that of a stream which ended with an error. */
+export type ReadBody = (response: Response) => Promise<{ status?: number; body: JsonValue | undefined }>;
+
 /** Response headers that are displayed. */
 const SHOWN_HEADERS = ["x-request-id", "retry-after", "x-ratelimit-remaining", "payment-response"] as const;
 
@@ -33,6 +36,7 @@ export async function post(
   body: JsonObject,
   headers: Readonly<Record<string, string>> = {},
   signal?: AbortSignal,
+  read: ReadBody = readJson,
 ): Promise<Exchange> {
   const started = performance.now();
   const response = await fetch(path, {
@@ -42,21 +46,21 @@ export async function post(
     body: JSON.stringify(body),
     signal: signal ?? null,
   });
-  const text = await response.text();
+  const { status = response.status, body: answer } = await read(response);
   return {
     method: "POST",
     path,
     headers: { Authorization: `Bearer ${maskSecret(key)}`, "Content-Type": "application/json", ...headers },
     body,
     response: {
-      status: response.status,
+      status,
       headers: Object.fromEntries(
         SHOWN_HEADERS.flatMap((name) => {
           const value = response.headers.get(name);
           return value === null ? [] : [[name, value]];
         }),
       ),
-      body: parseBody(text),
+      body: answer,
       durationMs: performance.now() - started,
     },
   };
@@ -91,7 +95,8 @@ export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (character) => character.codePointAt(0) ?? 0);
 }
 
-function parseBody(text: string): JsonValue | undefined {
-  const read = parseJson(text);
-  return "value" in read ? read.value : undefined;
-}
+/** Reads a whole body of JSON. */
+export const readJson: ReadBody = async (response) => {
+  const read = parseJson(await response.text());
+  return { body: "value" in read ? read.value : undefined };
+};

@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { useTransport } from "@connectrpc/connect-query";
 import { useCallback } from "react";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
+import { isStreamed, postChat } from "./chat-stream.ts";
 import { newIdempotencyKey, post, type Exchange } from "./exchange.ts";
 import { useCallHistory } from "./call-history.ts";
 import { quoteFromResponse, type PaymentQuote } from "./payment-quote.ts";
@@ -30,6 +31,8 @@ export interface CallRecord {
   readonly steps: readonly CallStep[];
   /** Progress message; undefined while waiting for the user, or when finished. */
   readonly progress?: string | undefined;
+  /** What a stream has sent so far. */
+  readonly partial?: string;
   /** The quote to pay, until it is paid. */
   readonly quote?: PaymentQuote | undefined;
   /** The payment made; never paid a second time. */
@@ -71,7 +74,7 @@ function useSend() {
       show(now);
       storeCall(sessionId, now);
       try {
-        const exchange = await sendUntilFinal(now, signal, (progress) => show({ ...now, progress }));
+        const exchange = await sendUntilFinal(now, signal, (change) => show({ ...now, ...change }));
         const title = now.payment ? "Call with payment" : "Call";
         now = {
           ...now,
@@ -110,16 +113,23 @@ export function usePlaygroundCall() {
     [send],
   );
 
-  /** Cancels the execution of code, or closes the connection of any other call. */
+  /** Cancels the execution of code, ends a stream, or closes the connection of any other call. */
   const stop = useCallback(
     async (from: CallRecord) => {
       if (await cancelExecution(from)) return;
       running.current?.abort();
+      if (from.partial !== undefined) {
+        // The run exists: a repeat with its key returns what was generated, and the charge for it.
+        running.current = new AbortController();
+        const { partial: _partial, ...rest } = from;
+        const stopped = { title: "Stopped", text: "What was generated until then is charged." };
+        return send({ ...rest, steps: [...from.steps, stopped] }, running.current.signal);
+      }
       const text = "The connection was closed. Activity shows whether the tool had started and was charged.";
       const steps = [...from.steps, { title: "Stopped", text }];
       end({ ...from, steps, progress: undefined, canStop: false });
     },
-    [end],
+    [end, send],
   );
 
   const pay = useCallback(
@@ -158,19 +168,23 @@ export function usePlaygroundCall() {
   return { record, history, run, pay, again, stop, show: setRecord };
 }
 
-/** Retries the call until the response is final. `report` receives a progress message per retry. */
+/** Retries the call until the response is final. `report` receives a progress message per retry or chunk. */
 async function sendUntilFinal(
   record: CallRecord,
   signal: AbortSignal,
-  report: (progress: string) => void,
+  report: (change: Pick<CallRecord, "progress" | "partial">) => void,
 ): Promise<Exchange> {
-  const { payment, key, body } = record;
+  const { payment, key, body, call } = record;
   const headers = payment ? { "X-Payment": payment.xPayment } : {};
-  let exchange = await post(CALL_PATH, key, body, headers, signal);
+  const send = () =>
+    isStreamed(call.tool)
+      ? postChat(body, key, headers, signal, (partial) => report({ progress: "Receiving…", partial }))
+      : post(CALL_PATH, key, body, headers, signal);
+  let exchange = await send();
   for (let count = 1; count < MAX_ATTEMPTS && isPending(record, exchange); count++) {
-    report(`${payment ? "Payment pending" : "Still running"}: retry ${count}…`);
+    report({ progress: `${payment ? "Payment pending" : "Still running"}: retry ${count}…` });
     await pause(exchange, signal);
-    exchange = await post(CALL_PATH, key, body, headers, signal);
+    exchange = await send();
   }
   return exchange;
 }

@@ -1,0 +1,78 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { post, readJson, type Exchange, type ReadBody } from "./exchange.ts";
+import { asObject, asText, parseJson } from "./schema.ts";
+
+const CHAT_PATH = "/openai/v1/chat/completions";
+
+/** Whether the playground streams the answers of this tool. */
+export function isStreamed(tool: string): boolean {
+  return tool === "inference_chat";
+}
+
+/**
+ * Sends a call of `inference_chat` to the OpenAI route, as a stream. Its exchange has the answer of a tool
+ * call: result and receipt.
+ * @param call body of the tool call
+ * @param onText receives the text so far
+ */
+export function postChat(
+  { params, idempotency_key: idempotencyKey }: JsonObject,
+  key: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+  onText: (text: string) => void,
+): Promise<Exchange> {
+  const body = { ...asObject(params), stream: true };
+  const keyed = { ...headers, "Idempotency-Key": asText(idempotencyKey) };
+  const read: ReadBody = (response) =>
+    response.headers.get("content-type")?.startsWith("text/event-stream") && response.body
+      ? readChunks(response.body, onText)
+      : readJson(response);
+  return post(CHAT_PATH, key, body, keyed, signal, read);
+}
+
+async function readChunks(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  onText: (text: string) => void,
+): ReturnType<ReadBody> {
+  let text = "";
+  let end: JsonObject = {};
+  let finish: JsonValue = null;
+  const toolCalls: JsonValue[] = [];
+  for await (const event of eventsOf(body)) {
+    if (event["error"] !== undefined) return { status: 500, body: event };
+    const [choice] = Array.isArray(event["choices"]) ? event["choices"].map(asObject) : [];
+    const delta = asObject(choice?.["delta"]);
+    if (Array.isArray(delta["tool_calls"])) toolCalls.push(...delta["tool_calls"]);
+    finish = choice?.["finish_reason"] ?? finish;
+    end = event;
+    if (asText(delta["content"]) === "") continue;
+    text += asText(delta["content"]);
+    onText(text);
+  }
+  const { receipt, id = null, model = null, usage = null } = end;
+  if (receipt === undefined) throw new TypeError("The stream ended before its last chunk.");
+  const message = {
+    role: "assistant",
+    content: text,
+    ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+  };
+  const result = { id, model, choices: [{ index: 0, message, finish_reason: finish }], usage };
+  return { body: { ok: true, result, receipt } };
+}
+
+/** The `data` of each event (HTML Standard, server-sent events), without the end mark of the OpenAI API. */
+async function* eventsOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncIterable<JsonObject> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value = "" } = await reader.read();
+    const lines = (rest + value).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const parsed = line.startsWith("data:") ? parseJson(line.slice("data:".length)) : { error: "" };
+      if ("value" in parsed) yield asObject(parsed.value);
+    }
+    if (done) return;
+  }
+}

@@ -1,0 +1,92 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { POLL, startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
+
+/** The playground's streams, from a model server that waits between its chunks. */
+
+const server = createServer((request, response) => {
+  request.resume().on("end", () => {
+    if (request.url?.endsWith("/models"))
+      return void response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify({ object: "list", data: [{ id: "small", object: "model" }] }));
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    chunk(response, { choices: [{ index: 0, delta: { role: "assistant", content: "First " } }] });
+    response.on("close", () => (closed += 1));
+    open = response;
+  });
+});
+let open: ServerResponse | undefined;
+let closed = 0;
+let world: ConsoleWorld;
+
+function chunk(response: ServerResponse, members: object): void {
+  const head = { id: "c1", object: "chat.completion.chunk", created: 1, model: "small" };
+  response.write(`data: ${JSON.stringify({ ...head, ...members })}\n\n`);
+}
+
+/** Sends the rest of the stream. */
+function finish(): void {
+  if (!open) throw new Error("no stream is open");
+  chunk(open, { choices: [{ index: 0, delta: { content: "second." }, finish_reason: "stop" }] });
+  chunk(open, { choices: [], usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } });
+  open.end("data: [DONE]\n\n");
+}
+
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("not a TCP address");
+  world = await startConsoleWorld({ INFERENCE_BASE_URL: `http://127.0.0.1:${address.port}/v1` });
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+  server.close();
+  server.closeAllConnections();
+});
+
+async function startChat() {
+  const agent = await world.agent({ balance: 1_000_000n });
+  const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { expected: [/status of 409/] });
+  await page.goto("playground?tool=inference_chat");
+  await page.getByRole("button", { name: "Create a temporary key" }).click();
+  await page.getByText(/^expires in/).waitFor();
+  const model = page.getByLabel("model", { exact: true });
+  if ((await model.count()) > 0 && (await model.evaluate("node => node.tagName")) === "INPUT")
+    await model.fill("small");
+  await page.getByRole("button", { name: "Run" }).click();
+  const partial = page.getByRole("region", { name: "answer so far", exact: true });
+  await partial.getByText("First").waitFor();
+  const charged = async () => 1_000_000n - (await world.postgres.ledger.balance(agent.accountId));
+  return { page, partial, charged, closeBrowser };
+}
+
+it("shows a chat chunk by chunk, and the charge from the last chunk", async () => {
+  const { page, partial, charged, closeBrowser } = await startChat();
+  expect(await partial.innerText()).not.toContain("second.");
+  finish();
+  await page.getByText(/^Charged \$.*paid from balance/).waitFor();
+  expect(await page.getByRole("region", { name: "result", exact: true }).innerText()).toContain(
+    "First second.",
+  );
+  expect(await partial.count()).toBe(0);
+  expect(await charged()).toBeGreaterThan(0n);
+  await closeBrowser();
+});
+
+it("stops a stream, and shows what was generated and charged", async () => {
+  const { page, charged, closeBrowser } = await startChat();
+  const before = closed;
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("What was generated until then is charged.").waitFor();
+  await page.getByText(/^Charged \$.*paid from balance/).waitFor();
+  const result = await page.getByRole("region", { name: "result", exact: true }).innerText();
+  expect(result).toContain("First ");
+  expect(result).toContain("cancelled");
+  await expect.poll(() => closed, POLL).toBe(before + 1);
+  expect(await charged()).toBeGreaterThan(0n);
+  await closeBrowser();
+});
