@@ -4,6 +4,7 @@ const CALL = ["test/app/calls/run-and-capture.test.ts"];
 const METER = ["test/tools/custom/meter.test.ts"];
 const CHARGE = "src/domain/calls/charge.ts";
 const ALIASES = ["test/attacks/model-aliases.test.ts"];
+const OPENAI = ["test/transport/openai/openai.test.ts"];
 const UNITS = "src/tools/custom/metered-units.ts";
 
 /** A meter decides what is charged below the quote, and nothing above it. */
@@ -89,11 +90,56 @@ export const METERING: readonly Mutant[] = [
     tests: ALIASES,
   },
   {
+    name: "failover-uncomputed-only",
+    guard: "A call goes to the next model server only if the first computed nothing.",
+    file: "src/inference/upstream-models.ts",
+    find: "if (!(error instanceof ModelServerError) || !error.canFailOver) throw error;",
+    replace: "if (!(error instanceof ModelServerError)) throw error;",
+    tests: OPENAI,
+    only: "asks no other upstream",
+  },
+  {
+    name: "stream-loss-reported",
+    guard: "A stream that breaks off after text says so, and is charged once.",
+    file: "src/inference/upstream.ts",
+    find: "return listener && !(error instanceof SecretError) ? CONNECTION_LOST : null;",
+    replace: 'return listener && !(error instanceof SecretError) ? "stop" : null;',
+    tests: OPENAI,
+    only: "upstream died in mid-stream|upstream sent a second choice",
+  },
+  {
+    name: "model-requests-limited",
+    guard: "A model takes no more requests a minute than its limit.",
+    file: "src/inference/model-limits.ts",
+    find: "if (waitMs > 0)",
+    replace: "if (waitMs > Number.MAX_VALUE)",
+    tests: OPENAI,
+    only: "limits a model's",
+  },
+  {
+    name: "model-calls-limited",
+    guard: "A model runs no more calls at once than its limit.",
+    file: "src/inference/model-limits.ts",
+    find: "usage.running >= concurrency",
+    replace: "usage.running > concurrency",
+    tests: OPENAI,
+    only: "limits a model's",
+  },
+  {
+    name: "model-calls-end",
+    guard: "A call of a model that ended makes room for the next.",
+    file: "src/inference/model-limits.ts",
+    find: "return () => void usage.running--;",
+    replace: "return () => {};",
+    tests: OPENAI,
+    only: "limits a model's",
+  },
+  {
     name: "vectors-match-input",
     guard: "Vectors that are not one for each input are not charged.",
     file: "src/inference/embedding-answer.ts",
     find: "data.length !== input.length || length === 0 || !isWhole",
     replace: "length < 0",
-    tests: ["test/transport/openai/openai.test.ts"],
+    tests: OPENAI,
   },
 ];
