@@ -12,6 +12,7 @@ import { paidCalls } from "./paid-part.ts";
 import { proofs } from "./proof-part.ts";
 import { sandbox } from "./sandbox-part.ts";
 import { start } from "./start-part.ts";
+import { streams } from "./stream-part.ts";
 import { x402, x402Settings } from "./x402-part.ts";
 
 /** Every part of the benchmark, in the order of docs/explanation/performance.md. */
@@ -45,6 +46,7 @@ export const PARTS: readonly Part[] = [
     ownGateway: true,
     run: proofs,
   },
+  { name: "stream", title: "Streamed chats", quick: true, ownGateway: true, run: streams },
   { name: "cost", title: "What a call takes", quick: true, run: cost },
   { name: "instances", title: "Several instances", run: instances },
   { name: "audit", title: "The audit", run: auditOfLedger },

@@ -31,6 +31,8 @@ export interface Scale {
   readonly proofWaves: number;
   /** How many connections stay open without calls, one measurement each. */
   readonly idleConnections: readonly number[];
+  /** How many streams run at once while memory is measured. */
+  readonly streams: number;
 }
 
 /** A way to run the benchmark. */
@@ -60,6 +62,7 @@ export const LONG: Form = {
     proofsAtOnce: 1_000,
     proofWaves: 8,
     idleConnections: [1_000, 5_000],
+    streams: 500,
   },
 };
 
@@ -88,6 +91,7 @@ export const SHORT: Form = {
     proofsAtOnce: 20,
     proofWaves: 2,
     idleConnections: [20],
+    streams: 20,
   },
   sideBySide: 3,
 };
