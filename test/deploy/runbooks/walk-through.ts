@@ -1,0 +1,37 @@
+import { spawnSync } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasPrometheus } from "../../metrics/prometheus.ts";
+import { commandsOf, runCommand } from "./page.ts";
+import { openStage, type Stage, type Walk } from "./stage.ts";
+
+const hasPsql = spawnSync("psql", ["--version"]).status === 0;
+const soon = { timeout: 30_000, interval: 100 };
+
+/** Causes each fault, sees its alerts, runs the commands of their pages, ends it, and sees no alert. */
+export function walkThrough(walks: readonly Walk[]): void {
+  const needed = "runbooks (apt-get install prometheus postgresql-client)";
+  describe.skipIf(!hasPrometheus || !hasPsql)(needed, () => {
+    let stage: Stage;
+    beforeAll(async () => {
+      stage = await openStage();
+    });
+    afterAll(() => stage[Symbol.asyncDispose]());
+
+    it.each(walks)("$title", { timeout: 90_000 }, async ({ alerts, cause, remedy }) => {
+      const names = Object.keys(alerts);
+      const firing = () => Promise.all(names.map(async (name) => ((await stage.fires(name)) ? name : "")));
+      await cause(stage);
+      try {
+        await expect.poll(firing, soon).toEqual(names);
+        for (const [name, shows] of Object.entries(alerts)) {
+          const printed: string[] = [];
+          for (const line of commandsOf(name)) printed.push(await runCommand(line, stage.machine));
+          expect(printed.join("\n"), name).toMatch(shows);
+        }
+      } finally {
+        await remedy(stage);
+      }
+      await expect.poll(firing, soon).toEqual(names.map(() => ""));
+    });
+  });
+}
