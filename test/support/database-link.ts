@@ -38,7 +38,7 @@ export async function openDatabaseLink(serverUrl: string): Promise<DatabaseLink>
       sockets.add(socket);
       if (state === "silent") socket.pause();
       const send = (data: Buffer) => {
-        if (other.writable && !other.write(data) && state !== "silent") {
+        if (other.writable && !other.write(data) && delayMs === 0 && state !== "silent") {
           socket.pause();
           other.once("drain", () => state !== "silent" && socket.resume());
         }
