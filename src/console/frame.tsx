@@ -5,6 +5,7 @@ import { useSignedIn, useSignOut } from "./session.tsx";
 import { truncateMiddle } from "./format.ts";
 import { Button, CopyButton, Icon, Note } from "./ui/index.ts";
 import { Brand } from "./brand.tsx";
+import { FinderButton } from "./finder-button.tsx";
 import { UnsavedSecretNote } from "./unsaved-secret-note.tsx";
 
 /** Navigation items that stay visible on a narrow screen; the others are behind "More". */
@@ -35,6 +36,7 @@ export function Frame({ children }: { children: ReactNode }) {
       </a>
       <header className="side">
         <Brand />
+        <FinderButton location={location} />
         <nav aria-label="Console">
           <NavList items={NAV_ITEMS} location={location} />
           {session.operator && (

@@ -1,4 +1,5 @@
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
+import { OwnRecords } from "../app/calls/own-records.ts";
 import type { RequestRecorder } from "../app/operations/request-record.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import { SignIn } from "../app/accounts/sign-in.ts";
@@ -121,7 +122,10 @@ function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOpti
   return [
     consoleKeyService(postgres.apiKeys, keyRulesOf(deps)),
     balanceService(postgres.accountQueries),
-    historyService(postgres.accountQueries),
+    historyService({
+      ...postgres.accountQueries,
+      ownRecords: new OwnRecords(postgres.accountQueries.ownRecords, deps.quotes),
+    }),
     createDepositService({ config, postgres, chain, quotes: deps.quotes, metrics, log }),
   ];
 }

@@ -1,5 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { axeViolations } from "./appearance.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
@@ -47,6 +48,42 @@ export function keyboardFlows(getWorld: () => ConsoleWorld): void {
     await press(button("Pay $1.50"));
     await page.getByText("Credited to your balance").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_500_000n);
+    await closeBrowser();
+  });
+
+  test("finds pages and the account's own records with Ctrl-K and the keyboard alone", async () => {
+    const world = getWorld();
+    const [agent, other] = await Promise.all([
+      world.agent({ balance: 1_000_000n }),
+      world.agent({ balance: 1_000_000n }),
+    ]);
+    const call = (buyer: typeof agent) => world.call(buyer, "vram_estimate", { model: "llama-3.1-8b" });
+    const [own, foreign] = [await call(agent), await call(other)];
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    await page.goto("keys");
+    await page.getByRole("button", { name: "Create key" }).first().focus();
+    const input = page.getByRole("combobox", { name: "Page or identifier" });
+    const search = async (text: string) => {
+      await page.keyboard.press("Control+k");
+      await expect.poll(() => input.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
+      await page.keyboard.type(text);
+    };
+    await search(foreign.body.receipt.receipt_id);
+    await page.getByText("Nothing found in your account.").waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    const opener = page.getByRole("button", { name: "Create key" }).first();
+    await expect.poll(() => opener.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
+    await search(own.headers.get("x-request-id") ?? "");
+    await page.getByRole("option", { name: "Run of vram_estimate" }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/runs/${own.body.receipt.run_id}`);
+    await search("e");
+    expect(await page.getByRole("option", { selected: true }).textContent()).toContain("Overview");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
     await closeBrowser();
   });
 }

@@ -65,6 +65,14 @@ const SCREENSHOTS: readonly Screenshot[] = [
       await page.getByRole("button", { name: "Pay $0.001 with Test wallet" }).waitFor();
     },
   },
+  {
+    name: "finder",
+    at: () => "activity",
+    first: async (page) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Page or identifier" }).fill("e");
+    },
+  },
   { name: "tools", at: () => "tools", narrow: true },
   { name: "tool", at: () => "tools/vram_estimate", narrow: true },
   { name: "settings", at: () => "settings" },

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { waitUntilLoaded, type ConsoleWorld } from "./console-world.ts";
+import { POLL, waitUntilLoaded, type ConsoleWorld } from "./console-world.ts";
 import { axeViolations } from "./appearance.ts";
 
 const MODEL = "meta-llama/Llama-3.1-70B";
@@ -35,6 +35,8 @@ export function toolFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Create a temporary key" }).press("Enter");
     await page.getByLabel("context_length").fill("many");
     const calculate = page.getByRole("button", { name: "Calculate price" });
+    // The key is there.
+    await expect.poll(() => calculate.isEnabled(), POLL).toBe(true);
     await calculate.press("Enter");
     await page.getByText("Enter a whole number").waitFor();
     await page.getByLabel("context_length").fill("500");

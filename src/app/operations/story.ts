@@ -57,30 +57,34 @@ export class Stories {
    * @throws ToolgateError INVALID_REQUEST for text that names no kind of record; NOT_FOUND
    */
   async find(text: string): Promise<StoryEvent[]> {
-    const record = this.#parse(text.trim());
+    const record = parseRecord(text.trim(), this.#quotes);
     const stored = await this.#queries.eventsOf(record);
     if (stored.length === 0 && record.kind !== "quote") throw nothingFound(record);
     return withQuotes(stored, this.#quotes, record);
   }
+}
 
-  #parse(text: string): SearchedRecord {
-    if (uuidOf("run", text) !== undefined) return { kind: "run", id: text };
-    if (uuidOf("rcpt", text) !== undefined) return { kind: "receipt", id: text };
-    if (uuidOf("acct", text) !== undefined) return { kind: "account", id: text };
-    if (uuidOf("dep", text) !== undefined) return { kind: "deposit", id: text };
-    if (uuidOf("key", text) !== undefined) return { kind: "key", id: text };
-    if (text.startsWith(KEY_PREFIX)) return { kind: "key", id: text.slice(0, SHOWN_LENGTH) };
-    if (REQUEST.test(text))
-      return { kind: "request", id: text, receivedAt: Number.parseInt(text.slice(4, 16), 16) };
-    const quote = this.#quotes.open(text);
-    if (quote) return { kind: "quote", quote };
-    if (parseSignature(text)) return { kind: "transaction", signature: text };
-    if (parseAddress(text)) return { kind: "wallet", address: text };
-    if (PROXY_REQUEST.test(text)) return { kind: "request", id: text, receivedAt: undefined };
-    if (text.startsWith("qt_"))
-      throw new ToolgateError("NOT_FOUND", "not a quote of this installation, or its key was retired");
-    throw new ToolgateError("INVALID_REQUEST", `id: must be ${ACCEPTED}`);
-  }
+/**
+ * Returns the record that the text names.
+ * @throws ToolgateError INVALID_REQUEST for text that names no kind of record; NOT_FOUND for a foreign quote
+ */
+export function parseRecord(text: string, quotes: Pick<Quotes, "open">): SearchedRecord {
+  if (uuidOf("run", text) !== undefined) return { kind: "run", id: text };
+  if (uuidOf("rcpt", text) !== undefined) return { kind: "receipt", id: text };
+  if (uuidOf("acct", text) !== undefined) return { kind: "account", id: text };
+  if (uuidOf("dep", text) !== undefined) return { kind: "deposit", id: text };
+  if (uuidOf("key", text) !== undefined) return { kind: "key", id: text };
+  if (text.startsWith(KEY_PREFIX)) return { kind: "key", id: text.slice(0, SHOWN_LENGTH) };
+  if (REQUEST.test(text))
+    return { kind: "request", id: text, receivedAt: Number.parseInt(text.slice(4, 16), 16) };
+  const quote = quotes.open(text);
+  if (quote) return { kind: "quote", quote };
+  if (parseSignature(text)) return { kind: "transaction", signature: text };
+  if (parseAddress(text)) return { kind: "wallet", address: text };
+  if (PROXY_REQUEST.test(text)) return { kind: "request", id: text, receivedAt: undefined };
+  if (text.startsWith("qt_"))
+    throw new ToolgateError("NOT_FOUND", "not a quote of this installation, or its key was retired");
+  throw new ToolgateError("INVALID_REQUEST", `id: must be ${ACCEPTED}`);
 }
 
 function nothingFound({ kind }: SearchedRecord): ToolgateError {

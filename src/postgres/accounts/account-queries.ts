@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import type { Receipts, Runs, History, PageQuery } from "../../app/calls/history.ts";
+import type { OwnRecordQueries } from "../../app/calls/own-records.ts";
 import type { Statements } from "../../app/accounts/statements.ts";
 import type { UsageReports } from "../../app/accounts/usage.ts";
 import type { Clock } from "../../domain/core/clock.ts";
@@ -10,6 +11,7 @@ import { PostgresHistory } from "../ledger/history.ts";
 import { Standby } from "../database/standby.ts";
 import { PostgresReceipts } from "../ledger/receipts.ts";
 import { PostgresRuns } from "../ledger/runs.ts";
+import { PostgresOwnRecords } from "./own-records.ts";
 import { PostgresStatements } from "./statement.ts";
 import { PostgresUsageReports } from "./usage.ts";
 
@@ -18,6 +20,7 @@ export interface AccountQueries {
   readonly statements: Statements;
   readonly usageReports: UsageReports;
   readonly history: History;
+  readonly ownRecords: OwnRecordQueries;
   /** The public lists, on this pool. */
   readonly receipts: Receipts;
   readonly runs: Runs;
@@ -60,7 +63,7 @@ export function openAccountQueries({ url, readUrl, instanceId, sealingKeys, cloc
     cursor !== undefined && settled(Number.parseInt(readCursor(list, cursor).slice(0, TIME_DIGITS), 16))
       ? standby.pool
       : standby.primary;
-  const { statements, receipts, runs, history } = on(standby.primary);
+  const { statements, receipts, runs, history, ownRecords } = on(standby.primary);
   const reading: AccountQueries = {
     statements: {
       balance: (accountId) => statements.balance(accountId),
@@ -70,6 +73,7 @@ export function openAccountQueries({ url, readUrl, instanceId, sealingKeys, cloc
     },
     usageReports: { usage: (query) => on(standby.pool).usageReports.usage(query) },
     history,
+    ownRecords,
     receipts: {
       list: (query) => on(page("receipts", query)).receipts.list(query),
       find: (accountId, receiptId) => receipts.find(accountId, receiptId),
@@ -88,6 +92,7 @@ function storesOn(pool: Pool, sealingKeys: SealingKeys): AccountQueries {
     statements: new PostgresStatements(pool, sealingKeys),
     usageReports: new PostgresUsageReports(pool),
     history: new PostgresHistory({ pool, receipts, runs }),
+    ownRecords: new PostgresOwnRecords(pool),
     receipts,
     runs,
   };

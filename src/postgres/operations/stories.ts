@@ -3,6 +3,7 @@ import type { SearchedRecord, StoryEvent, StoryQueries } from "../../app/operati
 import { KEY_PREFIX } from "../../domain/accounts/api-key.ts";
 import { uuidOf, type IdPrefix } from "../../domain/core/ids.ts";
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import { AFTER, AFTER_MS, BEFORE_MS, idsAround } from "../database/search-ranges.ts";
 import { paymentOfRef, referenceText, type PaymentColumns } from "../database/payment-keys.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
@@ -39,12 +40,6 @@ interface EventRow {
   amount: bigint | null;
   details: Record<string, unknown>;
 }
-
-/** Sorts after every text with the given prefix, byte by byte: no character is greater. */
-const AFTER = "\u{10ffff}";
-
-/** How far clocks may differ, and how long after its request or quote a run is looked for, ms. */
-const [BEFORE_MS, AFTER_MS] = [300_000, 3_600_000];
 
 /** Prefixes of the details that are ids. */
 const PREFIXES: Readonly<Record<string, IdPrefix>> = { key_id: "key", run_id: "run", assigned_to: "acct" };
@@ -139,12 +134,6 @@ export class PostgresStories implements StoryQueries {
 function distinct(payments: readonly PaymentColumns[]): PaymentColumns[] {
   const known = new Map(payments.map((one) => [`${one.network}:${one.reference.toString("hex")}`, one]));
   return [...known.values()];
-}
-
-/** The least UUIDv7 before the first time and after the last, ms. */
-function idsAround(first: number, last = first): [string, string] {
-  const idAt = (time: number) => Math.max(0, time).toString(16).padStart(12, "0").padEnd(32, "0");
-  return [idAt(first - BEFORE_MS), idAt(last + AFTER_MS)];
 }
 
 function eventOf(row: EventRow): StoryEvent {

@@ -24,7 +24,7 @@ const CONTENT_SECURITY_POLICY = [
 export const DEV_WALLET_MARK = '<meta name="toolgate-dev-wallet" content="">';
 
 /** Marks a page that shows the tools without a sign-in. */
-export const PUBLIC_TOOLS_MARK = '<meta name="toolgate-public-tools" content="">';
+const PUBLIC_TOOLS_MARK = '<meta name="toolgate-public-tools" content="">';
 
 const NOT_BUILT =
   "The console is not built.\n\n" +

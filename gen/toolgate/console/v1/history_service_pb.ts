@@ -17,7 +17,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/console/v1/history_service.proto.
  */
 export const file_toolgate_console_v1_history_service: GenFile = /*@__PURE__*/
-  fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2hpc3Rvcnlfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSLFAQoNSGlzdG9yeUZpbHRlchIWCgR0b29sGAEgASgJQgi6SAVyAxjIARIXCgZrZXlfaWQYAiABKAlCB7pIBHICGEASKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKB291dGNvbWUYBSABKA4yIC50b29sZ2F0ZS5jb25zb2xlLnYxLkNhbGxPdXRjb21lIl8KCENhbGxJbmZvEg4KBmtleV9pZBgBIAEoCRIQCghrZXlfbmFtZRgCIAEoCRIxCgdvdXRjb21lGAMgASgOMiAudG9vbGdhdGUuY29uc29sZS52MS5DYWxsT3V0Y29tZSLnAQoTTGlzdFJlY2VpcHRzUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQESKgoGc3RhdHVzGAMgASgOMhoudG9vbGdhdGUudjEuUmVjZWlwdFN0YXR1cxIyCgZmaWx0ZXIYBCABKAsyIi50b29sZ2F0ZS5jb25zb2xlLnYxLkhpc3RvcnlGaWx0ZXISGwoKYWNjb3VudF9pZBgFIAEoCUIHukgEcgIYQEIICgZfbGltaXRCCQoHX2N1cnNvciKTAQoUTGlzdFJlY2VpcHRzUmVzcG9uc2USIwoFaXRlbXMYASADKAsyFC50b29sZ2F0ZS52MS5SZWNlaXB0EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQESLAoFY2FsbHMYAyADKAsyHS50b29sZ2F0ZS5jb25zb2xlLnYxLkNhbGxJbmZvQg4KDF9uZXh0X2N1cnNvciJNChFHZXRSZWNlaXB0UmVxdWVzdBIbCgpyZWNlaXB0X2lkGAEgASgJQge6SARyAhABEhsKCmFjY291bnRfaWQYAiABKAlCB7pIBHICGEAi4wEKEkdldFJlY2VpcHRSZXNwb25zZRIlCgdyZWNlaXB0GAEgASgLMhQudG9vbGdhdGUudjEuUmVjZWlwdBIdCgNydW4YAiABKAsyEC50b29sZ2F0ZS52MS5SdW4SDgoGa2V5X2lkGAMgASgJEhAKCGtleV9uYW1lGAQgASgJEjIKB3BheW1lbnQYBSABKAsyIS50b29sZ2F0ZS5jb25zb2xlLnYxLkNoYWluUGF5bWVudBIxCgdvdXRjb21lGAYgASgOMiAudG9vbGdhdGUuY29uc29sZS52MS5DYWxsT3V0Y29tZSLDAQoMQ2hhaW5QYXltZW50EhQKDHR4X3NpZ25hdHVyZRgBIAEoCRIcChRhbW91bnRfdXNkY19taWNyb3VzZBgCIAEoAxISCgVwYXllchgDIAEoCUgAiAEBEgwKBHNsb3QYBCABKAMSLgoKYmxvY2tfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJZmluYWxpemVkGAYgASgIEhAKCHJldmVyc2VkGAcgASgIQggKBl9wYXllciLfAQoPTGlzdFJ1bnNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBARImCgZzdGF0dXMYAyABKA4yFi50b29sZ2F0ZS52MS5SdW5TdGF0dXMSMgoGZmlsdGVyGAQgASgLMiIudG9vbGdhdGUuY29uc29sZS52MS5IaXN0b3J5RmlsdGVyEhsKCmFjY291bnRfaWQYBSABKAlCB7pIBHICGEBCCAoGX2xpbWl0QgkKB19jdXJzb3IiiwEKEExpc3RSdW5zUmVzcG9uc2USHwoFaXRlbXMYASADKAsyEC50b29sZ2F0ZS52MS5SdW4SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBARIsCgVjYWxscxgDIAMoCzIdLnRvb2xnYXRlLmNvbnNvbGUudjEuQ2FsbEluZm9CDgoMX25leHRfY3Vyc29yIkUKDUdldFJ1blJlcXVlc3QSFwoGcnVuX2lkGAEgASgJQge6SARyAhABEhsKCmFjY291bnRfaWQYAiABKAlCB7pIBHICGEAi3wEKDkdldFJ1blJlc3BvbnNlEh0KA3J1bhgBIAEoCzIQLnRvb2xnYXRlLnYxLlJ1bhIOCgZrZXlfaWQYAiABKAkSEAoIa2V5X25hbWUYAyABKAkSHAoPaWRlbXBvdGVuY3lfa2V5GAQgASgJSACIAQESJwoGcmVzdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxCgdvdXRjb21lGAYgASgOMiAudG9vbGdhdGUuY29uc29sZS52MS5DYWxsT3V0Y29tZUISChBfaWRlbXBvdGVuY3lfa2V5Kq4BCgtDYWxsT3V0Y29tZRIcChhDQUxMX09VVENPTUVfVU5TUEVDSUZJRUQQABIaChZDQUxMX09VVENPTUVfU1VDQ0VFREVEEAESFwoTQ0FMTF9PVVRDT01FX0ZBSUxFRBACEhgKFENBTExfT1VUQ09NRV9USU1FT1VUEAMSFgoSQ0FMTF9PVVRDT01FX0xJTUlUEAQSGgoWQ0FMTF9PVVRDT01FX0NBTkNFTExFRBAFMpQDCg5IaXN0b3J5U2VydmljZRJoCgxMaXN0UmVjZWlwdHMSKC50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RSZWNlaXB0c1JlcXVlc3QaKS50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RSZWNlaXB0c1Jlc3BvbnNlIgOQAgESYgoKR2V0UmVjZWlwdBImLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0UmVjZWlwdFJlcXVlc3QaJy50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFJlY2VpcHRSZXNwb25zZSIDkAIBElwKCExpc3RSdW5zEiQudG9vbGdhdGUuY29uc29sZS52MS5MaXN0UnVuc1JlcXVlc3QaJS50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RSdW5zUmVzcG9uc2UiA5ACARJWCgZHZXRSdW4SIi50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFJ1blJlcXVlc3QaIy50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFJ1blJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_toolgate_v1_receipt, file_toolgate_v1_run]);
+  fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2hpc3Rvcnlfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSLFAQoNSGlzdG9yeUZpbHRlchIWCgR0b29sGAEgASgJQgi6SAVyAxjIARIXCgZrZXlfaWQYAiABKAlCB7pIBHICGEASKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKB291dGNvbWUYBSABKA4yIC50b29sZ2F0ZS5jb25zb2xlLnYxLkNhbGxPdXRjb21lIl8KCENhbGxJbmZvEg4KBmtleV9pZBgBIAEoCRIQCghrZXlfbmFtZRgCIAEoCRIxCgdvdXRjb21lGAMgASgOMiAudG9vbGdhdGUuY29uc29sZS52MS5DYWxsT3V0Y29tZSLnAQoTTGlzdFJlY2VpcHRzUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQESKgoGc3RhdHVzGAMgASgOMhoudG9vbGdhdGUudjEuUmVjZWlwdFN0YXR1cxIyCgZmaWx0ZXIYBCABKAsyIi50b29sZ2F0ZS5jb25zb2xlLnYxLkhpc3RvcnlGaWx0ZXISGwoKYWNjb3VudF9pZBgFIAEoCUIHukgEcgIYQEIICgZfbGltaXRCCQoHX2N1cnNvciKTAQoUTGlzdFJlY2VpcHRzUmVzcG9uc2USIwoFaXRlbXMYASADKAsyFC50b29sZ2F0ZS52MS5SZWNlaXB0EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQESLAoFY2FsbHMYAyADKAsyHS50b29sZ2F0ZS5jb25zb2xlLnYxLkNhbGxJbmZvQg4KDF9uZXh0X2N1cnNvciJNChFHZXRSZWNlaXB0UmVxdWVzdBIbCgpyZWNlaXB0X2lkGAEgASgJQge6SARyAhABEhsKCmFjY291bnRfaWQYAiABKAlCB7pIBHICGEAi4wEKEkdldFJlY2VpcHRSZXNwb25zZRIlCgdyZWNlaXB0GAEgASgLMhQudG9vbGdhdGUudjEuUmVjZWlwdBIdCgNydW4YAiABKAsyEC50b29sZ2F0ZS52MS5SdW4SDgoGa2V5X2lkGAMgASgJEhAKCGtleV9uYW1lGAQgASgJEjIKB3BheW1lbnQYBSABKAsyIS50b29sZ2F0ZS5jb25zb2xlLnYxLkNoYWluUGF5bWVudBIxCgdvdXRjb21lGAYgASgOMiAudG9vbGdhdGUuY29uc29sZS52MS5DYWxsT3V0Y29tZSLDAQoMQ2hhaW5QYXltZW50EhQKDHR4X3NpZ25hdHVyZRgBIAEoCRIcChRhbW91bnRfdXNkY19taWNyb3VzZBgCIAEoAxISCgVwYXllchgDIAEoCUgAiAEBEgwKBHNsb3QYBCABKAMSLgoKYmxvY2tfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJZmluYWxpemVkGAYgASgIEhAKCHJldmVyc2VkGAcgASgIQggKBl9wYXllciLfAQoPTGlzdFJ1bnNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBARImCgZzdGF0dXMYAyABKA4yFi50b29sZ2F0ZS52MS5SdW5TdGF0dXMSMgoGZmlsdGVyGAQgASgLMiIudG9vbGdhdGUuY29uc29sZS52MS5IaXN0b3J5RmlsdGVyEhsKCmFjY291bnRfaWQYBSABKAlCB7pIBHICGEBCCAoGX2xpbWl0QgkKB19jdXJzb3IiiwEKEExpc3RSdW5zUmVzcG9uc2USHwoFaXRlbXMYASADKAsyEC50b29sZ2F0ZS52MS5SdW4SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBARIsCgVjYWxscxgDIAMoCzIdLnRvb2xnYXRlLmNvbnNvbGUudjEuQ2FsbEluZm9CDgoMX25leHRfY3Vyc29yIkUKDUdldFJ1blJlcXVlc3QSFwoGcnVuX2lkGAEgASgJQge6SARyAhABEhsKCmFjY291bnRfaWQYAiABKAlCB7pIBHICGEAi3wEKDkdldFJ1blJlc3BvbnNlEh0KA3J1bhgBIAEoCzIQLnRvb2xnYXRlLnYxLlJ1bhIOCgZrZXlfaWQYAiABKAkSEAoIa2V5X25hbWUYAyABKAkSHAoPaWRlbXBvdGVuY3lfa2V5GAQgASgJSACIAQESJwoGcmVzdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxCgdvdXRjb21lGAYgASgOMiAudG9vbGdhdGUuY29uc29sZS52MS5DYWxsT3V0Y29tZUISChBfaWRlbXBvdGVuY3lfa2V5IiwKEkZpbmRSZWNvcmRzUmVxdWVzdBIWCgJpZBgBIAEoCUIKukgHcgUQARjIASJIChNGaW5kUmVjb3Jkc1Jlc3BvbnNlEjEKB3JlY29yZHMYASADKAsyIC50b29sZ2F0ZS5jb25zb2xlLnYxLkZvdW5kUmVjb3JkIocBCgtGb3VuZFJlY29yZBItCgRraW5kGAEgASgOMh8udG9vbGdhdGUuY29uc29sZS52MS5SZWNvcmRLaW5kEgoKAmlkGAIgASgJEg0KBXRpdGxlGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKq4BCgtDYWxsT3V0Y29tZRIcChhDQUxMX09VVENPTUVfVU5TUEVDSUZJRUQQABIaChZDQUxMX09VVENPTUVfU1VDQ0VFREVEEAESFwoTQ0FMTF9PVVRDT01FX0ZBSUxFRBACEhgKFENBTExfT1VUQ09NRV9USU1FT1VUEAMSFgoSQ0FMTF9PVVRDT01FX0xJTUlUEAQSGgoWQ0FMTF9PVVRDT01FX0NBTkNFTExFRBAFKoUBCgpSZWNvcmRLaW5kEhsKF1JFQ09SRF9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPUkVDT1JEX0tJTkRfUlVOEAESFwoTUkVDT1JEX0tJTkRfUkVDRUlQVBACEhcKE1JFQ09SRF9LSU5EX0RFUE9TSVQQAxITCg9SRUNPUkRfS0lORF9LRVkQBDL7AwoOSGlzdG9yeVNlcnZpY2USaAoMTGlzdFJlY2VpcHRzEigudG9vbGdhdGUuY29uc29sZS52MS5MaXN0UmVjZWlwdHNSZXF1ZXN0GikudG9vbGdhdGUuY29uc29sZS52MS5MaXN0UmVjZWlwdHNSZXNwb25zZSIDkAIBEmIKCkdldFJlY2VpcHQSJi50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFJlY2VpcHRSZXF1ZXN0GicudG9vbGdhdGUuY29uc29sZS52MS5HZXRSZWNlaXB0UmVzcG9uc2UiA5ACARJcCghMaXN0UnVucxIkLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdFJ1bnNSZXF1ZXN0GiUudG9vbGdhdGUuY29uc29sZS52MS5MaXN0UnVuc1Jlc3BvbnNlIgOQAgESVgoGR2V0UnVuEiIudG9vbGdhdGUuY29uc29sZS52MS5HZXRSdW5SZXF1ZXN0GiMudG9vbGdhdGUuY29uc29sZS52MS5HZXRSdW5SZXNwb25zZSIDkAIBEmUKC0ZpbmRSZWNvcmRzEicudG9vbGdhdGUuY29uc29sZS52MS5GaW5kUmVjb3Jkc1JlcXVlc3QaKC50b29sZ2F0ZS5jb25zb2xlLnYxLkZpbmRSZWNvcmRzUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_toolgate_v1_receipt, file_toolgate_v1_run]);
 
 /**
  * Filter of a list.
@@ -506,6 +506,90 @@ export const GetRunResponseSchema: GenMessage<GetRunResponse> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_history_service, 10);
 
 /**
+ * The identifier to find.
+ *
+ * @generated from message toolgate.console.v1.FindRecordsRequest
+ */
+export type FindRecordsRequest = Message<"toolgate.console.v1.FindRecordsRequest"> & {
+  /**
+   * A request, run, receipt, quote, deposit, transaction or key, or the first characters of an API key.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message toolgate.console.v1.FindRecordsRequest.
+ * Use `create(FindRecordsRequestSchema)` to create a new message.
+ */
+export const FindRecordsRequestSchema: GenMessage<FindRecordsRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_history_service, 11);
+
+/**
+ * The records that the identifier names, or that belong to it.
+ *
+ * @generated from message toolgate.console.v1.FindRecordsResponse
+ */
+export type FindRecordsResponse = Message<"toolgate.console.v1.FindRecordsResponse"> & {
+  /**
+   * At most 20; empty if the account has none.
+   *
+   * @generated from field: repeated toolgate.console.v1.FoundRecord records = 1;
+   */
+  records: FoundRecord[];
+};
+
+/**
+ * Describes the message toolgate.console.v1.FindRecordsResponse.
+ * Use `create(FindRecordsResponseSchema)` to create a new message.
+ */
+export const FindRecordsResponseSchema: GenMessage<FindRecordsResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_history_service, 12);
+
+/**
+ * A record of the account.
+ *
+ * @generated from message toolgate.console.v1.FoundRecord
+ */
+export type FoundRecord = Message<"toolgate.console.v1.FoundRecord"> & {
+  /**
+   * What it is.
+   *
+   * @generated from field: toolgate.console.v1.RecordKind kind = 1;
+   */
+  kind: RecordKind;
+
+  /**
+   * `run_…`, `rcpt_…`, `dep_…` or `key_…`.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * Tool of the call, or name of the key; empty for a deposit.
+   *
+   * @generated from field: string title = 3;
+   */
+  title: string;
+
+  /**
+   * When it was created, UTC.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message toolgate.console.v1.FoundRecord.
+ * Use `create(FoundRecordSchema)` to create a new message.
+ */
+export const FoundRecordSchema: GenMessage<FoundRecord> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_history_service, 13);
+
+/**
  * How a call ended for its caller. Failed code is a charged result, so a completed run can have failed.
  *
  * @generated from enum toolgate.console.v1.CallOutcome
@@ -568,6 +652,61 @@ export const CallOutcomeSchema: GenEnum<CallOutcome> = /*@__PURE__*/
   enumDesc(file_toolgate_console_v1_history_service, 0);
 
 /**
+ * Kind of a record.
+ *
+ * @generated from enum toolgate.console.v1.RecordKind
+ */
+export const RecordKind = {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: RECORD_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A run.
+   *
+   * @generated from enum value: RECORD_KIND_RUN = 1;
+   */
+  RUN: 1,
+
+  /**
+   * A receipt.
+   *
+   * @generated from enum value: RECORD_KIND_RECEIPT = 2;
+   */
+  RECEIPT: 2,
+
+  /**
+   * A deposit.
+   *
+   * @generated from enum value: RECORD_KIND_DEPOSIT = 3;
+   */
+  DEPOSIT: 3,
+
+  /**
+   * An API key.
+   *
+   * @generated from enum value: RECORD_KIND_KEY = 4;
+   */
+  KEY: 4,
+} as const;
+
+/**
+ * Kind of a record.
+ *
+ * @generated from enum toolgate.console.v1.RecordKind
+ */
+export type RecordKind = (typeof RecordKind)[keyof typeof RecordKind] | UnknownEnum;
+
+/**
+ * Describes the enum toolgate.console.v1.RecordKind.
+ */
+export const RecordKindSchema: GenEnum<RecordKind> = /*@__PURE__*/
+  enumDesc(file_toolgate_console_v1_history_service, 1);
+
+/**
  * Receipts and runs of the account's keys, with filters. Console only; requires a session. Operators may name
  * another account; FORBIDDEN for others.
  *
@@ -613,6 +752,17 @@ export const HistoryService: GenService<{
     methodKind: "unary";
     input: typeof GetRunRequestSchema;
     output: typeof GetRunResponseSchema;
+  },
+  /**
+   * Finds the caller's own runs, receipts, deposits and keys by an identifier. Operators find their own only,
+   * too.
+   *
+   * @generated from rpc toolgate.console.v1.HistoryService.FindRecords
+   */
+  findRecords: {
+    methodKind: "unary";
+    input: typeof FindRecordsRequestSchema;
+    output: typeof FindRecordsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_toolgate_console_v1_history_service, 0);

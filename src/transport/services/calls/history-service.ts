@@ -3,6 +3,7 @@ import {
   CallOutcome,
   type HistoryFilter as FilterMessage,
   HistoryService,
+  RecordKind,
 } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type {
   CallInfo,
@@ -12,6 +13,7 @@ import type {
   Receipts,
   Runs,
 } from "../../../app/calls/history.ts";
+import type { OwnRecord, OwnRecords } from "../../../app/calls/own-records.ts";
 import type * as domain from "../../../domain/calls/run.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
 import { accountIdIn, keyIdIn } from "../key-id.ts";
@@ -26,6 +28,7 @@ export interface HistoryDeps {
   readonly receipts: Receipts;
   readonly runs: Runs;
   readonly history: History;
+  readonly ownRecords: Pick<OwnRecords, "find">;
 }
 
 /** Receipts and runs, for the account holder and for operators. */
@@ -33,6 +36,7 @@ export function historyService({
   receipts,
   runs,
   history,
+  ownRecords,
 }: HistoryDeps): ServiceBinding<typeof HistoryService> {
   /** Key and outcome of each item, in order. */
   const callsOf = async (accountId: string, items: readonly { runId: string }[]) => {
@@ -89,6 +93,12 @@ export function historyService({
         };
       },
     },
+    findRecords: {
+      key: "required",
+      async call({ id }, { caller }) {
+        return { records: (await ownRecords.find(caller.accountId, id)).map(recordMessage) };
+      },
+    },
   });
 }
 
@@ -114,6 +124,17 @@ const OUTCOME: Readonly<Record<domain.CallOutcome, CallOutcome>> = {
   limit: CallOutcome.LIMIT,
   cancelled: CallOutcome.CANCELLED,
 };
+
+const RECORD_KIND: Readonly<Record<OwnRecord["kind"], RecordKind>> = {
+  run: RecordKind.RUN,
+  receipt: RecordKind.RECEIPT,
+  deposit: RecordKind.DEPOSIT,
+  key: RecordKind.KEY,
+};
+
+function recordMessage({ kind, id, title, createdAt }: OwnRecord) {
+  return { kind: RECORD_KIND[kind], id, title, createdAt: timestampFromDate(createdAt) };
+}
 
 function infoMessage(call: Partial<CallInfo> | undefined) {
   return {

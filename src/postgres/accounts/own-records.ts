@@ -1,0 +1,104 @@
+import type { Pool } from "pg";
+import type { OwnRecord, OwnRecordQueries } from "../../app/calls/own-records.ts";
+import type { SearchedRecord } from "../../app/operations/story.ts";
+import { KEY_PREFIX } from "../../domain/accounts/api-key.ts";
+import { uuidOf, type IdPrefix } from "../../domain/core/ids.ts";
+import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import { queryWithRetry } from "../database/retry.ts";
+import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
+import { AFTER, idsAround } from "../database/search-ranges.ts";
+
+const RUN = "select 'run' as kind, id, null as quote_id, tool as title, created_at from run";
+
+/** Every statement reads account $1 only. */
+const BY_RUN = `${RUN} where account_id = $1 and id = $2`;
+const BY_REQUEST = `
+  ${RUN} where account_id = $1 and id >= $3 and id < $4 and request_id = $2 order by id limit 20`;
+const BY_PROXY_REQUEST = `
+  ${RUN} where account_id = $1 and request_id = $2 and not starts_with(request_id, 'req_')
+  order by id limit 20`;
+const BY_QUOTE = `
+  ${RUN} where account_id = $1 and id >= $3 and id < $4 and quote_id = $2 order by id limit 20`;
+const BY_RECEIPT = `
+  select 'receipt' as kind, id, null as quote_id, tool as title, created_at from receipt
+  where account_id = $1 and id = $2`;
+const BY_TRANSACTION = `
+  select 'receipt' as kind, id, null as quote_id, tool as title, created_at from receipt
+  where account_id = $1 and network = $2 and reference = $3
+  union all
+  select 'deposit', null, quote_id, '', created_at from payment
+  where account_id = $1 and network = $2 and reference = $3 and starts_with(quote_id, 'dep_')
+  limit 20`;
+const BY_DEPOSIT = `
+  select 'deposit' as kind, id, null as quote_id, '' as title, created_at from deposit
+  where account_id = $1 and id = $2`;
+const BY_KEY = `
+  select 'key' as kind, id, null as quote_id, name as title, created_at from api_key
+  where account_id = $1 and (id = $2 or (prefix ~>=~ $3 and prefix ~<~ $4)) order by id limit 20`;
+
+const PREFIXES = { run: "run", receipt: "rcpt", deposit: "dep", key: "key" } as const satisfies Record<
+  OwnRecord["kind"],
+  IdPrefix
+>;
+
+interface RecordRow {
+  kind: OwnRecord["kind"];
+  id: string | null;
+  /** The deposit of a payment. */
+  quote_id: string | null;
+  title: string;
+  created_at: Date;
+}
+
+/** Records of an account on PostgreSQL. Statements are unnamed: what is searched for decides the plan. */
+export class PostgresOwnRecords implements OwnRecordQueries {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async find(accountId: string, record: SearchedRecord): Promise<OwnRecord[]> {
+    const statement = statementOf(record);
+    if (!statement) return [];
+    const [text, ...values] = statement;
+    const rows = await queryWithRetry<RecordRow>(this.#pool, {
+      text,
+      values: [uuidFromId("acct", accountId), ...values],
+    });
+    return rows.map(({ kind, id, quote_id: quoteId, title, created_at: createdAt }) => ({
+      kind,
+      id: quoteId ?? (id === null ? "" : idFromUuid(PREFIXES[kind], id)),
+      title,
+      createdAt,
+    }));
+  }
+}
+
+/** Returns the statement and its values after the account; undefined for what has no page. */
+function statementOf(record: SearchedRecord): [text: string, ...values: unknown[]] | undefined {
+  switch (record.kind) {
+    case "run":
+      return [BY_RUN, uuidFromId("run", record.id)];
+    case "receipt":
+      return [BY_RECEIPT, uuidFromId("rcpt", record.id)];
+    case "deposit":
+      return [BY_DEPOSIT, uuidFromId("dep", record.id)];
+    case "request":
+      return record.receivedAt === undefined
+        ? [BY_PROXY_REQUEST, record.id]
+        : [BY_REQUEST, record.id, ...idsAround(record.receivedAt)];
+    case "quote": {
+      const { quoteId, issuedAt, expiresAt } = record.quote;
+      return [BY_QUOTE, quoteId, ...idsAround(issuedAt, expiresAt)];
+    }
+    case "transaction":
+      return [BY_TRANSACTION, SOLANA, signatureFrom(record.signature)];
+    case "key": {
+      const prefix = record.id.startsWith(KEY_PREFIX) ? record.id : undefined;
+      return [BY_KEY, uuidOf("key", record.id), prefix, prefix && prefix + AFTER];
+    }
+    default:
+      return undefined;
+  }
+}
