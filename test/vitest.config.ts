@@ -44,8 +44,9 @@ export default defineConfig({
           name: "labs",
           include: labs,
           globalSetup: ["test/support/global-setup.ts"],
-          // Each of them uses all cores.
+          // Each of them uses all cores: one after the other, after all others.
           fileParallelism: false,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
