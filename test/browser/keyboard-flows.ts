@@ -84,6 +84,12 @@ export function keyboardFlows(getWorld: () => ConsoleWorld): void {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+    // On a phone the bar stays one row, and the finder is behind "More".
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect((await page.locator(".side").boundingBox())?.height).toBeLessThan(80);
+    await page.getByRole("button", { name: "More" }).press("Enter");
+    await page.getByRole("button", { name: "Find" }).press("Enter");
+    await input.waitFor();
     await closeBrowser();
   });
 }
