@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -30,12 +31,13 @@ describe("an external signer over HTTPS", () => {
   beforeAll(async () => {
     writeFileSync(path.join(folder, "signer.pem"), certificate);
     writeFileSync(path.join(folder, "other.pem"), selfSigned("localhost").certificate);
-    server = createServer({ key, cert: certificate }, async (request, response) => {
-      if (request.url === "/fee-payer/public-key")
-        return response.end(JSON.stringify({ public_key: publicKey }));
+    const answerTo = async (request: IncomingMessage) => {
+      if (request.url === "/fee-payer/public-key") return { public_key: publicKey };
       const { message } = question.parse(JSON.parse(await text(request)));
-      const signature = sign(null, Buffer.from(message, "base64"), privateKey).toString("base64");
-      return response.end(JSON.stringify({ signature }));
+      return { signature: sign(null, Buffer.from(message, "base64"), privateKey).toString("base64") };
+    };
+    server = createServer({ key, cert: certificate }, (request, response) => {
+      void answerTo(request).then((answer) => response.end(JSON.stringify(answer)));
     });
     await once(server.listen(0, "127.0.0.1"), "listening");
     const address = server.address();

@@ -17,6 +17,7 @@ import { RELAY } from "./relays.ts";
 import { REQUEST_COSTS } from "./request-costs.ts";
 import { RESTORES } from "./restores.ts";
 import { SANDBOX } from "./sandbox.ts";
+import { STALLS } from "./stalls.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
 import { TREASURY } from "./treasury.ts";
 import { UNPAID_WORK } from "./unpaid-work.ts";
@@ -30,6 +31,7 @@ export interface MutantGroup {
 export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Tables", mutants: LEDGER_TABLES },
   { title: "Ledger functions", mutants: LEDGER },
+  { title: "Stalled instances", mutants: STALLS },
   { title: "Quotes and proofs", mutants: PAYMENTS },
   { title: "Evidence on the chain", mutants: EVIDENCE },
   { title: "Treasury in the ledger", mutants: TREASURY },

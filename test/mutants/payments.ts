@@ -354,8 +354,8 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "second-payment-credited",
     guard: "A payment sent with a call that was charged otherwise is credited.",
     file: BUY,
-    find: "await creditExtraPayment(deps, { identified, quote, fingerprint, buyer }, context)",
-    replace: "await undefined",
+    find: "identified && prior.receipt?.txSignature !== identified.reference",
+    replace: "false",
     tests: ["test/app/calls/call-tool.test.ts"],
   },
   {

@@ -7,7 +7,7 @@ const COMMAND = "src/cli/after-restore.ts";
 export const RESTORES: readonly Mutant[] = [
   {
     name: "restored-refused",
-    guard: "`serve` refuses a restored database until `after-restore` ran.",
+    guard: "A restored database is served only after `after-restore`.",
     file: "src/postgres/database/start-checks.ts",
     find: "if (!found || found.reconciled) return [];",
     replace: "if (!found || found.mark) return [];",
@@ -23,7 +23,7 @@ export const RESTORES: readonly Mutant[] = [
   },
   {
     name: "restored-alone",
-    guard: "`after-restore` refuses while a gateway runs.",
+    guard: "No gateway runs during `after-restore`.",
     file: COMMAND,
     find: "if (waitedMs >= RESTORED_LEASE_MS)",
     replace: "if (waitedMs >= RESTORED_LEASE_MS) return;\n    else if (waitedMs < 0)",

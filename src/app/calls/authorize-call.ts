@@ -16,14 +16,14 @@ export type Authorized = Extract<AuthorizeResult, { kind: "started" | "replay" }
 
 /**
  * Claims the call and holds its price.
- * @param quotedPrint fingerprint for a quote
+ * @param quotedFingerprint fingerprint for a quote
  * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
  */
 export async function authorizeCall(
   deps: AuthorizeDeps,
   tool: Tool,
   call: CallAuthorization,
-  quotedPrint: Buffer,
+  quotedFingerprint: Buffer,
 ): Promise<Authorized> {
   const { accountId, price, payment } = call;
   // With a claim the ledger may have the result, so the ledger is queried first.
@@ -42,7 +42,7 @@ export async function authorizeCall(
       if (!payment) requireAllowance(deps.unpaidWork, tool, accountId);
       const { name, metered = false } = tool;
       const short = { tool: name, price, metered, balance: answer.balance, proved: payment !== undefined };
-      throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, quotedPrint));
+      throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, quotedFingerprint));
     }
     case "capped":
       throw dailyLimitReached(tool.name, price, answer.spent, call.budget?.perDay ?? 0n);

@@ -86,20 +86,20 @@ async function authorizePurchase(
   const price = quote?.price ?? prepared.price;
   requirePriceWithinLimit(tool.name, caller, price);
 
-  const quotedPrint = withChoice(fingerprint, prepared.choice?.name);
+  const quotedFingerprint = withChoice(fingerprint, prepared.choice?.name);
   const claim = { accountId: caller.accountId, fingerprint, idempotencyKey: sentKey, span };
   const prior = buyer.exists ? await lookUpPriorOutcome(deps.ledger, claim, identified) : NO_PRIOR;
   if (prior.kind === "replay") {
     if (record) record.caller = caller;
     if (identified && prior.receipt?.txSignature !== identified.reference)
-      await creditExtraPayment(deps, { identified, quote, fingerprint: quotedPrint, buyer }, context);
+      await creditExtraPayment(deps, { identified, quote, fingerprint: quotedFingerprint, buyer }, context);
     return { result: prior.result, receipt: prior.receipt };
   }
 
   let { payment } = prior;
   if (prior.kind === "none" && identified) {
     const pay = () =>
-      payQuote(deps, { identified, quote, fingerprint: quotedPrint, receivedAt, buyer }, context);
+      payQuote(deps, { identified, quote, fingerprint: quotedFingerprint, receivedAt, buyer }, context);
     payment = await (span ? span.run(pay) : pay());
   }
 
@@ -120,7 +120,7 @@ async function authorizePurchase(
     span,
   };
   context.signal.throwIfAborted();
-  const authorized = await authorizeCall(deps, tool, authorization, quotedPrint);
+  const authorized = await authorizeCall(deps, tool, authorization, quotedFingerprint);
   if (authorized.kind === "replay") return { result: authorized.result, receipt: authorized.receipt };
   return { authorization, holder };
 }

@@ -65,7 +65,7 @@ export async function openStage(): Promise<Stage> {
     await stop();
     settings = {
       DATABASE_URL: link.url,
-      METRICS_PORT: String(new URL(`http://${target}`).port),
+      METRICS_PORT: new URL(`http://${target}`).port,
       PORT: new URL(settings["PUBLIC_URL"] ?? "http://127.0.0.1:0").port || "0",
       AUDIT_INTERVAL_SECONDS: "1",
       ...more,
