@@ -19,7 +19,7 @@ export default defineConfig({
   test: {
     pool: "forks",
     // On two processors: much of a test's time is waiting, for another process or a timer.
-    maxWorkers: 4,
+    maxWorkers: 5,
     // Files share a worker's modules: reloading them per file would take a third of the total time.
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -381,7 +381,7 @@ describe("entries during new charges", () => {
     const walked = new AbortController();
     const charging = Promise.all(
       Array.from({ length: 4 }, async () => {
-        while (!walked.signal.aborted) await charge(accountId);
+        for (let n = 0; n < 100 && !walked.signal.aborted; n++) await charge(accountId);
       }),
     );
     try {
