@@ -109,11 +109,6 @@ export class Cluster implements GroundDatabase {
     }
   }
 
-  /** Makes standbys lag, as over a distance. */
-  delayReplication(ms: number): void {
-    for (const { lines } of this.nodes) lines.peers.delay(ms);
-  }
-
   /** Makes a standby the primary, as an operator does before maintenance. */
   async demote(node: Node): Promise<void> {
     const response = await fetch(`${node.restUrl}/switchover`, {

@@ -29,6 +29,9 @@ const RECOVERED_MS = 120_000;
 /** Time under load before a failover, ms. */
 const CALM_MS = 2_000;
 
+/** How far asynchronous standbys are behind when the primary fails, ms. */
+const BEHIND_MS = 1_000;
+
 /** What one failover cost. */
 export interface Failover {
   readonly kind: Kind;
@@ -111,11 +114,16 @@ export class FailoverLab {
     const primary = await this.#cluster.whole(this.#synchronous);
     await sleep(CALM_MS);
     tally.profile = `${kind} ${primary.name}`;
+    if (!this.#synchronous) {
+      primary.holdReplication();
+      await sleep(BEHIND_MS);
+    }
     this.#probes.strike();
     const repair = await strike(kind, this.#cluster, primary);
     const to = await this.#recovered(primary.name);
     const recoveryMs = this.#probes.longestMs;
     await repair();
+    primary.mend();
     await this.#cluster.whole(this.#synchronous);
     await this.#market.ground.chain.settle();
     await auditNow(this.#market);

@@ -47,7 +47,6 @@ try {
     const cluster = await started.promise;
     const lab = await labs.FailoverLab.open(ground, cluster, tally, { dice, customers, synchronous });
     try {
-      if (!synchronous) cluster.delayReplication(1_000);
       await Promise.race([play(lab), stopped()]);
     } finally {
       await lab.close();

@@ -98,6 +98,11 @@ export class Node {
     for (const line of clients ? Object.values(this.lines) : [peers, etcd]) line.silence();
   }
 
+  /** The standbys receive nothing, until {@link mend}. */
+  holdReplication(): void {
+    this.lines.peers.silence();
+  }
+
   mend(): void {
     for (const line of Object.values(this.lines)) line.mend();
   }

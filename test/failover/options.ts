@@ -10,7 +10,7 @@ call may be lost and none charged twice. Needs Debian's patroni, etcd-server, ha
   --kinds A,B      how the primary fails: ${KINDS.join(", ")} (default: all)
   --seed N         seed of their order and of the customers (default: random)
   --customers N    concurrent customers (default: 20)
-  --asynchronous   standbys receive all a second late and commits do not wait: shows what is lost
+  --asynchronous   commits do not wait, and standbys are a second behind: shows what is lost
   --short          two failovers, killed and stopped, with few customers and a shorter lease
   --json           prints the report as JSON
   --quiet          prints no progress

@@ -12,8 +12,6 @@ export interface DatabaseLink {
   silence(): void;
   /** Forwards again, also what was sent meanwhile. */
   mend(): void;
-  /** What is sent from now on arrives that many ms later. */
-  delay(ms: number): void;
   /** New connections lead to another server, as behind a proxy that follows the primary. */
   switchTo(port: number): void;
   close(): Promise<void>;
@@ -24,7 +22,6 @@ export async function openDatabaseLink(serverUrl: string): Promise<DatabaseLink>
   const sockets = new Set<Socket>();
   let state: "whole" | "cut" | "silent" = "whole";
   let targetPort = Number(target.port);
-  let delayMs = 0;
   const server = createServer((near) => {
     if (state === "cut") {
       near.destroy();
@@ -37,15 +34,10 @@ export async function openDatabaseLink(serverUrl: string): Promise<DatabaseLink>
     ] as const) {
       sockets.add(socket);
       if (state === "silent") socket.pause();
-      const send = (data: Buffer) => {
-        if (other.writable && !other.write(data) && delayMs === 0 && state !== "silent") {
-          socket.pause();
-          other.once("drain", () => state !== "silent" && socket.resume());
-        }
-      };
       socket.on("data", (data) => {
-        if (delayMs === 0) send(data);
-        else setTimeout(send, delayMs, data);
+        if (!other.writable || other.write(data) || state === "silent") return;
+        socket.pause();
+        other.once("drain", () => state !== "silent" && socket.resume());
       });
       socket.on("end", () => other.end());
       socket.on("error", () => {});
@@ -79,9 +71,6 @@ export async function openDatabaseLink(serverUrl: string): Promise<DatabaseLink>
     mend() {
       state = "whole";
       for (const socket of sockets) socket.resume();
-    },
-    delay(ms) {
-      delayMs = ms;
     },
     switchTo(port) {
       targetPort = port;
