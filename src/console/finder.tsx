@@ -1,10 +1,11 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { useEffect, useId, useState, type KeyboardEvent } from "react";
+import { useId, useState, type KeyboardEvent } from "react";
 import { useLocation } from "wouter";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { findEntries, lookedUp, type FinderEntry } from "./finder-entries.ts";
 import { useSignedIn } from "./session.tsx";
 import { Button, Dialog, Field, Icon, Input, Time } from "./ui/index.ts";
+import { useSettled } from "./ui/use-settled.ts";
 
 /** Waits for a pause in typing, ms. */
 const PAUSE_MS = 250;
@@ -24,7 +25,7 @@ function FinderBox({ onClose }: { onClose: () => void }) {
   const { session } = useSignedIn();
   const [text, setText] = useState("");
   const [selected, setSelected] = useState(0);
-  const id = useSettled(lookedUp(text));
+  const id = useSettled(lookedUp(text), PAUSE_MS);
   const isSettled = id === lookedUp(text);
   const { data, isFetching, error } = useQuery(
     HistoryService.method.findRecords,
@@ -121,14 +122,4 @@ function statusOf({ isLooking, failed, found }: { isLooking: boolean; failed: bo
   if (isLooking) return "Searching…";
   if (failed) return "The search failed. Try again.";
   return found === 0 ? "Nothing found in your account." : "";
-}
-
-/** Returns the value once it has not changed for a moment. */
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }

@@ -1,18 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  auditNow,
-  checkCharges,
-  checkDurable,
-  checkNothingOpen,
-  checkReplays,
-  explainViolations,
-  findMissing,
-} from "../faults/checks.ts";
+import { auditNow, findMissing } from "../faults/checks.ts";
 import type { Ground } from "../faults/environment.ts";
+import { checkEverything } from "../faults/final-checks.ts";
 import { instanceSettings, openCast } from "../faults/instance-settings.ts";
 import { Load } from "../faults/load.ts";
 import { Market } from "../faults/market.ts";
-import { checkMoney, checkTreasury } from "../faults/money-checks.ts";
 import { Reference } from "../faults/reference.ts";
 import type { Dice } from "../faults/seeded-random.ts";
 import type { Tally } from "../faults/tally.ts";
@@ -133,19 +125,9 @@ export class FailoverLab {
 
   /** Ends the load and checks everything. */
   async finish(): Promise<void> {
-    const [market, { ground, tally }] = [this.#market, this.#market];
-    tally.profile = "the end";
+    this.#market.tally.profile = "the end";
     await Promise.all([this.#load.drain(), this.#probes.stop()]);
-    await ground.chain.settle();
-    for (const check of [checkNothingOpen, auditNow, checkMoney, checkCharges, checkDurable])
-      await check(market);
-    await checkReplays(
-      market,
-      this.#gateways.map(({ baseUrl }) => baseUrl),
-    );
-    await checkTreasury(market, () => this.#gateways.map(({ log }) => log().slice(-4_000)));
-    await auditNow(market);
-    await explainViolations(market);
+    await checkEverything(this.#market, this.#gateways);
   }
 
   /** The errors in the gateways' logs, the last ones of each. */

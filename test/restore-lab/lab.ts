@@ -1,20 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  auditNow,
-  checkCharges,
-  checkDurable,
-  checkNothingOpen,
-  checkReplays,
-  explainViolations,
-} from "../faults/checks.ts";
 import { post } from "../faults/client.ts";
 import type { Customer, Ground } from "../faults/environment.ts";
+import { checkEverything } from "../faults/final-checks.ts";
 import { instanceSettings, openCast } from "../faults/instance-settings.ts";
 import { Load } from "../faults/load.ts";
 import { Market } from "../faults/market.ts";
-import { checkMoney, checkTreasury } from "../faults/money-checks.ts";
 import type { Cast } from "../faults/purchases.ts";
 import { Reference } from "../faults/reference.ts";
 import type { Dice } from "../faults/seeded-random.ts";
@@ -257,20 +249,12 @@ export class RestoreLab {
   }
 
   async #sellAndCheck(cast: Cast, loadMs: number): Promise<void> {
-    const [market, { ground }] = [(this.#market = this.#newMarket()), this.#market];
+    this.#market = this.#newMarket();
     const load = this.#startLoad(cast);
     await sleep(loadMs);
     await load.drain();
-    await ground.chain.settle();
-    for (const check of [checkNothingOpen, auditNow, checkMoney, checkCharges, checkDurable])
-      await check(market);
-    await checkReplays(
-      market,
-      this.#gateways.map(({ baseUrl }) => baseUrl),
-    );
-    await checkTreasury(market, () => this.#gateways.map(({ log }) => log().slice(-4_000)));
+    await checkEverything(this.#market, this.#gateways);
     const { exitCode, stdout } = await run(["audit", "--chain"], this.#settings);
     if (exitCode !== 0) this.#tally.violated("audit --chain is clean", stdout);
-    await explainViolations(market);
   }
 }

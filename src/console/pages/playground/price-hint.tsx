@@ -1,9 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { formatUsd } from "../../format.ts";
+import { useSettled } from "../../ui/use-settled.ts";
 import { maskSecret, post } from "./exchange.ts";
 import { asObject, asText, parseJson } from "./schema.ts";
 
@@ -24,7 +24,7 @@ export function PriceHint({
   params: JsonObject | undefined;
   calls: number;
 }) {
-  const text = useSettled(JSON.stringify({ tool: tool.name, params: params ?? {} }));
+  const text = useSettled(JSON.stringify({ tool: tool.name, params: params ?? {} }), PAUSE_MS);
   const parsed = parseJson(text);
   const call = "value" in parsed ? asObject(parsed.value) : {};
   const { data } = useQuery({
@@ -68,14 +68,4 @@ async function priceOf(secret: string, call: JsonObject, signal: AbortSignal): P
 
 function microUsd(value: unknown): bigint {
   return typeof value === "number" ? BigInt(value) : 0n;
-}
-
-/** Returns the value once it has not changed for a moment. */
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
