@@ -66,7 +66,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-fast-path",
     guard: "A call with a daily limit does not take the fast path.",
-    file: "src/postgres/ledger/balance-calls.ts",
+    file: "src/postgres/ledger/start-and-capture.ts",
     find: "(budget === undefined || price === 0n)",
     replace: "(budget === undefined || true)",
     tests: DAY,

@@ -286,6 +286,14 @@ export const LEDGER: readonly Mutant[] = [
     tests: CALLS,
   },
   {
+    name: "capture-tells-reversal",
+    guard: "A receipt of a payment that was reversed while its call ran says so.",
+    file: sqlFile("functions/ledger_capture.sql"),
+    find: "array_agg(reference is not null and (",
+    replace: "array_agg(false and (",
+    tests: ["test/attacks/money-cases/taken-back.test.ts"],
+  },
+  {
     name: "capture-durable",
     guard: "A charge waits for the disk.",
     file: sqlFile("functions/ledger_capture.sql"),

@@ -26,7 +26,7 @@ import {
   startValues,
   type Capture,
   type CapturedRow,
-} from "./balance-calls.ts";
+} from "./start-and-capture.ts";
 import { claimKey, exclusiveKeys } from "./claims.ts";
 import {
   authorizeResultOf,
@@ -282,10 +282,10 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, authorizeResultOf);
   }
 
-  /** Captures runs that the balance paid; ledger_end ends the rest. */
+  /** Captures completed runs that this instance started; ledger_end ends the rest. */
   async #endAll(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
     const captures = endings.flatMap(({ end, call, stored }) =>
-      end.outcome === "completed" && call?.payment === undefined && call ? { run: end, call, stored } : [],
+      end.outcome === "completed" && call ? { run: end, call, stored } : [],
     );
     const captured = await this.#captureAll(captures, forMs);
     const others = endings.filter(({ end }) => !captured.has(end.runId));

@@ -4,7 +4,7 @@ import {
   captureValues,
   START_CALLS,
   startValues,
-} from "../../../src/postgres/ledger/balance-calls.ts";
+} from "../../../src/postgres/ledger/start-and-capture.ts";
 import { callRecord, endingRecord } from "../../../src/postgres/ledger/records.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {

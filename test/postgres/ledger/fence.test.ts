@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
-import { CAPTURE_RUNS, captureValues } from "../../../src/postgres/ledger/balance-calls.ts";
+import { CAPTURE_RUNS, captureValues } from "../../../src/postgres/ledger/start-and-capture.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,

@@ -1,12 +1,13 @@
 -- Captures the holds of active runs of this very instance, each up to its amount (null: all of it): receipt
--- and stored result. Returns the captured runs and their receipts (null for free calls); other runs
--- are left as they are. What a run writes is one statement, each row made from the row before: reading back
--- what was just written would scan whole tables while their statistics are from before their first row. The
--- status is compared as an expression, so that no plan uses an index of it; without bitmaps, runs are locked
--- in the order of their keys.
+-- and stored result. Returns the captured runs, their receipts (null for free calls), who paid, and whether
+-- that payment was reversed; other runs are left as they are. What a run writes is one statement, each row
+-- made from the row before: reading back what was just written would scan whole tables while their statistics
+-- are from before their first row. The status is compared as an expression, so that no plan uses an index of
+-- it; without bitmaps, runs are locked in the order of their keys.
 create or replace function ledger_capture(
   runs uuid[], receipts uuid[], amounts bigint[], results text[], instance uuid,
-  out captured uuid[], out issued uuid[], out issued_at timestamptz
+  out captured uuid[], out issued uuid[], out issued_at timestamptz, out sources text[],
+  out reversals boolean[]
 )
 language plpgsql security definer
 set search_path = public, pg_temp
@@ -32,8 +33,11 @@ begin
     select receipt_id, id, account_id, tool, quote_id, step_id, network, reference, price, amount, paid_by
     from ended where price > 0
   )
-  select array_agg(id), array_agg(case when price > 0 then receipt_id end), sum(price - amount)
-  into captured, issued, rest from ended;
+  select array_agg(id), array_agg(case when price > 0 then receipt_id end), array_agg(paid_by::text),
+    array_agg(reference is not null and (
+      select reversed from payment where network = ended.network and reference = ended.reference)),
+    sum(price - amount)
+  into captured, issued, sources, reversals, rest from ended;
 
   if array_remove(results, null) <> '{}' then
     -- Locked in the order of the claims' keys and along their index, whatever the statistics say.

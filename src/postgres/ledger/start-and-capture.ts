@@ -1,5 +1,5 @@
 import type { CallAuthorization, CompletedRun, RunEndResult } from "../../app/calls/ledger.ts";
-import type { Receipt } from "../../domain/calls/receipt.ts";
+import type { PaidBy, Receipt } from "../../domain/calls/receipt.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { claimKey } from "./claims.ts";
@@ -8,13 +8,16 @@ import { claimKey } from "./claims.ts";
 export const START_CALLS = "select ledger_start($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as started";
 
 /** Returns the runs that it captures and their receipts, see ledger_capture. */
-export const CAPTURE_RUNS = "select captured, issued, issued_at from ledger_capture($1, $2, $3, $4, $5)";
+export const CAPTURE_RUNS =
+  "select captured, issued, issued_at, sources, reversals from ledger_capture($1, $2, $3, $4, $5)";
 
-/** Result row of {@link CAPTURE_RUNS}. */
+/** Result row of {@link CAPTURE_RUNS}: the captured runs and, at the same places, what is known of each. */
 export interface CapturedRow {
   captured: string[] | null;
-  issued: (string | null)[] | null;
+  issued: (string | null)[];
   issued_at: Date;
+  sources: PaidBy[];
+  reversals: boolean[];
 }
 
 /** A run to capture, with its call and its stored result, if any. */
@@ -67,37 +70,34 @@ function array<Item>(items: readonly Item[], elementOf: (item: Item) => string):
 }
 
 /** Results by run identifier; without those of runs that were not captured. */
-export function captureResults(
-  captures: readonly Capture[],
-  { captured, issued, issued_at: issuedAt }: CapturedRow,
-): Map<string, RunEndResult> {
-  const receipts = new Map(captured?.map((run, index) => [idFromUuid("run", run), issued?.[index]]));
-  const results = captures
-    .filter(({ run }) => receipts.has(run.runId))
-    .map((capture): [string, RunEndResult] => {
-      const receipt = receipts.get(capture.run.runId);
-      return [
-        capture.run.runId,
-        { kind: "captured", receipt: receipt ? newReceipt(capture, receipt, issuedAt) : undefined },
-      ];
-    });
+export function captureResults(captures: readonly Capture[], row: CapturedRow): Map<string, RunEndResult> {
+  const places = new Map(row.captured?.map((run, place) => [idFromUuid("run", run), place]));
+  const results = captures.flatMap((capture): [string, RunEndResult][] => {
+    const place = places.get(capture.run.runId);
+    return place === undefined
+      ? []
+      : [[capture.run.runId, { kind: "captured", receipt: receiptAt(place, row, capture) }]];
+  });
   return new Map(results);
 }
 
-/** A new receipt is neither refunded nor reversed. */
-function newReceipt({ run, call }: Capture, receipt: string, createdAt: Date): Receipt {
+/** Undefined for a free call. A new receipt is not refunded. */
+function receiptAt(place: number, row: CapturedRow, { run, call }: Capture): Receipt | undefined {
+  const receipt = row.issued[place];
+  const paidBy = row.sources[place];
+  if (!receipt || !paidBy) return undefined;
   return {
     receiptId: idFromUuid("rcpt", receipt),
     runId: run.runId,
     tool: call.tool,
-    quoteId: undefined,
-    stepId: undefined,
-    txSignature: undefined,
+    quoteId: call.payment?.quoteId,
+    stepId: call.payment?.stepId,
+    txSignature: call.payment?.reference,
     quoted: call.price,
     debited: run.captured ?? call.price,
     refunded: 0n,
-    paidBy: "balance",
-    status: "final",
-    createdAt,
+    paidBy,
+    status: row.reversals[place] ? "reversed" : "final",
+    createdAt: row.issued_at,
   };
 }
