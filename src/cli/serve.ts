@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import process from "node:process";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Command } from "commander";
 import {
   ConfigError,
@@ -57,8 +59,15 @@ export function addServeCommand(program: Command): void {
           pay_to: payTo,
         });
       }
+      releaseStartMemory();
       await runUntilStopped(gateway, log, () => control && control.close());
     });
+}
+
+/** Returns what the start used (a third of the process) to the system; V8 by itself keeps it for hours. */
+function releaseStartMemory(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc({ type: 'major', flavor: 'last-resort' })");
 }
 
 /**
