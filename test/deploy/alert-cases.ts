@@ -77,9 +77,13 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
 /** Minutes until an alert is looked for; its `for` is over then. */
 const USUAL = 90;
 
+/** Alerts that fire when nothing is scraped; all others ask for series of an instance. */
+const WITHOUT_SERIES = ["ToolgateNoLeader", "ToolgateInstanceDown"];
+
 /**
- * Files of `promtool test rules`: in the first test of each all alerts fire, in the second none. Alerts that
- * take a day have a file of their own: promtool evaluates every rule at every step.
+ * Files of `promtool test rules`: in the first test of each all alerts fire, in the second none, in the third
+ * those of no series. Alerts that take a day have a file of their own: promtool evaluates every rule at every
+ * step.
  */
 export function promtoolTests(rules: string): object[] {
   const cases = Object.entries(ALERT_CASES);
@@ -89,7 +93,7 @@ export function promtoolTests(rules: string): object[] {
 }
 
 function fileOf(rules: string, cases: readonly [string, AlertCase][], minutes: number, at: string): object {
-  const test = (series: readonly Series[], firing: boolean) => ({
+  const test = (series: readonly Series[], fires: (alert: string) => boolean) => ({
     interval: `${minutes}m`,
     input_series: Object.entries(Object.assign({}, ...series)).map(([name, values]) => ({
       series: name,
@@ -98,18 +102,19 @@ function fileOf(rules: string, cases: readonly [string, AlertCase][], minutes: n
     promql_expr_test: cases.map(([alert]) => ({
       expr: `count(ALERTS{alertname="${alert}", alertstate="firing"}) > bool 0`,
       eval_time: at,
-      exp_samples: firing ? [{ labels: "{}", value: 1 }] : [],
+      exp_samples: fires(alert) ? [{ labels: "{}", value: 1 }] : [],
     })),
   });
   const tests = [
     test(
       cases.map(([, { fires }]) => fires),
-      true,
+      () => true,
     ),
     test(
       cases.map(([, { silent }]) => silent),
-      false,
+      () => false,
     ),
+    test([], (alert) => WITHOUT_SERIES.includes(alert)),
   ];
   return { rule_files: [rules], evaluation_interval: `${minutes}m`, tests };
 }
