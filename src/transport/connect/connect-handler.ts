@@ -23,7 +23,7 @@ import type { Operation, Pipeline } from "../pipeline.ts";
 import type { RequestIds } from "../request-ids.ts";
 import { asPlatformAbort, connectError } from "./connect-error.ts";
 import { joinedChunks } from "./joined-chunks.ts";
-import { errorAnswer, isUnreadable, unreadable } from "./unreadable-message.ts";
+import { replaceUnreadable, unreadable } from "./unreadable-message.ts";
 import { requirePlainMessage } from "./plain-message.ts";
 import { refusalOf, UNKNOWN_METHOD } from "./refusal.ts";
 
@@ -123,9 +123,9 @@ export function connectHandler({
         ...asked,
         body: isIterable(asked.body) ? joinedChunks(asked.body) : asked.body,
       });
-      const answer = isUnreadable(answered, record)
-        ? errorAnswer(answered, connectError(pipeline.failure(unreadable(handler), requestId, record)))
-        : answered;
+      const answer = await replaceUnreadable(answered, record, () =>
+        connectError(pipeline.failure(unreadable(handler), requestId, record)),
+      );
       const refusal = refusalOf(handler, answer);
       if (refusal) return fail(refusal.error, refusal.headers);
       response.setHeader("x-request-id", requestId);

@@ -1,16 +1,22 @@
-import type { ConnectError } from "@connectrpc/connect";
-import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import {
+  encodeEnvelope,
+  type UniversalHandler,
+  type UniversalServerResponse,
+} from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import {
+  headerGrpcStatus,
+  setTrailerStatus,
+  trailerFlag,
+  trailerParse,
+  trailerSerialize,
+} from "@connectrpc/connect/protocol-grpc-web";
 import type { RequestRecord } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 
-/**
- * Whether Connect failed before the call reached the service: it answers INTERNAL to a message that it cannot
- * decode.
- */
-export function isUnreadable({ status }: UniversalServerResponse, record: RequestRecord): boolean {
-  return status === 500 && record.status === 0;
-}
+/** Flags and length before the data of an envelope (gRPC-Web protocol, "Message framing"), bytes. */
+const ENVELOPE_PREFIX = 5;
 
 /** INVALID_REQUEST, as over gRPC. */
 export function unreadable({ method }: UniversalHandler): ToolgateError {
@@ -18,14 +24,41 @@ export function unreadable({ method }: UniversalHandler): ToolgateError {
   return new ToolgateError("INVALID_REQUEST", problem);
 }
 
-/** Returns the answer with the error in place of its own (Connect protocol, "Unary-Response"). */
-export function errorAnswer(answer: UniversalServerResponse, error: ConnectError): UniversalServerResponse {
+/**
+ * Returns the answer, with another error if Connect failed before the call reached the service: it answers
+ * INTERNAL to a message that it cannot decode.
+ */
+export async function replaceUnreadable(
+  answer: UniversalServerResponse,
+  record: RequestRecord,
+  error: () => ConnectError,
+): Promise<UniversalServerResponse> {
+  if (record.status !== 0) return answer;
+  if (answer.status === 500) return connectAnswer(answer, error());
+  if (!answer.header?.get("content-type")?.startsWith("application/grpc-web")) return answer;
+  // Nothing but trailers: the service has not answered.
+  const body = await bytesOf(answer.body ?? []);
+  const status = trailerParse(body.subarray(ENVELOPE_PREFIX)).get(headerGrpcStatus);
+  if (status !== String(Code.Internal)) return { ...answer, body: oneChunk(body) };
+  const trailer = new Headers();
+  setTrailerStatus(trailer, error());
+  return { ...answer, body: oneChunk(encodeEnvelope(trailerFlag, trailerSerialize(trailer))) };
+}
+
+/** The answer with the error in place of its own (Connect protocol, "Unary-Response"). */
+function connectAnswer(answer: UniversalServerResponse, error: ConnectError): UniversalServerResponse {
   const body = errorToJsonBytes(error, undefined);
   const header = new Headers(answer.header);
   header.set("content-length", String(body.byteLength));
-  return { ...answer, status: codeToHttpStatus(error.code), header, body: bytes(body) };
+  return { ...answer, status: codeToHttpStatus(error.code), header, body: oneChunk(body) };
 }
 
-async function* bytes(body: Uint8Array): AsyncIterable<Uint8Array> {
+async function bytesOf(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* oneChunk(body: Uint8Array): AsyncIterable<Uint8Array> {
   yield body;
 }

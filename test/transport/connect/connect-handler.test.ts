@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
+import { createGrpcWebTransport as webTransport } from "@connectrpc/connect-web";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
@@ -208,6 +210,24 @@ describe("the Connect handler", () => {
     const get = `/toolgate.v1.HealthService/GetHealth?connect=v1&encoding=proto&base64=1&message=`;
     expect((await fetch(`${gateway.baseUrl}${get}Cg`)).status).toBe(400);
     expect((await fetch(`${gateway.baseUrl}${get}%3F`)).status).toBe(400);
+    expect(gateway.logged).toEqual([]);
+  });
+
+  it("returns invalid_argument for a gRPC-Web message that is not protobuf", async () => {
+    const headers = { authorization: gateway.key().authorization };
+    for (const broken of [[0x0a, 0x7f], [0x07], [0xff, 0xff, 0xff]]) {
+      const body = encodeEnvelope(0, Uint8Array.from(broken));
+      const transport = webTransport({
+        baseUrl: gateway.baseUrl,
+        fetch: (input, init) => fetch(input, { ...init, body }),
+      });
+      const error = await failed(createClient(ToolService, transport).callTool(echo, { headers }));
+      expect([error.code, error.rawMessage]).toEqual([
+        Code.InvalidArgument,
+        expect.stringContaining("toolgate.v1.CallToolRequest"),
+      ]);
+      expect(error.findDetails(ErrorBodySchema)).toMatchObject([{ code: "INVALID_REQUEST" }]);
+    }
     expect(gateway.logged).toEqual([]);
   });
 
