@@ -83,7 +83,10 @@ export async function checkReplays(market: Market, targets: readonly (string | u
  * Checks independently of the audit that no key, proof or payment has two receipts. No receipt takes more
  * than was held and quoted, and each has the stored result of a completed run.
  */
-export async function checkCharges({ ground, tally }: Market): Promise<void> {
+export async function checkCharges({
+  ground,
+  tally,
+}: Pick<Market, "tally"> & { ground: Pick<Market["ground"], "rows"> }): Promise<void> {
   const twice = await ground.rows(
     `select run.account_id, run.claim_key, count(*) as receipts, array_agg(receipt.id) as ids
      from receipt join run on run.id = receipt.run_id where run.claim_key is not null
