@@ -6,8 +6,8 @@ import { x402Peer } from "./x402-part.ts";
 
 const CONNECTIONS = 64;
 const PEER = "node:http + JSON";
-/** Limit of the log's share of a call's cost. */
-const OF_LOGGING = 1.05;
+/** Limit of the log's share of a call's cost, and of traces' of every tenth call. */
+const [OF_LOGGING, OF_TRACING] = [1.05, 1.05];
 /** And of the sandbox's while it proves itself. */
 const OF_SANDBOX = 1.1;
 
@@ -38,11 +38,19 @@ export async function echo(bench: Bench): Promise<Line[]> {
       }
     };
   const loud = await compare(started({ LOG_LEVEL: "info" }), started({}), plan);
+  const collector = await bench.peer("test/bench/http-peer/main.ts", { args: ["200", "{}"] });
+  const tracing = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`,
+    OTEL_TRACES_SAMPLER: "traceidratio",
+    OTEL_TRACES_SAMPLER_ARG: "0.1",
+  };
+  const traced = await compare(started(tracing), started({}), plan);
   const proving = await compare(started({ SANDBOX_ISOLATION: "auto" }), started({}), plan);
   return [
     ...cpuLine("HTTP echo", echoes, PEER, 1.5),
     throughputLine("HTTP echo", echoes, PEER, 0.65),
     ...cpuLine("HTTP echo with LOG_LEVEL=info", loud, "LOG_LEVEL=error", OF_LOGGING),
+    ...cpuLine("HTTP echo, one in ten traced", traced, "no traces", OF_TRACING),
     ...cpuLine("HTTP echo while the sandbox starts", proving, "sandbox off", OF_SANDBOX),
   ];
 }
