@@ -1,6 +1,8 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import * as client from "../../src/client/index.ts";
+import * as node from "../../src/client/node/index.ts";
 import { ROOT } from "../tooling/command.ts";
 import {
   everyPair,
@@ -10,6 +12,22 @@ import {
   tableOfClients,
   unusedProtocols,
 } from "./page.ts";
+
+describe("the documentation", () => {
+  it("imports from the client package only what it exports", () => {
+    const exported = new Map([
+      ["toolgate-client", Object.keys(client)],
+      ["toolgate-client/node", Object.keys(node)],
+    ]);
+    const pages = globSync(["docs/**/*.md", "README.md", "src/client/README.md"], { cwd: ROOT });
+    const imports = pages.flatMap((page) => [
+      ...readFileSync(path.join(ROOT, page), "utf8").matchAll(/import \{([^}]*)\} from "(toolgate[^"]*)"/g),
+    ]);
+    expect(imports.length).toBeGreaterThan(3);
+    for (const [text, names = "", from = ""] of imports)
+      expect(exported.get(from), text).toEqual(expect.arrayContaining(valuesIn(names)));
+  });
+});
 
 describe("docs/guides/clients.md", () => {
   it("links to every example of docs/examples", () => {
@@ -40,3 +58,9 @@ describe("docs/guides/clients.md", () => {
     for (const { reason } of unusedProtocols()) expect(reason).toMatch(/^\S.{12}/);
   });
 });
+
+/** The names of an import that exist at run time. */
+function valuesIn(names: string): string[] {
+  const all = names.split(",").map((name) => name.trim());
+  return all.filter((name) => !name.startsWith("type "));
+}

@@ -15,6 +15,7 @@ import { startWorld, type Agent, type World } from "../../support/world.ts";
 import { clientLibraries } from "./client-libraries.ts";
 import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
 import { embeddingsContract } from "./embeddings-contract.ts";
+import { walletBuyer } from "./wallet-buyer.ts";
 import { chatUpstream, floodedBytes, MODELS, USAGE } from "./chat-upstream.ts";
 
 const BALANCE = 1_000_000n;
@@ -449,6 +450,7 @@ describe("comments of a quiet stream", () => {
 });
 
 clientLibraries(() => ({ world, agent, charge: COUNTED }));
+walletBuyer(() => ({ world, charge: COUNTED, quoted: QUOTED }));
 
 describe("errors over the OpenAI API", () => {
   it.each([

@@ -1,0 +1,63 @@
+import OpenAI from "openai";
+import { describe, expect, it } from "vitest";
+import { keypairSigner, payingFetch, ToolgateClient } from "../../../src/client/index.ts";
+import type { World } from "../../support/world.ts";
+
+/** What the tests of one gateway share. */
+interface Scene {
+  readonly world: World;
+  /** Of an answer of the model `good`, micro-USD. */
+  readonly charge: number;
+  /** Of a call without `max_tokens`, micro-USD. */
+  readonly quoted: number;
+}
+
+const FUNDS = 1_000_000n;
+const call = { model: "good", messages: [{ role: "user" as const, content: "2+2?" }] };
+
+/** Tests of a wallet that has no account until it buys, and then streams chats with a key of its own. */
+export function walletBuyer(scene: () => Scene): void {
+  describe("a wallet without an account", () => {
+    it("buys a chat, makes an API key, and streams with the official client", async () => {
+      const { world, charge, quoted } = scene();
+      const { baseUrl } = world.gateway;
+      const wallet = world.chain.controls.createWallet({ microUsd: FUNDS, lamports: 0n });
+      const payment = { signer: keypairSigner(wallet), maxPrice: "0.01", budget: "0.01" };
+      const client = new ToolgateClient({ baseUrl, wallet: payment });
+
+      const first = await client.callTool("inference_chat", call);
+      expect(first.receipt).toMatchObject({
+        quotedUsdcMicrousd: BigInt(quoted),
+        debitedUsdcMicrousd: BigInt(charge),
+      });
+      const { secret } = await client.createKey("chat");
+      const openai = (options: object = {}) =>
+        new OpenAI({ baseURL: `${baseUrl}/openai/v1`, apiKey: secret, maxRetries: 0, ...options });
+      const chunksOf = async (buyer: OpenAI, members: object = {}) => {
+        const chunks = [];
+        for await (const chunk of await buyer.chat.completions.create({ ...call, ...members, stream: true }))
+          chunks.push(chunk);
+        return chunks;
+      };
+
+      // The rest of the first payment is the balance.
+      const fromBalance = await chunksOf(openai(), { max_tokens: 10 });
+      expect(fromBalance.at(-1)).toMatchObject({
+        receipt: { paid_by: "balance", debited_usdc_microusd: charge },
+      });
+      expect(fromBalance.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe("Four.");
+      // It no longer covers the quote of a longer answer, which the wallet pays.
+      const paid = await chunksOf(openai({ fetch: payingFetch(payment) }));
+      expect(paid.at(-1)).toMatchObject({
+        usage: { cost_usdc_microusd: charge },
+        receipt: { paid_by: "gasless", quoted_usdc_microusd: quoted, debited_usdc_microusd: charge },
+      });
+
+      const receipts = [];
+      for await (const receipt of client.receipts()) receipts.push(receipt.debitedUsdcMicrousd);
+      expect(receipts).toEqual(Array.from({ length: 3 }, () => BigInt(charge)));
+      const { result } = await new ToolgateClient({ baseUrl, apiKey: secret }).callTool("get_status", {});
+      expect(Number(result["balance_usdc"])).toBeCloseTo((2 * quoted - 3 * charge) / 1e6, 6);
+    });
+  });
+}
