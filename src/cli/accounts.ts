@@ -20,6 +20,7 @@ interface CreateOptions {
 
 interface TierOptions {
   account: string;
+  tier?: string;
   rate?: number;
   burst?: number;
   accountRate?: number;
@@ -77,16 +78,13 @@ export function addAccountCommands(program: Command): void {
 
   accounts
     .command("tier")
-    .description("sets the rate limits of an account; omitted limits stay")
+    .description("sets the tier of an account, or limits of its own instead of the tier's; omitted ones stay")
     .requiredOption("--account <id>", "account")
-    .option("--rate <n>", "sustained requests per minute of each key", count)
-    .option("--burst <n>", "burst of each key", count)
-    .option(
-      "--account-rate <n>",
-      "requests per minute of all keys together; 0: ten times --rate",
-      countOrNone,
-    )
-    .option("--account-burst <n>", "burst of all keys together; 0: ten times --burst", countOrNone)
+    .option("--tier <name>", "tier of the configuration")
+    .option("--rate <n>", "sustained requests per minute of each key; 0: the tier's", countOrNone)
+    .option("--burst <n>", "burst of each key; 0: the tier's", countOrNone)
+    .option("--account-rate <n>", "requests per minute of all keys together; 0: the tier's", countOrNone)
+    .option("--account-burst <n>", "burst of all keys together; 0: the tier's", countOrNone)
     .option("--json", "print JSON")
     .action(setTier);
 
@@ -107,15 +105,14 @@ export function addAccountCommands(program: Command): void {
 }
 
 async function setTier(
-  { account: accountId, json = false, ...tier }: TierOptions,
+  { account: accountId, json = false, ...change }: TierOptions,
   command: Command,
 ): Promise<void> {
-  if (Object.keys(tier).length === 0)
-    command.error("error: give at least one of --rate, --burst, --account-rate and --account-burst");
-  const { rate: ratePerMinute, burst, accountRate: accountRatePerMinute, accountBurst } = tier;
-  const account = await withPostgres((postgres) =>
-    postgres.accounts.setTier(accountId, { ratePerMinute, burst, accountRatePerMinute, accountBurst }),
-  );
+  if (Object.keys(change).length === 0)
+    command.error("error: give at least one of --tier, --rate, --burst, --account-rate and --account-burst");
+  const { tier, rate: ratePerMinute, burst, accountRate: accountRatePerMinute, accountBurst } = change;
+  const limits = { tier, ratePerMinute, burst, accountRatePerMinute, accountBurst };
+  const account = await withPostgres((postgres) => postgres.accounts.setTier(accountId, limits));
   outputFor(json).record(accountRecord(account));
 }
 
@@ -219,6 +216,7 @@ function accountRecord(account: Account): Record<string, unknown> {
     account_id: account.accountId,
     wallet: account.wallet,
     balance_usdc: formatUsdc(account.balance),
+    tier: account.tierName,
     rate_per_minute: account.tier.ratePerMinute,
     burst: account.tier.burst,
     account_rate_per_minute: account.accountTier.ratePerMinute,

@@ -73,6 +73,7 @@ function loggedConfig(
     newestNumber: () => versions.newestNumber(),
     find: (version) => versions.find(version),
     list: (query) => versions.list(query),
+    tiersMissed: (tiers) => versions.tiersMissed(tiers),
     onChange: (listener) => versions.onChange(listener),
     get live() {
       return versions.live;
@@ -184,12 +185,14 @@ function jsonOf(value: unknown): JsonValue {
 }
 
 function tierDetails({
+  tier,
   ratePerMinute,
   burst,
   accountRatePerMinute,
   accountBurst,
 }: TierChange): Record<string, unknown> {
   return {
+    tier,
     rate_per_minute: ratePerMinute,
     burst,
     account_rate_per_minute: accountRatePerMinute,

@@ -7,6 +7,7 @@ import type {
 } from "../app/operations/config-admin.ts";
 import {
   requireApplied,
+  tierProblems,
   type ConfigVersion,
   type ConfigVersions,
 } from "../app/operations/config-versions.ts";
@@ -86,7 +87,15 @@ export class StoredConfigAdmin implements ConfigAdmin {
     { expected, actor, note }: ConfigDecision,
   ): Promise<ConfigApplication> {
     const { version: replaced, changes } = await this.#changes(document);
-    const wanted = { document: document.text, source, actor, note, expected: expected ?? replaced };
+    const { text, content } = document;
+    const wanted = {
+      document: text,
+      tiers: content.tiers,
+      source,
+      actor,
+      note,
+      expected: expected ?? replaced,
+    };
     const applied = requireApplied(await this.#deps.versions.apply(wanted), wanted.expected);
     return { ...applied, replaced, changes };
   }
@@ -108,7 +117,8 @@ export class StoredConfigAdmin implements ConfigAdmin {
   async #valid(text: string, source: string) {
     try {
       const document = parseDocument(text, source);
-      const { problems, warnings } = await this.#check(document);
+      const { problems: own, warnings } = await this.#check(document);
+      const problems = [...own, ...(await tierProblems(this.#deps.versions, document.content.tiers))];
       if (problems.length > 0) throw new ConfigError(problems);
       return { document, warnings };
     } catch (error) {

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ConfigVersions } from "../app/operations/config-versions.ts";
 import type { ServeConfig } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
 import { RELOADED_SETTINGS, settings } from "../config/settings.ts";
 import type { Log } from "../domain/core/log.ts";
 import { redactToo } from "../log.ts";
 import type { ConfigFollower } from "./config-follower.ts";
-import { startVersion } from "./start-version.ts";
+import { startVersion, type StartVersionDeps } from "./start-version.ts";
 
 /** What a reload did. */
 export interface Reloaded {
@@ -22,7 +21,7 @@ export interface Reloaded {
 
 export interface ReloaderDeps {
   readonly configuration: Pick<ConfigFollower, "reload">;
-  readonly versions: Pick<ConfigVersions, "newest" | "apply">;
+  readonly versions: StartVersionDeps["versions"];
   /** The instance. */
   readonly actor: string;
   readonly log: Log;

@@ -1,4 +1,4 @@
-import type { ConfigVersion, ConfigVersions } from "../app/operations/config-versions.ts";
+import { tierProblems, type ConfigVersion, type ConfigVersions } from "../app/operations/config-versions.ts";
 import { ConfigError, type ServeConfig } from "../config/config.ts";
 import { parseDocument, resolveDocument, type ResolvedDocument } from "../config/document.ts";
 import { collectSecrets } from "../config/secrets.ts";
@@ -16,7 +16,7 @@ export interface UsedVersion {
 }
 
 export interface StartVersionDeps {
-  readonly versions: Pick<ConfigVersions, "newest" | "apply">;
+  readonly versions: Pick<ConfigVersions, "newest" | "apply" | "tiersMissed">;
   /** The instance. */
   readonly actor: string;
   readonly log: Log;
@@ -49,10 +49,12 @@ export async function startVersion(config: FileSettings, deps: StartVersionDeps)
     return { ...usedVersion(newest, config), unused };
   }
   // A file that cannot be used must not reach the other instances.
-  const problems = await customToolProblems(config, log);
+  const { tiers } = document.content;
+  const problems = [...(await customToolProblems(config, log)), ...(await tierProblems(versions, tiers))];
   if (problems.length > 0) throw new ConfigError(problems);
   const applied = await versions.apply({
     document: document.text,
+    tiers,
     source: "start",
     actor,
     note: undefined,

@@ -148,9 +148,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       PostgresSealingKeys.open(secrets),
       PostgresSealingKeys.open({ ...secrets, table: "api_key_secret" }),
     ]);
-    const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets });
     const account = openAccountQueries({ url, readUrl, instanceId, sealingKeys, clock, log });
     const search = new AccountSearch(pool);
+    const readAccount = (accountId: string) => search.get(accountId);
+    const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets, readAccount });
     const audited = cachedAudit((signal) => auditDatabase(account.standby.url, signal), clock);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
@@ -190,7 +191,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       authenticator,
       ...openStores({ ...options, pool, apiKeys: operatorWork.apiKeys }),
       accountQueries: account.reading,
-      accounts: { ...operatorWork.accounts, list: (query) => search.list(query) },
+      accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
       sandboxRuns,
       configVersions: new PostgresConfigVersions(pool, notifications),
       unpaidWork: new PostgresUnpaidWork({ pool, clock, notifications, log }),

@@ -70,6 +70,8 @@ describe("the operator's commands", () => {
     );
     expect(tier.rows[0]).toMatchObject({ rate_per_minute: 120, burst: 20, account_rate_per_minute: 1200 });
     const all = await toolgate("accounts", "tier", "--account", accountId, "--account-rate", "300", "--json");
+    const named = await toolgate("accounts", "tier", "--account", accountId, "--tier", "default", "--json");
+    expect(named.rows[0]).toMatchObject({ tier: "default", rate_per_minute: 120 });
     expect(all.rows[0]).toMatchObject({
       rate_per_minute: 120,
       account_rate_per_minute: 300,
@@ -275,7 +277,7 @@ describe("the operator's commands", () => {
       ["accounts", "adjust", "--account", "x", "--usdc", "1e3", "--reason", "r"],
       ["keys", "create", "--account", "x", "--scopes", "fly:high"],
       ["keys", "create", "--account", "x", "--expires", "soon"],
-      ["accounts", "tier", "--account", "x", "--rate", "0", "--burst", "1"],
+      ["accounts", "tier", "--account", "x", "--rate", "-1", "--burst", "1"],
     ]) {
       const { code, stderr } = await toolgate(...args);
       expect(code, args.join(" ")).toBe(2);

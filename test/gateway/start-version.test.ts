@@ -13,7 +13,9 @@ import { documentFolder } from "../tools/custom/http/third-party.ts";
 const textOf = (price: number) => JSON.stringify({ prices: { vram_estimate: { flat_microusd: price } } });
 
 /** Versions in memory; the first has this source and the price 1. */
-function versionsOf(first: ConfigSource | undefined): Pick<ConfigVersions, "newest" | "apply"> {
+function versionsOf(
+  first: ConfigSource | undefined,
+): Pick<ConfigVersions, "newest" | "apply" | "tiersMissed"> {
   const stored: ConfigVersion[] = [];
   const store = (document: string, source: ConfigSource) => {
     const { checksum } = parseDocument(document, "a test");
@@ -24,6 +26,7 @@ function versionsOf(first: ConfigSource | undefined): Pick<ConfigVersions, "newe
   if (first) store(textOf(1), first);
   return {
     newest: async () => stored.at(-1),
+    tiersMissed: async () => [],
     apply: async ({ document, source }) => store(document, source),
   };
 }

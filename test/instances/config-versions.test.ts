@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ServerResponse } from "node:http";
+import type { NewConfigVersion } from "../../src/app/operations/config-versions.ts";
+import { parseDocument } from "../../src/config/document.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { query } from "../support/database-server.ts";
 import { memoOf, request, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
@@ -18,6 +20,8 @@ const NO_POLL = { CONFIG_POLL_MS: "600000" };
 const POLL_MS = 500;
 
 const WITHIN = { timeout: 20_000, interval: 20 };
+/** Far below the 30 seconds for which instances cache keys. */
+const SOON = { timeout: 5_000, interval: 20 };
 
 const verbose = z.object({
   checks: z.object({ config: z.object({ version: z.number(), newest: z.number() }) }),
@@ -57,8 +61,12 @@ function documentOf(microUsd: number, entry: object = {}): string {
 }
 
 async function apply(document: string): Promise<number> {
-  const applied = { document, source: "apply", actor: "test", note: undefined, expected: undefined } as const;
-  return (await world.postgres.configVersions.apply(applied)).version;
+  return (await world.postgres.configVersions.apply(newVersion(document, undefined))).version;
+}
+
+function newVersion(document: string, expected: number | undefined): NewConfigVersion {
+  const { tiers } = parseDocument(document, "document").content;
+  return { document, source: "apply", actor: "test", note: undefined, expected, tiers };
 }
 
 async function inUse(gateway: Gateway): Promise<{ version: number; newest: number }> {
@@ -76,6 +84,14 @@ async function switchTo(document: string): Promise<number> {
   }, WITHIN);
   return version;
 }
+
+/** Requests per minute that an instance grants each key of an account. */
+async function limitOf(gateway: Gateway, holder: Agent): Promise<number> {
+  const { headers } = await request(gateway, holder, "/v1/mcp/tools/call", ECHO);
+  return Number(headers.get("x-ratelimit-limit"));
+}
+
+const ECHO = { method: "POST", body: JSON.stringify({ tool: "echo", params: { message: "" } }) };
 
 async function callNote(gateway: Gateway): Promise<number> {
   return (await request(gateway, agent, "/v1/mcp/tools/call", NOTE)).status;
@@ -162,18 +178,29 @@ describe("a change of the configuration in force", () => {
     expect(await apply(documentOf(77))).toBe(version);
   });
 
+  it("gives accounts the limits of their tier on all instances, without a restart", async () => {
+    const documentOf = (rate: number) =>
+      JSON.stringify({ tiers: { gold: { rate_per_minute: rate, burst: 5_000 } } });
+    const holder = await world.agent();
+    const limits = () => Promise.all([world.gateway, another].map((gateway) => limitOf(gateway, holder)));
+    await switchTo(documentOf(6_000));
+    const setTier = (tier: string) =>
+      world.postgres.accounts.setTier(holder.accountId, { tier, ratePerMinute: 0, burst: 0 });
+    try {
+      expect(await limits()).toEqual([1_000_000, 1_000_000]);
+      await setTier("gold");
+      await vi.waitFor(async () => expect(await limits()).toEqual([6_000, 6_000]), SOON);
+      await apply(documentOf(7_000));
+      await vi.waitFor(async () => expect(await limits()).toEqual([7_000, 7_000]), SOON);
+    } finally {
+      await setTier("default");
+    }
+  });
+
   it("lets one of two operators win who planned against the same version", async () => {
     const expected = await switchTo(documentOf(100));
     const outcomes = await Promise.all(
-      [500, 600].map((price) =>
-        world.postgres.configVersions.apply({
-          document: documentOf(price),
-          source: "apply",
-          actor: "test",
-          note: undefined,
-          expected,
-        }),
-      ),
+      [500, 600].map((price) => world.postgres.configVersions.apply(newVersion(documentOf(price), expected))),
     );
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(["applied", "conflict"]);
     expect(outcomes.map(({ version }) => version)).toEqual([expected + 1, expected + 1]);

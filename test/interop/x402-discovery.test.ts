@@ -21,6 +21,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { configFileSchema } from "../../src/config/config-file.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { startWorld, type World } from "../support/world.ts";
 
@@ -129,6 +130,7 @@ describe("/.well-known/x402", () => {
       actor: "test",
       note: undefined,
       expected: undefined,
+      tiers: configFileSchema.parse({}).tiers,
     } as const;
     await world.postgres.configVersions.apply(version);
     const amounts = async () => (await manifest()).items.map(({ accepts }) => accepts[0]?.amount);

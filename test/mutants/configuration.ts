@@ -32,6 +32,23 @@ export const CONFIGURATION: readonly Mutant[] = [
     tests: INSTANCES,
   },
   {
+    name: "tier-notified",
+    guard: "A changed tier limits requests at once, although instances cache the limits of keys.",
+    file: sqlFile("triggers/notify_tier_change.sql"),
+    find: "perform pg_notify('toolgate_key', 'tier:' || new.name);",
+    replace: "perform 1;",
+    tests: INSTANCES,
+    only: "a change of the configuration",
+  },
+  {
+    name: "tier-in-use",
+    guard: "A configuration that lacks a tier of an account is refused before it is applied.",
+    file: "src/gateway/config-admin.ts",
+    find: "[...own, ...(await tierProblems(this.#deps.versions, document.content.tiers))]",
+    replace: "[...own]",
+    tests: OPERATIONS,
+  },
+  {
     name: "version-notified",
     guard: "Instances switch to a new version when it is applied, not at their next poll.",
     file: sqlFile("triggers/notify_config_version.sql"),

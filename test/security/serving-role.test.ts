@@ -98,8 +98,8 @@ describe("the role that gateways serve with", () => {
     );
     expect(inserts.rows.map(({ name }: { name: string }) => name)).toEqual(MAY_INSERT);
     const account = (columns: string, values: string) =>
-      `insert into account (id, wallet, rate_per_minute, burst${columns})
-        values (gen_random_uuid(), 'w', 1, 1${values})`;
+      `insert into account (id, wallet, tier${columns})
+        values (gen_random_uuid(), 'w', 'default'${values})`;
     expect(await refusal(account("", ""))).toBeUndefined();
     expect(await refusal(account(", available", ", 1000000"))).toMatch(DENIED);
   });

@@ -17,7 +17,7 @@ import type { PaymentVerdict } from "../../src/app/payments/payment-verifier.ts"
 import type { Caller } from "../../src/domain/accounts/caller.ts";
 import { newId } from "../../src/domain/core/ids.ts";
 import { Quotes } from "../../src/domain/payments/quote.ts";
-import { accountTierOf, DEFAULT_TIER, type RateDecision } from "../../src/domain/accounts/rate-limit.ts";
+import { DEFAULT_TIER, type RateDecision } from "../../src/domain/accounts/rate-limit.ts";
 import { SCOPES, type Scope } from "../../src/domain/accounts/scope.ts";
 import { KeyAuthenticator } from "../../src/transport/key-authenticator.ts";
 import { connectHandler } from "../../src/transport/connect/connect-handler.ts";
@@ -170,7 +170,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
         accountId,
         scopes: new Set(scopes),
         tier: DEFAULT_TIER,
-        accountTier: accountTierOf(DEFAULT_TIER, {}),
+        accountTier: { ratePerMinute: 600, burst: 100 },
         operator,
         limits: undefined,
         budgetId: undefined,
@@ -228,6 +228,7 @@ function memoryAccounts(ledger: MemoryLedger): Accounts {
     accountId,
     wallet: "wallet",
     balance: await ledger.balance(accountId),
+    tierName: change.tier ?? "default",
     ...tiersOf(change),
     operator: false,
     blockedReason: undefined,
@@ -249,8 +250,11 @@ function memoryAccounts(ledger: MemoryLedger): Accounts {
 
 function tiersOf(change: TierChange): Pick<Account, "tier" | "accountTier"> {
   const { ratePerMinute = DEFAULT_TIER.ratePerMinute, burst = DEFAULT_TIER.burst } = change;
-  const own = { ratePerMinute: change.accountRatePerMinute, burst: change.accountBurst };
-  return { tier: { ratePerMinute, burst }, accountTier: accountTierOf({ ratePerMinute, burst }, own) };
+  const { accountRatePerMinute = 10 * ratePerMinute, accountBurst = 10 * burst } = change;
+  return {
+    tier: { ratePerMinute, burst },
+    accountTier: { ratePerMinute: accountRatePerMinute, burst: accountBurst },
+  };
 }
 
 function memoryKeys(): ApiKeys {

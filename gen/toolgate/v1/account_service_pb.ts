@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/account_service.proto.
  */
 export const file_toolgate_v1_account_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0b29sZ2F0ZS92MS9hY2NvdW50X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIp4CCgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSDgoGd2FsbGV0GAIgASgJEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgDIAEoAxIXCg9yYXRlX3Blcl9taW51dGUYBCABKAUSDQoFYnVyc3QYBSABKAUSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3BlcmF0b3IYByABKAgSGwoOYmxvY2tlZF9yZWFzb24YCCABKAlIAIgBARIfChdhY2NvdW50X3JhdGVfcGVyX21pbnV0ZRgJIAEoBRIVCg1hY2NvdW50X2J1cnN0GAogASgFQhEKD19ibG9ja2VkX3JlYXNvbiIxChRDcmVhdGVBY2NvdW50UmVxdWVzdBIZCgZ3YWxsZXQYASABKAlCCbpIBnIEECAYLCI+ChVDcmVhdGVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULnRvb2xnYXRlLnYxLkFjY291bnQiMAoRR2V0QWNjb3VudFJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQASI7ChJHZXRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULnRvb2xnYXRlLnYxLkFjY291bnQiuwEKFEFkanVzdEJhbGFuY2VSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAESOQoUYW1vdW50X3VzZGNfbWljcm91c2QYAiABKANCG7pIGCIWOAAY/////////w8ogYCAgICAgPD/ARImCgZyZWFzb24YAyABKAlCFrpIE3IREAEY9AMyCl5bXlx4MDBdKiQSIwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJQgq6SAdyBRABGP8BIj4KFUFkanVzdEJhbGFuY2VSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQudG9vbGdhdGUudjEuQWNjb3VudCL9AQoOU2V0VGllclJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARIlCg9yYXRlX3Blcl9taW51dGUYAiABKAVCDLpICRoHGICOzhwoARIbCgVidXJzdBgDIAEoBUIMukgJGgcYgK3iBCgBEjIKF2FjY291bnRfcmF0ZV9wZXJfbWludXRlGAQgASgFQgy6SAkaBxiAjs4cKABIAIgBARIoCg1hY2NvdW50X2J1cnN0GAUgASgFQgy6SAkaBxiAreIEKABIAYgBAUIaChhfYWNjb3VudF9yYXRlX3Blcl9taW51dGVCEAoOX2FjY291bnRfYnVyc3QiOAoPU2V0VGllclJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50IoIBChNMaXN0QWNjb3VudHNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBARIWCgVxdWVyeRgDIAEoCUIHukgEcgIYZEIICgZfbGltaXRCCQoHX2N1cnNvciJlChRMaXN0QWNjb3VudHNSZXNwb25zZRIjCgVpdGVtcxgBIAMoCzIULnRvb2xnYXRlLnYxLkFjY291bnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiaQoRU2V0QmxvY2tlZFJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARIPCgdibG9ja2VkGAIgASgIEiYKBnJlYXNvbhgDIAEoCUIWukgTchEQARj0AzIKXlteXHgwMF0qJCI7ChJTZXRCbG9ja2VkUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULnRvb2xnYXRlLnYxLkFjY291bnQygwQKDkFjY291bnRTZXJ2aWNlElYKDUNyZWF0ZUFjY291bnQSIS50b29sZ2F0ZS52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBoiLnRvb2xnYXRlLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJNCgpHZXRBY2NvdW50Eh4udG9vbGdhdGUudjEuR2V0QWNjb3VudFJlcXVlc3QaHy50b29sZ2F0ZS52MS5HZXRBY2NvdW50UmVzcG9uc2USVgoNQWRqdXN0QmFsYW5jZRIhLnRvb2xnYXRlLnYxLkFkanVzdEJhbGFuY2VSZXF1ZXN0GiIudG9vbGdhdGUudjEuQWRqdXN0QmFsYW5jZVJlc3BvbnNlEkQKB1NldFRpZXISGy50b29sZ2F0ZS52MS5TZXRUaWVyUmVxdWVzdBocLnRvb2xnYXRlLnYxLlNldFRpZXJSZXNwb25zZRJYCgxMaXN0QWNjb3VudHMSIC50b29sZ2F0ZS52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiEudG9vbGdhdGUudjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJSCgpTZXRCbG9ja2VkEh4udG9vbGdhdGUudjEuU2V0QmxvY2tlZFJlcXVlc3QaHy50b29sZ2F0ZS52MS5TZXRCbG9ja2VkUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("CiF0b29sZ2F0ZS92MS9hY2NvdW50X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIqwCCgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSDgoGd2FsbGV0GAIgASgJEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgDIAEoAxIXCg9yYXRlX3Blcl9taW51dGUYBCABKAUSDQoFYnVyc3QYBSABKAUSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3BlcmF0b3IYByABKAgSGwoOYmxvY2tlZF9yZWFzb24YCCABKAlIAIgBARIfChdhY2NvdW50X3JhdGVfcGVyX21pbnV0ZRgJIAEoBRIVCg1hY2NvdW50X2J1cnN0GAogASgFEgwKBHRpZXIYCyABKAlCEQoPX2Jsb2NrZWRfcmVhc29uIjEKFENyZWF0ZUFjY291bnRSZXF1ZXN0EhkKBndhbGxldBgBIAEoCUIJukgGcgQQIBgsIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQudG9vbGdhdGUudjEuQWNjb3VudCIwChFHZXRBY2NvdW50UmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABIjsKEkdldEFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQudG9vbGdhdGUudjEuQWNjb3VudCK7AQoUQWRqdXN0QmFsYW5jZVJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARI5ChRhbW91bnRfdXNkY19taWNyb3VzZBgCIAEoA0IbukgYIhY4ABj/////////DyiBgICAgICA8P8BEiYKBnJlYXNvbhgDIAEoCUIWukgTchEQARj0AzIKXlteXHgwMF0qJBIjCg9pZGVtcG90ZW5jeV9rZXkYBCABKAlCCrpIB3IFEAEY/wEiPgoVQWRqdXN0QmFsYW5jZVJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50IswCCg5TZXRUaWVyUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABEioKD3JhdGVfcGVyX21pbnV0ZRgCIAEoBUIMukgJGgcYgI7OHCgASACIAQESIAoFYnVyc3QYAyABKAVCDLpICRoHGICt4gQoAEgBiAEBEjIKF2FjY291bnRfcmF0ZV9wZXJfbWludXRlGAQgASgFQgy6SAkaBxiAjs4cKABIAogBARIoCg1hY2NvdW50X2J1cnN0GAUgASgFQgy6SAkaBxiAreIEKABIA4gBARIcCgR0aWVyGAYgASgJQgm6SAZyBBABGChIBIgBAUISChBfcmF0ZV9wZXJfbWludXRlQggKBl9idXJzdEIaChhfYWNjb3VudF9yYXRlX3Blcl9taW51dGVCEAoOX2FjY291bnRfYnVyc3RCBwoFX3RpZXIiOAoPU2V0VGllclJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50IoIBChNMaXN0QWNjb3VudHNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBARIWCgVxdWVyeRgDIAEoCUIHukgEcgIYZEIICgZfbGltaXRCCQoHX2N1cnNvciJlChRMaXN0QWNjb3VudHNSZXNwb25zZRIjCgVpdGVtcxgBIAMoCzIULnRvb2xnYXRlLnYxLkFjY291bnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiaQoRU2V0QmxvY2tlZFJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARIPCgdibG9ja2VkGAIgASgIEiYKBnJlYXNvbhgDIAEoCUIWukgTchEQARj0AzIKXlteXHgwMF0qJCI7ChJTZXRCbG9ja2VkUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULnRvb2xnYXRlLnYxLkFjY291bnQygwQKDkFjY291bnRTZXJ2aWNlElYKDUNyZWF0ZUFjY291bnQSIS50b29sZ2F0ZS52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBoiLnRvb2xnYXRlLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJNCgpHZXRBY2NvdW50Eh4udG9vbGdhdGUudjEuR2V0QWNjb3VudFJlcXVlc3QaHy50b29sZ2F0ZS52MS5HZXRBY2NvdW50UmVzcG9uc2USVgoNQWRqdXN0QmFsYW5jZRIhLnRvb2xnYXRlLnYxLkFkanVzdEJhbGFuY2VSZXF1ZXN0GiIudG9vbGdhdGUudjEuQWRqdXN0QmFsYW5jZVJlc3BvbnNlEkQKB1NldFRpZXISGy50b29sZ2F0ZS52MS5TZXRUaWVyUmVxdWVzdBocLnRvb2xnYXRlLnYxLlNldFRpZXJSZXNwb25zZRJYCgxMaXN0QWNjb3VudHMSIC50b29sZ2F0ZS52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiEudG9vbGdhdGUudjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJSCgpTZXRCbG9ja2VkEh4udG9vbGdhdGUudjEuU2V0QmxvY2tlZFJlcXVlc3QaHy50b29sZ2F0ZS52MS5TZXRCbG9ja2VkUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * A customer with a balance and API keys.
@@ -90,6 +90,13 @@ export type Account = Message<"toolgate.v1.Account"> & {
    * @generated from field: int32 account_burst = 10;
    */
   accountBurst: number;
+
+  /**
+   * Its tier: named rate limits in the configuration. Limits of its own precede them.
+   *
+   * @generated from field: string tier = 11;
+   */
+  tier: string;
 };
 
 /**
@@ -260,32 +267,40 @@ export type SetTierRequest = Message<"toolgate.v1.SetTierRequest"> & {
   accountId: string;
 
   /**
-   * Sustained requests per minute of each key.
+   * Sustained requests per minute of each key; 0: the tier's; unset: unchanged.
    *
-   * @generated from field: int32 rate_per_minute = 2;
+   * @generated from field: optional int32 rate_per_minute = 2;
    */
-  ratePerMinute: number;
+  ratePerMinute?: number | undefined;
 
   /**
-   * Burst size of each key.
+   * Burst size of each key; 0: the tier's; unset: unchanged.
    *
-   * @generated from field: int32 burst = 3;
+   * @generated from field: optional int32 burst = 3;
    */
-  burst: number;
+  burst?: number | undefined;
 
   /**
-   * Sustained requests per minute of all keys together; 0: ten times the limit of one key; unset: unchanged.
+   * Sustained requests per minute of all keys together; 0: the tier's, else ten times the limit of one key;
+   * unset: unchanged.
    *
    * @generated from field: optional int32 account_rate_per_minute = 4;
    */
   accountRatePerMinute?: number | undefined;
 
   /**
-   * Burst size of all keys together; 0: ten times the limit of one key; unset: unchanged.
+   * Burst size of all keys together; 0: the tier's, else ten times the limit of one key; unset: unchanged.
    *
    * @generated from field: optional int32 account_burst = 5;
    */
   accountBurst?: number | undefined;
+
+  /**
+   * Name of a tier in the configuration in force; unset: unchanged.
+   *
+   * @generated from field: optional string tier = 6;
+   */
+  tier?: string | undefined;
 };
 
 /**
@@ -472,7 +487,7 @@ export const AccountService: GenService<{
     output: typeof AdjustBalanceResponseSchema;
   },
   /**
-   * Sets an account's rate-limit tier.
+   * Sets an account's tier, and limits of its own instead of the tier's.
    *
    * @generated from rpc toolgate.v1.AccountService.SetTier
    */

@@ -7,6 +7,8 @@ export interface Account {
   accountId: string;
   wallet: string;
   balance: MicroUsd;
+  /** Name of its tier in the configuration. */
+  tierName: string;
   /** Of each API key. */
   tier: RateTier;
   /** Shared by all its API keys. */
@@ -17,11 +19,10 @@ export interface Account {
   createdAt: Date;
 }
 
-/**
- * Changes to the tiers; undefined fields stay. For the account's own tier, 0 restores the default of ten
- * keys.
- */
+/** Changes to the rate limits; undefined: unchanged. An account's own limits precede its tier's; 0: none. */
 export interface TierChange {
+  /** Name of a tier in the configuration in force. */
+  tier?: string | undefined;
   ratePerMinute?: number | undefined;
   burst?: number | undefined;
   accountRatePerMinute?: number | undefined;
@@ -44,7 +45,7 @@ export interface Accounts {
     reason: string;
     idempotencyKey: string;
   }): Promise<Account>;
-  /** @throws ToolgateError INVALID_REQUEST when nothing changes, or for a rate or burst out of range */
+  /** @throws ToolgateError INVALID_REQUEST for an unknown tier, a rate or burst out of range, or no change */
   setTier(accountId: string, tier: TierChange): Promise<Account>;
   setOperator(accountId: string, operator: boolean): Promise<Account>;
   /** Blocks or unblocks all keys of the account, on every instance within a second. */

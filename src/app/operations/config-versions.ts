@@ -1,3 +1,4 @@
+import type { Tiers } from "../../domain/accounts/rate-limit.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import type { Page } from "../../domain/core/page.ts";
 
@@ -22,6 +23,8 @@ export interface ConfigVersion {
 export interface NewConfigVersion extends Pick<ConfigVersion, "document" | "source" | "actor" | "note"> {
   /** Version that must be in force, 0 for none; undefined: any. */
   readonly expected: number | undefined;
+  /** Of the document: accounts have them when it is in force. */
+  readonly tiers: Tiers;
 }
 
 /** Result of {@link ConfigVersions.apply}; `version` is in force. */
@@ -40,12 +43,30 @@ export interface ConfigVersions {
   find(version: number): Promise<ConfigVersion | undefined>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
   list(query: { limit: number; cursor: string | undefined }): Promise<Page<ConfigVersion>>;
-  /** Stores a version unless it is in force already. One of several concurrent attempts comes first. */
+  /** Tiers in force that these lack although accounts have them, with the number of accounts. */
+  tiersMissed(tiers: Tiers): Promise<{ name: string; accounts: number }[]>;
+  /**
+   * Stores a version unless it is in force already. One of several concurrent attempts comes first.
+   * @throws ToolgateError INVALID_REQUEST when an account has a tier that the document lacks
+   */
   apply(version: NewConfigVersion): Promise<AppliedConfig>;
   /** Calls the listener when another version may be in force, until the returned function is called. */
   onChange(listener: () => void): () => void;
   /** Whether {@link onChange} reports every change at once; otherwise it has to be polled. */
   readonly live: boolean;
+}
+
+/** Returns why these tiers cannot come into force. */
+export async function tierProblems(
+  versions: Pick<ConfigVersions, "tiersMissed">,
+  tiers: Tiers,
+): Promise<string[]> {
+  const missed = await versions.tiersMissed(tiers);
+  return missed.map(
+    ({ name, accounts }) =>
+      `tiers.${name}: cannot be removed: ${accounts} account${accounts === 1 ? " has" : "s have"} it; ` +
+      "give them another one by accounts tier --tier",
+  );
 }
 
 /** @throws ToolgateError INVALID_REQUEST when another version than the expected one was in force */

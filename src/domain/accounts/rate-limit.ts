@@ -6,25 +6,22 @@ export interface RateTier {
   burst: number;
 }
 
-/** The default tier of specification 8. */
+/** The tier `default` of specification 8, unless the configuration has another one. */
 export const DEFAULT_TIER: RateTier = { ratePerMinute: 60, burst: 10 };
 
 /** The maximum tier: one token per microsecond, the resolution of the buckets. */
 export const MAX_TIER: RateTier = { ratePerMinute: 60_000_000, burst: 10_000_000 };
 
-/** Default size of the account's bucket, in buckets of one key. */
-const ACCOUNT_KEYS = 10;
-
-/** Returns the tier of the account's shared bucket. @param own set by the operator */
-export function accountTierOf(
-  { ratePerMinute, burst }: RateTier,
-  own: { ratePerMinute?: number | null | undefined; burst?: number | null | undefined },
-): RateTier {
-  return {
-    ratePerMinute: own.ratePerMinute ?? Math.min(ACCOUNT_KEYS * ratePerMinute, MAX_TIER.ratePerMinute),
-    burst: own.burst ?? Math.min(ACCOUNT_KEYS * burst, MAX_TIER.burst),
-  };
+/** Rate limits of a tier: of each API key, and of all keys of an account; undefined: ten times those. */
+interface TierLimits {
+  readonly rate_per_minute: number;
+  readonly burst: number;
+  readonly account_rate_per_minute?: number | undefined;
+  readonly account_burst?: number | undefined;
 }
+
+/** The tiers of a document by name, `default` among them. */
+export type Tiers = Readonly<Record<string, TierLimits>>;
 
 /** Result of taking a token. */
 export interface RateDecision {

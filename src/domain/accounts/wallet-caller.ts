@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { idOf } from "../core/ids.ts";
 import type { Caller } from "./caller.ts";
-import { accountTierOf, DEFAULT_TIER, type RateTier } from "./rate-limit.ts";
+import { DEFAULT_TIER, type RateTier } from "./rate-limit.ts";
 import { SCOPES } from "./scope.ts";
 
 /** The account of a wallet, as stored. */
@@ -36,7 +36,7 @@ function unknownAccount(wallet: string): WalletAccount {
   return {
     accountId: idOf("acct", hash("sha256", `wallet:${wallet}`, "buffer").subarray(0, 16)),
     tier: DEFAULT_TIER,
-    accountTier: accountTierOf(DEFAULT_TIER, {}),
+    accountTier: DEFAULT_TIER,
     blockedReason: undefined,
   };
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { displayUsd } from "../core/money.ts";
+import { DEFAULT_TIER } from "../accounts/rate-limit.ts";
 import { breakingChanges } from "./breaking-changes.ts";
 
 /** A tool as a version of the configuration offers it. */
@@ -33,6 +34,7 @@ export function configChanges(before: ChangedDocument, after: ChangedDocument): 
       ...settingChange(leaf),
       affectsCallers: leaf.path === "inference.aliases",
     })),
+    ...tierChanges(tiersOf(before.document), tiersOf(after.document)),
     ...leafChanges("sandbox", before.document["sandbox"], after.document["sandbox"]).map((leaf) => ({
       ...settingChange(leaf),
       text: `${settingChange(leaf).text}; takes effect when an instance starts`,
@@ -136,6 +138,27 @@ function modelChanges(before: Named, after: Named): ConfigChange[] {
         : [];
     }),
   ];
+}
+
+function tiersOf({ tiers = {} }: JsonObject): JsonObject {
+  const { ratePerMinute, burst } = DEFAULT_TIER;
+  return { default: { rate_per_minute: ratePerMinute, burst }, ...asObject(tiers) };
+}
+
+/** No account has a tier that disappears. */
+function tierChanges(before: JsonObject, after: JsonObject): ConfigChange[] {
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort().flatMap((name) => {
+    const [old, now] = [before[name], after[name]];
+    if (old === undefined || now === undefined) {
+      const words = old === undefined ? `appears, ${JSON.stringify(now)}` : "disappears";
+      return [{ kind: "setting", affectsCallers: false, text: `tier ${name}: ${words}` }] as const;
+    }
+    return leafChanges(`tier ${name}`, old, now).map((leaf): ConfigChange => ({
+      ...settingChange(leaf),
+      // A limit that replaces a default, or is replaced by it, counts as lower.
+      affectsCallers: !(Number(leaf.after) > Number(leaf.before)),
+    }));
+  });
 }
 
 /** The section without what {@link modelChanges} reports. */

@@ -1,30 +1,30 @@
 import type { Pool, QueryConfig } from "pg";
 import type { Account, Accounts } from "../../app/accounts/accounts.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { KEY_PREFIX, SHOWN_LENGTH } from "../../domain/accounts/api-key.ts";
-import { accountTierOf } from "../../domain/accounts/rate-limit.ts";
 import { cursorAfter, readCursor } from "../database/cursor.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
+import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
 
-interface AccountRow {
+interface AccountRow extends LimitsRow {
   id: string;
   wallet: string;
   available: bigint;
-  rate_per_minute: number;
-  burst: number;
-  account_rate_per_minute: number | null;
-  account_burst: number | null;
+  tier: string;
   operator: boolean;
   blocked_reason: string | null;
   created_at: Date;
 }
 
+const COLUMNS = `
+  select id, wallet, available, tier, rate_per_minute, burst, account_rate_per_minute, account_burst,
+    operator, blocked_reason, created_at
+  from account_limits account`;
 /** Accounts before account $1, at most $2. */
-const SELECT = `
-  select id, wallet, available, rate_per_minute, burst, account_rate_per_minute, account_burst, operator,
-    blocked_reason, created_at
-  from account where id < $1`;
+const SELECT = `${COLUMNS} where id < $1`;
 const NEWEST_FIRST = "order by id desc limit $2";
 
 /** Sorts after every text with the given prefix, byte by byte: no character is greater. */
@@ -76,12 +76,21 @@ export function accountsPage(query: string, after: string, limit: number): Query
 
 const KEYS = "select from api_key where account_id = account.id and";
 
-/** Searches accounts by prefix, newest first (identifiers are UUIDv7). */
-export class AccountSearch implements Pick<Accounts, "list"> {
+/** Reads accounts; searches them by prefix, newest first (identifiers are UUIDv7). */
+export class AccountSearch implements Pick<Accounts, "get" | "list"> {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
     this.#pool = pool;
+  }
+
+  async get(accountId: string): Promise<Account> {
+    const id = uuidOf("acct", accountId);
+    const text = `${COLUMNS} where id = $1`;
+    const [row] =
+      id === undefined ? [] : await queryWithRetry<AccountRow>(this.#pool, { text, values: [id] });
+    if (row) return toAccount(row);
+    throw unknownAccount();
   }
 
   async list({ query, limit, cursor }: Parameters<Accounts["list"]>[0]): Promise<Page<Account>> {
@@ -97,6 +106,10 @@ export class AccountSearch implements Pick<Accounts, "list"> {
   }
 }
 
+export function unknownAccount(): ToolgateError {
+  return new ToolgateError("NOT_FOUND", "there is no such account");
+}
+
 /** First and last UUID with these leading hex digits; undefined when the input is not hex. */
 function uuidRange(digits: string): [string, string] | undefined {
   return HEX.test(digits) ? [digits.padEnd(32, "0"), digits.padEnd(32, "f")] : undefined;
@@ -109,16 +122,12 @@ function textRange(prefix: string): [string, string] | undefined {
 }
 
 function toAccount(row: AccountRow): Account {
-  const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
     accountId: idFromUuid("acct", row.id),
     wallet: row.wallet,
     balance: row.available,
-    tier,
-    accountTier: accountTierOf(tier, {
-      ratePerMinute: row.account_rate_per_minute,
-      burst: row.account_burst,
-    }),
+    tierName: row.tier,
+    ...rateLimitsOf(row),
     operator: row.operator,
     blockedReason: row.blocked_reason ?? undefined,
     createdAt: row.created_at,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { InferEntity } from "@mikro-orm/core";
+import { ForeignKeyConstraintViolationException } from "@mikro-orm/core";
 import type { MikroORM } from "@mikro-orm/postgresql";
 import type { Account, Accounts, TierChange } from "../../app/accounts/accounts.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
@@ -7,10 +7,11 @@ import type { Clock, Random } from "../../domain/core/clock.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
 import { MAX_MICRO_USD, type MicroUsd } from "../../domain/core/money.ts";
-import { accountTierOf, DEFAULT_TIER, MAX_TIER } from "../../domain/accounts/rate-limit.ts";
+import { MAX_TIER } from "../../domain/accounts/rate-limit.ts";
 import { AccountEntity } from "../database/entities/account.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import { unknownAccount } from "./account-search.ts";
 
 /** The API name of the adjustment's amount. */
 const AMOUNT = "amount_usdc_microusd";
@@ -18,10 +19,11 @@ const AMOUNT = "amount_usdc_microusd";
 /** Columns that change without a ledger transfer. */
 type Change = Partial<TierRow & { operator: boolean; blockedReason: string | null }>;
 
-/** A stored tier; null means the default. */
+/** A stored tier; null means the limits of the named tier. */
 interface TierRow {
-  ratePerMinute: number;
-  burst: number;
+  tier: string;
+  ratePerMinute: number | null;
+  burst: number | null;
   accountRatePerMinute: number | null;
   accountBurst: number | null;
 }
@@ -30,13 +32,15 @@ interface TierRow {
  * Account administration. Database triggers notify every instance's key cache of changed tiers, roles and
  * blocks.
  */
-export class PostgresAccounts implements Omit<Accounts, "list"> {
+export class PostgresAccounts implements Omit<Accounts, "get" | "list"> {
   readonly #orm: MikroORM;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #read: Accounts["get"];
 
-  constructor(orm: MikroORM, clock: Clock, random: Random) {
+  constructor(orm: MikroORM, clock: Clock, random: Random, read: Accounts["get"]) {
     this.#orm = orm;
+    this.#read = read;
     this.#clock = clock;
     this.#random = random;
   }
@@ -47,20 +51,12 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
     const id = uuidFromId("acct", newId("acct", this.#clock, this.#random));
     await em.upsert(
       AccountEntity,
-      { id, wallet, ...DEFAULT_TIER },
+      { id, wallet },
       { onConflictFields: ["wallet"], onConflictAction: "ignore" },
     );
     em.clear();
-    return toAccount(await em.findOneOrFail(AccountEntity, { wallet }));
-  }
-
-  async get(accountId: string): Promise<Account> {
-    const id = accountUuid(accountId);
-    return toAccount(
-      await withRetry(RETRY_MS, () =>
-        this.#orm.em.fork().findOneOrFail(AccountEntity, { id }, { failHandler: notFound }),
-      ),
-    );
+    const created = await em.findOneOrFail(AccountEntity, { wallet });
+    return this.#read(idFromUuid("acct", created.id));
   }
 
   async adjust(adjustment: {
@@ -82,7 +78,7 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
     );
     switch (row?.outcome) {
       case "unknown":
-        throw notFound();
+        throw unknownAccount();
       case "insufficient":
         throw invalidField(AMOUNT, "the balance does not cover it");
       case "excessive":
@@ -93,33 +89,33 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
           "idempotency_key: was used with another amount; use a new key for a new adjustment",
         );
       default:
-        return this.get(accountId);
+        return this.#read(accountId);
     }
   }
 
   async setTier(accountId: string, change: TierChange): Promise<Account> {
-    const { ratePerMinute, burst, accountRatePerMinute, accountBurst } = change;
+    const { tier, ratePerMinute, burst, accountRatePerMinute, accountBurst } = change;
     const limits = [
-      { field: "rate_per_minute", value: ratePerMinute, min: 1, max: MAX_TIER.ratePerMinute },
-      { field: "burst", value: burst, min: 1, max: MAX_TIER.burst },
-      {
-        field: "account_rate_per_minute",
-        value: accountRatePerMinute,
-        min: 0,
-        max: MAX_TIER.ratePerMinute,
-      },
-      { field: "account_burst", value: accountBurst, min: 0, max: MAX_TIER.burst },
+      { field: "rate_per_minute", value: ratePerMinute, max: MAX_TIER.ratePerMinute },
+      { field: "burst", value: burst, max: MAX_TIER.burst },
+      { field: "account_rate_per_minute", value: accountRatePerMinute, max: MAX_TIER.ratePerMinute },
+      { field: "account_burst", value: accountBurst, max: MAX_TIER.burst },
     ];
-    for (const { field, min, max, value = min } of limits) {
-      if (value < min || value > max) throw invalidField(field, `must be from ${min} to ${max}`);
+    for (const { field, max, value = 0 } of limits) {
+      if (value < 0 || value > max) throw invalidField(field, `must be 0 to ${max}`);
     }
-    if (limits.every(({ value }) => value === undefined))
+    if (tier === undefined && limits.every(({ value }) => value === undefined))
       throw invalidField("tier", "must name what to change");
-    return this.#change(accountId, {
-      ...(ratePerMinute !== undefined && { ratePerMinute }),
-      ...(burst !== undefined && { burst }),
+    const changes: Change = {
+      ...(tier !== undefined && { tier }),
+      ...(ratePerMinute !== undefined && { ratePerMinute: ratePerMinute || null }),
+      ...(burst !== undefined && { burst: burst || null }),
       ...(accountRatePerMinute !== undefined && { accountRatePerMinute: accountRatePerMinute || null }),
       ...(accountBurst !== undefined && { accountBurst: accountBurst || null }),
+    };
+    return this.#change(accountId, changes).catch((error: unknown) => {
+      if (!(error instanceof ForeignKeyConstraintViolationException)) throw error;
+      throw invalidField("tier", `${tier} is not a tier of the configuration in force`);
     });
   }
 
@@ -139,31 +135,13 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
     const changed = await withRetry(RETRY_MS, () =>
       this.#orm.em.fork().nativeUpdate(AccountEntity, { id }, change),
     );
-    if (changed === 0) throw notFound();
-    return this.get(accountId);
+    if (changed === 0) throw unknownAccount();
+    return this.#read(accountId);
   }
-}
-
-function toAccount(row: InferEntity<typeof AccountEntity>): Account {
-  const tier = { ratePerMinute: row.ratePerMinute, burst: row.burst };
-  return {
-    accountId: idFromUuid("acct", row.id),
-    wallet: row.wallet,
-    balance: row.available,
-    tier,
-    accountTier: accountTierOf(tier, { ratePerMinute: row.accountRatePerMinute, burst: row.accountBurst }),
-    operator: row.operator,
-    blockedReason: row.blockedReason ?? undefined,
-    createdAt: row.createdAt,
-  };
 }
 
 function accountUuid(accountId: string): string {
   const uuid = uuidOf("acct", accountId);
-  if (uuid === undefined) throw notFound();
+  if (uuid === undefined) throw unknownAccount();
   return uuid;
-}
-
-function notFound(): ToolgateError {
-  return new ToolgateError("NOT_FOUND", "there is no such account");
 }

@@ -6,12 +6,12 @@ import type { Caller } from "../../domain/accounts/caller.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import { Lru } from "../../domain/core/lru.ts";
-import { accountTierOf } from "../../domain/accounts/rate-limit.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
 import { Batcher } from "../database/batcher.ts";
 import { KEY_CHANNEL, keyChangeOf, type KeyChange } from "./key-changes.ts";
 import { hashOf } from "./key-hash.ts";
 import { limitsOf } from "./key-limits.ts";
+import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
 import type { KeyUses } from "./key-uses.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";
@@ -39,15 +39,11 @@ interface CacheEntry {
   since: number;
 }
 
-interface KeyRow {
+interface KeyRow extends LimitsRow {
   sha256: Buffer;
   id: string;
   account_id: string;
   scopes: string[];
-  rate_per_minute: number;
-  burst: number;
-  account_rate_per_minute: number | null;
-  account_burst: number | null;
   operator: boolean;
   blocked_reason: string | null;
   expires_at: Date | null;
@@ -139,7 +135,8 @@ export class PostgresAuthenticator implements Authenticator {
   #invalidate(change: KeyChange | undefined): void {
     if (!change) return;
     this.#generation++;
-    if ("key" in change) {
+    if (change === "all") this.#cache.clear();
+    else if ("key" in change) {
       this.#cache.delete(change.key);
       this.#rejected.delete(change.key);
     } else {
@@ -162,7 +159,7 @@ export class PostgresAuthenticator implements Authenticator {
                       account.account_rate_per_minute, account.account_burst, account.operator,
                       account.blocked_reason, key.expires_at, key.call_limit, key.day_limit, key.tools,
                         key.budget_id
-               from api_key key join account on account.id = key.account_id
+               from api_key key join account_limits account on account.id = key.account_id
                where key.sha256 = any ($1::bytea[]) and key.revoked_at is null`,
         values: [hashes],
       }),
@@ -181,16 +178,11 @@ function isSameHash(stored: Buffer, expected: Buffer): boolean {
 }
 
 function toCaller(row: KeyRow): Caller {
-  const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
     keyId: idFromUuid("key", row.id),
     accountId: idFromUuid("acct", row.account_id),
     scopes: new Set(row.scopes.filter(isScope)),
-    tier,
-    accountTier: accountTierOf(tier, {
-      ratePerMinute: row.account_rate_per_minute,
-      burst: row.account_burst,
-    }),
+    ...rateLimitsOf(row),
     operator: row.operator,
     limits: limitsOf({
       expiresAt: row.expires_at,

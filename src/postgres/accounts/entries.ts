@@ -69,7 +69,7 @@ export const ENTRIES_TOTAL = /* sql */ `
     select coalesce(sum(price), 0)::bigint from run
     where run.account_id = $1 and run.status = 'active'
   ) as held
-  from account where account.id = $1`;
+  from account_limits account where account.id = $1`;
 
 const asExported = (entries: string) => /* sql */ `
   select entry.*, receipt.id as receipt_id, receipt.run_id, receipt.tool, api_key.name as key_name,

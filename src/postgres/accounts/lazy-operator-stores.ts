@@ -5,7 +5,7 @@ import type { KeySecrets } from "./api-keys.ts";
 
 /** Stores for rare operator requests, on their own connections. */
 interface OperatorStores {
-  readonly accounts: Omit<Accounts, "list">;
+  readonly accounts: Omit<Accounts, "get" | "list">;
   readonly apiKeys: ApiKeys;
   close(): Promise<void>;
 }
@@ -15,6 +15,8 @@ interface OperatorStoresOptions {
   clock: Clock;
   random: Random;
   keySecrets: KeySecrets;
+  /** Reads an account. */
+  readAccount: Accounts["get"];
 }
 
 /** Maximum connections. */
@@ -30,7 +32,6 @@ export function lazyOperatorStores(options: OperatorStoresOptions): OperatorStor
   return {
     accounts: {
       create: async (wallet) => (await open()).accounts.create(wallet),
-      get: async (accountId) => (await open()).accounts.get(accountId),
       adjust: async (adjustment) => (await open()).accounts.adjust(adjustment),
       setTier: async (accountId, tier) => (await open()).accounts.setTier(accountId, tier),
       setOperator: async (accountId, operator) => (await open()).accounts.setOperator(accountId, operator),
@@ -52,6 +53,7 @@ async function openOperatorStores({
   clock,
   random,
   keySecrets,
+  readAccount,
 }: OperatorStoresOptions): Promise<OperatorStores> {
   const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }] = await Promise.all([
     import("../database/orm.ts"),
@@ -60,7 +62,7 @@ async function openOperatorStores({
   ]);
   const orm = await openOrm(url, CONNECTIONS);
   return {
-    accounts: new PostgresAccounts(orm, clock, random),
+    accounts: new PostgresAccounts(orm, clock, random, readAccount),
     apiKeys: new PostgresApiKeys(orm, clock, random, keySecrets),
     close: () => orm.close(),
   };

@@ -3,11 +3,11 @@ import type { Pool } from "pg";
 import type { Session, Sessions, SignedIn } from "../../app/accounts/sessions.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
-import { accountTierOf } from "../../domain/accounts/rate-limit.ts";
 import { SCOPES } from "../../domain/accounts/scope.ts";
 import { SESSION_IDLE_MS, SESSION_MS } from "../../domain/accounts/sign-in.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
 
 export interface SessionsOptions {
   pool: Pool;
@@ -23,14 +23,12 @@ const USE_MS = 60_000;
 
 const TOKEN_BYTES = 32;
 
-interface SessionRow {
+interface SessionRow extends LimitsRow {
   id: string;
   account_id: string;
   wallet: string;
   operator: boolean;
   blocked_reason: string | null;
-  rate_per_minute: number;
-  burst: number;
   created_at: Date;
   last_used_at: Date;
   expires_at: Date;
@@ -42,9 +40,9 @@ interface SessionRow {
 const SELECT = `
   select session.id, session.account_id, account.wallet, account.operator
     and account.blocked_reason is null as operator, account.blocked_reason, account.rate_per_minute,
-      account.burst,
+      account.burst, account.account_rate_per_minute, account.account_burst,
          session.created_at, session.last_used_at, session.expires_at, session.address, session.user_agent
-  from console_session session join account on account.id = session.account_id`;
+  from console_session session join account_limits account on account.id = session.account_id`;
 
 /** Console sessions on PostgreSQL. Not cached: requests are rare, and an ended session must fail at once. */
 export class PostgresSessions implements Sessions {
@@ -170,13 +168,11 @@ function sessionOf(row: SessionRow): Session {
 }
 
 function callerOf(row: SessionRow): SignedIn["caller"] {
-  const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
     keyId: idFromUuid("ses", row.id),
     accountId: idFromUuid("acct", row.account_id),
     scopes: new Set(SCOPES),
-    tier,
-    accountTier: accountTierOf(tier, {}),
+    ...rateLimitsOf(row),
     operator: row.operator,
     limits: undefined,
     budgetId: undefined,

@@ -10,7 +10,6 @@ import type {
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { SealingKeys } from "../../domain/payments/quote.ts";
-import { accountTierOf } from "../../domain/accounts/rate-limit.ts";
 import {
   ENTRIES_PAGE,
   ENTRIES_SUM,
@@ -26,6 +25,7 @@ import { inSnapshot } from "../database/snapshot.ts";
 import { openCursor, sealCursor, type StatementPosition } from "./statement-cursor.ts";
 import { StatementExports } from "./statement-export.ts";
 import { AccountQueue } from "./account-queue.ts";
+import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
 
 /** Charges of account $1 among entries from $2 on, of 30 days, and since midnight UTC. */
 const SPENT_TOTALS = /* sql */ `
@@ -34,14 +34,10 @@ const SPENT_TOTALS = /* sql */ `
          coalesce(sum(debited), 0)::bigint as month
   from receipt where account_id = $1 and id >= $2`;
 
-interface TotalRow {
+interface TotalRow extends LimitsRow {
   available: bigint;
   held: bigint;
   low_balance: bigint | null;
-  rate_per_minute: number;
-  burst: number;
-  account_rate_per_minute: number | null;
-  account_burst: number | null;
 }
 
 /** Statements on PostgreSQL. Every figure comes from ledger entries; none is stored separately. */
@@ -66,18 +62,13 @@ export class PostgresStatements implements Statements {
     return inSnapshot(this.#pool, async (client) => {
       const total = await totalOf(client, account);
       const spent = await spentOf(client, account);
-      const tier = { ratePerMinute: total.rate_per_minute, burst: total.burst };
       return {
         available: total.available,
         held: total.held,
         spentToday: spent.today,
         spent30Days: spent.month,
         lowBalance: total.low_balance ?? undefined,
-        tier,
-        accountTier: accountTierOf(tier, {
-          ratePerMinute: total.account_rate_per_minute,
-          burst: total.account_burst,
-        }),
+        ...rateLimitsOf(total),
       };
     });
   }

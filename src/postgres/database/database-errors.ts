@@ -19,6 +19,8 @@ const UNAVAILABLE = new Set(["57P01", "57P02", "57P03", "53300", "55000", "3D000
 /** Read-only transaction: a standby or a failover in progress. Rolled back. */
 export const READ_ONLY = "25006";
 
+const FOREIGN_KEY = "23503";
+
 const DISK_FULL = "53100";
 
 /** Feature not supported. */
@@ -99,4 +101,8 @@ export function isConnectionLost(error: unknown): boolean {
 /** The SQLSTATE or socket error code; pg errors and the MikroORM errors that wrap them have it. */
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+export function isForeignKeyViolation(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === FOREIGN_KEY;
 }

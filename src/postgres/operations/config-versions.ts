@@ -6,8 +6,11 @@ import type {
   ConfigVersions,
   NewConfigVersion,
 } from "../../app/operations/config-versions.ts";
+import type { Tiers } from "../../domain/accounts/rate-limit.ts";
+import { invalidField } from "../../domain/core/errors.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { cursorAfter, readCursor } from "../database/cursor.ts";
+import { isForeignKeyViolation } from "../database/database-errors.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { queryWithRetry } from "../database/retry.ts";
 
@@ -84,12 +87,24 @@ export class PostgresConfigVersions implements ConfigVersions {
     };
   }
 
-  async apply({ document, source, actor, note, expected }: NewConfigVersion): Promise<AppliedConfig> {
+  async tiersMissed(tiers: Tiers): Promise<{ name: string; accounts: number }[]> {
+    return this.#query(
+      "config-tiers-missed",
+      `select name, count(*)::integer as accounts from rate_tier join account on tier = name
+       where name <> all ($1::text[]) group by name order by name`,
+      [Object.keys(tiers)],
+    );
+  }
+
+  async apply({ document, source, actor, note, expected, tiers }: NewConfigVersion): Promise<AppliedConfig> {
     const [row] = await this.#query<AppliedConfig>(
       "config-apply",
-      "select outcome, version from config_apply($1, $2, $3, $4, $5)",
-      [document, source, actor, note ?? null, expected ?? null],
-    );
+      "select outcome, version from config_apply($1, $2, $3, $4, $5, $6)",
+      [document, source, actor, note ?? null, expected ?? null, JSON.stringify(tiers)],
+    ).catch((error: unknown) => {
+      if (!isForeignKeyViolation(error)) throw error;
+      throw invalidField("tiers", "accounts have a tier that the document lacks; plan again");
+    });
     if (!row) throw new Error("config_apply returned no row");
     return row;
   }

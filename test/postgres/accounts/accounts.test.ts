@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { TierChange } from "../../../src/app/accounts/accounts.ts";
+import { configFileSchema } from "../../../src/config/config-file.ts";
 import { MAX_MICRO_USD } from "../../../src/domain/core/money.ts";
 import type { Postgres } from "../../../src/postgres/index.ts";
 import { lazyOperatorStores } from "../../../src/postgres/accounts/lazy-operator-stores.ts";
@@ -64,13 +65,14 @@ describe("accounts", () => {
       clock: systemClock,
       random: systemRandom,
       keySecrets: { current: () => ({ version: 1, secret: randomBytes(32) }) },
+      readAccount: (id) => one.accounts.get(id),
     });
     const cut = <Result>(work: () => Promise<Result>): Promise<Result> => {
       proxy.cutNextAnswer();
       return work();
     };
     try {
-      await accounts.get(accountId);
+      await accounts.setOperator(accountId, false);
       const adjustment = { accountId, amount: 7n, reason: "why", idempotencyKey: "lost" };
       expect(await cut(() => accounts.adjust(adjustment))).toMatchObject({ balance: 7n });
       expect(await cut(() => accounts.setBlocked(accountId, { blocked: true, reason: "why" }))).toMatchObject(
@@ -78,8 +80,7 @@ describe("accounts", () => {
           blockedReason: "why",
         },
       );
-      expect(await cut(() => accounts.get(accountId))).toMatchObject({ balance: 7n });
-      expect(proxy.cuts).toBe(3);
+      expect(proxy.cuts).toBe(2);
     } finally {
       await close();
       await proxy.close();
@@ -120,8 +121,8 @@ describe("accounts", () => {
     const most = { ratePerMinute: 60_000_000, burst: 10_000_000 };
     expect(await one.accounts.setTier(accountId, most)).toMatchObject({ tier: most });
     for (const wrong of [
-      { ratePerMinute: 0 },
-      { burst: 0 },
+      { ratePerMinute: -1 },
+      { burst: -1 },
       { ratePerMinute: 60_000_001 },
       { burst: 10_000_001 },
     ]) {
@@ -146,6 +147,38 @@ describe("accounts", () => {
     expect(items[0]).toMatchObject({ accountTier: { ratePerMinute: 60_000_000, burst: 200 } });
     for (const wrong of [{}, { accountRatePerMinute: 60_000_001 }, { accountBurst: -1 }])
       await expect(set(wrong)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+  });
+
+  it("gives an account the limits of its tier unless it has its own", async () => {
+    const { accountId, tierName } = await one.accounts.create(wallet());
+    expect(tierName).toBe("default");
+    await apply({ gold: { rate_per_minute: 600, burst: 50, account_rate_per_minute: 900 } });
+    const gold = { ratePerMinute: 600, burst: 50 };
+    expect(await one.accounts.setTier(accountId, { tier: "gold" })).toMatchObject({
+      tierName: "gold",
+      tier: gold,
+      accountTier: { ratePerMinute: 900, burst: 500 },
+    });
+    expect(await one.accounts.setTier(accountId, { burst: 7, accountRatePerMinute: 5 })).toMatchObject({
+      tier: { ratePerMinute: 600, burst: 7 },
+      accountTier: { ratePerMinute: 5, burst: 70 },
+    });
+    expect(await one.accounts.setTier(accountId, { burst: 0, accountRatePerMinute: 0 })).toMatchObject({
+      tier: gold,
+      accountTier: { ratePerMinute: 900, burst: 500 },
+    });
+    await expect(one.accounts.setTier(accountId, { tier: "silver" })).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+      message: "tier: silver is not a tier of the configuration in force",
+    });
+    // No plan was made: the foreign key refuses it.
+    await expect(apply({})).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+    expect(await one.accounts.get(accountId)).toMatchObject({ tier: gold });
+    await one.accounts.setTier(accountId, { tier: "default" });
+    await apply({ default: { rate_per_minute: 30, burst: 3 } });
+    expect(await one.accounts.get(accountId)).toMatchObject({ tier: { ratePerMinute: 30, burst: 3 } });
+    await apply({});
+    expect(await one.accounts.get(accountId)).toMatchObject({ tier: { ratePerMinute: 60, burst: 10 } });
   });
 
   it("rejects an unknown account with NOT_FOUND", async () => {
@@ -180,6 +213,19 @@ describe("accounts", () => {
     });
   });
 });
+
+/** Puts a configuration with these tiers in force. */
+function apply(tiers: object) {
+  const document = JSON.stringify({ tiers });
+  return one.configVersions.apply({
+    document,
+    source: "apply",
+    actor: "test",
+    note: undefined,
+    expected: undefined,
+    tiers: configFileSchema.parse({ tiers }).tiers,
+  });
+}
 
 describe("account search", () => {
   const ids = async (query: string, limit = 100) =>

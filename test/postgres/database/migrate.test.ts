@@ -90,6 +90,7 @@ describe("migrate", () => {
     expect(await migrate(database.url, next.folder)).toEqual({
       applied: [
         "migrations/0002_made_up",
+        "views/account_limits",
         "views/issued_receipt",
         "views/ledger_entry",
         "functions/ledger_refund",
@@ -180,6 +181,7 @@ describe("migrate", () => {
       await reader.query("commit");
       expect((await migrated).applied).toEqual([
         "migrations/0002_made_up",
+        "views/account_limits",
         "views/issued_receipt",
         "views/ledger_entry",
       ]);

@@ -78,6 +78,7 @@ function DetailsCard({ account }: { account: Account }) {
           ["State", <AccountState key="state" account={account} />],
           ["Account", <Copyable key="account" text={account.accountId} label="account" />],
           ["Wallet", <Address key="wallet" address={account.wallet} label="wallet" />],
+          ["Tier", account.tier],
           ["Rate limit per key", rateLabel(account.ratePerMinute, account.burst)],
           ["Rate limit per account", rateLabel(account.accountRatePerMinute, account.accountBurst)],
           ["Created", <Time key="created" at={account.createdAt} />],

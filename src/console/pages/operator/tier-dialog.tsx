@@ -6,27 +6,33 @@ import { refreshAccounts } from "./refresh-account.ts";
 
 const FIELDS = [
   {
-    name: "rate",
+    name: "ratePerMinute",
     label: "Requests per minute",
-    hint: "Sustained, per key",
+    hint: "Sustained, per key; 0: as the tier",
     most: 60_000_000,
   },
-  { name: "burst", label: "Burst", hint: "Per key", most: 10_000_000 },
+  { name: "burst", label: "Burst", hint: "Per key; 0: as the tier", most: 10_000_000 },
   {
-    name: "accountRate",
+    name: "accountRatePerMinute",
     label: "Requests per minute, all keys",
-    hint: "Sustained, for the account",
+    hint: "Sustained, for the account; 0: as the tier",
     most: 60_000_000,
   },
-  { name: "accountBurst", label: "Burst, all keys", hint: "For the account", most: 10_000_000 },
+  {
+    name: "accountBurst",
+    label: "Burst, all keys",
+    hint: "For the account; 0: as the tier",
+    most: 10_000_000,
+  },
 ] as const;
 
-/** Sets the rate limits of an account. */
+/** Sets the tier and the rate limits of an account. */
 export function TierDialog({ account, onClose }: { account: Account; onClose: () => void }) {
+  const [tier, setTier] = useState(account.tier);
   const [limits, setLimits] = useState({
-    rate: String(account.ratePerMinute),
+    ratePerMinute: String(account.ratePerMinute),
     burst: String(account.burst),
-    accountRate: String(account.accountRatePerMinute),
+    accountRatePerMinute: String(account.accountRatePerMinute),
     accountBurst: String(account.accountBurst),
   });
   const { mutate, reset, error, isPending } = useMutation(AccountService.method.setTier, {
@@ -35,15 +41,13 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
   const submit = (event: MouseEvent) => {
     focusInvalidField(event.currentTarget);
     if (FIELDS.some(({ name, most }) => rangeError(limits[name], most) !== undefined)) return;
-    const [accountRate, accountBurst] = [Number(limits.accountRate), Number(limits.accountBurst)];
+    // Unchanged limits keep following the tier.
+    const changed = FIELDS.filter(({ name }) => Number(limits[name]) !== account[name]);
     mutate(
       {
         accountId: account.accountId,
-        ratePerMinute: Number(limits.rate),
-        burst: Number(limits.burst),
-        // Unchanged account limits keep following the limits per key.
-        ...(accountRate !== account.accountRatePerMinute && { accountRatePerMinute: accountRate }),
-        ...(accountBurst !== account.accountBurst && { accountBurst }),
+        tier,
+        ...Object.fromEntries(changed.map(({ name }) => [name, Number(limits[name])])),
       },
       {
         onSuccess: () => {
@@ -69,6 +73,18 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
         </>
       }
     >
+      <Field label="Tier" hint="Named in the configuration">
+        {(control) => (
+          <Input
+            {...control}
+            value={tier}
+            onChange={({ target }) => {
+              setTier(target.value);
+              reset();
+            }}
+          />
+        )}
+      </Field>
       {FIELDS.map(({ name, label, hint, most }) => (
         <Field key={name} label={label} hint={hint} error={rangeError(limits[name], most)}>
           {(control) => (
@@ -90,6 +106,6 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
 }
 
 function rangeError(text: string, most: number): string | undefined {
-  const number = /^\d{1,9}$/.test(text.trim()) ? Number(text) : 0;
-  return number >= 1 && number <= most ? undefined : `Enter a whole number from 1 to ${most}`;
+  const number = /^\d{1,9}$/.test(text.trim()) ? Number(text) : -1;
+  return number >= 0 && number <= most ? undefined : `Enter a whole number from 0 to ${most}`;
 }

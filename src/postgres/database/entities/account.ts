@@ -1,4 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
+import { RateTierEntity } from "./rate-tier.ts";
 
 /** A customer, identified by its wallet. */
 export const AccountEntity = defineEntity({
@@ -8,8 +9,9 @@ export const AccountEntity = defineEntity({
     id: p.uuid().primary(),
     wallet: p.text().unique(),
     available: p.bigint().defaultRaw("0"),
-    ratePerMinute: p.integer(),
-    burst: p.integer(),
+    tier: () => p.manyToOne(RateTierEntity).mapToPk().joinColumn("tier").index().default("default"),
+    ratePerMinute: p.integer().nullable(),
+    burst: p.integer().nullable(),
     accountRatePerMinute: p.integer().nullable(),
     accountBurst: p.integer().nullable(),
     operator: p.boolean().default(false),

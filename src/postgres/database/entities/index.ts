@@ -8,6 +8,7 @@ import { LeadershipEntity } from "./leadership.ts";
 import { OperatorActionEntity } from "./operator-action.ts";
 import { PaymentEntity } from "./payment.ts";
 import { RateBucketEntity } from "./rate-bucket.ts";
+import { RateTierEntity } from "./rate-tier.ts";
 import { ReceiptEntity } from "./receipt.ts";
 import { RelayBudgetEntity, RelayEntity } from "./relay.ts";
 import { RevenueMarkEntity } from "./revenue-mark.ts";
@@ -32,6 +33,7 @@ export const ENTITIES = [
   SealingKeyEntity,
   ApiKeySecretEntity,
   RateBucketEntity,
+  RateTierEntity,
   TreasuryMovementEntity,
   TreasuryWatchEntity,
   LeadershipEntity,

@@ -48,9 +48,9 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
       key: "required",
       operator: true,
       action: { name: () => "account.tier", target: ({ accountId }) => accountId },
-      async call({ accountId, ratePerMinute, burst, accountRatePerMinute, accountBurst }) {
-        const tier = { ratePerMinute, burst, accountRatePerMinute, accountBurst };
-        return { account: accountMessage(await accounts.setTier(accountId, tier)) };
+      async call({ accountId, tier, ratePerMinute, burst, accountRatePerMinute, accountBurst }) {
+        const limits = { tier, ratePerMinute, burst, accountRatePerMinute, accountBurst };
+        return { account: accountMessage(await accounts.setTier(accountId, limits)) };
       },
     },
     listAccounts: {
@@ -79,6 +79,7 @@ function accountMessage({
   accountId,
   wallet,
   balance,
+  tierName,
   tier,
   accountTier,
   operator,
@@ -90,6 +91,7 @@ function accountMessage({
     accountId,
     wallet,
     balanceUsdcMicrousd: balance,
+    tier: tierName,
     ratePerMinute,
     burst,
     accountRatePerMinute: accountTier.ratePerMinute,

@@ -357,6 +357,36 @@ describe("the configuration", () => {
     expect(await codeOf(call(method.getConfigVersion, { version: 99 }))).toBe("NOT_FOUND");
   });
 
+  it("keeps tiers that accounts have", async () => {
+    const { setTier } = AccountService.method;
+    const withTiers = (tiers: object) => ({ document: JSON.stringify({ tiers }) });
+    await call(method.applyConfig, withTiers({ gold: { rate_per_minute: 600, burst: 50 } }));
+    const { accountId } = await world.agent();
+    expect(await call(setTier, { accountId, tier: "gold", ratePerMinute: 0, burst: 0 })).toMatchObject({
+      account: { tier: "gold", ratePerMinute: 600, burst: 50, accountRatePerMinute: 6000 },
+    });
+    const lower = { gold: { rate_per_minute: 300, burst: 50 }, base: { rate_per_minute: 1, burst: 1 } };
+    expect(await call(method.planConfig, withTiers(lower))).toMatchObject({
+      changes: [
+        { affectsCallers: false, text: 'tier base: appears, {"burst":1,"rate_per_minute":1}' },
+        { affectsCallers: true, text: "tier gold.rate_per_minute: 600 → 300" },
+      ],
+    });
+    for (const refused of [
+      () => call(method.planConfig, withTiers({})),
+      () => call(method.applyConfig, withTiers({})),
+    ]) {
+      expect((await failureOf(refused())).details).toContain(
+        "tiers.gold: cannot be removed: 1 account has it; give them another one by accounts tier --tier",
+      );
+    }
+    expect(await codeOf(call(setTier, { accountId, tier: "silver" }))).toBe("INVALID_ARGUMENT");
+    await call(setTier, { accountId, tier: "default" });
+    expect(await call(method.applyConfig, withTiers({}))).toMatchObject({
+      changes: [{ affectsCallers: false, text: "tier gold: disappears" }],
+    });
+  });
+
   it("refuses documents that are invalid or use what belongs to the gateway", async () => {
     const noted = {
       name: "note",

@@ -256,7 +256,7 @@ describe("an action", () => {
   it("does not log forbidden or invalid requests", async () => {
     const before = await log();
     const refused = await failureOf(
-      call(AccountService.method.setTier, { accountId: operator.accountId }, operator),
+      call(AccountService.method.setTier, { accountId: operator.accountId, burst: -1 }, operator),
     );
     expect(status[refused.code]).toBe("INVALID_ARGUMENT");
     const change = { accountId: customer.accountId, ratePerMinute: 5, burst: 5 };

@@ -8,10 +8,10 @@ revoke all on schema public from :role;
 grant usage on schema public to :role;
 
 grant select on
-  account, api_key, api_key_secret, config_version, console_session, deposit, idempotency, issued_receipt,
-  key_budget, key_use, leadership, ledger_entry, migration, operator_action, payment, receipt, relay,
-  relay_budget, revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge,
-  transfer, treasury_movement, treasury_watch, unpaid_work, used_nonce
+  account, account_limits, api_key, api_key_secret, config_version, console_session, deposit, idempotency,
+  issued_receipt, key_budget, key_use, leadership, ledger_entry, migration, operator_action, payment,
+  rate_tier, receipt, relay, relay_budget, revenue_mark, run, sandbox_run, schema_file, schema_version,
+  sealing_key, sign_in_challenge, transfer, treasury_movement, treasury_watch, unpaid_work, used_nonce
 to :role;
 
 grant execute on function
@@ -52,9 +52,9 @@ grant execute on function
 to :role;
 
 -- Accounts without a balance, keys, sign-ins, and what people and operators decide about them.
-grant insert (id, wallet, rate_per_minute, burst, operator, created_at) on account to :role;
+grant insert (id, wallet, tier, operator, created_at) on account to :role;
 grant update (
-  rate_per_minute, burst, account_rate_per_minute, account_burst, operator, low_balance, blocked_reason
+  tier, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, low_balance, blocked_reason
 ) on account to :role;
 grant insert (
   id, account_id, sha256, prefix, name, scopes, created_at, expires_at, call_limit, day_limit, tools,

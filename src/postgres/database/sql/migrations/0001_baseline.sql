@@ -27,16 +27,27 @@ create domain transfer_kind as text constraint transfer_kind_check check (
 
 -- Accounts and API keys
 
+-- Named rate limits: the section "tiers" of the configuration in force, which config_apply() copies here.
+create table rate_tier (
+  name text primary key,
+  rate_per_minute integer not null,
+  burst integer not null,
+  account_rate_per_minute integer,
+  account_burst integer
+);
+insert into rate_tier (name, rate_per_minute, burst) values ('default', 60, 10);
+
 -- "available" is the sum of entries less open holds. Reversing a payment that was spent makes it negative.
--- "account_rate_per_minute", "account_burst": null means ten times those of a key.
+-- Rates and bursts precede those of the tier where they are not null.
 -- "low_balance": the console warns below it. "blocked_reason": set while the account's keys are refused.
 -- The ids 1 to 5 are the ledger's own accounts (system-accounts.ts).
 create table account (
   id uuid primary key constraint account_id_check check (id > '00000000-0000-0000-0000-000000000005'),
   wallet text not null constraint account_wallet_unique unique,
   available bigint not null default 0,
-  rate_per_minute integer not null check (rate_per_minute > 0),
-  burst integer not null check (burst > 0),
+  tier text not null default 'default' constraint account_tier_foreign references rate_tier (name),
+  rate_per_minute integer check (rate_per_minute > 0),
+  burst integer check (burst > 0),
   account_rate_per_minute integer,
   account_burst integer,
   operator boolean not null default false,
@@ -44,6 +55,7 @@ create table account (
   blocked_reason text,
   created_at timestamptz not null default now()
 ) with (fillfactor = 70);
+create index account_tier_index on account (tier);
 create index account_wallet_pattern_index on account (wallet text_pattern_ops);
 
 -- "budget_id" identifies the daily spending that "day_limit" bounds: the key's own id, or that of the key it

@@ -10,6 +10,6 @@ $$;
 
 create or replace trigger account_change
 after update of
-  rate_per_minute, burst, account_rate_per_minute, account_burst, operator, blocked_reason
+  tier, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, blocked_reason
 on account
 for each row execute function notify_account_change();
