@@ -1,6 +1,7 @@
 import { CountedRelayClaims } from "../app/payments/gasless/counted-relay-claims.ts";
 import { BackgroundWorker } from "../app/jobs/background-worker.ts";
 import { disabledRelayJob, relayJobs } from "../app/jobs/relay-jobs.ts";
+import { partitionsJob } from "../app/jobs/partitions-job.ts";
 import { treasuryJobs } from "../app/jobs/treasury-jobs.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
@@ -76,7 +77,7 @@ export function createWorker({
       };
   return new BackgroundWorker({
     leadership: postgres.treasuryLedger,
-    leaderJobs: [...jobs, ...relaying.jobs],
+    leaderJobs: [...jobs, ...relaying.jobs, partitionsJob(() => postgres.makePartitions())],
     instanceJobs: [...measured, ...relaying.everywhere],
     metrics,
     log: postgres.withoutOutageErrors(log),

@@ -47,6 +47,7 @@ import { PostgresOperatorActions } from "./operations/operator-actions.ts";
 import { PostgresSealingKeyAdmin } from "./operations/sealing-key-admin.ts";
 import { lazyOperatorStores } from "./accounts/lazy-operator-stores.ts";
 import { Outage } from "./database/outage.ts";
+import { makePartitions } from "./database/partitions.ts";
 import { checkDurability, openPool } from "./database/pool.ts";
 import { PostgresRateLimiter } from "./accounts/rate-limiter.ts";
 import { ReplayCache } from "./ledger/replay-cache.ts";
@@ -121,6 +122,8 @@ export interface Postgres {
   readonly health: Health;
   /** Checks every ledger invariant. */
   readonly audit: Audit;
+  /** Makes the missing partitions of this month and the next. */
+  makePartitions(): Promise<void>;
   /** Result of the last completed audit; undefined before the first. */
   readonly lastAudit: () => LastAudit | undefined;
   /** Wraps a log: database outages are reported once instead of per error. */
@@ -242,5 +245,6 @@ function openStores({ pool, clock, random, instanceId, operatorLog, apiKeys }: S
     signInChallenges: new PostgresSignInChallenges(pool),
     usedNonces: new PostgresUsedNonces(pool),
     sessions: new PostgresSessions({ pool, clock, random }),
+    makePartitions: () => makePartitions(pool),
   };
 }

@@ -70,8 +70,11 @@ export async function counters(url: string): Promise<Counters> {
     `select (select xact_commit + xact_rollback from pg_stat_database
         where datname = current_database())::float as transactions,
             (select sum(fsyncs) from pg_stat_io where object = 'wal')::float as flushes,
-            (select json_object_agg(relname, pg_total_relation_size(oid)) from pg_class
-             where relkind = 'r' and relnamespace = 'public'::regnamespace) as bytes`,
+            (select json_object_agg(name, bytes) from (
+               select coalesce(pg_partition_root(oid), oid)::regclass as name,
+                 sum(pg_total_relation_size(oid)) as bytes
+               from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace group by 1
+             ) sizes) as bytes`,
   );
   return rows[0];
 }

@@ -1,6 +1,7 @@
 import { sqlFile, type Mutant } from "./mutant.ts";
 
 const BACKSTOPS = ["test/postgres/database/constraints.test.ts"];
+const PARTITIONS = ["test/postgres/database/partitions.test.ts"];
 
 /** Constraints and triggers of the tables. */
 export const LEDGER_TABLES: readonly Mutant[] = [
@@ -32,8 +33,8 @@ export const LEDGER_TABLES: readonly Mutant[] = [
     name: "receipt-per-run",
     guard: "A run has one receipt.",
     file: sqlFile("migrations/0001_baseline.sql"),
-    find: "run_id uuid not null constraint receipt_run_id_unique unique",
-    replace: "run_id uuid not null",
+    find: "id uuid not null, run_id uuid primary key",
+    replace: "id uuid not null, run_id uuid not null",
     tests: BACKSTOPS,
   },
   {
@@ -131,5 +132,29 @@ export const LEDGER_TABLES: readonly Mutant[] = [
     find: "before update or delete or truncate on transfer",
     replace: "before update or delete on transfer",
     tests: ["test/postgres/database/schema.test.ts"],
+  },
+  {
+    name: "append-only-partition",
+    guard: "Receipts of a partition are never changed, whatever name the statement gives.",
+    file: sqlFile("functions/partition_attach.sql"),
+    find: "before update or delete or truncate on %I",
+    replace: "before update or delete on %I",
+    tests: PARTITIONS,
+  },
+  {
+    name: "append-only-default",
+    guard: "Receipts of the default partition are never changed, whatever name the statement gives.",
+    file: sqlFile("triggers/refuse_change.sql"),
+    find: "before update or delete or truncate on receipt_default",
+    replace: "before delete or truncate on receipt_default",
+    tests: PARTITIONS,
+  },
+  {
+    name: "partition-late-rows",
+    guard: "A new partition takes the rows that the default partition caught.",
+    file: sqlFile("functions/partition_attach.sql"),
+    find: "and %2$I < $2 returning *)",
+    replace: "and %2$I < $1 returning *)",
+    tests: PARTITIONS,
   },
 ];

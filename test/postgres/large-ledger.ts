@@ -42,14 +42,15 @@ const LARGE =
 /** @returns the statements that recreate them */
 async function dropIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ gone: string; again: string }>(`
-    select format('alter table %s drop constraint %I', conrelid::regclass, conname) as gone,
-           format('alter table %s add constraint %I %s', conrelid::regclass, conname,
-             pg_get_constraintdef(oid)) as again
-    from pg_constraint where contype in ('p', 'u') and conrelid = any (${LARGE})
-    union all
-    select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
+    select format('drop index %s', indexrelid::regclass) as gone,
+           replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') as again
     from pg_index where indrelid = any (${LARGE}) and not exists (select from pg_constraint
-      where conindid = indexrelid)`);
+      where conindid = indexrelid)
+    union all
+    select format('alter table %s drop constraint %I', conrelid::regclass, conname),
+           format('alter table %s add constraint %I %s', conrelid::regclass, conname,
+             pg_get_constraintdef(oid))
+    from pg_constraint where contype in ('p', 'u') and conrelid = any (${LARGE})`);
   for (const { gone } of rows) await client.query(gone);
   return rows.map(({ again }) => again);
 }

@@ -6,6 +6,7 @@ export type JobName =
   | "reconcile"
   | "finality"
   | "audit"
+  | "partitions"
   | "figures"
   | "relay"
   | "fee_payer";

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Migration, Migrator } from "@mikro-orm/migrations";
 import { isBlocked } from "./database-errors.ts";
 import { openOrm } from "./orm.ts";
+import { makePartitions } from "./partitions.ts";
 import { applyRepeatable } from "./repeatable.ts";
 import { schemaState } from "./schema-state.ts";
 import { clientFor } from "./server.ts";
@@ -52,10 +53,14 @@ export async function migrate(
       throw new SchemaError(
         "a later version of the program has migrated this database; migrate with that version",
       );
-    if (state.pending.length === 0 && state.removed.length === 0) return { applied: [] };
     const frozen = schema.frozen.filter((file) => state.pending.includes(file));
     if (frozen.length > 0) await applyFrozen(databaseUrl, schema.frozen);
-    const repeatable = await retryWhileBlocked(() => applyRepeatable(client, schema, state, LOCK_TIMEOUT_MS));
+    const repeatable =
+      state.pending.length === 0 && state.removed.length === 0
+        ? []
+        : await retryWhileBlocked(() => applyRepeatable(client, schema, state, LOCK_TIMEOUT_MS));
+    if (schema.repeatable.some(({ name }) => name === "partitions_make"))
+      await retryWhileBlocked(() => makePartitions(client));
     return { applied: [...frozen.map(({ path }) => path), ...repeatable] };
   } finally {
     // Ends the session, and with it the lock.

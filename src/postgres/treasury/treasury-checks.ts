@@ -134,8 +134,12 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     sql: /* sql */ `
       select (guard.tgenabled in ('O', 'A') and guard.tgtype = 58
         and guard.tgfoid = to_regproc('public.refuse_change')) is not true as wrong
-      from unnest(array['transfer', 'receipt', 'treasury_movement', 'operator_action']) guarded (name)
-      left join pg_trigger guard on guard.tgrelid = to_regclass('public.' || guarded.name)
-        and guard.tgname = 'append_only'`,
+      from (
+        select to_regclass('public.' || name) as id
+        from unnest(array['transfer', 'treasury_movement', 'operator_action']) name
+        union all
+        select relid from pg_partition_tree('public.receipt')
+      ) guarded
+      left join pg_trigger guard on guard.tgrelid = guarded.id and guard.tgname = 'append_only'`,
   },
 ];

@@ -12,7 +12,7 @@ export const CATALOG: readonly (readonly [string, string])[] = [
     `select relname || '.' || attname || ' ' || format_type(atttypid, atttypmod) || attnotnull as it
      from pg_attribute join pg_class on pg_class.oid = attrelid
      where relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped
-       and relkind in ('r', 'c', 'v')`,
+       and relkind in ('r', 'p', 'c', 'v')`,
   ],
   ["views", "select viewname || definition as it from pg_views where schemaname = 'public'"],
   ["indexes", "select indexdef as it from pg_indexes where schemaname = 'public'"],
@@ -25,7 +25,7 @@ export const CATALOG: readonly (readonly [string, string])[] = [
   [
     "rights",
     `select relname || coalesce(relacl::text, '') as it from pg_class
-     where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v')
      union all
      select attrelid::regclass || attname || attacl::text from pg_attribute
      join pg_class on pg_class.oid = attrelid

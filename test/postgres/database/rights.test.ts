@@ -114,7 +114,7 @@ describe("a role that may only read and execute", () => {
 
   it("cannot change any table directly", async () => {
     const { rows } = await owner.pool.query<{ name: string }>(
-      `select relname as name from pg_class where relkind = 'r'
+      `select relname as name from pg_class where relkind in ('r', 'p')
         and relnamespace = 'public'::regnamespace and relname <> 'migration'`,
     );
     expect(rows.length).toBeGreaterThan(10);

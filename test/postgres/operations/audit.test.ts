@@ -185,6 +185,7 @@ describe("append-only tables", () => {
     const { sql = "" } = CHECKS.find(({ name }) => name === "append_only") ?? {};
     for (const change of [
       "alter table receipt disable trigger append_only",
+      "alter table receipt_default disable trigger append_only",
       "drop trigger append_only on treasury_movement",
       "drop trigger append_only on operator_action",
       `drop trigger append_only on transfer; create trigger append_only before delete
@@ -234,6 +235,6 @@ const UNGUARD = `
   alter table receipt disable trigger all;
   alter table treasury_movement disable trigger all;
   alter table transfer drop constraint transfer_sides_check, drop constraint transfer_kind_ref_unique;
-  alter table receipt drop constraint receipt_run_id_unique;
+  alter table receipt drop constraint receipt_pkey;
   alter table payment drop constraint payment_pkey, drop constraint payment_reversed_check;
   drop index payment_settled_quote_unique;`;

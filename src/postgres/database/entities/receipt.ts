@@ -5,8 +5,8 @@ export const ReceiptEntity = defineEntity({
   name: "Receipt",
   tableName: "receipt",
   properties: {
-    id: p.uuid().primary(),
-    runId: p.uuid().unique(),
+    id: p.uuid(),
+    runId: p.uuid().primary(),
     accountId: p.uuid(),
     tool: p.text(),
     quoteId: p.text().nullable(),
@@ -19,6 +19,7 @@ export const ReceiptEntity = defineEntity({
     createdAt: p.datetime().length(6).defaultRaw("now()"),
   },
   indexes: [
+    { properties: ["id"] },
     { properties: ["accountId", "id"] },
     {
       name: "receipt_payment_index",

@@ -3,7 +3,8 @@
 -- that payment was reversed; other runs are left as they are. What a run writes is one statement, each row
 -- made from the row before: reading back what was just written would scan whole tables while their statistics
 -- are from before their first row. The status is compared as an expression, so that no plan uses an index of
--- it; without bitmaps, runs are locked in the order of their keys.
+-- it; without bitmaps, runs are locked in the order of their keys. Between the lowest and the highest key,
+-- only the partitions of these runs are read.
 create or replace function ledger_capture(
   runs uuid[], receipts uuid[], amounts bigint[], results text[], instance uuid,
   out captured uuid[], out issued uuid[], out issued_at timestamptz, out sources text[],
@@ -18,11 +19,14 @@ as $$
 declare
   time_bytes constant bytea = ledger_time();
   rest bigint;
+  ids constant uuid[] = array(select id from unnest(runs) id order by id);
+  low constant uuid = ids[1];
+  high constant uuid = ids[cardinality(ids)];
 begin
   issued_at := now();
   with ended as (
     update run set ended_at = now(), status = 'completed'
-    where id = any (runs) and status || '' = 'active' and owner = instance
+    where id = any (runs) and id between low and high and status || '' = 'active' and owner = instance
     returning id, account_id, tool, quote_id, step_id, network, reference, price, paid_by,
       coalesce(amounts[array_position(runs, id)], price) as amount,
       encode(overlay(uuid_send(receipts[array_position(runs, id)]) placing time_bytes from 1), 'hex')::uuid
@@ -48,7 +52,8 @@ begin
         select account_id, claim_key, id
         from unnest(captured) run_id
         cross join lateral (
-          select account_id, claim_key, id from run where id = run_id and claim_key is not null offset 0
+          select account_id, claim_key, id from run
+          where id = run_id and id between low and high and claim_key is not null offset 0
         ) run
         order by account_id, claim_key
       ) ended

@@ -24,23 +24,20 @@ begin
     select owner from unnest(owners) owner where hashtextextended(owner::text, 0) in (
       select (classid::bigint << 32) | objid::bigint from pg_locks
       where locktype = 'advisory' and objsubid = 1 and granted));
-  with due as (
+  expired := array(
     select id from run
     where status = 'active' and lease_until < now() and case
       when owner = sweeper then id <> all (kept)
       when owner = any (connected) then lease_until < now() - stall
       else true end
     order by lease_until limit most for update skip locked
-  ), changed as (
-    update run set status = 'failed', owner = null, ended_at = now(), error_code = 'UNAVAILABLE',
-      error_message = 'the instance that ran this call died or stalled; nothing was charged'
-    from due where run.id = due.id
-    returning run.id
-  )
-  select array_agg(id) into expired from changed;
-  if expired is null then
+  );
+  if expired = '{}' then
     return 0;
   end if;
+  update run set status = 'failed', owner = null, ended_at = now(), error_code = 'UNAVAILABLE',
+    error_message = 'the instance that ran this call died or stalled; nothing was charged'
+  where id = any (expired);
   perform ledger_lock_claims(expired);
   perform ledger_release(expired);
   return cardinality(expired);

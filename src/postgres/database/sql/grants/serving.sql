@@ -28,6 +28,7 @@ grant execute on function
   ledger_start,
   ledger_sweep,
   operations_revenue,
+  partitions_make,
   payment_of,
   payment_ref,
   rate_take,

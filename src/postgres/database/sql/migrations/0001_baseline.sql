@@ -247,7 +247,7 @@ create table relay_budget (
 -- "owner" is the instance that works on the run, until "lease_until". An active run holds its price on the
 -- account's balance. "budget_id" is set where that counts in key_budget, on the day that the run started.
 -- "request_id" is the one in the caller's answer. Ours begin with their time, and are found by runs of that
--- time; only those of proxies need an index.
+-- time; only those of proxies need an index. Partitioned by month (partitions_make).
 create table run (
   id uuid not null,
   account_id uuid not null,
@@ -274,7 +274,7 @@ create table run (
   ended_at timestamptz,
   -- The version of the configuration that priced and ran the call; 0: the instance's own, never stored.
   config_version integer not null default 0
-);
+) partition by range (id);
 create index run_account_id_id_index on run (account_id, id);
 -- Lists of an account, and the sweep: most runs complete, and are found by their account and id.
 create index run_status_account_id_id_index on run (status, account_id, id) where status <> 'completed';
@@ -282,6 +282,7 @@ create index run_request_index on run (request_id) where not starts_with(request
 -- Last on purpose: of indexes with equal cost PostgreSQL takes the newest, and in a small table all three
 -- that contain the id cost the same.
 alter table run add constraint run_pkey primary key (id);
+create table run_default partition of run default;
 
 -- The first half of the ids of entries (UUIDv7): milliseconds, version, and the microseconds within that
 -- millisecond. The order of these ids is that of the transactions' times, to which an id converts exactly.
@@ -321,10 +322,11 @@ create index transfer_in_index on transfer (credit, id)
   where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment');
 create index transfer_out_index on transfer (debit, id) where kind in ('reversal', 'adjustment');
 
--- A charge: "debited" leaves the account and reaches revenue. "id" begins with ledger_time().
+-- A charge: "debited" leaves the account and reaches revenue. "id" begins with ledger_time(). Partitioned as
+-- its runs are, so that no run is charged twice.
 create table receipt (
-  id uuid primary key,
-  run_id uuid not null constraint receipt_run_id_unique unique,
+  id uuid not null,
+  run_id uuid primary key,
   account_id uuid not null,
   tool text not null,
   quote_id text,
@@ -336,9 +338,11 @@ create table receipt (
   paid_by payment_source not null,
   created_at timestamptz not null default now(),
   constraint receipt_captured_check check (debited > 0 and debited <= quoted)
-);
+) partition by range (run_id);
+create index receipt_id_index on receipt (id);
 create index receipt_account_id_id_index on receipt (account_id, id);
 create index receipt_payment_index on receipt (network, reference) where reference is not null;
+create table receipt_default partition of receipt default;
 
 -- A claim: one per account and key. "result" is json and not jsonb, so that a stored answer keeps its every
 -- character. A claim of a payment never expires. "network" and "reference" are the payment that last

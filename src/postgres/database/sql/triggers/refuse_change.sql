@@ -11,6 +11,9 @@ create or replace trigger append_only before update or delete or truncate on tra
 for each statement execute function refuse_change();
 create or replace trigger append_only before update or delete or truncate on receipt
 for each statement execute function refuse_change();
+-- A trigger of the table does not guard its partitions when they are named themselves (partition_attach).
+create or replace trigger append_only before update or delete or truncate on receipt_default
+for each statement execute function refuse_change();
 create or replace trigger append_only before update or delete or truncate on treasury_movement
 for each statement execute function refuse_change();
 create or replace trigger append_only before update or delete or truncate on config_version
