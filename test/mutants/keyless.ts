@@ -4,6 +4,7 @@ const OPEN = "src/transport/grpc/open-calls.ts";
 const HELD = ["test/transport/grpc/held-calls.test.ts"];
 const CONNECT = ["test/security/keyless-connect.test.ts"];
 const SIGN_IN = "src/app/accounts/wallet-sign-in.ts";
+const AUTHENTICATOR = "src/transport/wallets/wallet-authenticator.ts";
 const SIGN_INS = ["test/attacks/wallet-sign-in.test.ts"];
 
 /** Bounds on callers without a key over gRPC, gRPC-Web and Connect. */
@@ -124,5 +125,33 @@ export const KEYLESS: readonly Mutant[] = [
     replace: 'keys.revoke(keyId, accountId === "" ? accountId : undefined)',
     tests: SIGN_INS,
     only: "by their own wallet|need an account",
+  },
+  {
+    name: "sign-in-account-rate",
+    guard: "A wallet that signs in has the rate limit of its account.",
+    file: AUTHENTICATOR,
+    find: "if (!own.allowed)",
+    replace: "if (!own.allowed && own.limit < 0)",
+    tests: SIGN_INS,
+    only: "has the limits of|reads its receipts",
+  },
+  {
+    name: "sign-in-address-rate",
+    guard: "Sign-ins count against the limit of their address before a signature is checked.",
+    file: AUTHENTICATOR,
+    find: "unpaid.require(client);",
+    replace:
+      "unpaid.require({ ...client, network: credentials.signIn ? `${Math.random()}` : client.network });",
+    tests: SIGN_INS,
+    only: "is limited with all unpaid|reads its receipts",
+  },
+  {
+    name: "client-sign-in-domain",
+    guard: "The client signs in only to the host that it calls.",
+    file: "src/client/wallet-sign-in.ts",
+    find: 'if (member("domain") !== host)',
+    replace: 'if (member("domain") === "")',
+    tests: ["test/client/wallet-client.test.ts"],
+    only: "for another domain|spends the balance",
   },
 ];
