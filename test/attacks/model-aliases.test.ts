@@ -53,6 +53,11 @@ afterAll(async () => {
 const chat = (agent: Agent, model: string, headers: Record<string, string> = {}): Promise<Answer> =>
   world.call(agent, "inference_chat", { model, messages }, { headers });
 
+/** The model that `GET /runs/{id}` names. */
+async function modelOf(agent: Agent, { body }: Answer): Promise<unknown> {
+  return (await world.get(agent, `/runs/${body.receipt.run_id}`)).body.model;
+}
+
 /** Quotes the alias until it is the model's; three accounts are refused by the busy one. */
 function quoteFor(poor: Agent, alias: string, model: keyof typeof QUOTES): Promise<{ quote_id: string }> {
   return vi.waitFor(
@@ -110,6 +115,7 @@ describe("a model alias", () => {
     busy.add("large");
     await quoteFor(poor, "fast", "small");
     expect((await chat(agent, "fast", key)).body).toEqual(first.body);
+    expect(await modelOf(agent, first)).toBe("large");
     const other = await chat(agent, "fast");
     expect(other.body).toMatchObject({ result: { model: "small" } });
     expect((await world.get(agent, "/receipts")).body.items).toHaveLength(2);
@@ -118,8 +124,13 @@ describe("a model alias", () => {
   it("stands for the model with the lowest quote, if so configured, and is charged at most that", async () => {
     busy.clear();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { body } = await chat(agent, "low");
-    expect(body).toMatchObject({
+    const answer = await chat(agent, "low", { "Idempotency-Key": "low-1" });
+    expect(await modelOf(agent, answer)).toBe("small");
+    // A call without a key has no stored result.
+    expect(await modelOf(agent, await chat(agent, "low"))).toBeNull();
+    const { items } = (await world.get(agent, "/runs")).body;
+    expect(items.map(({ model }: { model: unknown }) => model)).toEqual([null, null]);
+    expect(answer.body).toMatchObject({
       result: { model: "small" },
       receipt: { quoted_usdc_microusd: QUOTES.small, debited_usdc_microusd: QUOTES.small },
     });

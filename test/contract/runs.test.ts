@@ -51,6 +51,7 @@ describe("runs: 200", () => {
         spent_usdc_microusd: 1000,
         receipt_id: expect.stringMatching(/^rcpt_[0-9a-f]{32}$/),
         error: null,
+        model: null,
         created_at: time,
         started_at: time,
         ended_at: time,

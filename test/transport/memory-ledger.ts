@@ -65,6 +65,7 @@ export class MemoryLedger implements Ledger {
       spent: 0n,
       receiptId: undefined,
       error: undefined,
+      model: undefined,
       createdAt: now,
       startedAt: now,
       endedAt: undefined,

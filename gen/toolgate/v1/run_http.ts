@@ -23,6 +23,7 @@ export type RunJson = {
   started_at: string | null;
   ended_at: string | null;
   quoted_usdc_microusd: number | string;
+  model: string | null;
 };
 
 export function runToJson(message: Run): RunJson {
@@ -38,6 +39,7 @@ export function runToJson(message: Run): RunJson {
     started_at: message.startedAt === undefined ? null : timestampToJson(message.startedAt),
     ended_at: message.endedAt === undefined ? null : timestampToJson(message.endedAt),
     quoted_usdc_microusd: int64ToJson(message.quotedUsdcMicrousd),
+    model: message.model ?? null,
   };
 }
 

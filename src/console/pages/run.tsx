@@ -67,6 +67,7 @@ function CallCard({ answer, run, accountId }: RunDetailsProps) {
       <Facts
         facts={[
           ["Tool", run.tool],
+          ["Model", run.model],
           ["Status", <Outcome key="status" call={answer} />],
           ["Quoted", <Money key="quoted" microUsd={run.quotedUsdcMicrousd} />],
           ["Charged", <Charge key="charged" run={run} accountId={accountId} />],

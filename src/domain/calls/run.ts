@@ -25,6 +25,8 @@ export interface Run {
   spent: MicroUsd;
   receiptId: string | undefined;
   error: RunError | undefined;
+  /** Model that answered a chat, as its stored result says; undefined in lists. */
+  model: string | undefined;
   createdAt: Date;
   startedAt: Date | undefined;
   endedAt: Date | undefined;

@@ -1,4 +1,5 @@
 import type { Pool, QueryConfig } from "pg";
+import type { JsonObject } from "../../domain/core/json.ts";
 import type { Page } from "../../domain/core/page.ts";
 import type { PageQuery, Runs } from "../../app/calls/history.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
@@ -29,12 +30,27 @@ interface RunRow {
   created_at: Date;
   started_at: Date | null;
   ended_at: Date | null;
+  /** Of one chat, not in lists. */
+  result?: JsonObject | null;
 }
 
-const SELECT = `
-  select run.id, run.tool, run.status, run.step_id, run.price, receipt.id as receipt_id, receipt.debited,
-         run.error_code, run.error_message, run.created_at, run.started_at, run.ended_at
-  from run left join receipt on receipt.run_id = run.id`;
+const COLUMNS = `run.id, run.tool, run.status, run.step_id, run.price, receipt.id as receipt_id,
+  receipt.debited, run.error_code, run.error_message, run.created_at, run.started_at, run.ended_at`;
+
+const FROM = "from run left join receipt on receipt.run_id = run.id";
+
+const SELECT = `select ${COLUMNS} ${FROM}`;
+
+/**
+ * Run $1 of account $2, with the result of a chat: only that names its model, and no list needs it. SQL could
+ * not read a result with the character U+0000.
+ */
+const FIND = `
+  select ${COLUMNS}, claim.result
+  ${FROM}
+  left join idempotency claim on run.tool = 'inference_chat' and claim.account_id = run.account_id
+    and claim.key = run.claim_key and claim.run_id = run.id and claim.state = 'done'
+  where run.id = $1 and run.account_id = $2`;
 
 /** Statuses with an index: most runs are completed, so these are found among all of the account. */
 type IndexedStatus = Exclude<RunStatus, "completed">;
@@ -140,7 +156,7 @@ export class PostgresRuns implements Runs {
     if (uuid === undefined) return undefined;
     const rows = await this.#read<RunRow>({
       name: "runs-find",
-      text: `${SELECT} where run.id = $1 and run.account_id = $2`,
+      text: FIND,
       values: [uuid, uuidFromId("acct", accountId)],
     });
     return rows[0] && runOf(rows[0]);
@@ -164,6 +180,7 @@ function runOf(row: RunRow): Run {
       row.error_code === null
         ? undefined
         : { code: errorCodeOf(row.error_code), message: row.error_message ?? "" },
+    model: typeof row.result?.["model"] === "string" ? row.result["model"] : undefined,
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,

@@ -14,6 +14,7 @@ export function runMessage(run: domain.Run): RunMessage {
     spentUsdcMicrousd: run.spent,
     receiptId: run.receiptId,
     error: run.error,
+    model: run.model,
     createdAt: timestampFromDate(run.createdAt),
     startedAt: run.startedAt && timestampFromDate(run.startedAt),
     endedAt: run.endedAt && timestampFromDate(run.endedAt),
