@@ -3,9 +3,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ChainLookupLimit } from "./app/payments/chain-lookup-limit.ts";
 import { PaymentMethods } from "./app/payments/payment-methods.ts";
 import type { Metrics } from "./app/operations/metrics.ts";
+import { openCell } from "./app/operations/open-cell.ts";
 import { withoutRepeats } from "./app/operations/repeated-faults.ts";
 import { Readiness } from "./app/operations/readiness.ts";
 import type { ServeConfig } from "./config/config.ts";
+import type { Cell } from "./domain/core/cell.ts";
 import { ToolgateError } from "./domain/core/errors.ts";
 import type { DevConsole } from "./gateway/console-files.ts";
 import { callPorts, type CallPorts } from "./gateway/call-tool-deps.ts";
@@ -77,7 +79,8 @@ export async function startGateway(
   const sponsor = await openSponsor(config);
   const observation = await openObservation(config, instanceId, log, later);
   const { metrics, metricsServer, tracer, requests } = observation;
-  const postgres = await openDatabase(config, instanceId, metrics, log);
+  const cell = openCell(config.CELL, { clock: systemClock, metrics, log });
+  const postgres = await openDatabase(config, instanceId, cell, metrics, log);
   const chain = openConfiguredChain(config, metrics, tracer, log);
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
@@ -85,7 +88,7 @@ export async function startGateway(
   const proofs = new ChainLookupLimit(systemClock, metrics, (accountId) => hasReceipts(postgres, accountId));
   const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: signal });
   const treasury = openTreasury(config, chain, log);
-  const paying = { relay: relay?.relay, proofs, treasury };
+  const paying = { cell, relay: relay?.relay, proofs, treasury };
   const ports = around(callPorts(config, postgres, chain, parts, paying, signal));
   const deps = { ...ports, payments: new PaymentMethods(paymentMethods(ports)) };
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
@@ -166,6 +169,7 @@ function later(ms: number, run: () => void): void {
 async function openDatabase(
   config: ServeConfig,
   instanceId: string,
+  cell: Cell,
   metrics: Metrics,
   log: Log,
 ): Promise<Postgres> {
@@ -181,6 +185,7 @@ async function openDatabase(
     operatorLog: config.OPERATOR_LOG,
     onReleased: (runs) => metrics.count("toolgate_runs_released_total", runs),
     metrics,
+    cell,
     log,
   });
   return measuredPostgres(postgres, metrics);

@@ -4,6 +4,7 @@ import path from "node:path";
 import { z } from "zod";
 import { ConfigError, readConfig, readEnvironment, type Config } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
+import { cellOf } from "../domain/core/cell.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
@@ -59,6 +60,7 @@ export async function withPostgres<Result>(
       leaseMs: config.RUN_LEASE_MS,
       poolSize: 4,
       operatorLog: config.OPERATOR_LOG,
+      cell: cellOf(config.CELL),
       log,
     });
     try {

@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { Stories, type StoryEvent } from "../app/operations/story.ts";
+import { cellOf } from "../domain/core/cell.ts";
 import { formatUsdc } from "../domain/core/money.ts";
 import { Quotes } from "../domain/payments/quote.ts";
 import { systemClock, systemRandom } from "../system.ts";
@@ -18,8 +19,8 @@ export function addFindCommand(program: Command): void {
     )
     .option("--json", "print JSON lines")
     .action(async (id: string, { json = false }: { json?: boolean }) => {
-      const events = await withPostgres((postgres, { QUOTE_TTL_SECONDS: ttl }) => {
-        const quotes = new Quotes(postgres.sealingKeys, systemClock, systemRandom, ttl);
+      const events = await withPostgres((postgres, { QUOTE_TTL_SECONDS: ttl, CELL: cell }) => {
+        const quotes = new Quotes(postgres.sealingKeys, systemClock, systemRandom, ttl, cellOf(cell));
         return new Stories(postgres.stories, quotes).find(id);
       });
       if (json) outputFor(true).table(events.map(recordOf));

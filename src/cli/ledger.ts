@@ -1,5 +1,6 @@
 import process from "node:process";
 import type { Command } from "commander";
+import { cellOf } from "../domain/core/cell.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import { formatUsdc } from "../domain/core/money.ts";
 import { ANY_WALLET, Quotes, stepIdOf } from "../domain/payments/quote.ts";
@@ -38,6 +39,7 @@ export function addLedgerCommands(program: Command): void {
           systemClock,
           systemRandom,
           config.QUOTE_TTL_SECONDS,
+          cellOf(config.CELL),
         ).open(id);
         if (!quote)
           throw new ToolgateError(

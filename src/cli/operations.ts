@@ -4,6 +4,7 @@ import type { ExplainedFailure, Operations, ServiceStatus } from "../app/operati
 import type { OperatorAction } from "../app/operations/operator-actions.ts";
 import { ConfigError } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
+import { cellOf } from "../domain/core/cell.ts";
 import { formatUsdc } from "../domain/core/money.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -83,7 +84,13 @@ async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<
       rpc: new SolanaRpc(urls, { clock: systemClock, log, attemptMs: 3_000 }),
       treasury: treasuryOf(treasuryOwner),
     },
-    quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
+    quotes: new Quotes(
+      postgres.sealingKeys,
+      systemClock,
+      systemRandom,
+      config.QUOTE_TTL_SECONDS,
+      cellOf(config.CELL),
+    ),
     feePayer: sponsor?.feePayer,
   });
 }

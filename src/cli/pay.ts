@@ -2,6 +2,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import { readConfig, readEnvironment } from "../config/config.ts";
 import type { DevPayment } from "../dev/pay.ts";
+import { cellOf } from "../domain/core/cell.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
 import { Quotes } from "../domain/payments/quote.ts";
@@ -37,7 +38,13 @@ async function pay(quoteId: string | undefined, options: PayOptions, command: Co
   if (options.memo !== undefined)
     command.error("error: --memo requires a payment without a quote: a quote sets its own memo");
   await withPostgres(async (postgres, config) => {
-    const quotes = new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS);
+    const quotes = new Quotes(
+      postgres.sealingKeys,
+      systemClock,
+      systemRandom,
+      config.QUOTE_TTL_SECONDS,
+      cellOf(config.CELL),
+    );
     const quote = quotes.open(quoteId);
     if (!quote)
       throw new ToolgateError(

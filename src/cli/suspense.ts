@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import type { SuspendedTransfer, SuspenseRecipient, SuspenseStatus } from "../app/treasury/suspense.ts";
 import { parseSignature } from "../domain/core/base58.ts";
 import { formatUsdc } from "../domain/core/money.ts";
+import { otherCellIn } from "../domain/payments/memo.ts";
 import { reason } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
@@ -49,7 +50,13 @@ export function addSuspenseCommands(program: Command): void {
 }
 
 async function list({ status, limit, cursor, json = false }: ListOptions): Promise<void> {
-  const page = await withPostgres((postgres) => postgres.suspense.list({ status, limit, cursor }));
+  const page = await withPostgres(async (postgres, { CELL }) => {
+    const transfers = await postgres.suspense.list({ status, limit, cursor });
+    return {
+      ...transfers,
+      items: transfers.items.map((item) => ({ ...item, cell: otherCellIn(item.memos ?? "", CELL) })),
+    };
+  });
   const nothing = `There are no ${status === undefined ? "" : `${status} `}transfers in suspense.`;
   printPage(page, { json, record: transferRecord, nothing });
   if (!json && page.items.some((item) => item.status === "open"))
@@ -75,7 +82,9 @@ function ownerOf({
   return account === undefined ? "operator" : { accountId: account };
 }
 
-function transferRecord(transfer: SuspendedTransfer): Record<string, unknown> {
+function transferRecord(
+  transfer: SuspendedTransfer & { cell?: number | undefined },
+): Record<string, unknown> {
   const { txSignature, amount, memos, payer, blockTime, status, assignedTo, reason } = transfer;
   return {
     tx_signature: txSignature,
@@ -86,6 +95,7 @@ function transferRecord(transfer: SuspendedTransfer): Record<string, unknown> {
     assigned_to: (typeof assignedTo === "object" ? assignedTo.accountId : assignedTo) ?? null,
     reason: reason ?? null,
     memos: memos ?? null,
+    ...(transfer.cell !== undefined && { cell: transfer.cell }),
   };
 }
 

@@ -80,6 +80,9 @@ export const settings = {
     .enum(["on", "off"])
     .default("off")
     .describe("whether the console shows the tools and their prices without a sign-in"),
+  CELL: integer(0, 65_535, 0).describe(
+    "number of this deployment among several behind one address; 0: the only one",
+  ),
   DATABASE_URL: databaseUrl().describe("PostgreSQL, one server or several with one primary; embedded in dev"),
   DATABASE_DIRECT_URL: databaseUrl().describe(
     "the same database without a connection pooler, for notifications, session locks and migrations; " +

@@ -47,6 +47,7 @@ export function createWorker({
     wallets: postgres.walletAccounts,
     audit: postgres.audit,
     memoPrefix,
+    cell: config.CELL,
     clock: systemClock,
     metrics,
     log,

@@ -4,6 +4,7 @@ import type { LookupResult, ChainLookupLimit } from "../app/payments/chain-looku
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { TreasuryChain } from "../app/treasury/treasury-chain.ts";
 import type { ServeConfig } from "../config/config.ts";
+import type { Cell } from "../domain/core/cell.ts";
 import { Quotes } from "../domain/payments/quote.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SolanaChain } from "../solana/index.ts";
@@ -15,6 +16,7 @@ import type { ToolParts } from "./tool-parts.ts";
 export type CallPorts = Omit<CallToolDeps, "payments"> & PaymentPorts;
 
 export interface PaymentParts {
+  readonly cell: Cell;
   /** Undefined when gasless is off. */
   readonly relay: Relay | undefined;
   /** Limits chain lookups for proofs that do not verify. */
@@ -31,7 +33,7 @@ export function callPorts(
   postgres: Postgres,
   chain: SolanaChain,
   parts: ToolParts,
-  { relay, proofs, treasury }: PaymentParts,
+  { cell, relay, proofs, treasury }: PaymentParts,
   stopping: AbortSignal,
 ): CallPorts {
   return {
@@ -45,9 +47,10 @@ export function callPorts(
         return accountId === undefined ? verify() : proofs.run(accountId, verify, foundBy);
       },
     },
-    quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
+    quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS, cell),
     clock: systemClock,
     random: systemRandom,
+    cell,
     relay,
     claims: postgres.relays,
     treasury: chain.treasury,

@@ -16,7 +16,7 @@ import type { ServiceBinding } from "../transport/services/service-impl.ts";
 
 /** Dependencies of the deposit service. */
 export interface DepositParts {
-  readonly config: Pick<ServeConfig, "MEMO_PREFIX" | "FINALIZED_ABOVE_MICROUSD">;
+  readonly config: Pick<ServeConfig, "CELL" | "MEMO_PREFIX" | "FINALIZED_ABOVE_MICROUSD">;
   readonly postgres: Pick<Postgres, "deposits" | "treasuryLedger" | "walletAccounts">;
   readonly chain: Pick<SolanaChain, "rpc" | "treasury">;
   readonly quotes: Quotes;
@@ -40,6 +40,7 @@ export function createDepositService(parts: DepositParts): ServiceBinding<typeof
     wallets,
     memoPrefix,
     settled: newSettledTransactions(),
+    cell: config.CELL,
     metrics,
     log,
   };
@@ -60,6 +61,7 @@ export function createDepositService(parts: DepositParts): ServiceBinding<typeof
     memoPrefix,
     clock: systemClock,
     random: systemRandom,
+    cell: config.CELL,
   });
   return depositService({ deposits: accountDeposits, treasury, memoPrefix });
 }

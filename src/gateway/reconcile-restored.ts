@@ -2,6 +2,7 @@ import { reconcileRestored } from "../app/jobs/reconcile-restored.ts";
 import { newSettledTransactions } from "../app/jobs/record-history.ts";
 import type { Config } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
+import { cellOf } from "../domain/core/cell.ts";
 import { NETWORK } from "../domain/payments/body-proof.ts";
 import { Quotes } from "../domain/payments/quote.ts";
 import { createLogger } from "../log.ts";
@@ -30,7 +31,13 @@ export async function reconcileWithChain(
       chain: treasury,
       networks: new Map([[NETWORK, treasury]]),
       ledger: postgres.treasuryLedger,
-      quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
+      quotes: new Quotes(
+        postgres.sealingKeys,
+        systemClock,
+        systemRandom,
+        config.QUOTE_TTL_SECONDS,
+        cellOf(config.CELL),
+      ),
       deposits: postgres.deposits,
       wallets: postgres.walletAccounts,
       settled: newSettledTransactions(),

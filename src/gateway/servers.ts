@@ -11,6 +11,7 @@ import type { Readiness } from "../app/operations/readiness.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
 import { SealedNonces } from "../domain/accounts/sealed-nonce.ts";
+import type { Cell } from "../domain/core/cell.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { lazySignInForms, type SolanaChain } from "../solana/index.ts";
@@ -107,7 +108,7 @@ export function createServers({
   const { tokenAccount } = chain.treasury;
   const unpaid = new UnpaidAnswers(systemClock);
   const sold = new SoldTools(deps.catalogue);
-  const signIn = sellsToWallets(config, relay) ? walletSignIn(postgres, baseUrl) : undefined;
+  const signIn = sellsToWallets(config, relay) ? walletSignIn(postgres, deps.cell, baseUrl) : undefined;
   const walletParts = { baseUrl, unpaid, sold, signIn };
   const open = publicServices({ config, postgres, deps, relay, chain }, walletParts);
   const keyRules = keyRulesOf(deps);
@@ -187,9 +188,9 @@ function walletAccess(
   return new WalletAuthenticator({ unpaid, rateLimiter, trustedProxies, signIn });
 }
 
-function walletSignIn(postgres: Postgres, baseUrl: () => string): WalletSignIn {
+function walletSignIn(postgres: Postgres, cell: Cell | undefined, baseUrl: () => string): WalletSignIn {
   return new WalletSignIn({
-    nonces: new SealedNonces(postgres.sealingKeys, systemClock, systemRandom),
+    nonces: new SealedNonces(postgres.sealingKeys, systemClock, systemRandom, cell),
     used: postgres.usedNonces,
     wallets: postgres.walletAccounts,
     forms: lazySignInForms,

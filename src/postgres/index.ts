@@ -23,6 +23,7 @@ import type { Suspense } from "../app/treasury/suspense.ts";
 import type { TreasuryLedger } from "../app/treasury/treasury-ledger.ts";
 import type { WalletAccounts } from "../app/accounts/wallet-accounts.ts";
 import type { UnpaidWorkStore } from "../app/calls/unpaid-work.ts";
+import { NO_CELL, type Cell } from "../domain/core/cell.ts";
 import type { Clock, Random } from "../domain/core/clock.ts";
 import type { SealingKeys } from "../domain/payments/quote.ts";
 import { AccountSearch } from "./accounts/account-search.ts";
@@ -87,6 +88,8 @@ export interface PostgresOptions {
   /** File of {@link withOperatorLogFile}. */
   operatorLog?: string | undefined;
   metrics?: Metrics;
+  /** Default: the only deployment. */
+  cell?: Cell;
   /** Called with the number of runs released because their instance died or stalled. */
   onReleased?: (runs: number) => void;
 }
@@ -139,7 +142,7 @@ export interface Postgres {
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { url, directUrl = url, readUrl, instanceId, clock, random, leaseMs } = options;
+  const { url, directUrl = url, readUrl, instanceId, clock, random, leaseMs, cell = NO_CELL } = options;
   const outage = new Outage(options.log, clock);
   const log = outage.withoutConnectionErrors(options.log);
   const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
@@ -154,20 +157,15 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const account = openAccountQueries({ url, readUrl, instanceId, sealingKeys, clock, log });
     const search = new AccountSearch(pool);
     const readAccount = (accountId: string) => search.get(accountId);
-    const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets, readAccount });
+    const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets, readAccount, cell });
     const audited = cachedAudit((signal) => auditDatabase(account.standby.url, signal), clock);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log, onReleased: options.onReleased });
     const sessionLock = new SessionLock({ url: directUrl, instanceId, log });
     const keyUses = new KeyUses({ pool, clock, log });
-    const authenticator = new PostgresAuthenticator({
-      pool,
-      clock,
-      notifications,
-      secrets: keySecrets,
-      keyUses,
-    });
+    const access = { pool, clock, notifications, secrets: keySecrets, keyUses, cell };
+    const authenticator = new PostgresAuthenticator(access);
     const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
     const working = [
       sessionLock,
@@ -192,7 +190,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         replayCache: new ReplayCache({ clock, notifications }),
       }),
       authenticator,
-      ...openStores({ ...options, pool, apiKeys: operatorWork.apiKeys }),
+      ...openStores({ ...options, cell, pool, apiKeys: operatorWork.apiKeys }),
       accountQueries: account.reading,
       accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
       sandboxRuns,
@@ -222,29 +220,30 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
 type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId" | "operatorLog"> & {
   readonly pool: ReturnType<typeof openPool>;
   readonly apiKeys: ApiKeys;
+  readonly cell: Cell;
 };
 
 /** The ports that need the pool only and no background work. */
-function openStores({ pool, clock, random, instanceId, operatorLog, apiKeys }: StoreOptions) {
+function openStores({ pool, clock, random, instanceId, operatorLog, apiKeys, cell }: StoreOptions) {
   const operatorActions = new PostgresOperatorActions(pool, clock, random);
   return {
     ...withOperatorLogFile({ apiKeys, operatorActions }, operatorLog),
     rateLimiter: new PostgresRateLimiter({ pool, clock }),
-    receipts: new PostgresReceipts(pool),
-    runs: new PostgresRuns(pool),
+    receipts: new PostgresReceipts(pool, cell),
+    runs: new PostgresRuns(pool, cell),
     operations: new PostgresOperations(pool, clock),
     restores: new PostgresRestores(pool),
     sealingKeyAdmin: new PostgresSealingKeyAdmin(pool, random),
     stories: new PostgresStories(pool),
     treasuryLedger: new PostgresTreasuryLedger({ pool, instanceId }),
-    deposits: new PostgresDeposits(pool),
+    deposits: new PostgresDeposits(pool, cell),
     suspense: new PostgresSuspense(pool),
     refunds: new PostgresRefunds(pool),
     relays: new PostgresRelays(pool),
-    walletAccounts: new PostgresWalletAccounts({ pool, clock, random }),
+    walletAccounts: new PostgresWalletAccounts({ pool, clock, random, cell: cell.number }),
     signInChallenges: new PostgresSignInChallenges(pool),
     usedNonces: new PostgresUsedNonces(pool),
-    sessions: new PostgresSessions({ pool, clock, random }),
     makePartitions: () => makePartitions(pool),
+    sessions: new PostgresSessions({ pool, clock, random, cell }),
   };
 }

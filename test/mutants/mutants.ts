@@ -1,5 +1,6 @@
 import { AUTHENTICATION } from "./authentication.ts";
 import { CACHES } from "./caches.ts";
+import { CELLS } from "./cells.ts";
 import { CONFIGURATION } from "./configuration.ts";
 import { DEPOSITS } from "./deposits.ts";
 import { DRAINING } from "./draining.ts";
@@ -50,6 +51,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Restarts and switches", mutants: DRAINING },
   { title: "Failover of the database", mutants: FAILOVER },
   { title: "Callers without a key", mutants: KEYLESS },
+  { title: "Cells", mutants: CELLS },
   { title: "Restored databases", mutants: RESTORES },
 ];
 

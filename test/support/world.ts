@@ -12,6 +12,7 @@ import {
 } from "@solana/web3.js";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import { DEFAULT_SCOPES, type Scope } from "../../src/domain/accounts/scope.ts";
+import { cellOf } from "../../src/domain/core/cell.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import type { Log } from "../../src/domain/core/log.ts";
@@ -152,6 +153,7 @@ export async function startGround(
     random: systemRandom,
     leaseMs: 15_000,
     poolSize: 4,
+    cell: cellOf(Number(settings.CELL ?? 0)),
     log: testLog(),
   });
   for (const url of [database.url, database.servingUrl]) secret("a database password", new URL(url).password);

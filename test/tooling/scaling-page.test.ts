@@ -81,9 +81,7 @@ describe("docs/explanation/scaling.md", () => {
       source.matchAll(/^create (?:unlogged )?table (\w+)(?! partition of)\b/gm),
       ([, name = ""]) => name,
     );
-    const reported = rowsUnder(page, "A shard for each part of the accounts").flatMap(
-      (row) => row.match(/\w+/g) ?? [],
-    );
+    const reported = rowsUnder(page, "Cells").flatMap((row) => row.match(/\w+/g) ?? []);
     expect(tables.length).toBeGreaterThan(15);
     expect(reported.sort()).toEqual([...new Set(tables)].sort());
   });

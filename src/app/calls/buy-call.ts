@@ -109,7 +109,7 @@ async function authorizePurchase(
     accountId: holder.accountId,
     keyId: holder.keyId,
     budget: dailyBudgetOf(holder),
-    runId: newId("run", deps.clock, deps.random),
+    runId: newId("run", deps.clock, deps.random, deps.cell?.number),
     requestId: context.requestId,
     tool: tool.name,
     fingerprint,

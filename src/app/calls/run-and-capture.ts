@@ -1,3 +1,4 @@
+import type { Cell } from "../../domain/core/cell.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { inSpan, type Span, type SpanAttributes } from "../../domain/core/span.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
@@ -18,6 +19,8 @@ export interface RunDeps {
   readonly ledger: Pick<Ledger, "capture" | "release">;
   readonly clock: Clock;
   readonly random: Random;
+  /** Default: the only deployment. */
+  readonly cell?: Cell;
   /** Aborts at the end of a shutdown's grace period. */
   readonly stopping: AbortSignal;
 }
@@ -72,7 +75,7 @@ export async function runAndCapture(
   } finally {
     if (record) record.toolMs = deps.clock.now() - from;
   }
-  const receiptId = newId("rcpt", deps.clock, deps.random);
+  const receiptId = newId("rcpt", deps.clock, deps.random, deps.cell?.number);
   const amount = usage.used === undefined ? {} : { captured: chargeOf(price, usage.used) };
   const capture = (step?: Span) =>
     deps.ledger.capture({ runId, outcome: "completed", receiptId, result, ...amount, span: step });

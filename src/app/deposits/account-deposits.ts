@@ -23,6 +23,8 @@ export interface AccountDepositsDeps {
   readonly memoPrefix: string;
   readonly clock: Clock;
   readonly random: Random;
+  /** Number of the cell. */
+  readonly cell?: number;
 }
 
 /** Use cases of deposits and wallet-signed payments for one account. */
@@ -35,9 +37,9 @@ export class AccountDeposits {
 
   /** Creates a deposit. @throws ToolgateError INVALID_REQUEST when too many are waiting */
   async create(accountId: string, amount: MicroUsd): Promise<TrackedDeposit> {
-    const { deposits, tracker, clock, random } = this.#deps;
+    const { deposits, tracker, clock, random, cell } = this.#deps;
     const now = clock.now();
-    const depositId = newId("dep", { now: () => now }, random);
+    const depositId = newId("dep", { now: () => now }, random, cell);
     // An address without a private key: it only makes the transfer searchable.
     const reference = formatAddress(random.bytes(32));
     const created = await deposits.create(

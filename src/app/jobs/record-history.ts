@@ -28,6 +28,8 @@ export interface RecordDeps {
   readonly memoPrefix: string;
   /** Transactions that need no further check: recorded, or without effect on the treasury. */
   readonly settled: SettledTransactions;
+  /** Number of our cell. */
+  readonly cell?: number;
   readonly metrics: Metrics;
   readonly log: Log;
 }

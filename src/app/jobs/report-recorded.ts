@@ -1,11 +1,12 @@
 import { formatUsdc } from "../../domain/core/money.ts";
+import { otherCellIn } from "../../domain/payments/memo.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import type { AttributedMovement, RecordResult } from "../treasury/treasury-ledger.ts";
 import type { Log } from "../../domain/core/log.ts";
 
 /** Updates metrics and logs events for operators. */
 export function reportRecorded(
-  { metrics, log }: { metrics: Metrics; log: Log },
+  { metrics, log, cell = 0 }: { metrics: Metrics; log: Log; cell?: number },
   movement: AttributedMovement,
   recorded: RecordResult,
 ): void {
@@ -26,7 +27,10 @@ export function reportRecorded(
       return;
     case "suspended":
       metrics.count("toolgate_payments_suspended_total");
-      log.warn({ ...details, memos }, "a transfer names no quote of this gateway and is held in suspense");
+      log.warn(
+        { ...details, memos, cell: otherCellIn(memos ?? "", cell) },
+        "a transfer names no quote of this gateway and is held in suspense",
+      );
       return;
     case "withdrawn":
       log.info(details, "treasury withdrawal recorded");

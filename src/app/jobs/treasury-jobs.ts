@@ -29,6 +29,8 @@ export interface TreasuryJobsOptions {
   readonly wallets: Pick<WalletAccounts, "open">;
   readonly audit: Audit;
   readonly memoPrefix: string;
+  /** Number of our cell. */
+  readonly cell?: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;

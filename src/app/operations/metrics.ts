@@ -147,6 +147,11 @@ export const METRICS = {
     help: "spans lost: the queue was full, or the export failed",
     labels: ["reason"],
   },
+  toolgate_foreign_names_total: {
+    type: "counter",
+    help: "names of another cell that a router sent here: keys, quotes, sessions, sign-ins, identifiers",
+    labels: ["name"],
+  },
   toolgate_keys_refused_total: {
     type: "counter",
     help: "requests with a forged, unknown, expired or revoked API key",

@@ -1,3 +1,4 @@
+import type { Cell, NameKind } from "./cell.ts";
 import type { Clock, Random } from "./clock.ts";
 
 /** Prefixes of identifiers. Identifiers contain no colon, because memos are split at colons. */
@@ -5,8 +6,11 @@ export type IdPrefix = "acct" | "key" | "run" | "rcpt" | "ses" | "dep" | "act";
 
 const HEX = /^[0-9a-f]{32}$/;
 
-/** Returns a new identifier: prefix and UUIDv7 (RFC 9562 section 5.7) in hex, sortable by time. */
-export function newId(prefix: IdPrefix, clock: Clock, random: Random): string {
+/**
+ * Returns a new identifier: prefix and UUIDv7 (RFC 9562 section 5.7) in hex, sortable by time. The last four
+ * digits are the number of the cell, if there are cells.
+ */
+export function newId(prefix: IdPrefix, clock: Clock, random: Random, cell = 0): string {
   const bytes = random.bytes(16);
   const time = clock.now();
   bytes[0] = Math.floor(time / 2 ** 40);
@@ -17,6 +21,7 @@ export function newId(prefix: IdPrefix, clock: Clock, random: Random): string {
   bytes[5] = time;
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  if (cell !== 0) [bytes[14], bytes[15]] = [cell >> 8, cell];
   return idOf(prefix, bytes);
 }
 
@@ -30,4 +35,15 @@ export function uuidOf(prefix: IdPrefix, id: string): string | undefined {
   if (!id.startsWith(`${prefix}_`)) return undefined;
   const hex = id.slice(prefix.length + 1);
   return HEX.test(hex) ? hex : undefined;
+}
+
+/** Returns the cell in an identifier of a deployment with cells; 0 for any other text. */
+export function cellOfId(prefix: IdPrefix, id: string): number {
+  const uuid = uuidOf(prefix, id);
+  return uuid === undefined ? 0 : Number.parseInt(uuid.slice(-4), 16);
+}
+
+/** Reports an identifier that is unknown here because another cell issued it. */
+export function reportUnknownId(cell: Cell, name: NameKind, prefix: IdPrefix, id: string): void {
+  if (cell.number !== 0) cell.isForeign(name, cellOfId(prefix, id));
 }

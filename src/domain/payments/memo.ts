@@ -1,3 +1,6 @@
+import { cellOfId } from "../core/ids.ts";
+import { cellOfQuote } from "./quote.ts";
+
 /** The memo of a payment of a quote (specification 2.4); both forms are accepted everywhere. */
 export type Memo =
   | { form: "step"; stepId: string; quoteId: string; nonce: string }
@@ -40,4 +43,13 @@ export function depositMemo(depositId: string, prefix: string): string {
 /** The memo formats of quotes for `memo_format` (specification 2.3). */
 export function memoFormats(prefix: string): Record<Memo["form"], string> {
   return { step: "<step_id>:<quote_id>:<nonce>", prefix: `${prefix}:{quote_id}` };
+}
+
+/** Returns the other cell whose quote or deposit a transfer's memos name, unverified. @param own our cell */
+export function otherCellIn(memos: string, own: number): number | undefined {
+  const [, depositId, quoteId] = /(dep_[0-9a-f]{32})|(qt_[1-9A-HJ-NP-Za-km-z]+)/.exec(memos) ?? [];
+  // Without cells the end of an identifier is random.
+  const deposited = depositId === undefined || own === 0 ? 0 : cellOfId("dep", depositId);
+  const cell = quoteId === undefined ? deposited : cellOfQuote(quoteId);
+  return cell === 0 || cell === own ? undefined : cell;
 }

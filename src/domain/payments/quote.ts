@@ -8,6 +8,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { decodeBase58, encodeBase58 } from "../core/base58.ts";
+import { NO_CELL, type Cell } from "../core/cell.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import { idOf, uuidOf } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
@@ -50,29 +51,32 @@ export interface SealingKeys {
   find?(version: number): SealingKey | undefined | Promise<SealingKey | undefined>;
 }
 
-const FORMAT = 2;
+const FORMAT = 3;
 const CIPHER = "aes-256-gcm";
-const [HEADER, NONCE, RECORD, TAG] = [3, 12, 66, 16];
-const SEALED = HEADER + NONCE + RECORD + TAG;
+/** The cell is the end of the number that base58 writes: routers read it without decoding the rest. */
+const [HEADER, NONCE, RECORD, TAG, CELL] = [3, 12, 66, 16, 2];
+const SEALED = HEADER + NONCE + RECORD + TAG + CELL;
 const PREFIX = "qt_";
 
 /**
  * Issues and opens sealed quotes: AES-256-GCM over account, price, times and fingerprint; the key version
- * is authenticated.
+ * and the cell are authenticated.
  */
 export class Quotes {
   readonly #keys: SealingKeys;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #ttlMs: number;
+  readonly #cell: Cell;
   /** Imported keys: importing one costs more than sealing. */
   readonly #imported = new WeakMap<Buffer, KeyObject>();
 
-  constructor(keys: SealingKeys, clock: Clock, random: Random, ttlSeconds: number) {
+  constructor(keys: SealingKeys, clock: Clock, random: Random, ttlSeconds: number, cell = NO_CELL) {
     this.#keys = keys;
     this.#clock = clock;
     this.#random = random;
     this.#ttlMs = ttlSeconds * 1000;
+    this.#cell = cell;
   }
 
   /** Issues a quote for the account and the call with that fingerprint. Stores nothing. */
@@ -90,11 +94,11 @@ export class Quotes {
   }
 
   /**
-   * Opens a quote id; undefined if it was not sealed by this installation or was modified. Does not check
-   * expiry.
+   * Opens a quote id; undefined if it was not sealed by this installation and cell, or was modified. Does not
+   * check expiry.
    */
   open(quoteId: string): Quote | undefined {
-    const sealed = sealedOf(quoteId);
+    const sealed = this.#ownSealed(quoteId);
     return sealed && this.#open(quoteId, sealed, this.#keys.version(sealed.readUInt16BE(1)));
   }
 
@@ -103,12 +107,17 @@ export class Quotes {
    * @throws ToolgateError UNAVAILABLE when it cannot be looked up
    */
   find(quoteId: string): Quote | undefined | Promise<Quote | undefined> {
-    const sealed = sealedOf(quoteId);
+    const sealed = this.#ownSealed(quoteId);
     if (!sealed) return undefined;
     const version = sealed.readUInt16BE(1);
     const key = this.#keys.find?.(version) ?? this.#keys.version(version);
     if (key instanceof Promise) return key.then((found) => this.#open(quoteId, sealed, found));
     return this.#open(quoteId, sealed, key);
+  }
+
+  #ownSealed(quoteId: string): Buffer | undefined {
+    const sealed = sealedOf(quoteId);
+    return sealed && !this.#cell.isForeign("quote", sealed.readUInt16BE(SEALED - CELL)) ? sealed : undefined;
   }
 
   #open(quoteId: string, sealed: Buffer, key: SealingKey | undefined): Quote | undefined {
@@ -150,20 +159,23 @@ export class Quotes {
     const { version, secret } = this.#keys.current();
     const header = Buffer.from([FORMAT, version >> 8, version & 0xff]);
     const nonce = this.#random.bytes(NONCE);
-    const cipher = createCipheriv(CIPHER, this.#import(secret), nonce).setAAD(header);
-    return Buffer.concat([header, nonce, cipher.update(record), cipher.final(), cipher.getAuthTag()]);
+    const cell = Buffer.from([this.#cell.number >> 8, this.#cell.number & 0xff]);
+    const named = Buffer.concat([header, cell]);
+    const cipher = createCipheriv(CIPHER, this.#import(secret), nonce).setAAD(named);
+    return Buffer.concat([header, nonce, cipher.update(record), cipher.final(), cipher.getAuthTag(), cell]);
   }
 
   #unseal(sealed: Buffer, key: SealingKey): Buffer | undefined {
+    const [header, cell] = [sealed.subarray(0, HEADER), sealed.subarray(-CELL)];
+    const [nonce, content] = [
+      sealed.subarray(HEADER, HEADER + NONCE),
+      sealed.subarray(HEADER + NONCE, -CELL),
+    ];
     try {
-      const decipher = createDecipheriv(
-        CIPHER,
-        this.#import(key.secret),
-        sealed.subarray(HEADER, HEADER + NONCE),
-      )
-        .setAAD(sealed.subarray(0, HEADER))
-        .setAuthTag(sealed.subarray(-TAG));
-      return Buffer.concat([decipher.update(sealed.subarray(HEADER + NONCE, -TAG)), decipher.final()]);
+      const decipher = createDecipheriv(CIPHER, this.#import(key.secret), nonce)
+        .setAAD(Buffer.concat([header, cell]))
+        .setAuthTag(content.subarray(-TAG));
+      return Buffer.concat([decipher.update(content.subarray(0, -TAG)), decipher.final()]);
     } catch {
       return undefined;
     }
@@ -177,6 +189,11 @@ export class Quotes {
     }
     return key;
   }
+}
+
+/** Returns the cell that a quote id names, unverified; 0 for any other text. */
+export function cellOfQuote(quoteId: string): number {
+  return sealedOf(quoteId)?.readUInt16BE(SEALED - CELL) ?? 0;
 }
 
 /** Returns the sealed record of a quote id; undefined for any other text. */

@@ -37,18 +37,20 @@ export class PostgresAccounts implements Omit<Accounts, "get" | "list"> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #read: Accounts["get"];
+  readonly #cell: number;
 
-  constructor(orm: MikroORM, clock: Clock, random: Random, read: Accounts["get"]) {
+  constructor(orm: MikroORM, clock: Clock, random: Random, read: Accounts["get"], cell: number) {
     this.#orm = orm;
     this.#read = read;
     this.#clock = clock;
     this.#random = random;
+    this.#cell = cell;
   }
 
   async create(wallet: string): Promise<Account> {
     if (!parseAddress(wallet)) throw invalidField("wallet", "is not a Solana address (base58, 32 bytes)");
     const em = this.#orm.em.fork();
-    const id = uuidFromId("acct", newId("acct", this.#clock, this.#random));
+    const id = uuidFromId("acct", newId("acct", this.#clock, this.#random, this.#cell));
     await em.upsert(
       AccountEntity,
       { id, wallet },

@@ -72,15 +72,17 @@ export class PostgresApiKeys implements ApiKeys {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #secrets: KeySecrets;
+  readonly #cell: number;
   readonly #queue = new AccountQueue();
   /** Completion of the latest queued totals query. */
   #lastTotals: Promise<unknown> = Promise.resolve();
 
-  constructor(orm: MikroORM, clock: Clock, random: Random, secrets: KeySecrets) {
+  constructor(orm: MikroORM, clock: Clock, random: Random, secrets: KeySecrets, cell: number) {
     this.#orm = orm;
     this.#clock = clock;
     this.#random = random;
     this.#secrets = secrets;
+    this.#cell = cell;
   }
 
   async create({
@@ -226,8 +228,8 @@ export class PostgresApiKeys implements ApiKeys {
     { account, name, scopes, limits, budgetId }: NewKeyRow,
   ): { row: KeyRow; secret: string } {
     const signer = this.#secrets.current();
-    const secret = newApiKey(signer, this.#random);
-    const id = uuidFromId("key", newId("key", this.#clock, this.#random));
+    const secret = newApiKey(signer, this.#random, this.#cell);
+    const id = uuidFromId("key", newId("key", this.#clock, this.#random, this.#cell));
     const row = em.create(ApiKeyEntity, {
       id,
       account,

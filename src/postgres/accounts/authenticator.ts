@@ -3,6 +3,7 @@ import type { Pool } from "pg";
 import type { Authenticator } from "../../app/accounts/authenticator.ts";
 import { isSignedWith, parseApiKey, type KeySecret, type ParsedKey } from "../../domain/accounts/api-key.ts";
 import type { Caller } from "../../domain/accounts/caller.ts";
+import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import { Lru } from "../../domain/core/lru.ts";
@@ -26,6 +27,7 @@ export interface AuthenticatorOptions {
   secrets: { find(version: number): KeySecret | undefined | Promise<KeySecret | undefined> };
   /** Records each use of a valid key. */
   keyUses: Pick<KeyUses, "record">;
+  cell?: Cell;
 }
 
 /** Maximum cached keys: valid ones, and rejected ones with a valid signature. */
@@ -87,8 +89,9 @@ export class PostgresAuthenticator implements Authenticator {
     const caller = this.#cached(hash, now);
     if (caller) return this.#accept(caller, now);
     const parsed = parseApiKey(secret);
-    if (!parsed) return undefined;
-    const key = this.#options.secrets.find(parsed.version);
+    const { secrets, cell = NO_CELL } = this.#options;
+    if (!parsed || cell.isForeign("api_key", parsed.cell)) return undefined;
+    const key = secrets.find(parsed.version);
     if (key instanceof Promise) return key.then((found) => this.#verify(parsed, found, hash, now));
     return this.#verify(parsed, key, hash, now);
   }

@@ -1,5 +1,6 @@
 import type { Accounts } from "../../app/accounts/accounts.ts";
 import type { ApiKeys } from "../../app/accounts/api-keys.ts";
+import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import type { KeySecrets } from "./api-keys.ts";
 
@@ -17,6 +18,7 @@ interface OperatorStoresOptions {
   keySecrets: KeySecrets;
   /** Reads an account. */
   readAccount: Accounts["get"];
+  cell?: Cell;
 }
 
 /** Maximum connections. */
@@ -54,6 +56,7 @@ async function openOperatorStores({
   random,
   keySecrets,
   readAccount,
+  cell: { number: cell } = NO_CELL,
 }: OperatorStoresOptions): Promise<OperatorStores> {
   const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }] = await Promise.all([
     import("../database/orm.ts"),
@@ -62,8 +65,8 @@ async function openOperatorStores({
   ]);
   const orm = await openOrm(url, CONNECTIONS);
   return {
-    accounts: new PostgresAccounts(orm, clock, random, readAccount),
-    apiKeys: new PostgresApiKeys(orm, clock, random, keySecrets),
+    accounts: new PostgresAccounts(orm, clock, random, readAccount, cell),
+    apiKeys: new PostgresApiKeys(orm, clock, random, keySecrets, cell),
     close: () => orm.close(),
   };
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Pool } from "pg";
 import type { Session, Sessions, SignedIn } from "../../app/accounts/sessions.ts";
+import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
 import { SCOPES } from "../../domain/accounts/scope.ts";
@@ -13,6 +14,7 @@ export interface SessionsOptions {
   pool: Pool;
   clock: Clock;
   random: Random;
+  cell?: Cell;
 }
 
 /** Maximum sessions per account. */
@@ -49,11 +51,13 @@ export class PostgresSessions implements Sessions {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #cell: Cell;
 
-  constructor({ pool, clock, random }: SessionsOptions) {
+  constructor({ pool, clock, random, cell = NO_CELL }: SessionsOptions) {
     this.#pool = pool;
     this.#clock = clock;
     this.#random = random;
+    this.#cell = cell;
   }
 
   async create(start: {
@@ -61,8 +65,10 @@ export class PostgresSessions implements Sessions {
     address: string;
     userAgent: string;
   }): Promise<{ session: Session; token: string }> {
-    const token = Buffer.from(this.#random.bytes(TOKEN_BYTES)).toString("base64url");
-    const id = uuidFromId("ses", newId("ses", this.#clock, this.#random));
+    const { number } = this.#cell;
+    const secret = Buffer.from(this.#random.bytes(TOKEN_BYTES)).toString("base64url");
+    const token = number === 0 ? secret : `${number}.${secret}`;
+    const id = uuidFromId("ses", newId("ses", this.#clock, this.#random, number));
     const account = uuidFromId("acct", start.accountId);
     const now = this.#clock.now();
     await queryWithRetry(this.#pool, {
@@ -97,6 +103,8 @@ export class PostgresSessions implements Sessions {
   }
 
   async find(token: string): Promise<SignedIn | undefined> {
+    const [, cell = "0"] = /^(\d{1,5})\./.exec(token) ?? [];
+    if (this.#cell.isForeign("session", Number(cell))) return undefined;
     const now = this.#clock.now();
     const [row] = await queryWithRetry<SessionRow>(this.#pool, {
       name: "sessions-find",

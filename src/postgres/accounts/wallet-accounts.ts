@@ -12,6 +12,8 @@ export interface WalletAccountsOptions {
   pool: Pool;
   clock: Clock;
   random: Random;
+  /** Number of the cell. */
+  cell?: number;
 }
 
 interface AccountRow extends LimitsRow {
@@ -38,11 +40,11 @@ export class PostgresWalletAccounts implements WalletAccounts {
   }
 
   async open(wallet: string): Promise<Caller> {
-    const { pool, clock, random } = this.#options;
+    const { pool, clock, random, cell } = this.#options;
     await queryWithRetry(pool, {
       name: "wallet-accounts-open",
       text: `insert into account (id, wallet) values ($1, $2) on conflict (wallet) do nothing`,
-      values: [uuidFromId("acct", newId("acct", clock, random)), wallet],
+      values: [uuidFromId("acct", newId("acct", clock, random, cell)), wallet],
     });
     const caller = await this.find(wallet);
     if (!caller) throw new Error("the new account was not found");

@@ -4,7 +4,8 @@ import type { DepositAccounts, Deposits } from "../../app/deposits/deposits.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
 import type { Deposit } from "../../domain/deposits/deposit.ts";
-import { uuidOf } from "../../domain/core/ids.ts";
+import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
+import { reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { cursorAfter, readCursor } from "../database/cursor.ts";
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
@@ -71,9 +72,11 @@ export const BEGIN_DEPOSIT = `
 /** Deposits on PostgreSQL. They hold no money: payments that name them carry the credit. */
 export class PostgresDeposits implements Deposits, DepositAccounts {
   readonly #pool: Pool;
+  readonly #cell: Cell;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, cell = NO_CELL) {
     this.#pool = pool;
+    this.#cell = cell;
   }
 
   async create(
@@ -99,6 +102,7 @@ export class PostgresDeposits implements Deposits, DepositAccounts {
     const id = uuidOf("dep", depositId);
     if (id === undefined) return undefined;
     const [row] = await this.#query<DepositRow>("deposit-find", DEPOSIT, [uuidFromId("acct", accountId), id]);
+    if (!row) reportUnknownId(this.#cell, "deposit", "dep", depositId);
     return row && depositOf(row);
   }
 

@@ -1,7 +1,8 @@
 import type { Pool, QueryConfig } from "pg";
 import type { Page } from "../../domain/core/page.ts";
 import type { PageQuery, Receipts } from "../../app/calls/history.ts";
-import { uuidOf } from "../../domain/core/ids.ts";
+import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
+import { reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
 import type { Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
 import { readCursor } from "../database/cursor.ts";
 import {
@@ -79,9 +80,11 @@ export function filteredReceiptsPage(status: ReceiptStatus | undefined): string 
 /** Lists receipts, newest first (identifiers are UUIDv7). */
 export class PostgresReceipts implements Receipts {
   readonly #pool: Pool;
+  readonly #cell: Cell;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, cell = NO_CELL) {
     this.#pool = pool;
+    this.#cell = cell;
   }
 
   async list({ accountId, cursor, limit, status, filter }: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
@@ -110,6 +113,7 @@ export class PostgresReceipts implements Receipts {
       text: "select * from issued_receipt where id = $1 and account_id = $2",
       values: [uuid, uuidFromId("acct", accountId)],
     });
+    if (!rows[0]) reportUnknownId(this.#cell, "receipt", "rcpt", receiptId);
     return rows[0] && toReceipt(rows[0]);
   }
 

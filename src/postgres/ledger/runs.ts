@@ -2,7 +2,8 @@ import type { Pool, QueryConfig } from "pg";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Page } from "../../domain/core/page.ts";
 import type { PageQuery, Runs } from "../../app/calls/history.ts";
-import { uuidOf } from "../../domain/core/ids.ts";
+import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
+import { reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
 import type { Run, RunStatus } from "../../domain/calls/run.ts";
 import { readCursor } from "../database/cursor.ts";
 import { errorCodeOf } from "./error-codes.ts";
@@ -127,9 +128,11 @@ export function filteredRunsPage(status: RunStatus | undefined): string {
 /** Lists runs, newest first (identifiers are UUIDv7). */
 export class PostgresRuns implements Runs {
   readonly #pool: Pool;
+  readonly #cell: Cell;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, cell = NO_CELL) {
     this.#pool = pool;
+    this.#cell = cell;
   }
 
   /** A page with a filter, or of completed runs, can be short and still name a next page. */
@@ -159,6 +162,7 @@ export class PostgresRuns implements Runs {
       text: FIND,
       values: [uuid, uuidFromId("acct", accountId)],
     });
+    if (!rows[0]) reportUnknownId(this.#cell, "run", "run", runId);
     return rows[0] && runOf(rows[0]);
   }
 

@@ -2,6 +2,7 @@ import { walletCaller } from "../../../src/domain/accounts/wallet-caller.ts";
 import { randomBytes } from "node:crypto";
 import type { Metrics } from "../../../src/app/operations/metrics.ts";
 import { newSettledTransactions } from "../../../src/app/jobs/record-history.ts";
+import { NO_CELL } from "../../../src/domain/core/cell.ts";
 import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 import { newId } from "../../../src/domain/core/ids.ts";
 import { Quotes } from "../../../src/domain/payments/quote.ts";
@@ -77,8 +78,15 @@ export function setScene() {
       deposits.set(depositId, accountId);
       return `svc:${depositId}`;
     },
-    /** The memo of a fresh quote of the account. */
-    memo: () => `svc:${quotes.issue(accountId, 1_000n, Buffer.alloc(32)).quoteId}`,
+    /** The memo of a fresh quote of the account, of a cell with the same secrets. */
+    memo: (cell = NO_CELL) => {
+      const { quoteId } = new Quotes(keys, systemClock, systemRandom, 300, cell).issue(
+        accountId,
+        1_000n,
+        Buffer.alloc(32),
+      );
+      return `svc:${quoteId}`;
+    },
     signal: new AbortController().signal,
   };
 }

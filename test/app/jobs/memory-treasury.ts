@@ -82,7 +82,7 @@ export class MemoryChain implements TreasuryChain {
     const balanceAfter = (last?.balanceAfter ?? 0n) + change;
     const blockTime = new Date(GENESIS + Number(slot) * 1_000);
     const { failed = false, ...rest } = more;
-    const untold = { memo: undefined, memos: undefined, payer: undefined };
+    const untold = { memo: undefined, memos: more.memo, payer: undefined };
     this.landed.push({
       failed,
       movement: { txSignature, slot, blockTime, change, balanceAfter, ...untold, ...rest },

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { watchTreasury } from "../../../src/app/jobs/watch-treasury.ts";
+import { cellOf } from "../../../src/domain/core/cell.ts";
 import { INSTALLED, LOOKED } from "./memory-treasury.ts";
 import { setScene, type Scene } from "./fixture.ts";
 
@@ -47,6 +48,16 @@ describe("the first run of the watch", () => {
 });
 
 describe("recordHistory", () => {
+  it("holds a transfer with another cell's quote in suspense, and logs that cell", async () => {
+    scene.chain.land("foreign", 1_000n, { memo: scene.memo(cellOf(7)) });
+    const [news] = await look();
+    expect(news?.recorded).toBe("suspended");
+    expect(scene.ledger.balances.get(scene.accountId)).toBeUndefined();
+    expect(scene.log.lines).toContainEqual(
+      expect.objectContaining({ level: "warn", details: expect.objectContaining({ cell: 7 }) }),
+    );
+  });
+
   it.each([
     ["a payment that names a quote", () => ({ change: 1_000n, memo: scene.memo() }), "credited", 1_000n],
     [
