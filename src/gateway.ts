@@ -81,6 +81,7 @@ export async function startGateway(
   const { metrics, metricsServer, tracer, requests } = observation;
   const cell = openCell(config.CELL, { clock: systemClock, metrics, log });
   const postgres = await openDatabase(config, instanceId, cell, metrics, log);
+  requests.observe(postgres.accountRequests);
   const chain = openConfiguredChain(config, metrics, tracer, log);
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);

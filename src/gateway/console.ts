@@ -24,6 +24,7 @@ import type { RequestIds } from "../transport/request-ids.ts";
 import { balanceService } from "../transport/services/accounts/balance-service.ts";
 import { consoleKeyService } from "../transport/services/accounts/console-key-service.ts";
 import { historyService } from "../transport/services/calls/history-service.ts";
+import { requestLogService } from "../transport/services/calls/request-log-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { sessionService } from "../transport/services/accounts/session-service.ts";
 import { VERSION } from "../version.ts";
@@ -126,6 +127,7 @@ function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOpti
       ...postgres.accountQueries,
       ownRecords: new OwnRecords(postgres.accountQueries.ownRecords, deps.quotes),
     }),
+    requestLogService(postgres.requestLog),
     createDepositService({ config, postgres, chain, quotes: deps.quotes, metrics, log }),
   ];
 }

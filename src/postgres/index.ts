@@ -1,4 +1,6 @@
 import { type Audit, type LastAudit, cachedAudit } from "../app/operations/audit.ts";
+import type { AccountRequests } from "../app/operations/account-requests.ts";
+import type { RequestLogQueries } from "../app/operations/request-log-queries.ts";
 import type { Accounts } from "../app/accounts/accounts.ts";
 import type { ApiKeys } from "../app/accounts/api-keys.ts";
 import type { Authenticator } from "../app/accounts/authenticator.ts";
@@ -41,6 +43,7 @@ import { reportPool } from "./database/pool-metrics.ts";
 import { Notifications } from "./database/notifications.ts";
 import { PostgresConfigVersions } from "./operations/config-versions.ts";
 import { PostgresOperations } from "./operations/operations.ts";
+import { openRequestLog } from "./operations/request-log.ts";
 import { PostgresStories } from "./operations/stories.ts";
 import { PostgresRestores } from "./database/restores.ts";
 import { withOperatorLogFile } from "./operations/operator-log-file.ts";
@@ -102,6 +105,9 @@ export interface Postgres {
   readonly receipts: Receipts;
   readonly runs: Runs;
   readonly accountQueries: AccountQueries;
+  /** Collects requests for the log of their accounts. */
+  readonly accountRequests: AccountRequests;
+  readonly requestLog: RequestLogQueries;
   readonly accounts: Accounts;
   readonly walletAccounts: WalletAccounts;
   readonly apiKeys: ApiKeys;
@@ -166,20 +172,21 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const keyUses = new KeyUses({ pool, clock, log });
     const access = { pool, clock, notifications, secrets: keySecrets, keyUses, cell };
     const authenticator = new PostgresAuthenticator(access);
+    const reading = account.standby.primary;
+    const requestLog = openRequestLog({ ...options, pool, reading, sealingKeys, log });
     const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
-    const working = [
+    const work = backgroundWork([
       sessionLock,
       leases,
       sweeper,
       keyUses,
+      requestLog.writer,
       sandboxRuns,
       notifications,
       sealingKeys,
       keySecrets,
       account.standby,
-    ];
-    const stop = async (): Promise<void> =>
-      void (await Promise.all(working.map(async (part) => part.stop())));
+    ]);
     return {
       ledger: new PostgresLedger({
         pool,
@@ -192,6 +199,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       authenticator,
       ...openStores({ ...options, cell, pool, apiKeys: operatorWork.apiKeys }),
       accountQueries: account.reading,
+      ...requestLog.ports,
       accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
       sandboxRuns,
       configVersions: new PostgresConfigVersions(pool, notifications),
@@ -202,12 +210,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       lastAudit: audited.last,
       withoutOutageErrors: (quieted) => outage.withoutOutageErrors(quieted),
       checkDurability: () => checkDurability(pool),
-      start: () => {
-        for (const part of working) part.start();
-      },
-      stop,
+      ...work,
       close: async () => {
-        await stop();
+        await work.stop();
         await Promise.all([pool.end(), operatorWork.close(), account.standby.close(), health.close()]);
       },
     };
@@ -215,6 +220,21 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     await pool.end();
     throw error;
   }
+}
+
+/** A part that works in the background. */
+interface Working {
+  start(): void;
+  stop(): void | Promise<void>;
+}
+
+function backgroundWork(parts: readonly Working[]): Pick<Postgres, "start" | "stop"> {
+  return {
+    start: () => {
+      for (const part of parts) part.start();
+    },
+    stop: async () => void (await Promise.all(parts.map(async (part) => part.stop()))),
+  };
 }
 
 type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId" | "operatorLog"> & {

@@ -10,6 +10,8 @@ import type { Authentication, Credentials, RequestAuthenticator, KeyRequirement 
 /** An error for an authenticated caller, with rate limit headers. */
 export abstract class RatedError extends ToolgateError {
   abstract readonly rate: RateDecision;
+  /** Who sent the request; undefined where that is not known. */
+  caller: Caller | undefined;
 }
 
 /** Message of FORBIDDEN for a blocked account. */
@@ -97,9 +99,10 @@ export class KeyAuthenticator implements RequestAuthenticator {
   #accepted(caller: Caller, rate: RateDecision): Authentication {
     if (!rate.allowed) {
       this.#metrics?.count("toolgate_rate_limited_total", 1, { limit: rate.ofAccount ? "account" : "key" });
-      throw new RateLimitedError(rate);
+      throw refused(new RateLimitedError(rate), caller);
     }
-    if (caller.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
+    if (caller.blockedReason !== undefined)
+      throw refused(new BlockedError(rate, caller.blockedReason), caller);
     return { caller, rate };
   }
 
@@ -110,6 +113,11 @@ export class KeyAuthenticator implements RequestAuthenticator {
         "create a key in the console, or with `toolgate keys create`",
     );
   }
+}
+
+function refused(error: RatedError, caller: Caller): RatedError {
+  error.caller = caller;
+  return error;
 }
 
 function secretOf(authorization: string | undefined): string {

@@ -11,7 +11,7 @@ import { ToolgateError } from "../domain/core/errors.ts";
 import { RequestRecorder, type RequestRecord } from "../app/operations/request-record.ts";
 import { failureOf, type Failure } from "./error-details.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
-import { blockedMessage } from "./key-authenticator.ts";
+import { blockedMessage, RatedError } from "./key-authenticator.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
 import type { Endpoint, KeyedEndpoint, ServiceBinding } from "./services/service-impl.ts";
 import { validate } from "./validation.ts";
@@ -109,6 +109,7 @@ export class Pipeline {
   failure(thrown: unknown, requestId: string, record?: RequestRecord): Failure {
     const failure = failureOf(thrown, requestId, this.#log);
     record?.failed(failure.error);
+    if (record && thrown instanceof RatedError) record.caller ??= thrown.caller;
     return failure;
   }
 }

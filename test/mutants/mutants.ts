@@ -16,6 +16,7 @@ import type { Mutant } from "./mutant.ts";
 import { PAYMENTS } from "./payments.ts";
 import { RELAY } from "./relays.ts";
 import { REQUEST_COSTS } from "./request-costs.ts";
+import { REQUEST_LOG } from "./request-log.ts";
 import { RESTORES } from "./restores.ts";
 import { SANDBOX } from "./sandbox.ts";
 import { STALLS } from "./stalls.ts";
@@ -53,6 +54,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Callers without a key", mutants: KEYLESS },
   { title: "Cells", mutants: CELLS },
   { title: "Restored databases", mutants: RESTORES },
+  { title: "Request log", mutants: REQUEST_LOG },
 ];
 
 /** Every guard, in the order of the groups. */

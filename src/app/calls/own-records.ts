@@ -4,7 +4,7 @@ import { parseRecord, type SearchedRecord } from "../operations/story.ts";
 
 /** A record of an account. */
 export interface OwnRecord {
-  readonly kind: "run" | "receipt" | "deposit" | "key";
+  readonly kind: "run" | "receipt" | "deposit" | "key" | "request";
   readonly id: string;
   /** Tool of the call, or name of the key; empty for a deposit. */
   readonly title: string;

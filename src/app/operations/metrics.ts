@@ -3,6 +3,11 @@ import { CALL_METRICS } from "./call-metrics.ts";
 /** All other metrics, named as Prometheus recommends (https://prometheus.io/docs/practices/naming/). */
 export const METRICS = {
   ...CALL_METRICS,
+  toolgate_request_log_dropped_total: {
+    type: "counter",
+    help: "requests missing from their account's request log, by reason: full or database",
+    labels: ["reason"],
+  },
   toolgate_payments_credited_total: {
     type: "counter",
     help: "payments credited by the treasury watch without a proof",

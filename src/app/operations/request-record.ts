@@ -2,6 +2,8 @@ import type { Caller } from "../../domain/accounts/caller.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { CallRecord } from "../../domain/calls/call-context.ts";
 import type { Span, TraceContext, Tracer } from "../../domain/core/span.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ToolgateError } from "../../domain/core/errors.ts";
 
 /** Where a request arrived. */
@@ -27,12 +29,17 @@ export class RequestRecord implements CallRecord {
   tool: string | undefined = undefined;
   runId: string | undefined = undefined;
   receiptId: string | undefined = undefined;
+  charged: MicroUsd = 0n;
+  params: JsonObject | undefined = undefined;
+  result: JsonObject | undefined = undefined;
   toolMs = 0;
   paymentMs = 0;
   /** The outcome's HTTP status on every transport; 499 when the client disconnected. 0 until it is known. */
   status = 0;
   /** The error's code; undefined for a success. */
   code: string | undefined = undefined;
+  /** The error's message; undefined for a success. */
+  message: string | undefined = undefined;
   /** Of the response's body. */
   bytes = 0;
   /** From arrival to response; 0 until the request ended. */
@@ -45,9 +52,10 @@ export class RequestRecord implements CallRecord {
   }
 
   /** Notes the outcome of a failed request. */
-  failed({ status, code }: Pick<ToolgateError, "status" | "code">): void {
+  failed({ status, code, message }: Pick<ToolgateError, "status" | "code"> & { message?: string }): void {
     this.status = status;
     this.code = code;
+    this.message = message;
   }
 }
 
@@ -74,7 +82,7 @@ function contextOf({
 
 /** Records the requests of every transport. */
 export class RequestRecorder {
-  readonly #observers: readonly RequestObserver[];
+  readonly #observers: RequestObserver[];
   readonly #clock: Clock;
   readonly #tracer: Tracer | undefined;
 
@@ -83,9 +91,14 @@ export class RequestRecorder {
    * @param tracer undefined: nothing is traced
    */
   constructor(observers: readonly RequestObserver[], clock: Clock, tracer?: Tracer) {
-    this.#observers = observers;
+    this.#observers = [...observers];
     this.#clock = clock;
     this.#tracer = tracer;
+  }
+
+  /** Adds an observer. */
+  observe(observer: RequestObserver): void {
+    this.#observers.push(observer);
   }
 
   /** @param context of the caller's trace; undefined: the request is not traced */

@@ -1,5 +1,6 @@
 import type { MicroUsd } from "../core/money.ts";
 import type { RateTier } from "./rate-limit.ts";
+import type { RequestLogSettings } from "./request-log.ts";
 import type { Scope } from "./scope.ts";
 
 /** Limits of an API key besides its scopes. They never change: other limits need another key. */
@@ -37,6 +38,8 @@ export interface Caller {
   budgetId: string | undefined;
   /** Why the operator blocked the account; undefined when not blocked. */
   blockedReason: string | undefined;
+  /** Undefined: the default. */
+  requestLog?: RequestLogSettings | undefined;
 }
 
 /** Whether the key's limits allow the tool. Does not check scopes. */

@@ -6,6 +6,7 @@ import type { Caller } from "../../domain/accounts/caller.ts";
 import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
+import { isRequestBodies, type RequestLogSettings } from "../../domain/accounts/request-log.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
 import { Batcher } from "../database/batcher.ts";
@@ -53,6 +54,8 @@ interface KeyRow extends LimitsRow {
   day_limit: bigint | null;
   tools: string[] | null;
   budget_id: string | null;
+  request_bodies: string;
+  request_hours: number;
 }
 
 /**
@@ -161,7 +164,7 @@ export class PostgresAuthenticator implements Authenticator {
         text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst,
                       account.account_rate_per_minute, account.account_burst, account.operator,
                       account.blocked_reason, key.expires_at, key.call_limit, key.day_limit, key.tools,
-                        key.budget_id
+                      key.budget_id, account.request_bodies, account.request_hours
                from api_key key join account_limits account on account.id = key.account_id
                where key.sha256 = any ($1::bytea[]) and key.revoked_at is null`,
         values: [hashes],
@@ -195,5 +198,13 @@ function toCaller(row: KeyRow): Caller {
     }),
     budgetId: row.budget_id === null ? undefined : idFromUuid("key", row.budget_id),
     blockedReason: row.blocked_reason ?? undefined,
+    requestLog: requestLogOf(row),
   };
+}
+
+function requestLogOf({
+  request_bodies: bodies,
+  request_hours: hours,
+}: KeyRow): RequestLogSettings | undefined {
+  return isRequestBodies(bodies) ? { bodies, hours } : undefined;
 }

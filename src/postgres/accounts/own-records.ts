@@ -12,11 +12,15 @@ const RUN = "select 'run' as kind, id, null as quote_id, tool as title, created_
 
 /** Every statement reads account $1 only. */
 const BY_RUN = `${RUN} where account_id = $1 and id = $2`;
+const BY_LOGGED_REQUEST = `
+  select 'request' as kind, id, null as quote_id, coalesce(tool, method) as title, received_at as created_at
+  from request_log where account_id = $1 and request_id = $2 and expires_at > now() limit 20`;
 const BY_REQUEST = `
-  ${RUN} where account_id = $1 and id >= $3 and id < $4 and request_id = $2 order by id limit 20`;
+  (${RUN} where account_id = $1 and id >= $3 and id < $4 and request_id = $2 order by id limit 20)
+  union all (${BY_LOGGED_REQUEST})`;
 const BY_PROXY_REQUEST = `
-  ${RUN} where account_id = $1 and request_id = $2 and not starts_with(request_id, 'req_')
-  order by id limit 20`;
+  (${RUN} where account_id = $1 and request_id = $2 and not starts_with(request_id, 'req_')
+  order by id limit 20) union all (${BY_LOGGED_REQUEST})`;
 const BY_QUOTE = `
   ${RUN} where account_id = $1 and id >= $3 and id < $4 and quote_id = $2 order by id limit 20`;
 const BY_RECEIPT = `
@@ -36,10 +40,13 @@ const BY_KEY = `
   select 'key' as kind, id, null as quote_id, name as title, created_at from api_key
   where account_id = $1 and (id = $2 or (prefix ~>=~ $3 and prefix ~<~ $4)) order by id limit 20`;
 
-const PREFIXES = { run: "run", receipt: "rcpt", deposit: "dep", key: "key" } as const satisfies Record<
-  OwnRecord["kind"],
-  IdPrefix
->;
+const PREFIXES = {
+  run: "run",
+  receipt: "rcpt",
+  deposit: "dep",
+  key: "key",
+  request: "log",
+} as const satisfies Record<OwnRecord["kind"], IdPrefix>;
 
 interface RecordRow {
   kind: OwnRecord["kind"];

@@ -10,6 +10,7 @@ export type ListName = keyof typeof NEWEST;
 const NEWEST = {
   receipts: "f".repeat(32),
   runs: "f".repeat(32),
+  requests: "f".repeat(32),
   suspense: "f".repeat(128),
   accounts: "f".repeat(32),
   actions: "f".repeat(32),

@@ -1,5 +1,5 @@
 /** Kinds of rows that expire. */
-export type ExpiredRows = "claims" | "executions" | "relays" | "sign_ins" | "sessions";
+export type ExpiredRows = "claims" | "executions" | "relays" | "sign_ins" | "sessions" | "requests";
 
 /**
  * Counts instances by their named connections, and turns off the wait for the disk: a crash only restores
@@ -43,6 +43,12 @@ export const DELETE_EXPIRED: Readonly<Record<ExpiredRows, string>> = {
     with gone as (
       delete from console_session where id in (
         select id from console_session where expires_at < now() limit $2)
+      returning id)
+    select count(*) as removed, $1 as up_to, ${INSTANCE_COUNT} from gone`,
+  requests: /* sql */ `
+    with gone as (
+      delete from request_log where (account_id, id) in (
+        select account_id, id from request_log where expires_at < now() limit $2)
       returning id)
     select count(*) as removed, $1 as up_to, ${INSTANCE_COUNT} from gone`,
 };

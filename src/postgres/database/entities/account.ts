@@ -18,6 +18,8 @@ export const AccountEntity = defineEntity({
     createdAt: p.datetime().length(6).defaultRaw("now()"),
     lowBalance: p.bigint().nullable(),
     blockedReason: p.text().nullable(),
+    requestBodies: p.text().default("none"),
+    requestHours: p.integer().default(168),
   },
   indexes: [
     {

@@ -11,6 +11,7 @@ import { RateBucketEntity } from "./rate-bucket.ts";
 import { RateTierEntity } from "./rate-tier.ts";
 import { ReceiptEntity } from "./receipt.ts";
 import { RelayBudgetEntity, RelayEntity } from "./relay.ts";
+import { RequestLogEntity } from "./request-log.ts";
 import { RevenueMarkEntity } from "./revenue-mark.ts";
 import { RunEntity } from "./run.ts";
 import { SandboxRunEntity } from "./sandbox-run.ts";
@@ -50,4 +51,5 @@ export const ENTITIES = [
   RevenueMarkEntity,
   UnpaidWorkEntity,
   ConfigVersionEntity,
+  RequestLogEntity,
 ];

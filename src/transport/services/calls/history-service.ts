@@ -130,6 +130,7 @@ const RECORD_KIND: Readonly<Record<OwnRecord["kind"], RecordKind>> = {
   receipt: RecordKind.RECEIPT,
   deposit: RecordKind.DEPOSIT,
   key: RecordKind.KEY,
+  request: RecordKind.REQUEST,
 };
 
 function recordMessage({ kind, id, title, createdAt }: OwnRecord) {

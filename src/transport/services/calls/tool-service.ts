@@ -17,6 +17,7 @@ import { SharedMessage } from "../../shared-message.ts";
 import { settlementOfSuccess, settlementOfFailure, type SettlementReport } from "../../x402/settlement.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import type { PaymentRequiredMessages } from "./payment-required-message.ts";
+import { noteResult } from "./note-result.ts";
 import { receiptMessage } from "./receipt-message.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
 
@@ -45,6 +46,7 @@ export function toolService(
       key: "required",
       call(request, context) {
         const { tool, params = {}, paymentProof } = request;
+        if (context.record) context.record.params = params;
         const idempotencyKey = idempotencyKeyOf(request.idempotencyKey, context.idempotencyKey);
         const { xPayment, paymentSignature, metaPayment, path, requestId, memoForm } = context;
         const proof = {
@@ -55,7 +57,7 @@ export function toolService(
         };
         const notify = reportOnce(context);
         const succeeded = ({ result, receipt }: ToolCallResult) => {
-          if (context.record) context.record.receiptId = receipt?.receiptId;
+          noteResult(context.record, result, receipt);
           notify(settlementOfSuccess(proof, receipt));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
         };

@@ -14,6 +14,7 @@ import { settlementOfFailure, settlementOfSuccess } from "../../x402/settlement.
 import { bind, type ServiceBinding } from "../service-impl.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import type { PaymentRequiredMessages } from "./payment-required-message.ts";
+import { noteResult } from "./note-result.ts";
 import { receiptMessage } from "./receipt-message.ts";
 
 export interface WalletServiceOptions {
@@ -33,6 +34,7 @@ export function walletService(
     buyTool: {
       key: "wallet",
       async call({ tool, params = {} }, context) {
+        if (context.record) context.record.params = params;
         if (!options) throw new ToolgateError("NOT_FOUND", "calls without an API key are off (X402_KEYLESS)");
         if (context.xPayment !== undefined)
           throw malformedProof("X-Payment: pays calls with an API key; send PAYMENT-SIGNATURE");
@@ -47,7 +49,7 @@ export function walletService(
             { tool, params, ...proof, idempotencyKey },
             { caller, requestId, signal, record: context.record },
           );
-          if (context.record) context.record.receiptId = receipt?.receiptId;
+          noteResult(context.record, result, receipt);
           if (receipt && context.client) options.unpaid.paid(context.client);
           notify(context, settlementOfSuccess(proof, receipt));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };

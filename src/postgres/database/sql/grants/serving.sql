@@ -10,8 +10,9 @@ grant usage on schema public to :role;
 grant select on
   account, account_limits, api_key, api_key_secret, config_version, console_session, deposit, idempotency,
   issued_receipt, key_budget, key_use, leadership, ledger_entry, migration, operator_action, payment,
-  rate_tier, receipt, relay, relay_budget, revenue_mark, run, sandbox_run, schema_file, schema_version,
-  sealing_key, sign_in_challenge, transfer, treasury_movement, treasury_watch, unpaid_work, used_nonce
+  rate_tier, receipt, relay, relay_budget, request_log, revenue_mark, run, sandbox_run, schema_file,
+  schema_version, sealing_key, sign_in_challenge, transfer, treasury_movement, treasury_watch,
+  unpaid_work, used_nonce
 to :role;
 
 grant execute on function
@@ -55,7 +56,8 @@ to :role;
 -- Accounts without a balance, keys, sign-ins, and what people and operators decide about them.
 grant insert (id, wallet, tier, operator, created_at) on account to :role;
 grant update (
-  tier, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, low_balance, blocked_reason
+  tier, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, low_balance,
+  blocked_reason, request_bodies, request_hours
 ) on account to :role;
 grant insert (
   id, account_id, sha256, prefix, name, scopes, created_at, expires_at, call_limit, day_limit, tools,
@@ -63,6 +65,7 @@ grant insert (
 ) on api_key to :role;
 grant update (revoked_at, expires_at, replaced_by) on api_key to :role;
 grant insert (key_id, last_used_at), update (last_used_at) on key_use to :role;
+grant insert, update (expires_at), delete on request_log to :role;
 grant insert (version, secret, active_from) on api_key_secret to :role;
 grant insert (version, secret, active_from) on sealing_key to :role;
 grant insert (nonce, input, created_at, expires_at), delete on sign_in_challenge to :role;

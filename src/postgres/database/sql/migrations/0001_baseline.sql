@@ -39,6 +39,7 @@ insert into rate_tier (name, rate_per_minute, burst) values ('default', 60, 10);
 
 -- "available" is the sum of entries less open holds. Reversing a payment that was spent makes it negative.
 -- Rates and bursts precede those of the tier where they are not null.
+-- "request_bodies", "request_hours": of which requests request_log stores params and result, and how long.
 -- "low_balance": the console warns below it. "blocked_reason": set while the account's keys are refused.
 -- The ids 1 to 5 are the ledger's own accounts (system-accounts.ts).
 create table account (
@@ -53,6 +54,10 @@ create table account (
   operator boolean not null default false,
   low_balance bigint constraint account_low_balance_check check (low_balance >= 0),
   blocked_reason text,
+  request_bodies text not null default 'none' constraint account_request_bodies_check check (
+    request_bodies in ('none', 'errors', 'all')),
+  request_hours integer not null default 168 constraint account_request_hours_check check (
+    request_hours between 1 and 720),
   created_at timestamptz not null default now()
 ) with (fillfactor = 70);
 create index account_tier_index on account (tier);
@@ -119,6 +124,38 @@ create unlogged table rate_bucket (
   bucket_id uuid primary key,
   tat bigint not null
 ) with (fillfactor = 50);
+
+-- Requests of an account's keys, for its holder. Unlogged: writing them costs little, and no standby or
+-- archive holds what was deleted here; a crash of the database empties it. "repeats" counts equal requests
+-- without a row of their own. "sealed" holds params and result, encrypted with the secret "key_version" of
+-- sealing_key.
+create unlogged table request_log (
+  account_id uuid not null,
+  id uuid not null,
+  request_id text not null,
+  key_id uuid,
+  transport text not null,
+  method text not null,
+  tool text,
+  status integer not null,
+  code text,
+  run_id uuid,
+  receipt_id uuid,
+  charged bigint not null,
+  trace_id text,
+  total_us bigint not null,
+  tool_us bigint not null,
+  payment_us bigint not null,
+  repeats integer not null,
+  key_version integer,
+  sealed bytea,
+  received_at timestamptz not null,
+  expires_at timestamptz not null,
+  primary key (account_id, id),
+  constraint request_log_sealed_check check ((sealed is null) = (key_version is null))
+);
+create index request_log_request_index on request_log (account_id, request_id);
+create index request_log_expires_at_index on request_log (expires_at);
 
 -- A leaky bucket of work that was not charged, per account and tool. "free_at" is when it is empty again.
 create table unpaid_work (

@@ -10,6 +10,7 @@ $$;
 
 create or replace trigger account_change
 after update of
-  tier, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, blocked_reason
+  tier, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, blocked_reason,
+  request_bodies, request_hours
 on account
 for each row execute function notify_account_change();

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AccountRequests } from "../../../src/app/operations/account-requests.ts";
+import { RequestRecord } from "../../../src/app/operations/request-record.ts";
+import type { RequestLogSettings } from "../../../src/domain/accounts/request-log.ts";
+import { SealedBodies } from "../../../src/domain/accounts/sealed-bodies.ts";
+import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import { PostgresRequestLog } from "../../../src/postgres/operations/request-log.ts";
+import {
+  MAX_KEPT,
+  RequestLogWriter,
+  TRIM_EVERY,
+} from "../../../src/postgres/operations/request-log-writer.ts";
+import { PostgresSealingKeys } from "../../../src/postgres/payments/sealing-keys.ts";
+import { Retention } from "../../../src/postgres/ledger/retention.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { makeAccount, openInstance, type Instance } from "../fixture.ts";
+
+const log = { info() {}, warn() {}, error() {} };
+const SECRET = "a-secret-that-must-not-be-readable";
+
+let database: TestDatabase;
+let instance: Instance;
+let requests: AccountRequests;
+let writer: RequestLogWriter;
+let stored: PostgresRequestLog;
+const dropped: unknown[] = [];
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openInstance(database.url);
+  const { pool } = instance;
+  const keys = await PostgresSealingKeys.open({ pool, clock: systemClock, random: systemRandom, log });
+  const bodies = new SealedBodies(keys, systemRandom);
+  requests = new AccountRequests(systemClock, systemRandom, {
+    count: (...counted) => void dropped.push(counted),
+  });
+  writer = new RequestLogWriter({ pool, requests, bodies, log });
+  stored = new PostgresRequestLog(pool, bodies);
+});
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+const ALL: RequestLogSettings = { bodies: "all", hours: 1 };
+
+function end(accountId: string, change: Partial<RequestRecord> = {}, requestLog = ALL): void {
+  const tier = { ratePerMinute: 60, burst: 10 };
+  const caller = {
+    ...{ keyId: newId("key", systemClock, systemRandom), accountId, scopes: new Set<never>(), tier },
+    ...{ accountTier: tier, operator: false, limits: undefined, budgetId: undefined },
+    ...{ blockedReason: undefined, requestLog },
+  };
+  const record = new RequestRecord("http", "req_1", 0);
+  const call = { caller, tool: "echo", status: 200, ms: 3.5, params: { SECRET }, result: { ok: SECRET } };
+  requests.ended(Object.assign(record, call, change));
+}
+
+const NO_FILTER = {
+  ...{ limit: 100, cursor: undefined, outcome: undefined, tool: undefined, keyId: undefined },
+  ...{ from: undefined, to: undefined, minCharged: undefined },
+};
+
+describe("the request log", () => {
+  it("returns params and result to their account, and no byte of them is readable in the database", async () => {
+    const accountId = await makeAccount(instance.pool, 0n);
+    end(accountId);
+    await writer.flush();
+    const { items } = await stored.list({ ...NO_FILTER, accountId });
+    expect(items).toMatchObject([{ requestId: "req_1", tool: "echo", status: 200, ms: 3.5, repeats: 0 }]);
+    const found = await stored.find(accountId, items[0]?.id ?? "");
+    expect(found?.body).toMatchObject({ params: { SECRET }, result: { ok: SECRET }, omitted: [] });
+    const { rows } = await instance.pool.query<{ row: string }>(
+      "select row_to_json(r)::text || encode(sealed, 'escape') as row from request_log r",
+    );
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.row).not.toContain(SECRET);
+  });
+
+  it("finds nothing of another account, by entry and by request", async () => {
+    const [own, other] = [await makeAccount(instance.pool, 0n), await makeAccount(instance.pool, 0n)];
+    end(own, { requestId: "req_own" });
+    await writer.flush();
+    const [item] = (await stored.list({ ...NO_FILTER, accountId: own })).items;
+    expect(await stored.find(own, "req_own")).toMatchObject({ id: item?.id });
+    expect(await stored.find(other, "req_own")).toBeUndefined();
+    expect(await stored.find(other, item?.id ?? "")).toBeUndefined();
+    expect(await stored.delete(other, item?.id)).toBe(0);
+    expect(await stored.delete(other, undefined)).toBe(0);
+    expect((await stored.list({ ...NO_FILTER, accountId: other })).items).toEqual([]);
+    expect(await stored.find(own, "req_own")).toBeDefined();
+  });
+
+  it("opens params in the row that they were sealed for only", async () => {
+    const [own, other] = [await makeAccount(instance.pool, 0n), await makeAccount(instance.pool, 0n)];
+    end(own);
+    end(other);
+    end(own);
+    await writer.flush();
+    const [first, second] = (await stored.list({ ...NO_FILTER, accountId: own })).items;
+    const [third] = (await stored.list({ ...NO_FILTER, accountId: other })).items;
+    for (const [to, accountId] of [
+      [second?.id, own],
+      [third?.id, other],
+    ] as const) {
+      await instance.pool.query(
+        `update request_log set sealed = (select sealed from request_log where id = $1) where id = $2`,
+        [uuidOf("log", first?.id ?? ""), uuidOf("log", to ?? "")],
+      );
+      expect((await stored.find(accountId, to ?? ""))?.body?.params).toBeUndefined();
+    }
+  });
+
+  it("pages by cursor and filters by outcome, tool, time and cost", async () => {
+    const accountId = await makeAccount(instance.pool, 0n);
+    end(accountId, { status: 402, code: "PAYMENT_REQUIRED" });
+    end(accountId, { status: 403, code: "FORBIDDEN" });
+    end(accountId, { status: 503, tool: "paid" });
+    end(accountId, { charged: 5n, runId: newId("run", systemClock, systemRandom) });
+    await writer.flush();
+    const statuses = async (filter: object) =>
+      (await stored.list({ ...NO_FILTER, ...filter, accountId })).items
+        .map(({ status }) => status)
+        .toSorted((one, other) => one - other);
+    expect(await statuses({})).toEqual([200, 402, 403, 503]);
+    expect(await statuses({ outcome: "succeeded" })).toEqual([200]);
+    expect(await statuses({ outcome: "payment_required" })).toEqual([402]);
+    expect(await statuses({ outcome: "refused" })).toEqual([403]);
+    expect(await statuses({ outcome: "failed" })).toEqual([503]);
+    expect(await statuses({ tool: "paid" })).toEqual([503]);
+    expect(await statuses({ minCharged: 5n })).toEqual([200]);
+    expect(await statuses({ to: new Date(0) })).toEqual([]);
+    const first = await stored.list({ ...NO_FILTER, accountId, limit: 3 });
+    const rest = await stored.list({ ...NO_FILTER, accountId, limit: 3, cursor: first.nextCursor });
+    expect(new Set([...first.items, ...rest.items].map(({ id }) => id)).size).toBe(4);
+    expect(rest).toMatchObject({ items: [{}], nextCursor: undefined });
+  });
+
+  it("deletes one request or all at once", async () => {
+    const accountId = await makeAccount(instance.pool, 0n);
+    for (let sent = 0; sent < 3; sent++) end(accountId);
+    await writer.flush();
+    const [item] = (await stored.list({ ...NO_FILTER, accountId })).items;
+    expect(await stored.delete(accountId, item?.id)).toBe(1);
+    expect(await stored.delete(accountId, "key_1")).toBe(0);
+    expect(await stored.delete(accountId, undefined)).toBe(2);
+    expect((await stored.list({ ...NO_FILTER, accountId })).items).toEqual([]);
+  });
+
+  it("hides expired requests at once and deletes them", async () => {
+    const accountId = await makeAccount(instance.pool, 0n);
+    end(accountId);
+    end(accountId, {}, { bodies: "all", hours: 2 });
+    await writer.flush();
+    const count = async () =>
+      (
+        await instance.pool.query("select from request_log where account_id = $1", [
+          uuidOf("acct", accountId),
+        ])
+      ).rowCount;
+    const uuid = uuidOf("acct", accountId);
+    await instance.pool.query(
+      "update request_log set received_at = received_at - interval '90 minutes' where account_id = $1",
+      [uuid],
+    );
+    await stored.setSettings(accountId, { bodies: "none", hours: 1 });
+    expect(await stored.settings(accountId)).toEqual({ bodies: "none", hours: 1 });
+    const { items } = await stored.list({ ...NO_FILTER, accountId });
+    expect(items).toEqual([]);
+    expect(await count()).toBe(2);
+    await new Retention({ pool: instance.pool, log }).deleteExpired(["requests"]);
+    expect(await count()).toBe(0);
+  });
+
+  it("keeps the newest requests of an account", async () => {
+    const accountId = await makeAccount(instance.pool, 0n);
+    await instance.pool.query(
+      `insert into request_log (account_id, id, request_id, transport, method, status, charged, total_us,
+         tool_us, payment_us, repeats, received_at, expires_at)
+       select $1, ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'req', 'http', 'm', 402, 0,
+         0, 0, 0, 0, now(), now() + interval '1 hour' from generate_series(1, $2) n`,
+      [uuidOf("acct", accountId), MAX_KEPT],
+    );
+    for (let sent = 0; sent < TRIM_EVERY; sent++)
+      end(accountId, { runId: newId("run", systemClock, systemRandom) });
+    await writer.flush();
+    const { rows } = await instance.pool.query<{ kept: bigint; newest: bigint }>(
+      `select count(*) as kept, count(*) filter (where request_id = 'req_1') as newest
+       from request_log where account_id = $1`,
+      [uuidOf("acct", accountId)],
+    );
+    expect(rows).toEqual([{ kept: BigInt(MAX_KEPT), newest: BigInt(TRIM_EVERY) }]);
+  });
+
+  it("holds a bounded number of requests while the table cannot be written, and writes them then", async () => {
+    const accountIds = await Promise.all(Array.from({ length: 6 }, () => makeAccount(instance.pool, 0n)));
+    dropped.length = 0;
+    const blocking = await instance.pool.connect();
+    await blocking.query("begin; lock table request_log");
+    end(accountIds[0] ?? "", { runId: newId("run", systemClock, systemRandom) });
+    const blocked = writer.flush();
+    for (const accountId of accountIds)
+      for (let sent = 0; sent < 1_000; sent++)
+        end(accountId, { runId: newId("run", systemClock, systemRandom), params: undefined });
+    expect(dropped).toHaveLength(1_000);
+    await blocking.query("rollback");
+    blocking.release();
+    await blocked;
+    await writer.flush();
+    const { rowCount } = await instance.pool.query(
+      "select from request_log where account_id = any ($1::uuid[])",
+      [accountIds.map((accountId) => uuidOf("acct", accountId))],
+    );
+    expect(rowCount).toBe(5_001);
+  });
+
+  it("drops and counts what the database does not take", async () => {
+    const accountId = await makeAccount(instance.pool, 0n);
+    dropped.length = 0;
+    end(accountId, { method: "\0" });
+    end(accountId);
+    await writer.flush();
+    expect(dropped).toEqual([["toolgate_request_log_dropped_total", 2, { reason: "database" }]]);
+  });
+});
