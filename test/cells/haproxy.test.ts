@@ -1,0 +1,162 @@
+import { spawn, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import http from "node:http";
+import http2 from "node:http2";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../src/dev/free-port.ts";
+import { newApiKey } from "../../src/domain/accounts/api-key.ts";
+import { SealedNonces } from "../../src/domain/accounts/sealed-nonce.ts";
+import { cellOf } from "../../src/domain/core/cell.ts";
+import { newId } from "../../src/domain/core/ids.ts";
+import { Quotes } from "../../src/domain/payments/quote.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+import { ROOT } from "../tooling/command.ts";
+
+const HAPROXY = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy"].find((file) => existsSync(file));
+const CELLS = path.join(ROOT, "deploy/cells");
+const NUMBERS = [1, 2, 3];
+
+const secret = { version: 1, secret: randomBytes(32) };
+const keys = { current: () => secret, version: () => secret };
+const keyOf = (cell: number) => newApiKey(secret, systemRandom, cell);
+const nonceOf = (cell: number) =>
+  new SealedNonces(keys, systemClock, systemRandom, cellOf(cell)).issue().nonce;
+const quoteOf = (cell: number) =>
+  new Quotes(keys, systemClock, systemRandom, 300, cellOf(cell)).issue(
+    newId("acct", systemClock, systemRandom),
+    1n,
+    Buffer.alloc(32),
+  ).quoteId;
+const base64 = (content: object) => Buffer.from(JSON.stringify(content)).toString("base64");
+const paying = (cell: number) =>
+  base64({ x402Version: 2, payload: {}, accepted: { extra: { memo: `svc:${quoteOf(cell)}` } } });
+const signingIn = (cell: number) => base64({ domain: "gateway.example", nonce: nonceOf(cell), address: "A" });
+
+const closing: (() => Promise<unknown> | void)[] = [];
+let baseUrl = "";
+let grpcUrl = "";
+
+/** Servers that answer with the number of their cell, over HTTP and over h2c. */
+async function standIn(cell: number): Promise<{ http: number; grpc: number }> {
+  const one = http.createServer((_, response) => response.end(String(cell))).listen(0, "127.0.0.1");
+  const two = http2.createServer((_, response) => response.end(String(cell))).listen(0, "127.0.0.1");
+  await Promise.all([once(one, "listening"), once(two, "listening")]);
+  closing.push(
+    () => void one.close(),
+    () => void two.close(),
+  );
+  const portOf = (server: { address(): unknown }) => {
+    const address = server.address();
+    return typeof address === "object" && address !== null && "port" in address ? Number(address.port) : 0;
+  };
+  return { http: portOf(one), grpc: portOf(two) };
+}
+
+beforeAll(async () => {
+  if (HAPROXY === undefined) return;
+  const servers = await Promise.all(NUMBERS.map(standIn));
+  const [port, grpcPort] = [await freePort(), await freePort()];
+  const addresses = servers.flatMap((server, at) => [
+    [`HTTP_${at + 1}`, `127.0.0.1:${server.http}`],
+    [`GRPC_${at + 1}`, `127.0.0.1:${server.grpc}`],
+  ]);
+  const proxy = spawn(HAPROXY, ["-db", "-f", path.join(CELLS, "haproxy.cfg")], {
+    env: {
+      CELLS,
+      HTTP_BIND: `127.0.0.1:${port}`,
+      GRPC_BIND: `127.0.0.1:${grpcPort}`,
+      ...Object.fromEntries(addresses),
+    },
+    stdio: "ignore",
+  });
+  const ended = once(proxy, "exit");
+  closing.push(() => {
+    proxy.kill();
+    return ended;
+  });
+  baseUrl = `http://127.0.0.1:${port}`;
+  grpcUrl = `http://127.0.0.1:${grpcPort}`;
+  const accepts = () =>
+    fetch(baseUrl).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await accepts())) await sleep(20);
+});
+afterAll(async () => {
+  for (const close of closing.toReversed()) await close();
+});
+
+const cellFor = async (headers: Record<string, string>) =>
+  Number(await (await fetch(baseUrl, { headers })).text());
+
+describe.skipIf(HAPROXY === undefined)("deploy/cells/haproxy.cfg", () => {
+  it.each([
+    ["an API key", (cell: number) => ({ authorization: `Bearer ${keyOf(cell)}` })],
+    ["a wallet's payment of a quote", (cell: number) => ({ "payment-signature": paying(cell) })],
+    ["a wallet's sign-in", (cell: number) => ({ "sign-in-with-x": signingIn(cell) })],
+    ["a console session", (cell: number) => ({ cookie: `a=b; toolgate_session=${cell}.abc` })],
+    ["a console session over https", (cell: number) => ({ cookie: `__Host-toolgate_session=${cell}.abc` })],
+  ])("sends %s to its cell", async (_, headersOf) => {
+    for (const cell of [...NUMBERS, ...NUMBERS]) expect(await cellFor(headersOf(cell))).toBe(cell);
+  });
+
+  it("decides by the key, then the payment, then the sign-in, then the session", async () => {
+    const session = { cookie: "toolgate_session=1.abc" };
+    const signedIn = { ...session, "sign-in-with-x": signingIn(2) };
+    const paid = { ...signedIn, "payment-signature": paying(3) };
+    expect(await cellFor(signedIn)).toBe(2);
+    expect(await cellFor(paid)).toBe(3);
+    expect(await cellFor({ ...paid, authorization: `Bearer ${keyOf(1)}` })).toBe(1);
+  });
+
+  it("sends names without a cell, and of a cell that it does not know, to the first", async () => {
+    for (const cell of [0, 9, 65_535])
+      expect(await cellFor({ authorization: `Bearer ${keyOf(cell)}` })).toBe(1);
+  });
+
+  it("spreads wallets over the cells and sends each to the same one again", async () => {
+    const wallets = Array.from({ length: 40 }, () => ({ "x-wallet": randomBytes(16).toString("hex") }));
+    const cells = await Promise.all(wallets.map(cellFor));
+    expect(new Set(cells)).toEqual(new Set(NUMBERS));
+    expect(await Promise.all(wallets.map(cellFor))).toEqual(cells);
+  });
+
+  it("serves callers whose names cannot be read", async () => {
+    const address = await cellFor({});
+    const unreadable = [
+      { authorization: "Bearer sk-agent-0OIl" },
+      { authorization: `Bearer sk-agent-${"z".repeat(300)}` },
+      { "payment-signature": "%%%" },
+      { "payment-signature": base64({ memo: "svc:qt_0" }) },
+      { "sign-in-with-x": base64({ nonce: 5 }) },
+      { cookie: "toolgate_session=abc.def" },
+    ];
+    expect(await Promise.all(unreadable.map(cellFor))).toEqual(unreadable.map(() => address));
+  });
+
+  it("sends gRPC calls to the cell of their key", async () => {
+    const session = http2.connect(grpcUrl);
+    try {
+      for (const cell of NUMBERS) {
+        const stream = session.request({ ":path": "/", authorization: `Bearer ${keyOf(cell)}` });
+        stream.setEncoding("utf8");
+        let body = "";
+        for await (const chunk of stream) body += String(chunk);
+        expect(body).toBe(String(cell));
+      }
+    } finally {
+      session.close();
+    }
+  });
+
+  it("is valid with its defaults", () => {
+    const check = ["-c", "-f", path.join(CELLS, "haproxy.cfg")];
+    const { status, stderr } = spawnSync(HAPROXY ?? "", check, { env: { CELLS }, encoding: "utf8" });
+    expect(status, stderr).toBe(0);
+  });
+});
