@@ -27,8 +27,9 @@ function chunk(response: ServerResponse, members: object): void {
 }
 
 /** Sends the rest of the stream. */
-function finish(): void {
+function finish(...deltas: object[]): void {
   if (!open) throw new Error("no stream is open");
+  for (const delta of deltas) chunk(open, { choices: [{ index: 0, delta }] });
   chunk(open, { choices: [{ index: 0, delta: { content: "second." }, finish_reason: "stop" }] });
   chunk(open, { choices: [], usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } });
   open.end("data: [DONE]\n\n");
@@ -88,5 +89,18 @@ it("stops a stream, and shows what was generated and charged", async () => {
   expect(result).toContain("cancelled");
   await expect.poll(() => closed, POLL).toBe(before + 1);
   expect(await charged()).toBeGreaterThan(0n);
+  await closeBrowser();
+});
+
+it("shows the parts of a streamed tool call as one call", async () => {
+  const { page, closeBrowser } = await startChat();
+  const part = (input: string) => ({ tool_calls: [{ index: 0, function: { arguments: input } }] });
+  const head = { id: "call_1", type: "function", function: { name: "add", arguments: "" } };
+  finish({ tool_calls: [{ index: 0, ...head }] }, part('{"a":'), part("2}"));
+  await page.getByText(/^Charged \$/).waitFor();
+  const result = await page.getByRole("region", { name: "result", exact: true }).innerText();
+  const [choice] = JSON.parse(result).choices;
+  const called = { name: "add", arguments: '{"a":2}' };
+  expect(choice.message.tool_calls).toEqual([{ id: "call_1", type: "function", function: called }]);
   await closeBrowser();
 });

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { post, readJson, type Exchange, type ReadBody } from "./exchange.ts";
 import { asObject, asText, parseJson } from "./schema.ts";
+import { ToolCalls } from "./tool-calls.ts";
 
 const CHAT_PATH = "/openai/v1/chat/completions";
 
@@ -38,12 +39,12 @@ async function readChunks(
   let text = "";
   let end: JsonObject = {};
   let finish: JsonValue = null;
-  const toolCalls: JsonValue[] = [];
+  const toolCalls = new ToolCalls();
   for await (const event of eventsOf(body)) {
     if (event["error"] !== undefined) return { status: 500, body: event };
     const [choice] = Array.isArray(event["choices"]) ? event["choices"].map(asObject) : [];
     const delta = asObject(choice?.["delta"]);
-    if (Array.isArray(delta["tool_calls"])) toolCalls.push(...delta["tool_calls"]);
+    toolCalls.add(delta["tool_calls"]);
     finish = choice?.["finish_reason"] ?? finish;
     end = event;
     if (asText(delta["content"]) === "") continue;
@@ -52,11 +53,8 @@ async function readChunks(
   }
   const { receipt, id = null, model = null, usage = null } = end;
   if (receipt === undefined) throw new TypeError("The stream ended before its last chunk.");
-  const message = {
-    role: "assistant",
-    content: text,
-    ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
-  };
+  const calls = toolCalls.whole();
+  const message = { role: "assistant", content: text, ...(calls.length > 0 && { tool_calls: calls }) };
   const result = { id, model, choices: [{ index: 0, message, finish_reason: finish }], usage };
   return { body: { ok: true, result, receipt } };
 }
