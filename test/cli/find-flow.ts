@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
+import { keypairSigner, ToolgateClient } from "../../src/client/index.ts";
 import { memoOf, xPayment, type World } from "../support/world.ts";
 import { runToolgateHere } from "./toolgate.ts";
 
@@ -61,6 +63,35 @@ export function findFlow(getWorld: () => World): void {
     const { message } = await callGrpc(client, OperationsService.method.find, { id: tx }, { metadata });
     client.close();
     expect(message.events.map(({ event }) => event)).toEqual(STORY);
+  });
+
+  it("finds what became of a quote for any wallet, which belongs to no account", async () => {
+    const { gateway, chain } = getWorld();
+    const [tool, params] = CALL;
+    const wallet = chain.controls.createWallet({ microUsd: 10_000n, lamports: 0n });
+    const quoteIds: string[] = [];
+    const watching: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      const offer = response.status === 402 && z.object({ quote: z.object({ quote_id: z.string() }) });
+      if (offer) quoteIds.push(offer.parse(await response.clone().json()).quote.quote_id);
+      return response;
+    };
+    const payment = { signer: keypairSigner(wallet), maxPrice: "0.01", budget: "0.01" };
+    const client = new ToolgateClient({ baseUrl: gateway.baseUrl, wallet: payment, fetch: watching });
+    await client.price(tool, params);
+    await client.callTool(tool, params);
+
+    const unpaid = await toolgate("find", quoteIds[0] ?? "", "--json");
+    expect(unpaid.rows).toMatchObject([
+      {
+        event: "quote issued",
+        account_id: null,
+        details: { quoted_to: expect.stringMatching(/^any wallet/) },
+      },
+    ]);
+    expect(await eventsOf(quoteIds[1] ?? "")).toEqual(
+      expect.arrayContaining(["quote issued", "payment credited", "run completed", "charged"]),
+    );
   });
 
   it("finds a run by the request id that its caller saw, over each transport", async () => {

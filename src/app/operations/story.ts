@@ -109,7 +109,11 @@ function withQuotes(
 }
 
 function issued({ quoteId, accountId: quotedTo, price, issuedAt, expiresAt }: Quote): StoryEvent {
-  const accountId = quotedTo === ANY_WALLET ? undefined : quotedTo;
-  const details = { expires_at: new Date(expiresAt).toISOString() };
+  const isForAll = quotedTo === ANY_WALLET;
+  const accountId = isForAll ? undefined : quotedTo;
+  const details = {
+    expires_at: new Date(expiresAt).toISOString(),
+    ...(isForAll && { quoted_to: "any wallet; no account until one pays" }),
+  };
   return { at: new Date(issuedAt), event: "quote issued", id: quoteId, accountId, amount: price, details };
 }

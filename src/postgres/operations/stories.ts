@@ -3,6 +3,7 @@ import type { SearchedRecord, StoryEvent, StoryQueries } from "../../app/operati
 import { KEY_PREFIX } from "../../domain/accounts/api-key.ts";
 import { uuidOf, type IdPrefix } from "../../domain/core/ids.ts";
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import { ANY_WALLET } from "../../domain/payments/quote.ts";
 import { AFTER, AFTER_MS, BEFORE_MS, idsAround } from "../database/search-ranges.ts";
 import { paymentOfRef, referenceText, type PaymentColumns } from "../database/payment-keys.ts";
 import { queryWithRetry } from "../database/retry.ts";
@@ -80,7 +81,8 @@ export class PostgresStories implements StoryQueries {
           : this.#addRuns(found, RUNS_OF_REQUEST, [record.id, ...idsAround(record.receivedAt)]);
       case "quote": {
         const { accountId, quoteId, issuedAt, expiresAt } = record.quote;
-        const quoted = [uuidFromId("acct", accountId), quoteId];
+        // The runs of a quote for any wallet are those of its payment.
+        const quoted = [accountId === ANY_WALLET ? null : uuidFromId("acct", accountId), quoteId];
         const times = [new Date(issuedAt - BEFORE_MS), new Date(expiresAt + AFTER_MS)];
         await this.#addRuns(found, RUNS_OF_QUOTE, [...quoted, ...idsAround(issuedAt, expiresAt)]);
         found.payments.push(...(await this.#query<PaymentColumns>(PAYMENTS_OF_QUOTE, [...quoted, ...times])));

@@ -14,7 +14,10 @@ export const RUNS_OF_QUOTE = `
   select id from run
   where account_id = $1 and id >= $3 and id < $4 and quote_id = $2 order by id limit 100`;
 
-/** Payments with quote $2 of account $1, stored from $3 on, and its transactions relayed until $4. */
+/**
+ * Payments with quote $2 of account $1 (null: of any wallet), stored from $3 on, and its transactions relayed
+ * until $4.
+ */
 export const PAYMENTS_OF_QUOTE = `
   select network, reference from payment where quote_id = $2 and settled
   union
@@ -23,7 +26,9 @@ export const PAYMENTS_OF_QUOTE = `
     and (reversed or (not settled and starts_with(quote_id, 'qt_')))
   union
   select '${SOLANA}', tx_signature from relay
-  where account_id = $1 and quote_id = $2 and claimed_at >= $3 and claimed_at < $4`;
+  where account_id = $1 and quote_id = $2 and claimed_at >= $3 and claimed_at < $4
+  union
+  select '${SOLANA}', tx_signature from relay where $1 is null and quote_id = $2 and state <> 'failed'`;
 
 /** Payments of deposit $1. */
 export const PAYMENTS_OF_DEPOSIT = `
