@@ -25,7 +25,8 @@ export class ToolCalls {
   whole(): JsonObject[] {
     const ordered = [...this.#calls].toSorted(([one], [other]) => one - other);
     return ordered.map(([, { id, type, name, input }]) => ({
-      ...{ id, type },
+      id,
+      type,
       function: { name, arguments: input },
     }));
   }
