@@ -56,6 +56,8 @@ function entryOf({ kind, id, title, createdAt }: FoundRecord): FinderEntry[] {
       return [{ href: `/receipts/${id}`, icon: "list", label, detail: `Receipt for ${title}`, ...at }];
     case RecordKind.DEPOSIT:
       return [{ href: `/deposit/${id}`, icon: "deposit", label, detail: "Deposit", ...at }];
+    case RecordKind.REQUEST:
+      return [{ href: `/activity/requests/${id}`, icon: "log", label, detail: `Request to ${title}`, ...at }];
     case RecordKind.KEY:
       return [
         { href: `/activity?key=${id}`, icon: "key", label: title, detail: "Activity of the key", ...at },

@@ -37,6 +37,10 @@ export const ROUTES: readonly PageRoute[] = [
     page: lazyComponent(() => import("./pages/activity.tsx"), "ActivityPage"),
     nav: { label: "Activity", icon: "list" },
   },
+  {
+    path: "/activity/requests/:id",
+    page: lazyComponent(() => import("./pages/request.tsx"), "RequestPage"),
+  },
   { path: "/receipts/:id", page: lazyComponent(() => import("./pages/receipt.tsx"), "ReceiptPage") },
   { path: "/runs/:id", page: lazyComponent(() => import("./pages/run.tsx"), "RunPage") },
   {

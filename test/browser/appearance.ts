@@ -15,6 +15,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const PAGES: readonly ((seeded: SeededAccount) => string)[] = [
   () => "",
   () => "activity",
+  () => "activity?tab=requests",
+  ({ requestId }) => `activity/requests/${requestId}`,
   ({ receiptId }) => `receipts/${receiptId}`,
   ({ runId }) => `runs/${runId}`,
   () => "keys",

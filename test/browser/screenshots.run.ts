@@ -32,6 +32,8 @@ const SCREENSHOTS: readonly Screenshot[] = [
   { name: "overview", at: () => "", narrow: true },
   { name: "activity", at: () => "activity", narrow: true },
   { name: "statement", at: () => "activity?tab=statement" },
+  { name: "requests", at: () => "activity?tab=requests", narrow: true },
+  { name: "request", at: ({ requestId }) => `activity/requests/${requestId}`, narrow: true },
   { name: "receipt", at: ({ receiptId }) => `receipts/${receiptId}` },
   { name: "run", at: ({ runId }) => `runs/${runId}` },
   { name: "keys", at: () => "keys", narrow: true },

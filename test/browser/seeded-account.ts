@@ -1,6 +1,7 @@
 import type { Keypair } from "@solana/web3.js";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { RequestBodies, RequestLogService } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
 import { signIn } from "../support/console.ts";
 import { memoOf, xPayment, type World } from "../support/world.ts";
 
@@ -11,6 +12,8 @@ export interface SeededAccount {
   /** A call paid on chain. */
   readonly receiptId: string;
   readonly runId: string;
+  /** `req_…` of that call. */
+  readonly requestId: string;
   /** A deposit that waits for its payment. */
   readonly depositId: string;
 }
@@ -23,6 +26,8 @@ export async function seedAccount(world: World): Promise<SeededAccount> {
   const agent = await world.agent({ operator: true });
   const person = await signIn(world, agent.wallet);
   const keys = person.client(KeyService);
+  // Before the first call: no instance has the account in its cache yet.
+  await person.client(RequestLogService).setRequestLogSettings({ bodies: RequestBodies.ALL, hours: 168 });
   const limits = { callUsdcMicrousd: 50_000n, dayUsdcMicrousd: 2_000_000n, tools: [] };
   const { secret } = await keys.createKey({ name: "Research agent", scopes: [], limits });
   await keys.createKey({ name: "Build server", scopes: [] });
@@ -49,6 +54,7 @@ export async function seedAccount(world: World): Promise<SeededAccount> {
     wallet: agent.wallet,
     receiptId: paid.body.receipt.receipt_id,
     runId: paid.body.receipt.run_id,
+    requestId: paid.headers.get("x-request-id") ?? "",
     depositId: deposit?.depositId ?? "",
   };
 }

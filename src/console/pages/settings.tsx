@@ -6,6 +6,7 @@ import { useSignedIn } from "../session.tsx";
 import { selectTheme, useTheme, type Theme } from "../theme.ts";
 import { Card, Choice, Columns, Copyable, Facts, Page } from "../ui/index.ts";
 import { LowBalanceCard } from "./settings/low-balance-card.tsx";
+import { RequestLogCard } from "./settings/request-log-card.tsx";
 import { SessionsCard } from "./settings/sessions-card.tsx";
 import { useLoaded } from "./use-loaded.ts";
 
@@ -25,6 +26,7 @@ export function SettingsPage() {
       <SessionsCard />
       <Columns>
         <LowBalanceCard />
+        <RequestLogCard />
         <Card title="Appearance" note="on this device">
           <div>
             <Choice label="Theme" options={THEMES} value={theme} onChange={selectTheme} />

@@ -42,6 +42,12 @@ export function outcomeLabel(outcome: CallOutcome | undefined): StatusLabel {
   }
 }
 
+/** Label of an HTTP status. */
+export function statusLabel(status: number): StatusLabel {
+  if (status < 400) return { text: String(status), kind: "ok" };
+  return { text: String(status), kind: status === 402 ? "wait" : status < 500 ? "warn" : "bad" };
+}
+
 /** Label of a payment method. */
 export function paymentMethodLabel(paidBy: PaidBy): string {
   switch (paidBy) {

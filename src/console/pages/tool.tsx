@@ -1,12 +1,12 @@
 import { useState } from "react";
-import { Link, useParams, useSearchParams } from "wouter";
+import { useParams, useSearchParams } from "wouter";
 import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { useCatalogue } from "../catalogue.ts";
 import { useOptionalSignedIn } from "../session.tsx";
-import { ButtonLink, Card, Code, Columns, EmptyState, Icon, Page } from "../ui/index.ts";
+import { ButtonLink, Card, Code, Columns, EmptyState, Page } from "../ui/index.ts";
 import { exampleFor } from "./playground/examples.ts";
 import { fieldsFromSchema, paramsFromTexts } from "./playground/schema.ts";
-import { writeToTab } from "./playground/tab-storage.ts";
+import { PlaygroundLink } from "./playground/playground-link.tsx";
 import { QueryResult } from "./query-result.tsx";
 import { McpHostCard } from "./tools/mcp-host-card.tsx";
 import { ModelTable } from "./tools/model-table.tsx";
@@ -53,7 +53,7 @@ function ToolDetails({ tool, model }: { tool: Tool; model: string | undefined })
     <Page
       title={model === undefined ? name : `${name}: ${model}`}
       lead={description}
-      actions={isActive && <PlaygroundLink tool={name} typed={typed} />}
+      actions={isActive && <PlaygroundLink tool={name} texts={typed.texts} />}
     >
       {terms !== undefined && terms !== "" && <Card title="Model">{terms}</Card>}
       {isActive && (
@@ -84,21 +84,4 @@ function useTypedCall({ name, inputSchema }: Tool, model: string | undefined): T
     ...(model !== undefined && { model }),
   }));
   return { fields, texts, setTexts, ...paramsFromTexts(fields, texts) };
-}
-
-/** Opens the playground with the same parameters; strangers sign in first. */
-function PlaygroundLink({ tool, typed }: { tool: string; typed: TypedCall }) {
-  const sessionId = useOptionalSignedIn()?.session.sessionId;
-  return (
-    <Link
-      className="button button-primary"
-      href={`/playground?tool=${encodeURIComponent(tool)}`}
-      onClick={() => {
-        if (sessionId !== undefined) writeToTab(`form-${tool}`, sessionId, typed.texts);
-      }}
-    >
-      <Icon name="play" />
-      {sessionId === undefined ? "Sign in to try it" : "Open in playground"}
-    </Link>
-  );
 }

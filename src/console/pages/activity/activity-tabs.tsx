@@ -3,6 +3,7 @@ import { useLocation, useSearch } from "wouter";
 import { Tabs } from "../../ui/index.ts";
 import { clearFilter, readFilter, writeFilter, type Filter, type Tab } from "./filter.ts";
 import { Receipts } from "./receipts.tsx";
+import { Requests } from "./requests.tsx";
 import { Runs } from "./runs.tsx";
 import { Statement } from "./statement.tsx";
 import "./activity.css";
@@ -11,6 +12,7 @@ const TABS: readonly { id: Tab; label: string }[] = [
   { id: "receipts", label: "Receipts" },
   { id: "statement", label: "Statement" },
   { id: "runs", label: "Runs" },
+  { id: "requests", label: "Requests" },
 ];
 
 /** Returns the filter in the URL. */
@@ -20,8 +22,8 @@ export function useFilter(): Filter {
 }
 
 /**
- * Receipts, statement and runs of an account; of the reader's own if `accountId` is undefined. The URL holds
- * tab and filter, so that they can be shared and survive Back.
+ * Receipts, statement, runs and requests of an account; of the reader's own if `accountId` is undefined. The
+ * URL holds tab and filter, so that they can be shared and survive Back.
  */
 export function ActivityTabs({ accountId }: { accountId?: string }): ReactNode {
   const filter = useFilter();
@@ -38,6 +40,7 @@ export function ActivityTabs({ accountId }: { accountId?: string }): ReactNode {
       {filter.tab === "receipts" && <Receipts {...lists} />}
       {filter.tab === "statement" && <Statement accountId={accountId} />}
       {filter.tab === "runs" && <Runs {...lists} />}
+      {filter.tab === "requests" && <Requests {...lists} />}
     </Tabs>
   );
 }

@@ -42,18 +42,22 @@ export function Outcome({ call }: { call: Pick<CallInfo, "outcome"> | undefined 
 }
 
 /** The key of a call. */
-function CallKey({ call }: { call: CallInfo | undefined }) {
+export function CallKey({ call }: { call: Pick<CallInfo, "keyId" | "keyName"> | undefined }) {
   if (call === undefined || call.keyId === "") return <span className="faint none">—</span>;
   const name = call.keyName === "" ? truncateMiddle(call.keyId) : call.keyName;
   return <Name name={name} />;
 }
 
-/** Returns the address of a receipt or run; an operator's address names the account. */
-export function recordHref(kind: "receipts" | "runs", id: string, accountId: string | undefined): string {
+/** Returns the address of a receipt, run or request; an operator's address names the account. */
+export function recordHref(
+  kind: "receipts" | "runs" | "activity/requests",
+  id: string,
+  accountId: string | undefined,
+): string {
   return `/${kind}/${id}${accountId === undefined ? "" : `?account=${accountId}`}`;
 }
 
-/** Returns the address of the list of receipts or runs. */
-export function listHref(tab: "receipts" | "runs", accountId: string | undefined): string {
+/** Returns the address of the list of receipts, runs or requests. */
+export function listHref(tab: "receipts" | "runs" | "requests", accountId: string | undefined): string {
   return `${accountId === undefined ? "/activity" : `/operator/accounts/${accountId}`}?tab=${tab}`;
 }

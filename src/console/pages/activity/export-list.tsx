@@ -7,6 +7,7 @@ export function ExportList({ filter }: { filter: Filter }) {
   const [open, setOpen] = useState(false);
   const [days, setDays] = useState({ from: "", to: "" });
   const problem = dateRangeError(days);
+  if (filter.tab === "requests") return null;
   const show = () => {
     setDays({ from: filter.from, to: filter.to });
     setOpen(true);
@@ -80,7 +81,7 @@ export function ExportList({ filter }: { filter: Filter }) {
   );
 }
 
-const CONTENT: Readonly<Record<Tab, string>> = {
+const CONTENT: Readonly<Record<Exclude<Tab, "requests">, string>> = {
   receipts: "Each receipt with its cost, status and payment method, newest first.",
   statement: "All deposits, charges, refunds and adjustments with the balance after each, oldest first.",
   runs: "Each run with its status, cost and error, newest first.",

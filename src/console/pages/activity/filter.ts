@@ -1,11 +1,12 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import { RequestOutcome } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
 import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 
 /** The tabs of the activity page, as written in the URL. */
-export const TABS = ["receipts", "statement", "runs"] as const;
+export const TABS = ["receipts", "statement", "runs", "requests"] as const;
 
 /** A tab of the activity page. */
 export type Tab = (typeof TABS)[number];
@@ -49,6 +50,22 @@ export function runCondition(status: string): { status: RunStatus; outcome: Call
   };
 }
 
+/** Outcomes of requests as written in the URL, in display order. */
+export const REQUEST_OUTCOMES: ReadonlyMap<string, RequestOutcome> = new Map([
+  ["succeeded", RequestOutcome.SUCCEEDED],
+  ["payment required", RequestOutcome.PAYMENT_REQUIRED],
+  ["refused", RequestOutcome.REFUSED],
+  ["failed", RequestOutcome.FAILED],
+]);
+
+/** The statuses of each tab, as written in the URL. */
+const STATUSES: Readonly<Record<Tab, readonly string[]>> = {
+  receipts: [...RECEIPT_STATUSES.keys()],
+  statement: [],
+  runs: RUN_STATUSES,
+  requests: [...REQUEST_OUTCOMES.keys()],
+};
+
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 
@@ -56,11 +73,10 @@ const DAY_MS = 86_400_000;
 export function readFilter(search: string): Filter {
   const params = new URLSearchParams(search);
   const tab = TABS.find((name) => name === params.get("tab")) ?? "receipts";
-  const statuses = tab === "receipts" ? [...RECEIPT_STATUSES.keys()] : tab === "runs" ? RUN_STATUSES : [];
   const [status, outcome] = [params.get("status") ?? "", params.get("outcome") ?? ""];
   return {
     tab,
-    status: statuses.includes(status) ? status : "",
+    status: STATUSES[tab].includes(status) ? status : "",
     outcome: tab === "receipts" && OUTCOMES.has(outcome) ? outcome : "",
     tool: params.get("tool") ?? "",
     key: params.get("key") ?? "",

@@ -1,0 +1,121 @@
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { Link } from "wouter";
+import {
+  RequestLogService,
+  RequestOutcome,
+  type LoggedRequest,
+} from "#gen/toolgate/console/v1/request_log_service_pb.ts";
+import { formatCount, formatDuration, pluralize } from "../../format.ts";
+import { Checkbox, Money, Status, Time, type Column } from "../../ui/index.ts";
+import { POLL_MS, usePagedList } from "../paged-list.ts";
+import { statusLabel } from "../status-labels.ts";
+import { CallKey, recordHref } from "./call.tsx";
+import { EmptyList } from "./empty-list.tsx";
+import { FilterBar } from "./filter-bar.tsx";
+import { dateRangeError, REQUEST_OUTCOMES, timestampRange, writeFilter, type Filter } from "./filter.ts";
+import { ListCard } from "./list-card.tsx";
+
+/** Poll interval of the live list, ms. */
+const LIVE_POLL_MS = 1_000;
+
+const columnsOf = (accountId: string | undefined): readonly Column<LoggedRequest>[] => [
+  {
+    head: "Time",
+    cell: ({ id, receivedAt }) => (
+      <Link href={recordHref("activity/requests", id, accountId)} className="row-link">
+        <Time at={receivedAt} />
+      </Link>
+    ),
+  },
+  { head: "Tool", cell: ({ tool, method }) => (tool === "" ? <code>{method}</code> : tool) },
+  { head: "Key", cell: (request) => <CallKey call={request} /> },
+  {
+    head: "Status",
+    cell: ({ status, code, repeats }) => (
+      <span className="row">
+        <Status kind={statusLabel(status).kind}>{statusLabel(status).text}</Status>
+        {code !== "" && <code>{code}</code>}
+        {repeats > 0 && <span className="faint">{formatCount(repeats)} more like it</span>}
+      </span>
+    ),
+  },
+  {
+    head: "Duration",
+    align: "end",
+    cell: ({ totalUs }) => <span className="time">{formatDuration(Number(totalUs) / 1000)}</span>,
+  },
+  {
+    head: "Charged",
+    align: "end",
+    lead: true,
+    cell: ({ chargedUsdcMicrousd }) => <Money microUsd={chargedUsdcMicrousd} aligned />,
+  },
+];
+
+/** The requests of an account's keys: of the reader's own if `accountId` is undefined. */
+export function Requests({
+  filter,
+  accountId,
+  onFilter,
+}: {
+  filter: Filter;
+  accountId: string | undefined;
+  onFilter: (filter: Filter) => void;
+}) {
+  const transport = useTransport();
+  const [live, setLive] = useState(false);
+  const list = usePagedList(
+    ["requests", accountId ?? "", writeFilter(filter)],
+    (page, signal) =>
+      createClient(RequestLogService, transport).listRequests(
+        {
+          ...page,
+          accountId: accountId ?? "",
+          filter: {
+            outcome: REQUEST_OUTCOMES.get(filter.status) ?? RequestOutcome.UNSPECIFIED,
+            tool: filter.tool,
+            keyId: filter.key,
+            ...timestampRange(filter),
+          },
+        },
+        { signal },
+      ),
+    { enabled: dateRangeError(filter) === undefined, pollMs: () => (live ? LIVE_POLL_MS : POLL_MS) },
+  );
+  return (
+    <ListCard
+      caption="Requests"
+      list={list}
+      columns={columnsOf(accountId)}
+      rowKey={({ id }) => id}
+      amounts={({ chargedUsdcMicrousd }) => [chargedUsdcMicrousd]}
+      shown={(rows) => pluralize(rows, "request")}
+      filter={
+        <>
+          <FilterBar
+            filter={filter}
+            statuses={[...REQUEST_OUTCOMES.keys()]}
+            accountId={accountId}
+            onFilter={onFilter}
+          />
+          <div className="pad">
+            <Checkbox
+              label="Live"
+              hint="New requests appear within two seconds."
+              checked={live}
+              onChange={({ currentTarget }) => setLive(currentTarget.checked)}
+            />
+          </div>
+        </>
+      }
+      empty={
+        <EmptyList what="requests" filter={filter} accountId={accountId} onFilter={onFilter}>
+          Paid calls and refused requests are listed here. Settings decides about free calls, params and
+          results.
+        </EmptyList>
+      }
+    />
+  );
+}

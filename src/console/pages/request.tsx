@@ -1,0 +1,169 @@
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { Link, useLocation, useParams, useSearchParams } from "wouter";
+import {
+  RequestLogService,
+  type GetRequestResponse,
+  type LoggedRequest,
+} from "#gen/toolgate/console/v1/request_log_service_pb.ts";
+import { formatCount, formatDuration } from "../format.ts";
+import { queryClient } from "../rpc.ts";
+import {
+  Button,
+  ButtonLink,
+  Card,
+  Columns,
+  Copyable,
+  ErrorNote,
+  Facts,
+  Money,
+  Note,
+  Page,
+  showToast,
+  Status,
+  Time,
+} from "../ui/index.ts";
+import { listHref, recordHref } from "./activity/call.tsx";
+import { KeyName } from "./key-name.tsx";
+import { QueryResult } from "./query-result.tsx";
+import { BodyCards } from "./request/body-cards.tsx";
+import { errorMeaning } from "./run/error-meaning.ts";
+import { statusLabel } from "./status-labels.ts";
+
+/** A request: outcome, cost, where its time went, and what it carried. */
+export function RequestPage() {
+  const { id } = useParams<{ id: string }>();
+  const accountId = useSearchParams()[0].get("account") ?? undefined;
+  const query = useQuery(RequestLogService.method.getRequest, { id, accountId: accountId ?? "" });
+  return (
+    <Page
+      title="Request"
+      lead={<Copyable text={query.data?.request?.requestId ?? id} label="request id" />}
+      actions={
+        <>
+          {accountId === undefined && query.data?.request && <DeleteButton id={query.data.request.id} />}
+          <ButtonLink href={listHref("requests", accountId)}>All requests</ButtonLink>
+        </>
+      }
+    >
+      <QueryResult query={query} lines={8} height={24} box>
+        {(data) =>
+          data.request && <RequestDetails answer={data} request={data.request} accountId={accountId} />
+        }
+      </QueryResult>
+    </Page>
+  );
+}
+
+interface DetailsProps {
+  answer: GetRequestResponse;
+  request: LoggedRequest;
+  /** Account of the request; the reader's own if undefined. */
+  accountId: string | undefined;
+}
+
+function RequestDetails({ answer, request, accountId }: DetailsProps) {
+  const { code } = request;
+  return (
+    <>
+      {code !== "" && (
+        <Note tone="bad" title={<code>{code}</code>}>
+          {answer.message !== "" && <p>{answer.message}</p>}
+          <p>{errorMeaning(code)}</p>
+        </Note>
+      )}
+      <Columns>
+        <CallCard request={request} accountId={accountId} />
+        <TimeCard request={request} />
+      </Columns>
+      {accountId === undefined && <BodyCards answer={answer} request={request} />}
+    </>
+  );
+}
+
+function CallCard({ request, accountId }: Omit<DetailsProps, "answer">) {
+  const { tool, method, transport, status, keyId, keyName, runId, receiptId, repeats, traceId } = request;
+  const label = statusLabel(status);
+  return (
+    <Card title="Call">
+      <Facts
+        facts={[
+          ["Tool", tool === "" ? undefined : tool],
+          ["Method", <code key="method">{method}</code>],
+          ["Transport", transport],
+          [
+            "Status",
+            <Status key="status" kind={label.kind}>
+              {label.text}
+            </Status>,
+          ],
+          ["Like it", repeats > 0 ? `${formatCount(repeats)} more requests at that time` : undefined],
+          ["Charged", <Money key="charged" microUsd={request.chargedUsdcMicrousd} />],
+          ["Key", <KeyName key="key" keyId={keyId} name={keyName} own={accountId === undefined} />],
+          [
+            "Run",
+            runId === "" ? undefined : (
+              <Link key="run" href={recordHref("runs", runId, accountId)}>
+                Run
+              </Link>
+            ),
+          ],
+          [
+            "Receipt",
+            receiptId === "" ? undefined : (
+              <Link key="receipt" href={recordHref("receipts", receiptId, accountId)}>
+                Receipt
+              </Link>
+            ),
+          ],
+          [
+            "Trace",
+            traceId === "" ? undefined : <Copyable key="trace" text={traceId} label="trace id" short />,
+          ],
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** Tool and payment are measured; the rest is the gateway's. */
+function TimeCard({ request }: Pick<DetailsProps, "request">) {
+  const { totalUs, toolUs, paymentUs, receivedAt, expiresAt } = request;
+  const rest = totalUs - toolUs - paymentUs;
+  return (
+    <Card title="Time">
+      <Facts
+        facts={[
+          ["Received", <Time key="received" at={receivedAt} />],
+          ["Total", duration(totalUs)],
+          ["In the tool", duration(toolUs)],
+          ["For the payment", paymentUs > 0n ? duration(paymentUs) : undefined],
+          ["In the gateway", duration(rest > 0n ? rest : 0n)],
+          ["Deleted", <Time key="deleted" at={expiresAt} relative />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function duration(us: bigint): string {
+  return formatDuration(Number(us) / 1000);
+}
+
+function DeleteButton({ id }: { id: string }) {
+  const [, navigate] = useLocation();
+  const { mutate, error, isPending } = useMutation(RequestLogService.method.deleteRequests, {
+    onSuccess: async () => {
+      showToast("Request deleted");
+      await queryClient.invalidateQueries({ queryKey: ["list", "requests"] });
+      navigate(listHref("requests", undefined));
+    },
+  });
+  return (
+    <>
+      <ErrorNote error={error} />
+      <Button tone="quiet" busy={isPending} onClick={() => mutate({ id })}>
+        Delete
+      </Button>
+    </>
+  );
+}

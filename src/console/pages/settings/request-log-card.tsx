@@ -1,0 +1,117 @@
+import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { RequestBodies, RequestLogService } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
+import { pluralize } from "../../format.ts";
+import { queryClient } from "../../rpc.ts";
+import { Button, Card, Dialog, ErrorNote, Field, Select, showToast, Skeleton } from "../../ui/index.ts";
+
+const SETTINGS = createConnectQueryKey({
+  schema: RequestLogService.method.getRequestLogSettings,
+  cardinality: "finite",
+});
+
+const BODIES = [
+  [RequestBodies.NONE, "Of no request"],
+  [RequestBodies.ERRORS, "Of requests that failed"],
+  [RequestBodies.ALL, "Of all calls, free ones too"],
+] as const;
+
+const HOURS = [1, 24, 168, 720];
+
+/** Sets what is stored of requests, and deletes it. */
+export function RequestLogCard() {
+  const { data, error, refetch } = useQuery(RequestLogService.method.getRequestLogSettings, {});
+  const set = useMutation(RequestLogService.method.setRequestLogSettings, {
+    onSuccess: async () => {
+      showToast("Saved");
+      await queryClient.invalidateQueries({ queryKey: SETTINGS });
+    },
+  });
+  const [asking, setAsking] = useState(false);
+  return (
+    <Card
+      title="Request log"
+      actions={
+        <Button small onClick={() => setAsking(true)}>
+          Delete all requests
+        </Button>
+      }
+    >
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton lines={2} height={24} />}
+      {data && (
+        <>
+          <Field label="Store params and results" hint="Encrypted, and for you alone.">
+            {(control) => (
+              <Select
+                {...control}
+                value={String(data.bodies)}
+                options={BODIES.map(([value, label]) => ({ value: String(value), label }))}
+                disabled={set.isPending}
+                onChange={({ target }) => {
+                  const [bodies] = BODIES.find(([value]) => String(value) === target.value) ?? [data.bodies];
+                  set.mutate({ bodies, hours: data.hours });
+                }}
+              />
+            )}
+          </Field>
+          <Field label="Keep requests for">
+            {(control) => (
+              <Select
+                {...control}
+                value={String(data.hours)}
+                options={hoursWith(data.hours).map((hours) => ({
+                  value: String(hours),
+                  label: hoursLabel(hours),
+                }))}
+                disabled={set.isPending}
+                onChange={({ target }) => set.mutate({ bodies: data.bodies, hours: Number(target.value) })}
+              />
+            )}
+          </Field>
+        </>
+      )}
+      <ErrorNote error={set.error} />
+      <DeleteDialog open={asking} onClose={() => setAsking(false)} />
+    </Card>
+  );
+}
+
+/** Another client may have chosen another time. */
+function hoursWith(hours: number): readonly number[] {
+  return HOURS.includes(hours) ? HOURS : [...HOURS, hours].sort((one, other) => one - other);
+}
+
+function hoursLabel(hours: number): string {
+  return hours % 24 === 0 ? pluralize(hours / 24, "day") : pluralize(hours, "hour");
+}
+
+function DeleteDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const { mutate, error, isPending } = useMutation(RequestLogService.method.deleteRequests, {
+    onSuccess: async ({ deleted }) => {
+      showToast(`${pluralize(deleted, "request")} deleted`);
+      await queryClient.invalidateQueries({ queryKey: ["list", "requests"] });
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      open={open}
+      title="Delete all requests?"
+      onClose={onClose}
+      actions={
+        <>
+          <Button tone="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button tone="danger" busy={isPending} onClick={() => mutate({})}>
+            Delete all requests
+          </Button>
+        </>
+      }
+    >
+      <p>Receipts, runs and the statement stay.</p>
+      <ErrorNote error={error} />
+    </Dialog>
+  );
+}
