@@ -1,5 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { configFileSchema } from "../../src/config/config-file.ts";
 import type { Agent } from "../support/world.ts";
 import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
 import { LONG_NAME } from "./key-flows.ts";
@@ -86,10 +87,20 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).click();
     await expect.poll(async () => (await world.call(agent, "get_status", {})).status, POLL).toBe(200);
 
+    const { tiers } = configFileSchema.parse({ tiers: { gold: { rate_per_minute: 600, burst: 50 } } });
+    const version = { source: "apply", actor: "test", note: undefined, expected: undefined } as const;
+    await world.postgres.configVersions.apply({ ...version, document: JSON.stringify({ tiers }), tiers });
+    await page.getByRole("button", { name: "Set rate limits" }).click();
+    await page.getByLabel("Tier").fill("gold");
+    await page.getByLabel("Requests per minute", { exact: true }).fill("0");
+    await page.getByLabel("Burst", { exact: true }).fill("77");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("600 requests/min, bursts of 77").waitFor();
+
     await page.getByRole("link", { name: "Audit log" }).click();
     const log = page.getByRole("table", { name: "Operator actions" });
     await log.waitFor();
-    expect(await log.getByRole("row").count()).toBe(4);
+    expect(await log.getByRole("row").count()).toBe(5);
     expect(await log.textContent()).toContain("Goodwill");
     await closeBrowser();
   });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { settings } from "../../src/config/settings.ts";
 
-const UNIT = readFileSync("deploy/systemd/toolgate.service", "utf8");
+const UNIT = readFileSync("deploy/systemd/toolgate@.service", "utf8");
 const EXAMPLE = parseEnv(readFileSync("deploy/systemd/toolgate.env.example", "utf8"));
 const MISSING = spawnSync("systemd-analyze", ["--version"]).error && "systemd is not installed";
 
@@ -15,7 +15,7 @@ let folder: string;
 let unit: string;
 beforeAll(() => {
   folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-systemd-"));
-  unit = path.join(folder, "toolgate.service");
+  unit = path.join(folder, "toolgate@a.service");
   // The program must exist, and this folder is where it does.
   writeFileSync(
     unit,

@@ -153,7 +153,7 @@ export class RestoreLab {
       environment: { ...this.#settings, ...environment, OWNER_URL: url, ...more },
       files: { ...logs, ...files },
       systemctl: async (verb, unit) => {
-        if (unit === "toolgate") await (verb === "start" ? this.#serve() : this.#kill());
+        if (unit.startsWith("toolgate@")) await (verb === "start" ? this.#serve() : this.#kill());
         else if (unit === "postgresql") await (verb === "start" ? this.#server.begin() : this.#server.stop());
         else return unit.endsWith(".timer");
         return true;
