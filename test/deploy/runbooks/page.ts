@@ -29,12 +29,16 @@ export function commandsOf(alert: string): string[] {
   return [...blocks].flatMap(([, block = ""]) => block.trim().split("\n"));
 }
 
-/** A command that the page's text names, with these values for its placeholders. */
-export function remedyOf(alert: string, start: string, values: Readonly<Record<string, string>>): string {
+/** What the page's text says to run or to set, with these values for its placeholders. */
+export function remedyOf(
+  alert: string,
+  start: string,
+  values: Readonly<Record<string, string>> = {},
+): string {
   const text = pageOf(alert).replaceAll(/^```[\s\S]*?^```$/gm, "");
   const spans = [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code.replaceAll(/\s+/g, " "));
-  const found = spans.find((code) => code.startsWith(TOOLGATE + start));
-  if (found === undefined) throw new Error(`${alert}: no command ${start}`);
+  const found = spans.find((code) => code.startsWith(start));
+  if (found === undefined) throw new Error(`${alert}: no remedy ${start}`);
   return found.replaceAll(/\b[A-Z]+\b/g, (name) => values[name] ?? name);
 }
 
@@ -56,7 +60,11 @@ async function shell(line: string, { settings, addresses, log }: Machine): Promi
   const folder = mkdtempSync(path.join(tmpdir(), "runbook-"));
   // systemd is not what is tested: the journal is the log of the instance.
   writeFileSync(path.join(folder, "journal"), log);
-  writeFileSync(path.join(folder, "journalctl"), `#!/bin/sh\ncat ${folder}/journal\n`, { mode: 0o700 });
+  const standIn = (name: string, command: string) =>
+    writeFileSync(path.join(folder, name), `#!/bin/sh\n${command}\n`, { mode: 0o700 });
+  standIn("journalctl", `cat ${folder}/journal`);
+  // The instance runs in this process.
+  standIn("pgrep", `echo ${process.pid}`);
   const filled = line.replaceAll(
     /\b(?:METRICS_)?HOST:(?:METRICS_)?PORT\b/g,
     (name) => addresses[name] ?? name,

@@ -36,6 +36,8 @@ export interface Walk {
   readonly alerts: Readonly<Record<string, RegExp>>;
   cause(stage: Stage): Promise<unknown> | void;
   remedy(stage: Stage): Promise<unknown> | void;
+  /** Takes down what it needed. */
+  after?(stage: Stage): Promise<unknown> | void;
 }
 
 /** Opens it: slots are made every 50 ms, callers buy a call every 100 ms. */
@@ -51,7 +53,7 @@ export async function openStage(): Promise<Stage> {
   let settings: Record<string, string> = {};
   let gateway: Watching | undefined;
   // As in a journal, the lines of an instance that has ended stay.
-  let log: Watching["log"] = [];
+  const logs: Watching["log"][] = [];
   const current = () => {
     if (!gateway) throw new Error("the gateway is stopped");
     return gateway;
@@ -71,7 +73,7 @@ export async function openStage(): Promise<Stage> {
       ...more,
     };
     gateway = await scene.start(settings);
-    ({ log } = gateway);
+    logs.push(gateway.log);
   };
   await restart();
   const callers = setInterval(() => void gateway?.buy(agent).catch(() => {}), 100);
@@ -91,9 +93,13 @@ export async function openStage(): Promise<Stage> {
           ...scene.settings,
           SOLANA_RPC_URLS: `${scene.settings["SOLANA_RPC_URLS"]},${scene.secondUrl}`,
           ...settings,
+          OWNER_URL: scene.database.url,
         },
         addresses: { "HOST:PORT": address, "METRICS_HOST:METRICS_PORT": target },
-        log: log.map((line) => JSON.stringify(line)).join("\n"),
+        log: logs
+          .flat()
+          .map((line) => JSON.stringify(line))
+          .join("\n"),
       };
     },
     async fires(alert) {

@@ -17,7 +17,7 @@ export function walkThrough(walks: readonly Walk[]): void {
     });
     afterAll(() => stage[Symbol.asyncDispose]());
 
-    it.each(walks)("$title", { timeout: 90_000 }, async ({ alerts, cause, remedy }) => {
+    it.each(walks)("$title", { timeout: 90_000 }, async ({ alerts, cause, remedy, after }) => {
       const names = Object.keys(alerts);
       const firing = () => Promise.all(names.map(async (name) => ((await stage.fires(name)) ? name : "")));
       await cause(stage);
@@ -31,7 +31,11 @@ export function walkThrough(walks: readonly Walk[]): void {
       } finally {
         await remedy(stage);
       }
-      await expect.poll(firing, soon).toEqual(names.map(() => ""));
+      try {
+        await expect.poll(firing, soon).toEqual(names.map(() => ""));
+      } finally {
+        await after?.(stage);
+      }
     });
   });
 }
