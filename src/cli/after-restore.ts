@@ -87,7 +87,11 @@ async function run(postgres: Postgres, config: CommandConfig, options: Options):
         idempotencyKey: undefined,
       });
     if (!options.json)
-      process.stderr.write(restored ? "serve starts again.\n" : "This database is not marked as restored.\n");
+      process.stderr.write(
+        restored
+          ? "serve starts again; restart gateways that still run.\n"
+          : "This database is not marked as restored.\n",
+      );
   } finally {
     await treasuryLedger.releaseLeadership();
   }

@@ -53,6 +53,7 @@ import { lazyOperatorStores } from "./accounts/lazy-operator-stores.ts";
 import { Outage } from "./database/outage.ts";
 import { makePartitions } from "./database/partitions.ts";
 import { checkDurability, openPool } from "./database/pool.ts";
+import { primaryOf } from "./database/server.ts";
 import { PostgresRateLimiter } from "./accounts/rate-limiter.ts";
 import { ReplayCache } from "./ledger/replay-cache.ts";
 import { PostgresReceipts } from "./ledger/receipts.ts";
@@ -152,6 +153,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const outage = new Outage(options.log, clock);
   const log = outage.withoutConnectionErrors(options.log);
   const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
+  const primaries = [url, directUrl].map(primaryOf);
   try {
     const notifications = new Notifications({ url: directUrl, log, onAlive: () => outage.reached() });
     const secrets = { pool, clock, random, log, notifications };
@@ -210,8 +212,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       lastAudit: audited.last,
       withoutOutageErrors: (quieted) => outage.withoutOutageErrors(quieted),
       checkDurability: () => checkDurability(pool),
-      ...work,
+      start: () => {
+        for (const each of primaries) each.serve(new Date(clock.now()));
+        work.start();
+      },
+      stop: work.stop,
       close: async () => {
+        for (const each of primaries) each.serve(undefined);
         await work.stop();
         await Promise.all([pool.end(), operatorWork.close(), account.standby.close(), health.close()]);
       },

@@ -2,12 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
 import { checkDatabase } from "../../src/postgres/database/start-checks.ts";
 import { PRICE, setScene, soon, type Scene, type Watching } from "../crediting/fixture.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
-import { memoOf, type Agent } from "../support/world.ts";
-import { runToolgateHere } from "./toolgate.ts";
+import { memoOf, xPayment, type Agent } from "../support/world.ts";
+import { runToolgate, runToolgateHere } from "./toolgate.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "toolgate-restore-"));
 const OPERATOR_LOG = path.join(folder, "operators.jsonl");
@@ -23,8 +23,8 @@ const name = `restored_${process.pid}_${Date.now()}`;
 const toolgate = (url: string, ...args: string[]) =>
   runToolgateHere({ ...scene.settings, DATABASE_URL: url, OPERATOR_LOG }, [...args, "--json"]);
 const afterRestore = (...args: string[]) => toolgate(restored, "after-restore", ...args);
-const balanceOf = async (url: string) => {
-  const { rows } = await query(url, `select available from account where id = '${uuid(agent.accountId)}'`);
+const balanceOf = async (url: string, { accountId } = agent) => {
+  const { rows } = await query(url, `select available from account where id = '${uuid(accountId)}'`);
   return rows[0]?.available as string;
 };
 const uuid = (id: string) => id.slice(id.indexOf("_") + 1);
@@ -48,16 +48,25 @@ beforeAll(async () => {
   gateway = await scene.start({ OPERATOR_LOG });
   agent = await scene.agent();
 });
-/** Pays, and backs the database up. @returns another quote */
-async function payAndBackUp(): Promise<{ quote_id: string }> {
+/** Buys a call with a payment that is not final yet. @returns its signature */
+async function buyWithProof(payer: Agent): Promise<string> {
+  const quote = await gateway.quote(payer);
+  const tx = await scene.pay(payer, PRICE, memoOf(quote));
+  expect((await gateway.buy(payer, xPayment(tx, quote.quote_id))).status).toBe(200);
+  return tx;
+}
+
+/** Pays, and backs the database up. @returns another quote, and payments that are not final in the backup */
+async function payAndBackUp(customers: readonly Agent[]) {
   const [first, other] = [await gateway.quote(agent), await gateway.quote(agent)];
   await scene.pay(agent, 2n * PRICE, memoOf(first));
   scene.finalize();
   await expect.poll(() => balanceOf(scene.database.url), soon).toBe(String(2n * PRICE));
+  const proved = await Promise.all(customers.map(buyWithProof));
   await gateway.close();
   restored = await backUp();
   gateway = await scene.start({ OPERATOR_LOG });
-  return other;
+  return { quote: other, proved };
 }
 afterAll(async () => {
   await scene.close();
@@ -66,7 +75,11 @@ afterAll(async () => {
 });
 
 it("a gateway refuses a restored database until after-restore reconciled it", async () => {
-  const quote = await payAndBackUp();
+  const customers = [await scene.agent(), await scene.agent()];
+  const { quote, proved } = await payAndBackUp(customers);
+  const [kept = "", vanished = ""] = proved;
+  expect(scene.chain.chain.drop(vanished)).toBe(true);
+  scene.chain.chain.advance(650);
   // After the backup: a payment, a charge, a refused payer, a revoked key and an adjustment.
   const tx = await scene.pay(agent, 700n, memoOf(quote));
   const nameless = await scene.pay(agent, 55n, "lunch");
@@ -82,6 +95,11 @@ it("a gateway refuses a restored database until after-restore reconciled it", as
   writeFileSync(REQUEST_LOG, `${gateway.log.map((line) => JSON.stringify(line)).join("\n")}\n`);
 
   expect((await checkDatabase(restored)).problems).toEqual([]);
+  // A dump brings the name of the cluster that it was taken from.
+  await query(restored, "update schema_version set cluster = 'another'");
+  const elsewhere = expect.stringMatching(/^it was restored from a backup \(cluster \d+\), /);
+  expect((await checkDatabase(restored)).problems).toEqual([elsewhere]);
+  await query(restored, "update schema_version set cluster = (pg_control_system()).system_identifier");
   await query(restored, `alter database ${name} set toolgate.restored = 'Tuesday'`);
   const serving = Object.assign(new URL(scene.database.servingUrl), { pathname: `/${name}` }).href;
   const refused = expect.stringMatching(/^it was restored from a backup \(Tuesday\), .*after-restore/);
@@ -99,12 +117,16 @@ it("a gateway refuses a restored database until after-restore reconciled it", as
     ["action gone", expect.stringMatching(/^act_/), null, null],
     ["action gone", expect.stringMatching(/^act_/), null, null],
     ["charge gone", bought.body.receipt.receipt_id, accountId, null],
+    ["finalized", kept, null, "0.001000"],
     ["credited", tx, accountId, "0.000700"],
     ["suspended", nameless, null, "0.000055"],
   ]);
   expect(rows[2]).toMatchObject({ details: expect.stringMatching(/^account.adjust acct_\w+ .*"5000000"/) });
   expect((await checkDatabase(serving)).problems).toEqual([]);
   expect(await balanceOf(restored)).toBe(String(2n * PRICE + 700n));
+  // Payments that were credited before are final, or reversed: nothing is credited twice.
+  const balances = customers.map((customer) => balanceOf(restored, customer));
+  expect(await Promise.all(balances)).toEqual(["0", String(-PRICE)]);
   expect((await toolgate(restored, "audit", "--chain")).code).toBe(0);
 
   // Again it finds the lost charge and action only, and credits nothing.
@@ -135,6 +157,34 @@ it("refuses while a gateway runs on the database", async () => {
   await running.close();
 });
 
+it("a running gateway refuses a database that was restored meanwhile, until its restart", async () => {
+  const running = await scene.start({ DATABASE_URL: restored });
+  const ready = async () => (await fetch(`${running.baseUrl}/readyz`)).status;
+  const replace = async (mark: string) => {
+    await query(restored, `alter database ${name} set toolgate.restored = '${mark}'`);
+    const others = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = '${name}' and pid <> pg_backend_pid()`;
+    await query(restored, others);
+  };
+  await expect.poll(ready, soon).toBe(200);
+  await replace("Wednesday");
+  await expect.poll(ready, soon).toBe(200);
+  await replace("Thursday");
+  await expect.poll(ready, soon).toBe(503);
+  expect((await running.buy(agent)).status).toBe(503);
+  // A process of its own: in this one the gateway refuses all connections.
+  const settings = { ...scene.settings, DATABASE_URL: restored };
+  const { code, stderr } = await runToolgate(settings, ["after-restore"]);
+  expect([code, stderr]).toEqual([0, "serve starts again; restart gateways that still run.\n"]);
+  const stillRefused = vi.waitUntil(async () => (await ready()) === 200, { timeout: 2_000 });
+  await expect(stillRefused).rejects.toThrow();
+  await running.close();
+  const restarted = await scene.start({ DATABASE_URL: restored });
+  await replace("Thursday");
+  await expect.poll(async () => (await fetch(`${restarted.baseUrl}/readyz`)).status, soon).toBe(200);
+  await restarted.close();
+});
+
 it("revokes every key of a window", async () => {
   const { rows } = await toolgate(restored, "keys", "create", "--account", agent.accountId);
   const created = rows[0]?.["key_id"];
@@ -144,7 +194,7 @@ it("revokes every key of a window", async () => {
     return found.map(({ finding, id }) => [finding, id]);
   };
   expect(await since(new Date().toISOString())).toEqual([]);
-  expect(await since("2026-01-01")).toEqual([["key revoked", created]]);
+  expect(await since("2026-01-01")).toContainEqual(["key revoked", created]);
   const future = await afterRestore("--revoke-keys-since", "2h");
   expect([future.code, future.stderr]).toEqual([2, expect.stringMatching(/must be a timestamp in the past/)]);
 });

@@ -1,9 +1,9 @@
-/** What the settings of the server say about a restore from a backup. */
+/** What a database says about its restore from a backup. */
 export interface RestoreMark {
-  /** Identifies the restore: its target, or the name given to it. */
+  /** Identifies the restore: its target, the name given to it, or the cluster that it was restored into. */
   readonly mark: string;
-  /** Whether `after-restore` ran since. */
-  readonly reconciled: boolean;
+  /** When `after-restore` last ran since; null: not yet. */
+  readonly reconciledAt: Date | null;
 }
 
 /** Queries about a database that was restored from a backup. */

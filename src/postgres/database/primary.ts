@@ -1,29 +1,13 @@
-import { Client, DatabaseError } from "pg";
+import { Client } from "pg";
 import { READ_ONLY } from "./database-errors.ts";
+import { identityOf, type Identity } from "./identity.ts";
+import { restoreMark } from "./restores.ts";
 
 /** How long a server may take to say whether it is the primary, ms. */
 const ASK_MS = 1_500;
 
 /** SQLSTATE sqlserver_rejected_establishment_of_sqlconnection. */
 const REJECTED = "08004";
-
-/** SQLSTATE feature_not_supported and undefined_function: a database without timelines. */
-const UNSUPPORTED = new Set(["0A000", "42883"]);
-
-/** The name of the WAL file changes at a promotion, and the timeline in pg_control some time later. */
-const IDENTITY = `select current_setting('transaction_read_only')::boolean as "readOnly",
-  system_identifier::text as cluster, case when pg_is_in_recovery() then 0 else
-    ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline
-  from pg_control_system()`;
-
-interface Identity {
-  readonly readOnly: boolean;
-  readonly cluster: string;
-  /** Increases with every promotion; 0 on a standby, and in a database without timelines. */
-  readonly timeline: number;
-}
-
-const UNKNOWN: Identity = { readOnly: false, cluster: "", timeline: 0 };
 
 /**
  * Finds the primary among the servers of a URL, and keeps every connection on it. After a promotion
@@ -36,6 +20,7 @@ export class Primary {
   #current: string | undefined;
   #finding: Promise<string> | undefined;
   #latest: { readonly cluster: string; readonly timeline: number } | undefined;
+  #servingSince: Date | undefined;
 
   constructor(urls: readonly [string, ...string[]]) {
     this.urls = urls;
@@ -58,9 +43,19 @@ export class Primary {
   async admit(client: Client): Promise<void> {
     const { cluster, timeline } = await this.#identify(client);
     if (timeline > (this.#latest?.timeline ?? timeline)) this.drop("the primary has changed");
+    // A restore ends every connection.
+    if (timeline > 0 && this.#clients.size === 0) await this.#refuseRestored(client);
     if (timeline > 0) this.#latest = { cluster, timeline };
     this.#clients.add(client);
     client.once("end", () => this.#clients.delete(client));
+  }
+
+  /**
+   * Says since when this process serves calls, if it does. From then on a database that was restored
+   * meanwhile is refused: what this process has cached may never have happened there.
+   */
+  serve(since: Date | undefined): void {
+    this.#servingSince = since;
   }
 
   /** A connection failed: the next one asks all servers. */
@@ -93,6 +88,15 @@ export class Primary {
     return identity;
   }
 
+  /** @throws Error when the database was restored since this process serves */
+  async #refuseRestored(client: Client): Promise<void> {
+    const since = this.#servingSince;
+    if (since === undefined) return;
+    const restored = await restoreMark(client);
+    if (restored && (restored.reconciledAt === null || restored.reconciledAt > since))
+      throw rejected("this database was restored from a backup: run after-restore, then restart");
+  }
+
   #find(): Promise<string> {
     this.#finding ??= Promise.any(this.urls.map((url) => this.#ask(url)))
       .then((url) => (this.#current = url))
@@ -118,15 +122,6 @@ export class Primary {
     } finally {
       client.end().catch(() => {});
     }
-  }
-}
-
-async function identityOf(client: Client): Promise<Identity> {
-  try {
-    return (await client.query<Identity>(IDENTITY)).rows[0] ?? UNKNOWN;
-  } catch (error) {
-    if (error instanceof DatabaseError && UNSUPPORTED.has(error.code ?? "")) return UNKNOWN;
-    throw error;
   }
 }
 

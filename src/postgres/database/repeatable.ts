@@ -1,4 +1,5 @@
 import { DatabaseError, escapeIdentifier, type Client } from "pg";
+import { identityOf } from "./identity.ts";
 import type { SchemaState } from "./schema-state.ts";
 import type { SqlFile, SqlSchema } from "./sql-files.ts";
 
@@ -26,9 +27,11 @@ export async function applyRepeatable(
     for (const path of state.removed) await remove(client, path);
     await checkBodies(client);
     for (const role of roles) await grantTo(client, schema, role);
-    await client.query("insert into schema_version (version) values ($1) on conflict do nothing", [
-      schema.version,
-    ]);
+    const { cluster } = await identityOf(client);
+    await client.query(
+      "insert into schema_version (version, cluster) values ($1, $2) on conflict do nothing",
+      [schema.version, cluster],
+    );
     await client.query("commit");
     return applied;
   } catch (error) {

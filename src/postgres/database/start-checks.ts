@@ -86,7 +86,7 @@ async function checkStandbys(pool: Pool): Promise<string[]> {
 
 async function checkRestored(pool: Pool): Promise<string[]> {
   const found = await restoreMark(pool);
-  if (!found || found.reconciled) return [];
+  if (!found || found.reconciledAt !== null) return [];
   return [
     `it was restored from a backup (${found.mark}), so revoked keys work again and payments are missing; ` +
       "run: node src/main.ts after-restore (docs/guides/backup.md)",

@@ -10,6 +10,8 @@ create table schema_file (
 );
 create table schema_version (
   version integer primary key check (version > 0),
+  -- Its system identifier: a dump that is restored elsewhere is recognised by it. Empty: it has none.
+  cluster text not null,
   applied_at timestamptz not null default now()
 );
 
