@@ -5,11 +5,11 @@ import process from "node:process";
 import type { Command } from "commander";
 import { readConfig, readEnvironment, requireServeConfig } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
-import type { OpenDevWorld } from "../dev/index.ts";
-import type { DevWorldOptions } from "../dev/world.ts";
 import type { Gateway } from "../gateway.ts";
 import { createLogger } from "../log.ts";
+import { devCells } from "./dev-cells.ts";
 import { CommandError } from "./command-error.ts";
+import { openWorld } from "./open-dev-world.ts";
 import { outputFor } from "./output.ts";
 import { runUntilStopped } from "./serve.ts";
 import { exitCodeOf, ignoreHangUp, onStop } from "./signals.ts";
@@ -24,6 +24,7 @@ interface DevOptions {
   demo: boolean;
   exitAfterDemo?: boolean;
   json?: boolean;
+  cells?: boolean;
 }
 
 /** `dev`: runs everything on one machine. */
@@ -34,11 +35,13 @@ export function addDevCommand(program: Command): void {
     .option("--watch", "restart the gateway when its sources change, and reload the console's pages")
     .option("--no-demo", "start without the demo purchase")
     .option("--exit-after-demo", "exit after the purchase: 0 on success, 1 on failure")
+    .option("--cells", "start three cells behind HAProxy instead of one gateway; each sells one call")
     .option("--json", "print JSON lines: each step, then the content of dev.json")
     .action(dev);
 }
 
 async function dev(options: DevOptions): Promise<void> {
+  if (options.cells) return devCells(options);
   if (options.watch && !existsSync(new URL("../console", import.meta.url)))
     throw new CommandError("--watch needs a checkout of the sources: this is the npm package");
   // Exits at once during startup: there are no calls to finish yet.
@@ -108,20 +111,6 @@ async function dev(options: DevOptions): Promise<void> {
 /** The gateway stays useful when the demo purchase fails, for example because the account is blocked. */
 function reportDemoFailure(error: unknown): void {
   process.stderr.write(`Demo purchase failed: ${error instanceof Error ? error.message : String(error)}\n`);
-}
-
-/** @throws CommandError for errors the user can fix */
-async function openWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
-  const { DataDirInUseError, EmbeddedPostgresError, SchemaError, openDevWorld } =
-    await import("../dev/index.ts");
-  try {
-    return await openDevWorld(options);
-  } catch (error) {
-    if (error instanceof DataDirInUseError || error instanceof EmbeddedPostgresError)
-      throw new CommandError(error.message, { cause: error });
-    if (error instanceof SchemaError) throw new CommandError(`${error.message}.`, { cause: error });
-    throw error;
-  }
 }
 
 async function closeAll(gateway: DevGateway | undefined, world: { stop(): Promise<void> }): Promise<void> {

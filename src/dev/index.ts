@@ -4,6 +4,7 @@ import process from "node:process";
 import { randomUUID } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
 import { collectSecrets } from "../config/secrets.ts";
+import { cellOf } from "../domain/core/cell.ts";
 import { DEFAULT_SCOPES } from "../domain/accounts/scope.ts";
 import { createLogger } from "../log.ts";
 import { openPostgres } from "../postgres/index.ts";
@@ -70,9 +71,9 @@ export interface OpenDevWorld {
  * @throws DataDirInUseError if another process has it open; EmbeddedPostgresError if PostgreSQL cannot be
  * started
  */
-export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
+export async function openDevWorld(options: DevWorldOptions & { cell?: number }): Promise<OpenDevWorld> {
   requirePackages("toolgate dev", DEV_PACKAGES);
-  const { dataDir, log } = options;
+  const { dataDir, cell = 0, log } = options;
   const readyFile = path.join(dataDir, "dev.json");
   const release = claimDataDir(dataDir);
   const leave = () => {
@@ -85,7 +86,10 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
   const world = await startDevWorld(options);
   try {
     await migrate(world.databaseUrl);
-    const [agent] = await Promise.all([agentOf(world.databaseUrl, state), fundWallets(world.rpcUrl, state)]);
+    const [agent] = await Promise.all([
+      agentOf(world.databaseUrl, state, cell),
+      fundWallets(world.rpcUrl, state),
+    ]);
     saveState(dataDir, { ...state, apiKey: agent.apiKey });
     const feePayerFile = writeFeePayer(dataDir, state);
     return {
@@ -142,7 +146,11 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
 }
 
 /** The demo agent's account and key: the key of an earlier run, or a new one. */
-async function agentOf(databaseUrl: string, state: DevState): Promise<{ accountId: string; apiKey: string }> {
+async function agentOf(
+  databaseUrl: string,
+  state: DevState,
+  cell: number,
+): Promise<{ accountId: string; apiKey: string }> {
   const postgres = await openPostgres({
     url: databaseUrl,
     instanceId: randomUUID(),
@@ -150,6 +158,7 @@ async function agentOf(databaseUrl: string, state: DevState): Promise<{ accountI
     random: systemRandom,
     leaseMs: 15_000,
     poolSize: 2,
+    cell: cellOf(cell),
     log: createLogger("warn", { secrets: collectSecrets({ DATABASE_URL: databaseUrl, upstreams: [] }) }),
   });
   try {

@@ -27,6 +27,8 @@ export interface DevWorld {
 /** Parts to start. */
 export interface DevWorldOptions {
   dataDir: string;
+  /** A running chain; default: a new process with its data here. */
+  rpcUrl?: string | undefined;
   withInference: boolean;
   withApi: boolean;
   /** Not with Vite, which serves the sources. */
@@ -37,6 +39,7 @@ export interface DevWorldOptions {
 /** Starts PostgreSQL, the local Solana chain and the stand-ins, each a process of its own, side by side. */
 export async function startDevWorld({
   dataDir,
+  rpcUrl,
   withInference,
   withApi,
   buildConsole,
@@ -53,12 +56,14 @@ export async function startDevWorld({
   try {
     const [postgres, chain, inference, api, consoleBuilt] = await settleAll([
       startEmbeddedPostgres({ dataDir, onProgress: log }).then(keep<EmbeddedPostgres>),
-      startChild(file("../localchain/main.ts"), [
-        "--port",
-        "0",
-        "--data-dir",
-        path.join(dataDir, "chain"),
-      ]).then(keep<Child>),
+      rpcUrl === undefined
+        ? startChild(file("../localchain/main.ts"), [
+            "--port",
+            "0",
+            "--data-dir",
+            path.join(dataDir, "chain"),
+          ]).then(keep<Child>)
+        : { ready: { url: rpcUrl } },
       withInference ? startChild(file("inference-stand-in/main.ts"), []).then(keep<Child>) : undefined,
       withApi ? startChild(file("api-stand-in/main.ts"), []).then(keep<Child>) : undefined,
       buildConsole ? buildConsoleIfOlder(log) : true,

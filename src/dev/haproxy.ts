@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { connect } from "node:net";
+import path from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The router of several cells. */
+export interface CellRouter {
+  stop(): Promise<void>;
+}
+
+/** Where its configuration is; absent in the npm package. */
+const CELLS = path.join(import.meta.dirname, "../../deploy/cells");
+
+/** The addresses, host:port, of the router and of its cells in order. */
+export interface CellAddresses {
+  readonly http: string;
+  readonly grpc: string;
+  readonly cells: readonly { readonly http: string; readonly grpc: string }[];
+}
+
+/** @returns the program; undefined if it is not installed */
+export function findHaproxy(): string | undefined {
+  const folders = [...(process.env["PATH"] ?? "").split(path.delimiter), "/usr/sbin", "/usr/local/sbin"];
+  return folders.map((folder) => path.join(folder, "haproxy")).find((file) => existsSync(file));
+}
+
+/** Starts HAProxy with deploy/cells and waits until it listens. @throws Error with its output */
+export async function startCellRouter(
+  program: string,
+  { http, grpc, cells }: CellAddresses,
+): Promise<CellRouter> {
+  const servers = cells.flatMap((cell, at): [string, string][] => [
+    [`HTTP_${at + 1}`, cell.http],
+    [`GRPC_${at + 1}`, cell.grpc],
+  ]);
+  const child = spawn(program, ["-db", "-f", path.join(CELLS, "haproxy.cfg")], {
+    env: { CELLS, HTTP_BIND: http, GRPC_BIND: grpc, ...Object.fromEntries(servers) },
+    stdio: ["ignore", "ignore", "pipe"],
+    // Out of reach of the terminal's Ctrl-C: running calls end first.
+    detached: true,
+  });
+  const kill = () => child.kill();
+  process.once("exit", kill);
+  let output = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-2_000)));
+  const exited = once(child, "exit");
+  while (!(await accepts(http))) {
+    if (child.exitCode !== null) throw new Error(`HAProxy does not start: ${output}`);
+    await sleep(20);
+  }
+  return {
+    stop: async () => {
+      kill();
+      await exited;
+      process.off("exit", kill);
+    },
+  };
+}
+
+async function accepts(address: string): Promise<boolean> {
+  const [host = "", port = ""] = address.split(":");
+  const socket = connect(Number(port), host);
+  const connected = await once(socket, "connect").then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return connected;
+}
