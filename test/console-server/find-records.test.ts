@@ -12,11 +12,13 @@ let world: World;
 /** Identifiers of one account, by what they name. */
 let ids: Record<"run" | "receipt" | "key" | "prefix" | "request" | "proxy" | "transaction" | "quote", string>;
 let depositId: string;
+/** The transaction that paid the deposit. */
+let deposited: string;
 let own: Client<typeof HistoryService>;
 let others: readonly Client<typeof HistoryService>[];
 
 beforeAll(async () => {
-  world = await startWorld({ TRUSTED_PROXY_HOPS: "1" });
+  world = await startWorld({ TRUSTED_PROXY_HOPS: "1", WATCH_INTERVAL_MS: "200" });
   const [agent, other, operator] = await Promise.all([
     world.agent(),
     world.agent({ balance: 10_000n }),
@@ -36,8 +38,9 @@ beforeAll(async () => {
   const person = await signIn(world, agent.wallet);
   own = person.client(HistoryService);
   const [key] = (await person.client(KeyService).listKeys({})).keys;
-  const deposits = person.client(DepositService);
-  depositId = (await deposits.createDeposit({ amountUsdcMicrousd: 10_000n })).deposit?.depositId ?? "";
+  const { deposit } = await person.client(DepositService).createDeposit({ amountUsdcMicrousd: 10_000n });
+  depositId = deposit?.depositId ?? "";
+  deposited = await world.pay(agent, 10_000n, deposit?.memo ?? "");
   ids = {
     run: receipt.run_id,
     receipt: receipt.receipt_id,
@@ -69,7 +72,9 @@ describe("finding records by an identifier", () => {
       expect(await found(ids[name]), name).toEqual(receipt);
     for (const name of ["key", "prefix"] as const)
       expect(await found(ids[name]), name).toEqual([[RecordKind.KEY, expect.any(String)]]);
-    expect(await found(` ${depositId} `)).toEqual([[RecordKind.DEPOSIT, ""]]);
+    const deposit = [[RecordKind.DEPOSIT, ""]];
+    expect(await found(` ${depositId} `)).toEqual(deposit);
+    await expect.poll(() => found(deposited)).toEqual(deposit);
   });
 
   it("names each record by the id of its page", async () => {
@@ -79,7 +84,7 @@ describe("finding records by an identifier", () => {
 
   it("finds nothing of another account, also for operators", async () => {
     for (const session of others)
-      for (const [name, id] of Object.entries({ ...ids, depositId }))
+      for (const [name, id] of Object.entries({ ...ids, depositId, deposited }))
         expect((await session.findRecords({ id })).records, name).toEqual([]);
   });
 

@@ -13,6 +13,7 @@ import { LEDGER_TABLES } from "./ledger-tables.ts";
 import { LEDGER } from "./ledger.ts";
 import { METERING } from "./metering.ts";
 import type { Mutant } from "./mutant.ts";
+import { OWN_RECORDS } from "./own-records.ts";
 import { PAYMENTS } from "./payments.ts";
 import { RELAY } from "./relays.ts";
 import { REQUEST_COSTS } from "./request-costs.ts";
@@ -55,6 +56,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Cells", mutants: CELLS },
   { title: "Restored databases", mutants: RESTORES },
   { title: "Request log", mutants: REQUEST_LOG },
+  { title: "Search by identifier", mutants: OWN_RECORDS },
 ];
 
 /** Every guard, in the order of the groups. */
