@@ -13,6 +13,8 @@ export interface ConsoleWorld extends World {
   readonly consoleUrl: string;
   /** Opens a browser context without a session. */
   browserFor(options?: BrowserOptions): Promise<UserBrowser>;
+  /** Signs in and returns the session's cookie for a browser context. */
+  sessionCookie(wallet: Keypair): Promise<Parameters<UserBrowser["context"]["addCookies"]>[0][number]>;
   /** Opens a browser context with a session for this wallet. */
   signedInBrowser(wallet: Keypair, options?: BrowserOptions): Promise<UserBrowser>;
 }
@@ -44,17 +46,21 @@ export async function startConsoleWorld(settings: Record<string, string> = {}): 
     openBrowser(),
   ]);
   const { consoleUrl } = world.gateway;
+  const sessionCookie = async (wallet: Keypair) => {
+    const [name = "", value = ""] = (await signIn(world, wallet)).cookie.split("=");
+    return { name, value, url: consoleUrl, httpOnly: true, sameSite: "Strict" } as const;
+  };
   const browserFor = (options?: BrowserOptions) => browser.openFor(`${consoleUrl}/`, options);
   return {
     ...world,
     browser,
     consoleUrl,
     browserFor,
+    sessionCookie,
     async signedInBrowser(wallet, options) {
-      const { cookie } = await signIn(world, wallet);
+      const cookie = await sessionCookie(wallet);
       const user = await browserFor(options);
-      const [name = "", value = ""] = cookie.split("=");
-      await user.context.addCookies([{ name, value, url: consoleUrl, httpOnly: true, sameSite: "Strict" }]);
+      await user.context.addCookies([cookie]);
       return user;
     },
     async close() {

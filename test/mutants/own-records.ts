@@ -3,8 +3,9 @@ import type { Mutant } from "./mutant.ts";
 /** Searches by an identifier find records of the caller's account only. */
 export const OWN_RECORDS: readonly Mutant[] = [
   ownOnly("run", "A run", "const BY_RUN = `${RUN} where"),
-  ownOnly("request", "A run's request", "const BY_REQUEST = ` ${RUN} where"),
-  ownOnly("proxy-request", "A run's request of a proxy", "const BY_PROXY_REQUEST = ` ${RUN} where"),
+  ownOnly("request", "A run's request", "const BY_REQUEST = ` (${RUN} where"),
+  ownOnly("logged-request", "A logged request", "from request_log where"),
+  ownOnly("proxy-request", "A run's request of a proxy", "const BY_PROXY_REQUEST = ` (${RUN} where"),
   ownOnly("quote", "A run's quote", "const BY_QUOTE = ` ${RUN} where"),
   ownOnly(
     "receipt",

@@ -6,18 +6,19 @@ import { BalanceCard } from "./overview/balance-card.tsx";
 import { FirstSteps } from "./overview/first-steps.tsx";
 import { RecentCalls } from "./overview/recent-calls.tsx";
 import { UsageCard, useUsage } from "./overview/usage-card.tsx";
+import { useFirstSteps } from "./overview/use-first-steps.ts";
 import { useLoaded } from "./use-loaded.ts";
 import "./overview/overview.css";
 
 const RECENT_CALLS = 6;
 
-/** Balance, usage and recent calls; first steps for a new account. */
+/** Balance, usage and recent calls; a checklist for a new account. */
 export function OverviewPage() {
   const runs = useQuery(HistoryService.method.listRuns, { limit: RECENT_CALLS }, { refetchInterval: 15_000 });
   const balance = useQuery(BalanceService.method.getBalance, {});
   const { usage } = useUsage();
-  const loaded = useLoaded(runs, balance, usage);
-  const isNew = runs.data?.items.length === 0;
+  const steps = useFirstSteps();
+  const loaded = useLoaded(runs, balance, usage, steps);
   return (
     <Page
       title="Overview"
@@ -29,9 +30,9 @@ export function OverviewPage() {
       }
     >
       <BalanceCard />
-      {isNew && <FirstSteps />}
+      {steps.shown && <FirstSteps steps={steps} />}
       <UsageCard />
-      {!isNew && <RecentCalls query={runs} />}
+      {runs.data?.items.length !== 0 && <RecentCalls query={runs} />}
     </Page>
   );
 }
