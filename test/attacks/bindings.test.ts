@@ -166,7 +166,7 @@ describe("a quote id", () => {
         return callWith(world, payment.agent, payment.tx, `qt_${base58.encode(changed)}`);
       }),
     );
-    expect(answers).toHaveLength(97);
+    expect(answers).toHaveLength(99);
     for (const answer of answers)
       expectRefused(
         answer,

@@ -51,15 +51,16 @@ async function tables(): Promise<{ name: string; column: string }[]> {
 }
 
 /**
- * Inserts allowed without functions: accounts without a balance, keys, console sign-ins and operator actions.
+ * Inserts allowed without functions: accounts without a balance, keys, console sign-ins, operator actions and
+ * the log of requests.
  */
 const MAY_INSERT = [
   ...["account", "api_key", "api_key_secret", "console_session", "deposit", "key_use", "operator_action"],
-  ...["sealing_key", "sign_in_challenge", "used_nonce"],
+  ...["request_log", "sealing_key", "sign_in_challenge", "used_nonce"],
 ];
 
 /** Expired rows are deleted; a role that may delete may also lock the table. */
-const MAY_DELETE = ["console_session", "sign_in_challenge", "used_nonce"];
+const MAY_DELETE = ["console_session", "request_log", "sign_in_challenge", "used_nonce"];
 
 describe("the role that gateways serve with", () => {
   it("cannot change, truncate or lock any table", async () => {

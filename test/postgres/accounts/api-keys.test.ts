@@ -73,6 +73,7 @@ describe("API keys", () => {
       limits: undefined,
       budgetId: undefined,
       blockedReason: undefined,
+      requestLog: { bodies: "none", hours: 168 },
     };
     for (const instance of [one, two, one, two])
       expect(await instance.authenticator.authenticate(secret)).toEqual(caller);
