@@ -30,7 +30,7 @@ import type { Clock, Random } from "../domain/core/clock.ts";
 import type { SealingKeys } from "../domain/payments/quote.ts";
 import { AccountSearch } from "./accounts/account-search.ts";
 import { openAccountQueries, type AccountQueries } from "./accounts/account-queries.ts";
-import { auditDatabase } from "./operations/audit.ts";
+import { sealingAudit } from "./operations/audit-database.ts";
 import { PostgresAuthenticator } from "./accounts/authenticator.ts";
 import { PostgresDeposits } from "./deposits/deposits.ts";
 import { PostgresHealth } from "./operations/health.ts";
@@ -130,7 +130,7 @@ export interface Postgres {
   readonly sealingKeys: SealingKeys;
   readonly sealingKeyAdmin: SealingKeyAdmin;
   readonly health: Health;
-  /** Checks every ledger invariant. */
+  /** Checks the ledger invariants and seals what is clean. */
   readonly audit: Audit;
   /** Makes the missing partitions of this month and the next. */
   makePartitions(): Promise<void>;
@@ -166,7 +166,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const search = new AccountSearch(pool);
     const readAccount = (accountId: string) => search.get(accountId);
     const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets, readAccount, cell });
-    const audited = cachedAudit((signal) => auditDatabase(account.standby.url, signal), clock);
+    const audited = cachedAudit(sealingAudit(url, account.standby), clock);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log, onReleased: options.onReleased });

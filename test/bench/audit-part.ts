@@ -1,4 +1,4 @@
-import { auditDatabase } from "../../src/postgres/operations/audit.ts";
+import { auditDatabase } from "../../src/postgres/operations/audit-database.ts";
 import { fillLedger } from "../postgres/large-ledger.ts";
 import type { Bench } from "./bench.ts";
 import { median } from "./measure.ts";

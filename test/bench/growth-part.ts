@@ -1,4 +1,4 @@
-import { auditDatabase } from "../../src/postgres/operations/audit.ts";
+import { auditDatabase } from "../../src/postgres/operations/audit-database.ts";
 import type { Bench } from "./bench.ts";
 import { growLedger, type GrownLedger } from "./growth-ledger.ts";
 import { operationsFor, type Operation } from "./growth-questions.ts";

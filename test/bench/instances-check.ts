@@ -1,4 +1,4 @@
-import { auditDatabase } from "../../src/postgres/operations/audit.ts";
+import { auditDatabase } from "../../src/postgres/operations/audit-database.ts";
 import { query } from "../support/database-server.ts";
 import { PAID_CALL } from "./http-request.ts";
 import type { ServedGateway } from "./world.ts";

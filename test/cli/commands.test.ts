@@ -212,11 +212,11 @@ describe("the operator's commands", () => {
     const forWallets = await toolgate("quote", offer.body.quote.quote_id, "--json");
     expect(forWallets.rows[0]).toMatchObject({ account_id: null, price_usdc: "0.001000" });
     expect((await ownProcess("quote", "qt_forged")).code).toBe(1);
-    const audit = await ownProcess("audit", "--json");
+    const audit = await ownProcess("audit", "--full", "--json");
     expect(audit.code).toBe(0);
     expect(audit.rows.length).toBeGreaterThan(5);
     for (const row of audit.rows) expect(row).toMatchObject({ violations: 0 });
-    expect((await ownProcess("audit")).stderr).toBe(`All ${audit.rows.length} invariants hold.\n`);
+    expect((await ownProcess("audit", "--full")).stderr).toBe(`All ${audit.rows.length} invariants hold.\n`);
     expect((await ownProcess("migrate", "--json")).rows).toEqual([{ applied: [] }]);
   });
 

@@ -20,6 +20,7 @@ import { REQUEST_COSTS } from "./request-costs.ts";
 import { REQUEST_LOG } from "./request-log.ts";
 import { RESTORES } from "./restores.ts";
 import { SANDBOX } from "./sandbox.ts";
+import { SEALS } from "./seals.ts";
 import { STALLS } from "./stalls.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
 import { TREASURY } from "./treasury.ts";
@@ -34,6 +35,7 @@ export interface MutantGroup {
 export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Tables", mutants: LEDGER_TABLES },
   { title: "Ledger functions", mutants: LEDGER },
+  { title: "Sealed history", mutants: SEALS },
   { title: "Stalled instances", mutants: STALLS },
   { title: "Quotes and proofs", mutants: PAYMENTS },
   { title: "Evidence on the chain", mutants: EVIDENCE },

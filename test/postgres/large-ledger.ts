@@ -124,7 +124,7 @@ const quote = `'qt_' || encode(${signature}, 'hex')`;
 const depositUuid = "lpad(to_hex(n), 32, '0')";
 const key = "'key:' || n";
 const price = "(1000 + n % 1000)";
-const at = "timestamptz '2026-01-01' + n * interval '20 seconds'";
+const at = "timestamptz '2026-01-01' + n * interval '2 seconds'";
 const token = "sha256('the token account')";
 /** Every account has a key with the same identifier; every third has a daily limit of a million USD. */
 const limited = (uuid: string) => `case when get_byte(uuid_send(${uuid}), 15) % 3 = 0 then 1000000000000 end`;
@@ -190,10 +190,10 @@ function rows({
     `insert into deposit (id, account_id, amount, reference, created_at)
      select ${depositUuid}::uuid, ${account}, 5, ${fingerprint}, ${at}
        from generate_series(1, ${deposits}) n where ${named}`,
-    `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
-     select ${token}, reference, slot, block_time, amount from payment where finalized`,
-    `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
-     select ${token}, ${signature}, n, ${at}, -5
+    `insert into treasury_movement (token_account, tx_signature, slot, block_time, change, created_at)
+     select ${token}, reference, slot, block_time, amount, block_time from payment where finalized`,
+    `insert into treasury_movement (token_account, tx_signature, slot, block_time, change, created_at)
+     select ${token}, ${signature}, n, ${at}, -5, ${at}
        from generate_series(${deposits + 1}, ${deposits + withdrawals}) n`,
     `insert into treasury_watch (token_account, slot, opening_amount, opening_slot, expected)
      select ${token}, max(slot), 7, 0, 7 + sum(change) from treasury_movement`,
@@ -245,20 +245,19 @@ function books({ refunds, ...shares }: Shares): string[] {
         from payment`,
     ),
     transfer(
-      `select '${suspense}', assigned_to, amount, 'assignment', payment_ref(network, reference), now() from
-        payment
-        where assigned_to is not null`,
+      `select '${suspense}', assigned_to, amount, 'assignment', payment_ref(network, reference), block_time
+        from payment where assigned_to is not null`,
     ),
     transfer(
-      `select account_id, '${treasury}', amount, 'reversal', payment_ref(network, reference), now() from
+      `select account_id, '${treasury}', amount, 'reversal', payment_ref(network, reference), block_time from
         payment where reversed`,
     ),
     transfer(
       `select '${operator}', '${treasury}', -change, 'withdrawal', token_account || tx_signature,
-        now() from treasury_movement where change < 0`,
+        block_time from treasury_movement where change < 0`,
     ),
     transfer(
-      `select '${revenue}', account_id, price, 'refund', uuid_send(id), now() ${charged} order by id
+      `select '${revenue}', account_id, price, 'refund', uuid_send(id), created_at ${charged} order by id
         limit ${refunds}`,
     ),
     `insert into receipt (id, run_id, account_id, tool, quote_id, step_id, network, reference,

@@ -2,7 +2,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { countStolen } from "../bench/machine.ts";
 import { stopOnSignals } from "../tooling/signals.ts";
-import { auditDatabase } from "../../src/postgres/operations/audit.ts";
+import { auditDatabase } from "../../src/postgres/operations/audit-database.ts";
 import { keep } from "./keep.ts";
 import { SoakLoad } from "./load.ts";
 import { soakOptions } from "./options.ts";

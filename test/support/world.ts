@@ -179,7 +179,7 @@ export async function startGround(
       ),
     send: (agent, instructions, ...signers) => sendInstructions(chain, agent.wallet, instructions, signers),
     async violations() {
-      const lines = await postgres.audit();
+      const lines = await postgres.audit(undefined, { whole: true });
       return lines.filter((line) => line.violations > 0n).map((line) => line.name);
     },
     async close() {

@@ -90,9 +90,7 @@ describe("docs/explanation/scaling.md", () => {
     const count = /const CONNECTIONS = (\d+);/;
     const console = Number(count.exec(await postgresFile("accounts/account-queries.ts"))?.[1]);
     const operators = Number(count.exec(await postgresFile("accounts/lazy-operator-stores.ts"))?.[1]);
-    const audit = Number(
-      /max: (\d+), applicationName: "toolgate audit"/.exec(await postgresFile("operations/audit.ts"))?.[1],
-    );
+    const audit = Number(count.exec(await postgresFile("operations/audit-database.ts"))?.[1]);
     expect([console, operators, audit]).toEqual([5, 2, 2]);
     // One more each for health, notifications and the session lock.
     expect(page).toContain(`(\`DATABASE_POOL\` + ${console + operators + audit + 3})`);

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/audit_service.proto.
  */
 export const file_toolgate_v1_audit_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch90b29sZ2F0ZS92MS9hdWRpdF9zZXJ2aWNlLnByb3RvEgt0b29sZ2F0ZS52MSIRCg9SdW5BdWRpdFJlcXVlc3QiSAoQUnVuQXVkaXRSZXNwb25zZRIlCgVsaW5lcxgBIAMoCzIWLnRvb2xnYXRlLnYxLkF1ZGl0TGluZRINCgVjbGVhbhgCIAEoCCJYCglBdWRpdExpbmUSEQoJaW52YXJpYW50GAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg8KB2NoZWNrZWQYAyABKAMSEgoKdmlvbGF0aW9ucxgEIAEoAzJcCgxBdWRpdFNlcnZpY2USTAoIUnVuQXVkaXQSHC50b29sZ2F0ZS52MS5SdW5BdWRpdFJlcXVlc3QaHS50b29sZ2F0ZS52MS5SdW5BdWRpdFJlc3BvbnNlIgOQAgFiBnByb3RvMw");
+  fileDesc("Ch90b29sZ2F0ZS92MS9hdWRpdF9zZXJ2aWNlLnByb3RvEgt0b29sZ2F0ZS52MSIfCg9SdW5BdWRpdFJlcXVlc3QSDAoEZnVsbBgBIAEoCCJIChBSdW5BdWRpdFJlc3BvbnNlEiUKBWxpbmVzGAEgAygLMhYudG9vbGdhdGUudjEuQXVkaXRMaW5lEg0KBWNsZWFuGAIgASgIIlgKCUF1ZGl0TGluZRIRCglpbnZhcmlhbnQYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDwoHY2hlY2tlZBgDIAEoAxISCgp2aW9sYXRpb25zGAQgASgDMlwKDEF1ZGl0U2VydmljZRJMCghSdW5BdWRpdBIcLnRvb2xnYXRlLnYxLlJ1bkF1ZGl0UmVxdWVzdBodLnRvb2xnYXRlLnYxLlJ1bkF1ZGl0UmVzcG9uc2UiA5ACAWIGcHJvdG8z");
 
 /**
  * Request for an audit.
@@ -18,6 +18,12 @@ export const file_toolgate_v1_audit_service: GenFile = /*@__PURE__*/
  * @generated from message toolgate.v1.RunAuditRequest
  */
 export type RunAuditRequest = Message<"toolgate.v1.RunAuditRequest"> & {
+  /**
+   * Reads all history and compares it with the seals of clean audits.
+   *
+   * @generated from field: bool full = 1;
+   */
+  full: boolean;
 };
 
 /**
@@ -104,9 +110,9 @@ export const AuditLineSchema: GenMessage<AuditLine> = /*@__PURE__*/
  */
 export const AuditService: GenService<{
   /**
-   * Checks every ledger invariant over the whole database in one snapshot, without locks. A million transfers
-   * take seconds: set a deadline; cancelling also ends the query. Each instance runs one audit at a time,
-   * else REQUEST_IN_PROGRESS.
+   * Checks every ledger invariant in one snapshot, without locks, on what changed since the last clean audit.
+   * All history takes seconds per million transfers: set a deadline; cancelling also ends the query. Each
+   * instance runs one audit at a time, else REQUEST_IN_PROGRESS.
    *
    * @generated from rpc toolgate.v1.AuditService.RunAudit
    */

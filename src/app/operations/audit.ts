@@ -11,11 +11,16 @@ export interface AuditFinding {
   violations: bigint;
 }
 
+/** What an audit reads: what changed since the last clean one, or all history. */
+export interface AuditScope {
+  readonly whole?: boolean;
+}
+
 /**
- * Checks every ledger invariant against the whole database without locks. A million transfers take seconds.
+ * Checks the ledger invariants without locks. All of a million transfers take seconds.
  * @throws the signal's reason when it aborts, after the query was cancelled
  */
-export type Audit = (signal?: AbortSignal) => Promise<AuditFinding[]>;
+export type Audit = (signal?: AbortSignal, scope?: AuditScope) => Promise<AuditFinding[]>;
 
 /** An audit with its last result. */
 export interface CachedAudit {
@@ -28,8 +33,8 @@ export interface CachedAudit {
 export function cachedAudit(audit: Audit, clock: Clock): CachedAudit {
   let found: LastAudit | undefined;
   return {
-    audit: async (signal) => {
-      const findings = await audit(signal);
+    audit: async (signal, scope) => {
+      const findings = await audit(signal, scope);
       found = { at: new Date(clock.now()), findings };
       return findings;
     },

@@ -4,6 +4,8 @@ import type { AuditCheck } from "../database/audit-check.ts";
 export const KEY_CHECKS: readonly AuditCheck[] = [
   {
     name: "key_budgets",
+    // It adds up all calls of a day, and the limit is no movement of money.
+    wholeOnly: true,
     description:
       "what keys with a limit per day have spent on a day is what their calls from the balance hold " +
       "or were charged",

@@ -1,6 +1,7 @@
 import { KEY_CHECKS } from "../accounts/key-checks.ts";
 import { RELAY_CHECKS } from "../payments/relay-checks.ts";
-import type { AuditCheck } from "../database/audit-check.ts";
+import { sumOf, type AuditCheck } from "../database/audit-check.ts";
+import { SEAL_CHECKS } from "./seal-checks.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 import { TREASURY_CHECKS } from "../treasury/treasury-checks.ts";
 
@@ -19,11 +20,8 @@ export const CHECKS: readonly AuditCheck[] = [
         from (coalesce(entry.amount, 0) - coalesce(open.amount, 0)) as wrong
       from account
       left join (
-        select account_id, sum(amount) as amount from (
-          select credit as account_id, amount from ledger_entry
-          union all select debit, -amount from ledger_entry
-        ) side group by account_id
-      ) entry on entry.account_id = account.id
+        select holder, sum(amount) as amount from total where kind = 'account' group by holder
+      ) entry on entry.holder = uuid_send(account.id)
       left join (
         select account_id, sum(price) as amount from run where status = 'active' group by account_id
       ) open on open.account_id = account.id`,
@@ -110,7 +108,7 @@ export const CHECKS: readonly AuditCheck[] = [
       select count(receipt.id) <> case when run.status = 'completed' and run.price > 0 then 1
         else 0 end as wrong
       from run left join receipt on receipt.run_id = run.id
-      group by run.id`,
+      group by run.id, run.status, run.price`,
   },
   {
     name: "keys_done",
@@ -135,18 +133,16 @@ export const CHECKS: readonly AuditCheck[] = [
     name: "revenue",
     description: "what was earned is what the receipts say, less refunds",
     sql: /* sql */ `
-      select (select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0)
-        from ledger_entry where '${revenue}' in (credit, debit))
-        is distinct from (select coalesce(sum(debited - refunded), 0) from issued_receipt) as wrong`,
+      select ${sumOf(revenue)} is distinct from (select coalesce(sum(amount), 0) from earned) as wrong`,
   },
   {
     name: "revenue_counted",
-    description: "the stored revenue up to an entry is the sum of the entries up to it",
+    description: "the stored revenue up to an entry and the entries after it are the revenue",
     sql: /* sql */ `
-      select mark.amount <> (
+      select mark.amount + (
         select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0)
-        from ledger_entry where '${revenue}' in (credit, debit) and id <= mark.counted_to
-      ) as wrong
+        from ledger_entry where '${revenue}' in (credit, debit) and id > mark.counted_to
+      ) <> ${sumOf(revenue)} as wrong
       from revenue_mark mark`,
   },
   {
@@ -155,15 +151,10 @@ export const CHECKS: readonly AuditCheck[] = [
       "what the treasury gave is what it held at first and what was paid and not reversed, less what " +
       "was withdrawn",
     sql: /* sql */ `
-      select (select coalesce(sum(case when debit = '${treasury}' then amount else -amount end), 0)
-        from transfer where '${treasury}' in (credit, debit))
-        is distinct from (
-          (select coalesce(sum(amount), 0) from payment where not reversed)
-          + (select coalesce(sum(opening_amount), 0) from treasury_watch)
-          + (select coalesce(sum(change), 0) from treasury_movement where change < 0)
-        ) as wrong`,
+      select -${sumOf(treasury)} is distinct from (select coalesce(sum(amount), 0) from received) as wrong`,
   },
   ...TREASURY_CHECKS,
   ...RELAY_CHECKS,
   ...KEY_CHECKS,
+  ...SEAL_CHECKS,
 ];

@@ -1,8 +1,9 @@
 import type { Pool, PoolClient } from "pg";
 import type { AuditFinding } from "../../app/operations/audit.ts";
+import type { AuditCheck } from "../database/audit-check.ts";
 import { CHECKS } from "./audit-checks.ts";
-import { openPool } from "../database/pool.ts";
-import { RETRY_MS, withRetry } from "../database/retry.ts";
+import { SINCE_SEAL, WHOLE } from "./audit-sources.ts";
+import { contentOf, lastSeal, type SealContent } from "./seals.ts";
 
 /** Query timeout, ms: large ledgers take long. */
 const DAY_MS = 86_400_000;
@@ -17,31 +18,46 @@ const BEGIN_AUDIT = `
   set local enable_nestloop = off;
   set local work_mem = '32MB'`;
 
-/**
- * Runs {@link audit} on its own connections, so that no call waits for it.
- * @throws ToolgateError UNAVAILABLE when the database is unreachable or a table stays locked
- */
-export async function auditDatabase(url: string, signal?: AbortSignal): Promise<AuditFinding[]> {
-  const pool = openPool(url, { max: 2, applicationName: "toolgate audit" });
-  try {
-    return await withRetry(RETRY_MS, () => audit(pool, signal));
-  } finally {
-    await pool.end();
-  }
+export interface AuditOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Reads all history, also what is sealed. */
+  readonly whole?: boolean | undefined;
+  /** End of what can be sealed if the audit finds no violation (seals.ts). */
+  readonly upTo?: string | undefined;
+}
+
+/** Result of an audit. */
+export interface Audited {
+  readonly findings: AuditFinding[];
+  /** What to seal; undefined after a violation and without `upTo`. */
+  readonly content: SealContent | undefined;
 }
 
 /**
- * Checks every ledger invariant on one snapshot, without locks.
+ * Checks every ledger invariant on all history, without locks.
  * @throws the signal's reason when aborted, after cancelling the database query
  */
 export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditFinding[]> {
+  return (await auditSince(pool, { signal, whole: true })).findings;
+}
+
+/**
+ * Checks the ledger invariants on one snapshot, without locks, on what changed since the last seal; without a
+ * seal on all history.
+ * @throws the signal's reason when aborted, after cancelling the database query
+ */
+export async function auditSince(pool: Pool, options: AuditOptions): Promise<Audited> {
+  const { signal } = options;
   const client = await pool.connect();
   try {
     await client.query(BEGIN_AUDIT);
     const cancel = await canceller(pool, client);
     signal?.addEventListener("abort", cancel, { once: true });
     try {
-      return await lines(client, signal);
+      return await audited(client, options);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
@@ -52,22 +68,59 @@ export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditFind
   }
 }
 
-async function lines(client: PoolClient, signal: AbortSignal | undefined): Promise<AuditFinding[]> {
+async function audited(client: PoolClient, { signal, whole = false, upTo }: AuditOptions): Promise<Audited> {
+  signal?.throwIfAborted();
+  const seal = await lastSeal(client);
+  const findings =
+    whole || seal === undefined
+      ? await wholeFindings(client, signal)
+      : await findingsSince(client, [seal.upTo, seal.firstRun]);
+  const clean = findings.every(({ violations }) => violations === 0n);
+  const content =
+    clean && upTo !== undefined
+      ? await contentOf(client, { seal, upTo, whole: whole || seal === undefined })
+      : undefined;
+  return { findings, content };
+}
+
+async function wholeFindings(client: PoolClient, signal: AbortSignal | undefined): Promise<AuditFinding[]> {
   const found: AuditFinding[] = [];
-  for (const { name, description, sql } of CHECKS) {
+  for (const check of CHECKS) {
     signal?.throwIfAborted();
-    const text = `select count(*) as checked, count(*) filter (where wrong) as violations
-    from (${sql}) looked`;
-    const query = { text, query_timeout: DAY_MS };
-    const { rows } = await client
-      .query<{ checked: bigint; violations: bigint }>(query)
-      .catch((error: unknown) => {
-        signal?.throwIfAborted();
-        throw error;
-      });
-    found.push({ name, description, checked: rows[0]?.checked ?? 0n, violations: rows[0]?.violations ?? 0n });
+    const query = { text: wholeText(check), query_timeout: DAY_MS };
+    const { rows } = await client.query<Omit<AuditFinding, "description">>(query);
+    found.push(...describe(rows));
   }
   return found;
+}
+
+/** One statement, so that each source is read once. Sources find old rows by their keys. */
+async function findingsSince(client: PoolClient, values: unknown[]): Promise<AuditFinding[]> {
+  await client.query("set local enable_seqscan = off; set local jit = off");
+  const query = { text: sinceSealText(CHECKS), values, query_timeout: DAY_MS };
+  const { rows } = await client.query<Omit<AuditFinding, "description">>(query);
+  return describe(rows);
+}
+
+/** SQL that runs a check on all history. */
+export function wholeText(check: AuditCheck): string {
+  return `${WHOLE} ${countOf(check)}`;
+}
+
+/** SQL that runs checks since the seal of time $1, whose first run was $2. */
+export function sinceSealText(checks: readonly AuditCheck[]): string {
+  const parts = checks.filter(({ wholeOnly }) => !wholeOnly).map((check) => countOf(check));
+  return `${SINCE_SEAL} ${parts.join("\nunion all ")}`;
+}
+
+function countOf({ name, sql }: AuditCheck): string {
+  return `select '${name}' as name, count(*) as checked, count(*) filter (where wrong) as violations
+    from (${sql}) looked`;
+}
+
+function describe(rows: readonly Omit<AuditFinding, "description">[]): AuditFinding[] {
+  const descriptions = new Map(CHECKS.map(({ name, description }) => [name, description]));
+  return rows.map((row) => ({ ...row, description: descriptions.get(row.name) ?? "" }));
 }
 
 /** Returns a function that cancels the client's current query. */

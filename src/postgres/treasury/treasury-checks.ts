@@ -1,4 +1,4 @@
-import type { AuditCheck } from "../database/audit-check.ts";
+import { sumOf, type AuditCheck } from "../database/audit-check.ts";
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
@@ -13,7 +13,8 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
       select watch.token_account is null or watch.expected <> watch.opening_amount + coalesce(moved.change,
         0) as wrong
       from treasury_watch watch full join (
-        select token_account, sum(change) as change from treasury_movement group by token_account
+        select holder as token_account, sum(amount) as change from total where kind = 'token_account'
+        group by holder
       ) moved on moved.token_account = watch.token_account`,
   },
   {
@@ -71,8 +72,7 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     name: "suspense",
     description: "the suspense balance equals its payments without an owner",
     sql: /* sql */ `
-      select (select coalesce(sum(case when credit = '${suspense}' then amount else -amount end), 0)
-        from transfer where '${suspense}' in (credit, debit))
+      select ${sumOf(suspense)}
         is distinct from (
           select coalesce(sum(amount), 0) from payment where account_id = '${suspense}'
             and assigned_to is null and not reversed
@@ -128,8 +128,8 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   {
     name: "append_only",
     description:
-      "transfers, receipts, movements and operators' actions cannot be changed: their triggers are in " +
-      "place and enabled",
+      "transfers, receipts, movements, operators' actions and seals cannot be changed: their triggers are " +
+      "in place and enabled",
     // BEFORE UPDATE OR DELETE OR TRUNCATE, for each statement (pg_trigger.h: 2 + 16 + 8 + 32).
     sql: /* sql */ `
       select (guard.tgenabled in ('O', 'A') and guard.tgtype = 58

@@ -1,6 +1,8 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { audit, auditDatabase } from "../../../src/postgres/operations/audit.ts";
+import { audit } from "../../../src/postgres/operations/audit.ts";
+import { auditDatabase } from "../../../src/postgres/operations/audit-database.ts";
+import { SEAL_CHECKS } from "../../../src/postgres/operations/seal-checks.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { openInstance, type Instance } from "../fixture.ts";
 import { fillLedger } from "../large-ledger.ts";
@@ -23,7 +25,8 @@ describe("audit of a large ledger without statistics", () => {
     const lines = await audit(instance.pool);
     for (const line of lines) {
       expect(line, line.name).toMatchObject({ violations: 0n });
-      expect(line.checked, line.name).toBeGreaterThan(0n);
+      if (!SEAL_CHECKS.some(({ name }) => name === line.name))
+        expect(line.checked, line.name).toBeGreaterThan(0n);
     }
     expect(lines.find(({ name }) => name === "entry_amounts")?.checked).toBeGreaterThanOrEqual(40_000n);
   });

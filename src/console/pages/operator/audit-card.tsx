@@ -72,7 +72,7 @@ export function AuditCard({ last }: { last: LastAudit | undefined }) {
         rowKey={({ invariant }) => invariant}
         empty={
           <EmptyState title="No audit since this instance started">
-            An audit checks every ledger invariant against the whole database without locks.
+            An audit checks every ledger invariant without locks.
           </EmptyState>
         }
       />

@@ -1,5 +1,6 @@
 import { AccountEntity } from "./account.ts";
 import { ApiKeyEntity } from "./api-key.ts";
+import { AuditSealEntity, AuditSumEntity } from "./audit-seal.ts";
 import { ConfigVersionEntity } from "./config-version.ts";
 import { DepositEntity } from "./deposit.ts";
 import { IdempotencyEntity } from "./idempotency.ts";
@@ -52,4 +53,6 @@ export const ENTITIES = [
   UnpaidWorkEntity,
   ConfigVersionEntity,
   RequestLogEntity,
+  AuditSealEntity,
+  AuditSumEntity,
 ];

@@ -4,6 +4,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 export const TreasuryMovementEntity = defineEntity({
   name: "TreasuryMovement",
   tableName: "treasury_movement",
+  indexes: [{ properties: ["createdAt"] }],
   properties: {
     tokenAccount: p.blob().primary(),
     txSignature: p.blob().primary(),

@@ -14,11 +14,11 @@ export function auditService(audit: Audit): ServiceBinding<typeof AuditService> 
     runAudit: {
       key: "required",
       operator: true,
-      async call(_, { signal }) {
+      async call({ full }, { signal }) {
         if (running) throw inProgress();
         running = true;
         try {
-          return auditMessage(await audit(signal));
+          return auditMessage(await audit(signal, { whole: full }));
         } finally {
           running = false;
         }

@@ -8,14 +8,18 @@ revoke all on schema public from :role;
 grant usage on schema public to :role;
 
 grant select on
-  account, account_limits, api_key, api_key_secret, config_version, console_session, deposit, idempotency,
-  issued_receipt, key_budget, key_use, leadership, ledger_entry, migration, operator_action, payment,
-  rate_tier, receipt, relay, relay_budget, request_log, revenue_mark, run, sandbox_run, schema_file,
-  schema_version, sealing_key, sign_in_challenge, transfer, treasury_movement, treasury_watch,
-  unpaid_work, used_nonce
+  account, account_limits, api_key, api_key_secret, audit_seal, audit_sum, config_version,
+  console_session, deposit, idempotency, issued_receipt, key_budget, key_use, leadership, ledger_entry,
+  migration, operator_action, payment, rate_tier, receipt, relay, relay_budget, request_log, revenue_mark,
+  run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, transfer,
+  treasury_movement, treasury_watch, unpaid_work, used_nonce
 to :role;
 
 grant execute on function
+  audit_bound,
+  audit_hash,
+  audit_seal_add,
+  audit_sums,
   claims_forget,
   config_apply,
   ledger_adjust,
@@ -28,6 +32,7 @@ grant execute on function
   ledger_refund,
   ledger_start,
   ledger_sweep,
+  ledger_time,
   operations_revenue,
   partitions_make,
   payment_of,

@@ -468,6 +468,7 @@ create table treasury_movement (
   created_at timestamptz not null default now(),
   primary key (token_account, tx_signature)
 );
+create index treasury_movement_created_at_index on treasury_movement (created_at);
 
 -- How far the statement was read. "expected" is the opening plus all movements, so that nothing adds up a
 -- long history. "installed_at" is kept here because sealing keys, which first recorded it, can be replaced.
@@ -559,3 +560,24 @@ create table revenue_mark (
   amount bigint not null
 ) with (fillfactor = 50);
 insert into revenue_mark (whole, counted_to, amount) values (true, '00000000-0000-0000-0000-000000000000', 0);
+
+-- What audits found clean and no longer read: entries before "up_to", after those of the seal before. "hash"
+-- continues that of the seal before (audit_hash). "first_run" is the lowest id of a run that had not ended;
+-- null: there was none. "whole": the audit read all history.
+create table audit_seal (
+  number integer primary key check (number > 0),
+  up_to timestamptz not null constraint audit_seal_up_to_unique unique,
+  first_run uuid,
+  entries bigint not null,
+  hash bytea not null check (octet_length(hash) = 32),
+  whole boolean not null,
+  created_at timestamptz not null default now()
+);
+
+-- Sums of all sealed entries: by account, and of movements by token account.
+create table audit_sum (
+  kind text constraint audit_sum_kind_check check (kind in ('account', 'token_account')),
+  holder bytea,
+  amount bigint not null,
+  primary key (kind, holder)
+) with (fillfactor = 70);

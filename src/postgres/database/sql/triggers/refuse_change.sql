@@ -20,3 +20,5 @@ create or replace trigger append_only before update or delete or truncate on con
 for each statement execute function refuse_change();
 create or replace trigger append_only before update or delete or truncate on operator_action
 for each statement execute function refuse_change();
+create or replace trigger append_only before update or delete or truncate on audit_seal
+for each statement execute function refuse_change();

@@ -1,0 +1,238 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { auditAndSeal } from "../../../src/postgres/operations/audit-database.ts";
+import { auditSince } from "../../../src/postgres/operations/audit.ts";
+import { addSeal, settledTime } from "../../../src/postgres/operations/seals.ts";
+import { idFromUuid } from "../../../src/postgres/database/row-mapping.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { callOf, chargeOf, completed, depositOf, makeAccount, paymentOf, PRICE } from "../fixture.ts";
+import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
+
+let database: TestDatabase;
+let instance: Treasurer;
+let account: string;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  instance = openTreasurer(database.url);
+  account = await makeAccount(instance.pool, 10n * PRICE);
+});
+afterEach(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+/** Audits what changed, and seals what is older; by default as `toolgate audit`. */
+async function seal(minutes?: number): Promise<boolean> {
+  if (minutes === undefined) {
+    const before = await seals();
+    await auditAndSeal({ url: database.url, readUrl: database.url }, {});
+    return (await seals()) > before;
+  }
+  const { content } = await auditSince(instance.pool, { upTo: await timeBefore(minutes) });
+  return content !== undefined && addSeal(instance.pool, content);
+}
+
+async function timeBefore(minutes: number): Promise<string> {
+  const text = "select (now() - $1 * interval '1 minute')::text as at";
+  return (await instance.pool.query<{ at: string }>(text, [minutes])).rows[0]!.at;
+}
+
+async function seals(): Promise<bigint> {
+  const text = "select count(*) as seals from audit_seal";
+  return (await instance.pool.query<{ seals: bigint }>(text)).rows[0]!.seals;
+}
+
+/** Names of the violated invariants. */
+async function violated(whole: boolean): Promise<string[]> {
+  const { findings } = await auditSince(instance.pool, { whole });
+  return findings.filter(({ violations }) => violations > 0n).map(({ name }) => name);
+}
+
+async function pay(): Promise<void> {
+  const call = callOf(account, { idempotencyKey: `key ${Math.random()}` });
+  await instance.ledger.authorize(call);
+  await chargeOf(instance.ledger, completed(call));
+}
+
+async function firstReceipt(): Promise<string> {
+  const text = "select id from receipt where reference is null order by id limit 1";
+  return idFromUuid("rcpt", (await instance.pool.query<{ id: string }>(text)).rows[0]!.id);
+}
+
+/** Dates what happened in the last quarter of an hour back. */
+async function age(minutes: number): Promise<void> {
+  const back = `interval '${minutes} minutes'`;
+  const lately = "> now() - interval '15 minutes'";
+  await tamper(`
+    update transfer set id = ledger_id(created_at - ${back}), created_at = created_at - ${back}
+    where created_at ${lately};
+    update receipt set id = ledger_id(created_at - ${back}), created_at = created_at - ${back}
+    where created_at ${lately};
+    update treasury_movement set created_at = created_at - ${back} where created_at ${lately};
+    update run set started_at = started_at - ${back}, ended_at = ended_at - ${back}
+    where started_at ${lately}`);
+}
+
+/** Changes rows as only the tables' owner can. */
+async function tamper(sql: string): Promise<void> {
+  await instance.pool.query(`begin; set local session_replication_role = replica; ${sql}; commit`);
+}
+
+describe("seals", () => {
+  it("cover what is settled, and let later audits start after them", async () => {
+    await pay();
+    await age(120);
+    expect(await seal(90)).toBe(true);
+    await pay();
+    await age(60);
+    expect(await seal(30)).toBe(true);
+    await pay();
+    expect(await seal()).toBe(true);
+    const { rows } = await instance.pool.query("select entries, whole from audit_seal order by number");
+    expect(rows).toEqual([
+      { entries: 2n, whole: true },
+      { entries: 1n, whole: false },
+      { entries: 0n, whole: false },
+    ]);
+    const { findings } = await auditSince(instance.pool, {});
+    expect(findings.find(({ name }) => name === "entry_amounts")?.checked).toBe(1n);
+    expect([await violated(true), await violated(false)]).toEqual([[], []]);
+  });
+
+  it("let old rows change as the ledger changes them", async () => {
+    const token = await watchedAccount(instance, 3n);
+    const [reversed, suspended, open] = [depositOf(), movementOf(), movementOf()];
+    await instance.ledger.credit(account, reversed);
+    const paid = callOf(account, { payment: paymentOf(depositOf()) });
+    await instance.ledger.authorize(paid);
+    await chargeOf(instance.ledger, completed(paid));
+    for (const movement of [suspended, open]) await instance.books.record(token, movement);
+    await pay();
+    const running = callOf(account, { idempotencyKey: "running" });
+    await instance.ledger.authorize(running);
+    await age(120);
+    expect(await seal(90)).toBe(true);
+
+    await instance.books.reverse(reversed);
+    const { txSignature } = suspended;
+    await instance.suspense.assign({ txSignature, to: { accountId: account }, reason: "his" });
+    await instance.refunds.refund({ receiptId: await firstReceipt(), reason: "wrong" });
+    await chargeOf(instance.ledger, completed(running));
+    await instance.books.record(token, movementOf({ change: -5n }));
+    expect([await violated(false), await violated(true)]).toEqual([[], []]);
+    await age(60);
+    expect(await seal(30)).toBe(true);
+    const reinstated = movementOf({ txSignature: reversed.reference, change: reversed.amount });
+    await instance.books.record(token, reinstated);
+    expect([await violated(false), await violated(true)]).toEqual([[], []]);
+  });
+
+  it("are not stored after a violation", async () => {
+    await pay();
+    await age(120);
+    await tamper("update account set available = available + 1");
+    expect([await seal(90), await seal()]).toEqual([false, false]);
+    expect(await violated(false)).toEqual(["balances"]);
+  });
+
+  it("are stored once by two audits at the same time", async () => {
+    await pay();
+    await age(120);
+    const upTo = await timeBefore(90);
+    const contents = [
+      (await auditSince(instance.pool, { upTo })).content!,
+      (await auditSince(instance.pool, { upTo })).content!,
+    ];
+    const stored = await Promise.all(contents.map((content) => addSeal(instance.pool, content)));
+    expect(stored.filter(Boolean)).toHaveLength(1);
+    expect([await seals(), await violated(true)]).toEqual([1n, []]);
+  });
+
+  it("miss no entry that commits later than its time", async () => {
+    // An entry of a time before the seal that commits between the audit and its seal.
+    const { content } = await auditSince(instance.pool, { upTo: await timeBefore(90) });
+    await pay();
+    await age(120);
+    expect(await addSeal(instance.pool, content!)).toBe(false);
+    expect(await seal(90)).toBe(true);
+    // The same after the seal: it is found, not lost.
+    await pay();
+    await age(120);
+    expect(await violated(false)).toEqual(["balances"]);
+    expect(await violated(true)).toContain("seals");
+  });
+
+  it("end a minute ago at the latest", async () => {
+    const isAtMost = async (limit: string) => {
+      const text = `select $1::timestamptz <= ${limit} as early`;
+      return (await instance.pool.query(text, [await settledTime(instance.pool)])).rows[0];
+    };
+    expect(await isAtMost("now() - interval '1 minute'")).toEqual({ early: true });
+    const refused = [await seal(0), await seal(0.5)];
+    expect(refused).toEqual([false, false]);
+  });
+});
+
+describe("after a seal", () => {
+  beforeEach(async () => {
+    await pay();
+    await age(120);
+    expect(await seal(90)).toBe(true);
+  });
+
+  it("an audit of all history finds a sealed receipt that was changed by one micro-USD", async () => {
+    await tamper("update receipt set debited = debited - 1");
+    expect(await violated(false)).toEqual([]);
+    expect(await violated(true)).toEqual(expect.arrayContaining(["balances", "seals", "sealed_sums"]));
+  });
+
+  it("an audit of all history finds a sealed receipt that was changed together with all sums", async () => {
+    await tamper(`update receipt set debited = debited - 1; update account set available = available + 1;
+      update revenue_mark set amount = amount - 1;
+      update audit_sum set amount = amount + case when holder = uuid_send((select id from account)) then 1
+        else -1 end where holder in (uuid_send((select id from account)),
+          uuid_send('00000000-0000-0000-0000-000000000002'))`);
+    expect(await violated(false)).toEqual([]);
+    expect(await violated(true)).toEqual(["seals"]);
+  });
+
+  it("an audit of all history finds a sealed receipt that was deleted", async () => {
+    await tamper("delete from receipt");
+    expect(await violated(true)).toEqual(expect.arrayContaining(["seals", "runs_receipted"]));
+  });
+
+  it("an audit of all history finds a seal that was changed or deleted", async () => {
+    await tamper("update audit_seal set hash = sha256('')");
+    expect(await violated(true)).toEqual(["seals"]);
+    await tamper("delete from audit_seal");
+    expect(await violated(true)).toEqual(["sealed_sums"]);
+  });
+
+  it.each([
+    [
+      "a later receipt that was changed by one micro-USD",
+      "update receipt set debited = debited - 1 where LATER",
+    ],
+    ["a later receipt that was deleted", "delete from receipt where LATER"],
+    ["a balance that was changed", "update account set available = available + 1"],
+    ["a sum that was changed", "update audit_sum set amount = amount + 1"],
+    ["a sum that was deleted", "delete from audit_sum"],
+  ])("an audit of what changed finds %s", async (_, sql) => {
+    await pay();
+    await tamper(sql.replace("LATER", "created_at > now() - interval '1 hour'"));
+    expect(await violated(false)).toContain("balances");
+    expect(await seal()).toBe(false);
+  });
+
+  it("an audit of what changed finds a completed run without a receipt", async () => {
+    const call = callOf(account);
+    await instance.ledger.authorize(call);
+    await tamper("update run set status = 'completed', ended_at = now() where status = 'active'");
+    expect(await violated(false)).toEqual(["balances", "runs_receipted"]);
+  });
+
+  it("a receipt can still be refunded", async () => {
+    await instance.refunds.refund({ receiptId: await firstReceipt(), reason: "wrong" });
+    expect([await violated(false), await violated(true)]).toEqual([[], []]);
+  });
+});
