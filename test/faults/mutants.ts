@@ -7,8 +7,6 @@ interface Mutant {
   readonly within: string;
   readonly from: string;
   readonly to: string;
-  /** A constraint to drop as well. */
-  readonly without?: string;
 }
 
 const MUTANTS: readonly Mutant[] = [
