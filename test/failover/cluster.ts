@@ -7,8 +7,8 @@ import type { GroundDatabase } from "../faults/database.ts";
 import { query } from "../support/database-server.ts";
 import { ROOT } from "../tooling/command.ts";
 import { Node, PASSWORD } from "./node.ts";
-import { restartPort } from "./ports.ts";
-import { find, start, type Running } from "./programs.ts";
+import { restartPort } from "../support/ports.ts";
+import { find, start, type Running } from "../support/programs.ts";
 
 /** Maximum time until all servers replicate again, ms. */
 const WHOLE_MS = 180_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { command } from "../tooling/command.ts";
-import { missingPackages } from "./programs.ts";
+import { missingPackages } from "../support/programs.ts";
 
 const report = z.object({
   failovers: z.array(z.object({ kind: z.string(), from: z.string(), to: z.string(), lost: z.number() })),

@@ -7,7 +7,7 @@ import type { Cluster } from "./cluster.ts";
 import type { Kind } from "./kinds.ts";
 import type { Failover, FailoverLab } from "./lab.ts";
 import { failoverOptions } from "./options.ts";
-import { missingPackages } from "./programs.ts";
+import { missingPackages } from "../support/programs.ts";
 import { jsonReport, line, report } from "./report.ts";
 
 // npm run failover [-- --help]

@@ -9,8 +9,8 @@ import type { Account } from "../../src/dev/embedded-postgres/account.ts";
 import { openDatabaseLink, type DatabaseLink } from "../support/database-link.ts";
 import { ROOT } from "../tooling/command.ts";
 import { killAll, ProcessTree } from "../tooling/process-tree.ts";
-import { restartPort } from "./ports.ts";
-import { find, findPostgres, start, type Running } from "./programs.ts";
+import { restartPort } from "../support/ports.ts";
+import { find, findPostgres, start, type Running } from "../support/programs.ts";
 
 /** Password of every role of PostgreSQL. */
 export const PASSWORD = "failover-lab";

@@ -1,4 +1,4 @@
-import { findPostgres, isExecutable } from "../failover/programs.ts";
+import { findPostgres, isExecutable } from "../support/programs.ts";
 import { readOptions, wholeNumber } from "../tooling/options.ts";
 
 const USAGE = `npm run restore-lab [-- OPTIONS]
