@@ -65,3 +65,8 @@ it("names only settings that exist, and such that are valid", () => {
   expect(names.filter((name) => !(name in settings))).toEqual([]);
   expect(readConfig(EXAMPLE)).toMatchObject({ TRUSTED_PROXY_HOPS: 1 });
 });
+
+it("keeps the operator log where systemd lets it write", () => {
+  const logs = /^LogsDirectory=(.+)$/m.exec(UNIT)?.[1];
+  expect(UNIT).toContain(`\nEnvironment=OPERATOR_LOG=%L/${logs}/operators.jsonl\n`);
+});

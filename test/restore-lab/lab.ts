@@ -147,7 +147,9 @@ export class RestoreLab {
   #shell(files: Shell["files"] = {}, more: Record<string, string> = {}): Shell {
     const { account, environment, url } = this.#server;
     const { OPERATOR_LOG = "" } = this.#settings;
-    const logs = { "/var/log/toolgate/operators.jsonl": `${OPERATOR_LOG} --request-log ${this.#requestLog}` };
+    const logs = {
+      "/var/log/toolgate*/operators.jsonl": `${OPERATOR_LOG} --request-log ${this.#requestLog}`,
+    };
     return {
       account,
       environment: { ...this.#settings, ...environment, OWNER_URL: url, ...more },
