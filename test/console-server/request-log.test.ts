@@ -73,6 +73,9 @@ describe("the request log of an account", () => {
     const { params, message } = await own.getRequest({ id: failure?.id ?? "" });
     expect({ params, message }).toEqual({ params: { model: 1 }, message: failed.body.message });
 
+    const byWallet = await world.postgres.walletAccounts.find(agent.wallet.publicKey.toBase58());
+    expect(byWallet?.requestLog).toEqual({ bodies: "all", hours: 24 });
+
     const seen = await operator.getRequest({ id, accountId: agent.accountId });
     expect(seen).toMatchObject({ request: { id, tool: "echo" }, stored: false });
     expect(seen.params).toBeUndefined();

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { idOf } from "../core/ids.ts";
 import type { Caller } from "./caller.ts";
 import { DEFAULT_TIER, type RateTier } from "./rate-limit.ts";
+import type { RequestLogSettings } from "./request-log.ts";
 import { SCOPES } from "./scope.ts";
 
 /** The account of a wallet, as stored. */
@@ -10,6 +11,7 @@ export interface WalletAccount {
   readonly tier: RateTier;
   readonly accountTier: RateTier;
   readonly blockedReason: string | undefined;
+  readonly requestLog?: RequestLogSettings | undefined;
 }
 
 /**
@@ -28,6 +30,7 @@ export function walletCaller(wallet: string, account: WalletAccount = unknownAcc
     limits: undefined,
     budgetId: undefined,
     blockedReason: account.blockedReason,
+    requestLog: account.requestLog,
   };
 }
 

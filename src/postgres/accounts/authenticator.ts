@@ -6,7 +6,6 @@ import type { Caller } from "../../domain/accounts/caller.ts";
 import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
-import { isRequestBodies, type RequestLogSettings } from "../../domain/accounts/request-log.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
 import { Batcher } from "../database/batcher.ts";
@@ -15,6 +14,7 @@ import { hashOf } from "./key-hash.ts";
 import { limitsOf } from "./key-limits.ts";
 import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
 import type { KeyUses } from "./key-uses.ts";
+import { requestLogOf, type RequestLogRow } from "./request-log-row.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
@@ -42,7 +42,7 @@ interface CacheEntry {
   since: number;
 }
 
-interface KeyRow extends LimitsRow {
+interface KeyRow extends LimitsRow, RequestLogRow {
   sha256: Buffer;
   id: string;
   account_id: string;
@@ -54,8 +54,6 @@ interface KeyRow extends LimitsRow {
   day_limit: bigint | null;
   tools: string[] | null;
   budget_id: string | null;
-  request_bodies: string;
-  request_hours: number;
 }
 
 /**
@@ -200,11 +198,4 @@ function toCaller(row: KeyRow): Caller {
     blockedReason: row.blocked_reason ?? undefined,
     requestLog: requestLogOf(row),
   };
-}
-
-function requestLogOf({
-  request_bodies: bodies,
-  request_hours: hours,
-}: KeyRow): RequestLogSettings | undefined {
-  return isRequestBodies(bodies) ? { bodies, hours } : undefined;
 }

@@ -7,6 +7,7 @@ import { newId } from "../../domain/core/ids.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
+import { requestLogOf, type RequestLogRow } from "./request-log-row.ts";
 
 export interface WalletAccountsOptions {
   pool: Pool;
@@ -16,7 +17,7 @@ export interface WalletAccountsOptions {
   cell?: number;
 }
 
-interface AccountRow extends LimitsRow {
+interface AccountRow extends LimitsRow, RequestLogRow {
   id: string;
   blocked_reason: string | null;
 }
@@ -32,7 +33,8 @@ export class PostgresWalletAccounts implements WalletAccounts {
   async find(wallet: string): Promise<Caller | undefined> {
     const [row] = await queryWithRetry<AccountRow>(this.#options.pool, {
       name: "wallet-accounts-find",
-      text: `select id, rate_per_minute, burst, account_rate_per_minute, account_burst, blocked_reason
+      text: `select id, rate_per_minute, burst, account_rate_per_minute, account_burst, blocked_reason,
+                    request_bodies, request_hours
              from account_limits where wallet = $1`,
       values: [wallet],
     });
@@ -57,5 +59,6 @@ function callerOf(wallet: string, row: AccountRow): Caller {
     accountId: idFromUuid("acct", row.id),
     ...rateLimitsOf(row),
     blockedReason: row.blocked_reason ?? undefined,
+    requestLog: requestLogOf(row),
   });
 }
