@@ -1,6 +1,6 @@
 /**
- * Returns SQL for the tables' owner that dates all entries evenly over the last forty days, in order, with
- * the identifiers of these times.
+ * Returns SQL for the tables' owner that removes all seals and dates all entries evenly over the last forty
+ * days, in order, with the identifiers of these times.
  * @param change a statement that moves times (`at`) in the table `dated` before that
  */
 export function datingOfEntries(change = "select"): string {
@@ -15,6 +15,9 @@ export function datingOfEntries(change = "select"): string {
     update transfer set created_at = at, id = ledger_id(at) from dated where dated.id = transfer.id;
     update receipt set created_at = at, id = ledger_id(at) from dated where dated.id = receipt.id;
     update revenue_mark set counted_to = '00000000-0000-0000-0000-000000000000', amount = 0;
+    alter table audit_seal disable trigger append_only;
+    truncate audit_seal, audit_sum;
+    alter table audit_seal enable trigger append_only;
     alter table transfer enable trigger append_only;
     alter table receipt enable trigger append_only;
     commit`;
