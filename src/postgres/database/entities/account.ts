@@ -17,6 +17,7 @@ export const AccountEntity = defineEntity({
     operator: p.boolean().default(false),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
     lowBalance: p.bigint().nullable(),
+    lowBalanceReported: p.boolean().default(false),
     blockedReason: p.text().nullable(),
     requestBodies: p.text().default("none"),
     requestHours: p.integer().default(168),

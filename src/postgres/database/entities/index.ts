@@ -22,6 +22,12 @@ import { TransferEntity } from "./transfer.ts";
 import { TreasuryMovementEntity } from "./treasury-movement.ts";
 import { TreasuryWatchEntity } from "./treasury-watch.ts";
 import { UnpaidWorkEntity } from "./unpaid-work.ts";
+import {
+  WebhookAttemptEntity,
+  WebhookDeliveryEntity,
+  WebhookEndpointEntity,
+  WebhookEventEntity,
+} from "./webhook.ts";
 
 /** Every table, as MikroORM entities. */
 export const ENTITIES = [
@@ -55,4 +61,8 @@ export const ENTITIES = [
   RequestLogEntity,
   AuditSealEntity,
   AuditSumEntity,
+  WebhookEndpointEntity,
+  WebhookEventEntity,
+  WebhookDeliveryEntity,
+  WebhookAttemptEntity,
 ];

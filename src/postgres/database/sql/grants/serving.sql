@@ -12,7 +12,8 @@ grant select on
   console_session, deposit, idempotency, issued_receipt, key_budget, key_use, leadership, ledger_entry,
   migration, operator_action, payment, rate_tier, receipt, relay, relay_budget, request_log, revenue_mark,
   run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, transfer,
-  treasury_movement, treasury_watch, unpaid_work, used_nonce
+  treasury_movement, treasury_watch, unpaid_work, used_nonce, webhook_attempt, webhook_delivery,
+  webhook_endpoint, webhook_event
 to :role;
 
 grant execute on function
@@ -22,6 +23,7 @@ grant execute on function
   audit_sums,
   claims_forget,
   config_apply,
+  event_add,
   ledger_adjust,
   ledger_authorize,
   ledger_capture,

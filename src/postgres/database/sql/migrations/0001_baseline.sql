@@ -42,7 +42,8 @@ insert into rate_tier (name, rate_per_minute, burst) values ('default', 60, 10);
 -- "available" is the sum of entries less open holds. Reversing a payment that was spent makes it negative.
 -- Rates and bursts precede those of the tier where they are not null.
 -- "request_bodies", "request_hours": of which requests request_log stores params and result, and how long.
--- "low_balance": the console warns below it. "blocked_reason": set while the account's keys are refused.
+-- "low_balance": the console warns below it. "low_balance_reported": the balance is below it and has not been
+-- raised since (balance_low). "blocked_reason": set while the account's keys are refused.
 -- The ids 1 to 5 are the ledger's own accounts (system-accounts.ts).
 create table account (
   id uuid primary key constraint account_id_check check (id > '00000000-0000-0000-0000-000000000005'),
@@ -55,6 +56,7 @@ create table account (
   account_burst integer,
   operator boolean not null default false,
   low_balance bigint constraint account_low_balance_check check (low_balance >= 0),
+  low_balance_reported boolean not null default false,
   blocked_reason text,
   request_bodies text not null default 'none' constraint account_request_bodies_check check (
     request_bodies in ('none', 'errors', 'all')),
@@ -520,6 +522,75 @@ create table console_session (
 ) with (fillfactor = 70);
 create index console_session_account_id_index on console_session (account_id);
 create index console_session_expires_at_index on console_session (expires_at);
+
+-- Webhooks. Rows carry no foreign keys and no event changes its endpoint: a transaction that moves money waits
+-- for no delivery.
+
+-- Where events of an account are sent. Endpoints of operators belong to the ledger's operator account.
+-- "disabled" says why nothing is sent: empty if its owner disabled it, else the reason of the gateway.
+-- "key_version" names the row of sealing_key that seals the secret; the old secret signs too until
+-- "old_until". "failures" counts attempts since the last success. An instance ("owner") delivers until
+-- "lease_until".
+create table webhook_endpoint (
+  id uuid primary key,
+  account_id uuid not null,
+  url text not null,
+  types text[] not null,
+  disabled text,
+  key_version integer not null,
+  secret bytea not null,
+  old_key_version integer,
+  old_secret bytea,
+  old_until timestamptz,
+  failures integer not null default 0,
+  failing_since timestamptz,
+  retry_at timestamptz not null default now(),
+  owner uuid,
+  lease_until timestamptz not null default '-infinity',
+  created_at timestamptz not null default now(),
+  constraint webhook_endpoint_old_check check (
+    (old_secret is null) = (old_key_version is null) and (old_secret is null) = (old_until is null))
+) with (fillfactor = 50);
+create index webhook_endpoint_account_id_index on webhook_endpoint (account_id);
+
+-- The outbox: an event is written by the transaction that causes it (event_add). "seq" is the order of events
+-- of an account, as its locks order their transactions. "once" identifies an event that may be written twice.
+create table webhook_event (
+  id uuid primary key default ledger_id(),
+  seq bigserial,
+  account_id uuid not null,
+  type text not null,
+  data jsonb not null,
+  once text,
+  created_at timestamptz not null default now()
+);
+create unique index webhook_event_once_unique on webhook_event (account_id, once) where once is not null;
+create index webhook_event_account_id_created_at_index on webhook_event (account_id, created_at);
+create index webhook_event_created_at_index on webhook_event (created_at);
+
+-- An event that an endpoint has or will receive.
+create table webhook_delivery (
+  endpoint_id uuid,
+  seq bigint,
+  event_id uuid not null,
+  created_at timestamptz not null default now(),
+  delivered_at timestamptz,
+  primary key (endpoint_id, seq)
+) with (fillfactor = 70);
+create index webhook_delivery_pending_index on webhook_delivery (endpoint_id, seq) where delivered_at is null;
+create index webhook_delivery_created_at_index on webhook_delivery (created_at);
+
+-- The last attempts to deliver. "status" is null without a response.
+create table webhook_attempt (
+  id uuid primary key default ledger_id(),
+  endpoint_id uuid not null,
+  event_id uuid not null,
+  status integer,
+  error text,
+  ms integer not null,
+  started_at timestamptz not null
+);
+create index webhook_attempt_endpoint_id_id_index on webhook_attempt (endpoint_id, id);
 
 -- What operators did. "account_id" is null for the command line. A failure is a second row that names the
 -- first in "failed_action". "once" is the action's idempotency key; "repeats" is the first action with that
