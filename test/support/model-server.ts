@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 export interface ModelServer {
   /** Ends where `/models` begins. */
   readonly url: string;
-  /** Status of the next answers. */
-  status: number;
+  /** Status of the next answers, or what decides on each. */
+  status: number | (() => number);
   /** A gate for the next answers. */
   waits: Promise<void> | undefined;
   close(): void;
@@ -30,7 +30,8 @@ export async function startModelServer(): Promise<ModelServer> {
     request.resume().on("end", () => void answer(request, response));
   });
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, waits } = model;
+    const { waits } = model;
+    const status = typeof model.status === "number" ? model.status : model.status();
     await waits;
     response.writeHead(status, {
       "content-type": "application/json",

@@ -1,6 +1,11 @@
 import { query } from "../../../support/database-server.ts";
 import { remedyOf, runCommand } from "../page.ts";
-import type { Walk } from "../stage.ts";
+import type { Stage, Walk } from "../stage.ts";
+
+function changeBalance({ scene, agent }: Stage, by: number): Promise<unknown> {
+  const id = agent.accountId.slice("acct_".length);
+  return query(scene.database.url, `update account set available = available + ${by} where id = '${id}'`);
+}
 
 /** Faults of the ledger and of its audits. */
 export const LEDGER_WALKS: readonly Walk[] = [
@@ -18,9 +23,9 @@ export const LEDGER_WALKS: readonly Walk[] = [
   },
   {
     title: "a row of the ledger is changed by hand",
-    alerts: { ToolgateAuditViolation: /revenue_counted/ },
-    cause: ({ scene }) => query(scene.database.url, "update revenue_mark set amount = amount + 1"),
-    remedy: ({ scene }) => query(scene.database.url, "update revenue_mark set amount = amount - 1"),
+    alerts: { ToolgateAuditViolation: /balances/ },
+    cause: (stage) => changeBalance(stage, 1),
+    remedy: (stage) => changeBalance(stage, -1),
   },
   {
     title: "audits are switched off",
