@@ -1,15 +1,11 @@
 import type { Metrics } from "../app/operations/metrics.ts";
 import { ConfigError, type ServeConfig } from "../config/config.ts";
 import { MissingPackagesError, requirePackages } from "../optional-packages.ts";
+import { systemRandom } from "../system.ts";
 import type { Tracing } from "../tracing/index.ts";
 import { VERSION } from "../version.ts";
 
-const PACKAGES = [
-  "@opentelemetry/api",
-  "@opentelemetry/exporter-trace-otlp-http",
-  "@opentelemetry/resources",
-  "@opentelemetry/sdk-trace",
-];
+const PACKAGES = ["@opentelemetry/otlp-exporter-base"];
 
 type TracingSettings = Pick<
   ServeConfig,
@@ -54,5 +50,6 @@ export async function openConfiguredTracing(
       ...(config.OTEL_SERVICE_NAME !== undefined && { "service.name": config.OTEL_SERVICE_NAME }),
     },
     metrics,
+    random: systemRandom,
   });
 }

@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { resourceFromAttributes } from "@opentelemetry/resources";
-import { TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Metrics } from "../app/operations/metrics.ts";
+import type { Random } from "../domain/core/clock.ts";
 import type { SamplerName, Tracer } from "../domain/core/span.ts";
-import { OtelTracing } from "./otel-tracer.ts";
+import { openExporter } from "./otlp-exporter.ts";
+import { RecordingTracer } from "./recording-tracer.ts";
 import { samplerOf } from "./sampler.ts";
 import { SpanQueue } from "./span-queue.ts";
 
 /** Limit of the last exports at a shutdown, ms. */
 const FLUSH_MS = 3_000;
-
-/** Longest attribute, characters. */
-const MAX_TEXT = 256;
 
 /** Options of openTracing. */
 export interface TracingOptions {
@@ -26,6 +22,7 @@ export interface TracingOptions {
   /** Attributes of this process, such as `service.name`. */
   readonly resource: Readonly<Record<string, string>>;
   readonly metrics: Pick<Metrics, "count">;
+  readonly random: Random;
 }
 
 /** Traces and their export. */
@@ -37,21 +34,14 @@ export interface Tracing {
 
 /** Opens the export of traces over OTLP (HTTP with JSON). */
 export function openTracing(options: TracingOptions): Tracing {
-  const { url, headers, timeoutMs, sampler, ratio, resource, metrics } = options;
-  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: timeoutMs });
+  const { sampler, ratio, metrics, random } = options;
   const queue = new SpanQueue(
-    exporter,
+    openExporter(options),
     (spans) => metrics.count("toolgate_spans_exported_total", spans),
     (spans, reason) => metrics.count("toolgate_spans_lost_total", spans, { reason }),
   );
-  const provider = new TracerProvider({
-    sampler: samplerOf(sampler, ratio),
-    spanLimits: { attributeValueLengthLimit: MAX_TEXT },
-    resource: resourceFromAttributes({ ...resource }),
-    spanProcessors: [queue],
-  });
   return {
-    tracer: new OtelTracing(provider.getTracer("toolgate", resource["service.version"])),
+    tracer: new RecordingTracer(samplerOf(sampler, ratio), random, (span) => queue.add(span)),
     async close() {
       const ended = new AbortController();
       const late = sleep(FLUSH_MS, undefined, { signal: ended.signal }).catch(() => {});

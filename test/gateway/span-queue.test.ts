@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { systemRandom } from "../../src/system.ts";
 import { openTracing } from "../../src/tracing/index.ts";
 import { modelServer } from "../inference/model-server.ts";
 import { spansIn } from "./received-spans.ts";
@@ -15,6 +16,7 @@ it("keeps a bounded number of spans for a collector that never answers, and ends
     sampler: "always_on",
     ratio: 1,
     resource: {},
+    random: systemRandom,
     metrics: {
       count(name, by = 1, { reason = "" } = {}) {
         const key = `${name} ${reason}`.trim();

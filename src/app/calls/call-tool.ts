@@ -74,13 +74,14 @@ function callFreely(
   prepared: PreparedCall,
   { caller, signal, progress, record }: CallContext,
 ): ToolCallResult | Promise<ToolCallResult> {
-  const run = { runId: undefined, idempotencyKey: undefined, signal, caller, progress };
-  if (record?.span?.sampled) {
-    const step = record.span.child(`execute_tool ${tool.name}`, toolAttributes(tool));
-    return inSpan(step, async (span) => freeResult(await prepared.run({ ...run, span })));
-  }
+  // A tool that answers at once has no step: the request's says as much.
+  const span = record?.span?.sampled
+    ? record.span.child(`execute_tool ${tool.name}`, toolAttributes(tool))
+    : undefined;
+  const run = { runId: undefined, idempotencyKey: undefined, signal, caller, progress, span };
   const result = prepared.run(run);
-  return result instanceof Promise ? result.then(freeResult) : freeResult(result);
+  if (!(result instanceof Promise)) return freeResult(result);
+  return span ? inSpan(span, async () => freeResult(await result)) : result.then(freeResult);
 }
 
 /** Copies the result: a tool may change its own object before it is sent. */
