@@ -35,6 +35,7 @@ import { PostgresAuthenticator } from "./accounts/authenticator.ts";
 import { PostgresDeposits } from "./deposits/deposits.ts";
 import { PostgresHealth } from "./operations/health.ts";
 import { KeyUses } from "./accounts/key-uses.ts";
+import { MovedKeys } from "./accounts/moved-keys.ts";
 import { Leases } from "./ledger/leases.ts";
 import { PostgresLedger } from "./ledger/ledger.ts";
 import type { Log } from "../domain/core/log.ts";
@@ -172,7 +173,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log, onReleased: options.onReleased });
     const sessionLock = new SessionLock({ url: directUrl, instanceId, log });
     const keyUses = new KeyUses({ pool, clock, log });
-    const access = { pool, clock, notifications, secrets: keySecrets, keyUses, cell };
+    const movedKeys = await MovedKeys.open({ pool, notifications, log });
+    const access = { pool, clock, notifications, secrets: keySecrets, keyUses, movedKeys, cell };
     const authenticator = new PostgresAuthenticator(access);
     const reading = account.standby.primary;
     const requestLog = openRequestLog({ ...options, pool, reading, sealingKeys, log });
@@ -187,6 +189,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       notifications,
       sealingKeys,
       keySecrets,
+      movedKeys,
       account.standby,
     ]);
     return {
@@ -195,6 +198,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         instanceId,
         leaseMs,
         leases,
+        cell,
         ...(options.metrics && { metrics: options.metrics }),
         replayCache: new ReplayCache({ clock, notifications }),
       }),

@@ -1,6 +1,7 @@
-import type { Mutant } from "./mutant.ts";
+import { sqlFile, type Mutant } from "./mutant.ts";
 
 const COPIES = ["test/cells/misroutes.test.ts"];
+const MOVES = ["test/postgres/cells/account-moves.test.ts"];
 const NAMES = ["test/domain/core/cell.test.ts"];
 
 /** Names of other cells, also where a restored backup gave two cells the same secrets. */
@@ -9,7 +10,7 @@ export const CELLS: readonly Mutant[] = [
     name: "cell-key",
     guard: "A cell refuses API keys of other cells, also with the same secrets and rows.",
     file: "src/postgres/accounts/authenticator.ts",
-    find: '|| cell.isForeign("api_key", parsed.cell)',
+    find: 'if (cell.isForeign("api_key", parsed.cell)) return undefined;',
     replace: "",
     tests: COPIES,
   },
@@ -44,5 +45,85 @@ export const CELLS: readonly Mutant[] = [
     find: 'sealed && !this.#cell.isForeign("quote", sealed.readUInt16BE(SEALED - CELL)) ? sealed : undefined',
     replace: "sealed",
     tests: ["test/app/jobs/watch-treasury.test.ts"],
+  },
+  {
+    name: "cell-moved-keys",
+    guard: "Of keys of other cells, a cell accepts those of accounts that moved to it, and no others.",
+    file: "src/postgres/accounts/moved-keys.ts",
+    find: "from api_key where issued_by is not null",
+    replace: "from api_key",
+    tests: COPIES,
+  },
+  {
+    name: "cell-left",
+    guard: "The cell that an account left refuses its keys.",
+    file: "src/postgres/accounts/authenticator.ts",
+    find: "if (movedTo !== undefined) throw this.#moved(movedTo);",
+    replace: "",
+    tests: MOVES,
+  },
+  {
+    name: "clearing-once",
+    guard: "A move that is repeated is booked in once.",
+    file: sqlFile("functions/account_arrive.sql"),
+    find: "where m.id = move and m.direction = 'in'",
+    replace: "where false",
+    tests: MOVES,
+  },
+  {
+    name: "clearing-resumed",
+    guard: "What was booked out, and has not arrived, leaves again under the same reference.",
+    file: sqlFile("functions/account_depart.sql"),
+    find: "where m.account_id = account and m.other_account is null",
+    replace: "where false",
+    tests: MOVES,
+  },
+  {
+    name: "move-freezes",
+    guard: "An account that moves starts no call from its balance.",
+    file: sqlFile("functions/ledger_start.sql"),
+    find: "where not frozen and (available",
+    replace: "where (available",
+    tests: MOVES,
+  },
+  {
+    name: "move-freezes-proofs",
+    guard: "An account that moves starts no call with a new payment.",
+    file: sqlFile("functions/ledger_start_proved.sql"),
+    find: "or coalesce(available, -1) < 0 or frozen",
+    replace: "or coalesce(available, -1) < 0",
+    tests: MOVES,
+  },
+  {
+    name: "move-waits",
+    guard: "A balance is booked out only when no call of its account is running.",
+    file: sqlFile("functions/account_depart.sql"),
+    find: "where r.account_id = account and r.status = 'active'",
+    replace: "where false",
+    tests: MOVES,
+  },
+  {
+    name: "move-answers",
+    guard: "A call that was answered before a move is not charged again after it.",
+    file: "src/app/cells/move-account.ts",
+    find: "if (!departure.rest) await copyAnswers(deps, accountId, departure);",
+    replace: "",
+    tests: MOVES,
+  },
+  {
+    name: "move-rehearsed",
+    guard: "An account that the other cell cannot take does not leave.",
+    file: "src/app/cells/move-account.ts",
+    find: "await to.rehearse(known.contents, from.cell);",
+    replace: "",
+    tests: MOVES,
+  },
+  {
+    name: "moved-keys-fixed",
+    guard: "Where an account has left, its keys cannot be changed.",
+    file: sqlFile("triggers/refuse_moved_key.sql"),
+    find: "if other_cell is not null then",
+    replace: "if false then",
+    tests: MOVES,
   },
 ];

@@ -26,7 +26,8 @@ export type EntryKind =
   | "refund"
   | "reversal"
   | "reinstatement"
-  | "adjustment";
+  | "adjustment"
+  | "clearing";
 
 /** One ledger entry from the account's view. */
 export interface Entry {

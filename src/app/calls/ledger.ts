@@ -57,6 +57,8 @@ export type AuthorizeResult =
   | { kind: "unassigned" }
   /** The transaction vanished from the chain and its credit was reversed. Nothing was credited. */
   | { kind: "reversed" }
+  /** The account moves, or has moved, to another cell. Nothing was credited. */
+  | { kind: "frozen" }
   /** The balance does not cover the price. */
   | { kind: "insufficient"; balance: MicroUsd }
   /**
@@ -68,7 +70,7 @@ export type AuthorizeResult =
 export type PriorOutcome =
   | Extract<
       AuthorizeResult,
-      { kind: "replay" | "in_progress" | "mismatch" | "payment_used" | "unassigned" | "reversed" }
+      { kind: "replay" | "in_progress" | "mismatch" | "payment_used" | "unassigned" | "reversed" | "frozen" }
     >
   /**
    * The payment was credited for this call, which then failed: run it again without verifying the payment.

@@ -28,6 +28,12 @@ export async function priorCallError(
         "IDEMPOTENCY_MISMATCH",
         "idempotency_key: was used with another tool or other params; use a new key for a new call",
       );
+    case "frozen":
+      return new ToolgateError(
+        "UNAVAILABLE",
+        "the account is being moved to another server; nothing was charged, repeat the call shortly",
+        { retryAfterSeconds: 1 },
+      );
     case "payment_used":
       return invalid(
         "the transaction was used for another call, or is a deposit, which pays no call by itself; " +

@@ -39,6 +39,7 @@ export type ActionName =
   | "account.adjust"
   | "account.tier"
   | "account.block"
+  | "account.move"
   | "account.unblock"
   | "account.operator"
   | "key.create"

@@ -79,6 +79,8 @@ export function entryKindLabel(kind: EntryKind): string {
       return "Reinstated payment";
     case EntryKind.ADJUSTMENT:
       return "Adjustment";
+    case EntryKind.CLEARING:
+      return "Moved balance";
     default:
       return "Entry";
   }

@@ -10,7 +10,15 @@ export interface Cell {
 }
 
 /** Names that carry a cell. */
-export type NameKind = "api_key" | "deposit" | "quote" | "receipt" | "run" | "session" | "sign_in";
+export type NameKind =
+  | "account"
+  | "api_key"
+  | "deposit"
+  | "quote"
+  | "receipt"
+  | "run"
+  | "session"
+  | "sign_in";
 
 /** @param report receives each foreign name */
 export function cellOf(number: number, report: (name: NameKind, cell: number) => void = () => {}): Cell {

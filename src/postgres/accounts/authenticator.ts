@@ -5,6 +5,7 @@ import { isSignedWith, parseApiKey, type KeySecret, type ParsedKey } from "../..
 import type { Caller } from "../../domain/accounts/caller.ts";
 import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import type { Clock } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
@@ -14,6 +15,7 @@ import { hashOf } from "./key-hash.ts";
 import { limitsOf } from "./key-limits.ts";
 import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
 import type { KeyUses } from "./key-uses.ts";
+import { MovedKeys } from "./moved-keys.ts";
 import { requestLogOf, type RequestLogRow } from "./request-log-row.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";
@@ -28,6 +30,8 @@ export interface AuthenticatorOptions {
   secrets: { find(version: number): KeySecret | undefined | Promise<KeySecret | undefined> };
   /** Records each use of a valid key. */
   keyUses: Pick<KeyUses, "record">;
+  /** Keys of other cells that are valid here. */
+  movedKeys?: Pick<MovedKeys, "has">;
   cell?: Cell;
 }
 
@@ -42,6 +46,12 @@ interface CacheEntry {
   since: number;
 }
 
+/** A key that works; `movedTo`: the cell that has its account. */
+interface FoundKey {
+  readonly caller: Caller | undefined;
+  readonly movedTo?: number | undefined;
+}
+
 interface KeyRow extends LimitsRow, RequestLogRow {
   sha256: Buffer;
   id: string;
@@ -54,6 +64,7 @@ interface KeyRow extends LimitsRow, RequestLogRow {
   day_limit: bigint | null;
   tools: string[] | null;
   budget_id: string | null;
+  moved_to: number | null;
 }
 
 /**
@@ -66,7 +77,7 @@ export class PostgresAuthenticator implements Authenticator {
   readonly #cache = new Lru<string, CacheEntry>(MAX_CACHED);
   /** Timestamp of each rejection, by key hash. */
   readonly #rejected = new Lru<string, number>(MAX_REJECTED);
-  readonly #lookups: Batcher<Buffer, { caller: Caller | undefined }>;
+  readonly #lookups: Batcher<Buffer, FoundKey>;
   /** Incremented per notification: results requested before a change are not cached after it. */
   #generation = 0;
 
@@ -90,8 +101,10 @@ export class PostgresAuthenticator implements Authenticator {
     const caller = this.#cached(hash, now);
     if (caller) return this.#accept(caller, now);
     const parsed = parseApiKey(secret);
-    const { secrets, cell = NO_CELL } = this.#options;
-    if (!parsed || cell.isForeign("api_key", parsed.cell)) return undefined;
+    const { secrets, movedKeys, cell = NO_CELL } = this.#options;
+    if (!parsed) return undefined;
+    if (movedKeys?.has(hash)) return this.#lookUp(hash, now);
+    if (cell.isForeign("api_key", parsed.cell)) return undefined;
     const key = secrets.find(parsed.version);
     if (key instanceof Promise) return key.then((found) => this.#verify(parsed, found, hash, now));
     return this.#verify(parsed, key, hash, now);
@@ -111,13 +124,20 @@ export class PostgresAuthenticator implements Authenticator {
 
   async #lookUp(hash: string, since: number): Promise<Caller | undefined> {
     const generation = this.#generation;
-    const { caller: found } = await this.#lookups.submit(Buffer.from(hash, "hex"));
+    const { caller: found, movedTo } = await this.#lookups.submit(Buffer.from(hash, "hex"));
+    if (movedTo !== undefined) throw this.#moved(movedTo);
     const caller = found && this.#accept(found, this.#options.clock.now());
     if (generation === this.#generation) {
       if (!caller) this.#rejected.set(hash, since);
       else if (this.#options.notifications.live) this.#cache.set(hash, { caller, since });
     }
     return caller;
+  }
+
+  #moved(movedTo: number): ToolgateError {
+    (this.#options.cell ?? NO_CELL).isForeign("account", movedTo);
+    const message = "the account has moved to another server; repeat the request shortly";
+    return new ToolgateError("UNAVAILABLE", message, { retryAfterSeconds: 1 });
   }
 
   /** Checks expiry here, also for cached keys: no notification reports it. */
@@ -154,7 +174,7 @@ export class PostgresAuthenticator implements Authenticator {
     this.#rejected.clear();
   }
 
-  async #find(hashes: readonly Buffer[], forMs: number): Promise<{ caller: Caller | undefined }[]> {
+  async #find(hashes: readonly Buffer[], forMs: number): Promise<FoundKey[]> {
     const { pool } = this.#options;
     const { rows } = await withRetry(forMs, () =>
       pool.query<KeyRow>({
@@ -162,7 +182,7 @@ export class PostgresAuthenticator implements Authenticator {
         text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst,
                       account.account_rate_per_minute, account.account_burst, account.operator,
                       account.blocked_reason, key.expires_at, key.call_limit, key.day_limit, key.tools,
-                      key.budget_id, account.request_bodies, account.request_hours
+                      key.budget_id, account.moved_to, account.request_bodies, account.request_hours
                from api_key key join account_limits account on account.id = key.account_id
                where key.sha256 = any ($1::bytea[]) and key.revoked_at is null`,
         values: [hashes],
@@ -171,7 +191,8 @@ export class PostgresAuthenticator implements Authenticator {
     const found = new Map(rows.map((row) => [row.sha256.toString("hex"), row]));
     return hashes.map((hash) => {
       const row = found.get(hash.toString("hex"));
-      return { caller: row && isSameHash(row.sha256, hash) ? toCaller(row) : undefined };
+      if (!row || !isSameHash(row.sha256, hash)) return { caller: undefined };
+      return row.moved_to === null ? { caller: toCaller(row) } : { caller: undefined, movedTo: row.moved_to };
     });
   }
 }

@@ -9,13 +9,13 @@ const SIDES = [
     holder: "credit",
     entries: /* sql */ `
       select id, kind::text as kind, ref, note, created_at, amount from transfer
-      where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment')`,
+      where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment', 'clearing')`,
   },
   {
     holder: "debit",
     entries: /* sql */ `
       select id, kind::text as kind, ref, note, created_at, -amount as amount from transfer
-      where kind in ('reversal', 'adjustment')`,
+      where kind in ('reversal', 'adjustment', 'clearing')`,
   },
   {
     holder: "account_id",

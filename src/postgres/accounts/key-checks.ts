@@ -17,7 +17,11 @@ export const KEY_CHECKS: readonly AuditCheck[] = [
           sum(case run.status when 'active' then run.price else receipt.debited end) as amount
         from run left join receipt on receipt.run_id = run.id
         where run.budget_id is not null and run.status in ('active', 'completed') group by 1, 2
-      ) taken on taken.budget_id = budget.budget_id and taken.day = budget.day`,
+      ) taken on taken.budget_id = budget.budget_id and taken.day = budget.day
+      -- What a key has spent in one cell counts in the other too.
+      where not exists (
+        select from api_key key join account_move move on move.account_id = key.account_id
+        where key.budget_id = coalesce(budget.budget_id, taken.budget_id) and not move.rest)`,
   },
   {
     name: "runs_keyed",

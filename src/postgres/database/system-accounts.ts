@@ -13,4 +13,6 @@ export const SYSTEM_ACCOUNTS = {
   adjustments: "00000000-0000-0000-0000-000000000004",
   /** The operator's own money: the treasury's opening balance and withdrawals. */
   operator: "00000000-0000-0000-0000-000000000005",
+  /** Balances that moved to other cells, less those that came; zero over all cells. */
+  clearing: "00000000-0000-0000-0000-000000000006",
 } as const;

@@ -13,7 +13,8 @@ import { claimKey } from "./claims.ts";
  */
 export class InsufficientFunds {
   readonly #pool: Pool;
-  readonly #balances: Batcher<string, MicroUsd>;
+  /** Null for an account that does not exist or is frozen. */
+  readonly #balances: Batcher<string, MicroUsd | null>;
   /** Accounts with insufficient funds at their last call. */
   readonly #accounts = new Lru<string, true>(10_000);
 
@@ -40,20 +41,20 @@ export class InsufficientFunds {
     if (price === 0n || budget || claimKey(call) !== undefined || !this.#accounts.get(accountId))
       return undefined;
     const balance = await this.#balances.submit(uuidFromId("acct", accountId));
-    if (balance < price) return { kind: "insufficient", balance };
+    if (balance !== null && balance < price) return { kind: "insufficient", balance };
     this.#accounts.delete(accountId);
     return undefined;
   }
 
-  async #balancesOf(accounts: readonly string[], forMs: number): Promise<MicroUsd[]> {
+  async #balancesOf(accounts: readonly string[], forMs: number): Promise<(MicroUsd | null)[]> {
     const query = {
       name: "ledger-balances",
-      text: "select id, available from account where id = any ($1::uuid[])",
+      text: "select id, available from account where id = any ($1::uuid[]) and not frozen",
       values: [[...new Set(accounts)]],
     };
     const rows = await queryWithRetry<{ id: string; available: bigint }>(this.#pool, query, forMs);
     // PostgreSQL returns uuids with hyphens.
     const balances = new Map(rows.map(({ id, available }) => [id.replaceAll("-", ""), available]));
-    return accounts.map((id) => balances.get(id.replaceAll("-", "")) ?? 0n);
+    return accounts.map((id) => balances.get(id.replaceAll("-", "")) ?? null);
   }
 }

@@ -12,6 +12,7 @@ import type {
 } from "../../app/calls/ledger.ts";
 import type { Metrics } from "../../app/operations/metrics.ts";
 import type { VerifiedTransfer } from "../../app/payments/verified-transfer.ts";
+import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { Batcher, type BatchSample, type RETRY } from "../database/batcher.ts";
@@ -55,6 +56,8 @@ export interface LedgerOptions {
   leaseMs: number;
   leases: Leases;
   metrics?: Metrics;
+  /** Reports calls of accounts that another cell has. */
+  cell?: Cell;
   /** Recent results; without it, every repeat queries the database. */
   replayCache?: ReplayCache;
 }
@@ -232,12 +235,14 @@ export class PostgresLedger implements Ledger {
   async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",
-      `select prior.n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).*
+      `select prior.n, prior.kind, prior.result, prior.payment_claim, prior.moved_to,
+         (prior.receipt).*
        from ledger_prior(array(select call
          from json_populate_recordset(null::ledger_call, $1) call)) prior`,
       [JSON.stringify(queries.map(priorRecord))],
       forMs,
     );
+    for (const { kind, moved_to } of rows) if (kind === "frozen") this.#reportMoved(moved_to);
     return inOrder(rows, (row) => ({ prior: priorOf(row) }));
   }
 
@@ -279,7 +284,13 @@ export class PostgresLedger implements Ledger {
       [JSON.stringify(calls.map(callRecord)), this.#options.instanceId, this.#options.leaseMs],
       forMs,
     );
+    for (const { kind, balance } of rows) if (kind === "frozen") this.#reportMoved(balance);
     return inOrder(rows, authorizeResultOf);
+  }
+
+  /** @param movedTo the cell that has the account; null while it moves */
+  #reportMoved(movedTo: bigint | null): void {
+    if (movedTo !== null) (this.#options.cell ?? NO_CELL).isForeign("account", Number(movedTo));
   }
 
   /** Captures completed runs that this instance started; ledger_end ends the rest. */

@@ -19,7 +19,7 @@ import { toReceipt, uuidFromId, type ReceiptRow } from "../database/row-mapping.
 export interface AuthorizeRow extends Nullable<ReceiptRow> {
   n: number;
   kind: AuthorizeResult["kind"] | "credited" | "again";
-  /** For "capped", the amount spent today; else the balance. Micro-USD. */
+  /** For "capped", the amount spent today, else the balance, micro-USD; for "frozen" as moved_to. */
   balance: bigint | null;
   result: JsonObject | null;
 }
@@ -27,6 +27,8 @@ export interface AuthorizeRow extends Nullable<ReceiptRow> {
 /** Result row of `ledger_prior`. */
 export interface PriorRow extends AuthorizeRow {
   payment_claim: string | null;
+  /** For "frozen", the cell that has the account; null while it moves. */
+  moved_to: bigint | null;
 }
 
 /** Result row of `ledger_end`. */
@@ -132,6 +134,7 @@ export function priorOf(row: PriorRow): PriorOutcome {
     case "payment_used":
     case "unassigned":
     case "reversed":
+    case "frozen":
       return { kind: row.kind };
     case "credited":
       return { kind: row.kind, idempotencyKey: idempotencyKeyOf(row.payment_claim) };

@@ -1,3 +1,4 @@
+import { MOVE_CHECKS } from "../accounts/move-checks.ts";
 import { KEY_CHECKS } from "../accounts/key-checks.ts";
 import { RELAY_CHECKS } from "../payments/relay-checks.ts";
 import { sumOf, type AuditCheck } from "../database/audit-check.ts";
@@ -112,11 +113,12 @@ export const CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "keys_done",
-    description: "each key with a stored answer has a completed run of its account",
+    description: "each key with a stored answer has a completed run of its account, here or in another cell",
     sql: /* sql */ `
-      select run.id is null as wrong
+      select run.id is null and moved.run_id is null as wrong
       from idempotency claim left join run on run.id = claim.run_id and run.status = 'completed'
         and run.account_id = claim.account_id
+      left join moved_run moved on moved.run_id = claim.run_id
       where state = 'done'`,
   },
   {
@@ -156,5 +158,6 @@ export const CHECKS: readonly AuditCheck[] = [
   ...TREASURY_CHECKS,
   ...RELAY_CHECKS,
   ...KEY_CHECKS,
+  ...MOVE_CHECKS,
   ...SEAL_CHECKS,
 ];

@@ -87,6 +87,7 @@ export const SINCE_SEAL = withMaterialized({
       union select kind, payment_ref(network, reference)
         from unnest(array['deposit', 'assignment', 'reversal', 'reinstatement']) kind, payment
       union select 'opening', token_account from treasury_watch
+      union select 'clearing', uuid_send(id) from account_move where amount <> 0
       union select 'withdrawal', token_account || tx_signature from treasury_movement where change < 0
     ) key (kind, ref), lateral (
       select * from public.transfer where transfer.kind = key.kind and transfer.ref = key.ref offset 0

@@ -73,6 +73,10 @@ const PLANTS: Record<string, string> = {
   runs_keyed: "update run set budget_id = null where budget_id is not null",
   seals: "update audit_seal set entries = entries + 1",
   sealed_sums: "update audit_sum set amount = amount + 1",
+  clearings: "update account_move set amount = amount + 1",
+  moved_idle:
+    "update account set frozen = true, moved_to = 3 where id in (select account_id from run " +
+    "where status = 'active')",
   append_only: "alter table receipt disable trigger append_only",
 };
 
@@ -83,6 +87,9 @@ beforeAll(async () => {
   database = await createTestDatabase();
   instance = openTreasurer(database.url);
   const account = await makeAccount(instance.pool, 10n * PRICE);
+  const gone = uuidOf("acct", await makeAccount(instance.pool, PRICE));
+  await instance.pool.query("select account_freeze($1, true)", [gone]);
+  await instance.pool.query("select account_depart($1, $2, 3)", [gone, randomUUID()]);
   await sealAll(instance.pool);
   const calls = [
     callOf(account, { payment: paymentOf(depositOf()) }),

@@ -21,6 +21,8 @@ export const AccountEntity = defineEntity({
     blockedReason: p.text().nullable(),
     requestBodies: p.text().default("none"),
     requestHours: p.integer().default(168),
+    frozen: p.boolean().default(false),
+    movedTo: p.integer().nullable(),
   },
   indexes: [
     {

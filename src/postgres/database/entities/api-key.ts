@@ -11,6 +11,7 @@ export const ApiKeyEntity = defineEntity({
     sha256: p.blob().unique(),
     prefix: p.text(),
     secretVersion: p.integer().nullable(),
+    issuedBy: p.integer().nullable(),
     name: p.text(),
     scopes: p.array(),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
@@ -26,6 +27,10 @@ export const ApiKeyEntity = defineEntity({
     {
       name: "api_key_prefix_pattern_index",
       expression: "create index api_key_prefix_pattern_index on api_key (prefix text_pattern_ops)",
+    },
+    {
+      name: "api_key_issued_by_index",
+      expression: "create index api_key_issued_by_index on api_key (sha256) where issued_by is not null",
     },
   ],
 });

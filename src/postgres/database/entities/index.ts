@@ -1,3 +1,4 @@
+import { AccountMoveEntity, MovedRunEntity } from "./account-move.ts";
 import { AccountEntity } from "./account.ts";
 import { ApiKeyEntity } from "./api-key.ts";
 import { AuditSealEntity, AuditSumEntity } from "./audit-seal.ts";
@@ -65,4 +66,6 @@ export const ENTITIES = [
   WebhookEventEntity,
   WebhookDeliveryEntity,
   WebhookAttemptEntity,
+  AccountMoveEntity,
+  MovedRunEntity,
 ];

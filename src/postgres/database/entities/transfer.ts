@@ -24,12 +24,13 @@ export const TransferEntity = defineEntity({
       name: "transfer_in_index",
       expression:
         "create index transfer_in_index on transfer (credit, id) where kind in ('deposit', " +
-        "'assignment', 'refund', 'reinstatement', 'adjustment')",
+        "'assignment', 'refund', 'reinstatement', 'adjustment', 'clearing')",
     },
     {
       name: "transfer_out_index",
       expression:
-        "create index transfer_out_index on transfer (debit, id) where kind in ('reversal', 'adjustment')",
+        "create index transfer_out_index on transfer (debit, id) where kind in ('reversal', " +
+        "'adjustment', 'clearing')",
     },
     {
       name: "transfer_reversal_index",

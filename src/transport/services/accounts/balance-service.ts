@@ -109,6 +109,7 @@ const ENTRY_KIND: Readonly<Record<app.EntryKind, EntryKind>> = {
   reversal: EntryKind.REVERSAL,
   reinstatement: EntryKind.REINSTATEMENT,
   adjustment: EntryKind.ADJUSTMENT,
+  clearing: EntryKind.CLEARING,
 };
 
 function entryMessage({ kind, amount, balance, createdAt, ...entry }: app.Entry): EntryMessage {

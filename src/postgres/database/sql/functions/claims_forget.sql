@@ -11,7 +11,9 @@ with gone as (
     select ctid from idempotency
     where expires_at >= since and expires_at < now() and expires_at < 'infinity' and state <> 'running'
     order by expires_at limit most for update skip locked))
-  returning expires_at
+  returning expires_at, run_id
+), forgotten_runs as (
+  delete from moved_run using gone where moved_run.run_id = gone.run_id
 )
 select count(*), max(gone.expires_at) from gone
 $$;

@@ -2,7 +2,7 @@
 -- runs. Kinds are those of the port, and "again": another transaction interfered, so the call has to be sent
 -- again. While it works a call is "new" or "credited" (its payment was credited before) until it is
 -- "granted", or "quote_paid": its payment is credited and buys nothing. For "capped" the balance is what the
--- key's budget has spent today.
+-- key's budget has spent today, for "frozen" the cell that has the account.
 --
 -- The steps lock in the order of all functions of the ledger: run, idempotency, payment, account, key_budget;
 -- within a table by primary key. READ COMMITTED: what is read after a lock is current. Their plans are made

@@ -18,17 +18,18 @@ begin
   limited := false;
   for item in
     select (prior.call).*, prior.verdict, prior.payment_claim, prior.replay_run, prior.result,
-      account.available,
+      account.available, account.frozen, account.moved_to,
       case when (prior.call).day_limit is not null then coalesce((
         select budget.spent from key_budget budget
         where budget.budget_id = (prior.call).budget_id and budget.day = today
       ), 0) end as spent
     from ledger_lookup(calls, instance) prior
     left join lateral (
-      select available from account where id = (prior.call).account_id offset 0
+      select available, frozen, moved_to from account where id = (prior.call).account_id offset 0
     ) account on true
   loop
     kinds[item.n] := case
+      when item.frozen and coalesce(item.verdict, 'credited') in ('credited', 'quote_paid') then 'frozen'
       when (item.payment).reference is not null and item.deposit is null
         and coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'
       when item.verdict is not null then item.verdict
@@ -36,7 +37,8 @@ begin
       when (item.payment).reference is null and item.price > 0 and item.available < item.price
         then 'insufficient'
       else 'new' end;
-    balances[item.n] := case kinds[item.n] when 'capped' then item.spent else item.available end;
+    balances[item.n] := case kinds[item.n]
+      when 'capped' then item.spent when 'frozen' then item.moved_to else item.available end;
     results[item.n] := item.result;
     replays[item.n] := item.replay_run;
     payment_claims[item.n] := item.payment_claim;

@@ -14,11 +14,18 @@ declare
   budget_spent bigint;
   item record;
 begin
-  perform from account
-  where id = any (array(
-    select call.account_id from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')))
-  order by id
-  for update;
+  perform from (
+    select frozen from account
+    where id = any (array(
+      select call.account_id from unnest(calls) call
+      where kinds[call.n] in ('new', 'credited', 'quote_paid')))
+    order by id
+    for update
+  ) locked
+  where frozen;
+  if found then
+    raise serialization_failure using message = 'an account has just been frozen';
+  end if;
 
   -- A budget without a row gets it later (ledger_hold): its account is locked until then.
   if limited then

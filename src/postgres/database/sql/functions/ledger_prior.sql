@@ -3,7 +3,7 @@
 -- that the key alone is never charged. For a credited payment its claim is returned, so that a proof alone
 -- runs under its first key. Works in the order of the claims, which it may insert: as ledger_authorize locks.
 create or replace function ledger_prior(calls ledger_call[])
-returns table (n integer, kind text, result json, receipt issued_receipt, payment_claim text)
+returns table (n integer, kind text, result json, receipt issued_receipt, payment_claim text, moved_to bigint)
 language plpgsql rows 10 security definer
 set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -14,7 +14,11 @@ declare
   prior record;
 begin
   for prior in
-    select (call).*, verdict, result, replay_run, payment_claim from ledger_lookup(calls, null)
+    select (call).*, verdict, result, replay_run, payment_claim, frozen, moved_to
+    from ledger_lookup(calls, null)
+    left join lateral (
+      select frozen, moved_to from account where id = (call).account_id offset 0
+    ) account on true
     order by (call).account_id, (call).claim_key
   loop
     if prior.verdict = 'replay' and prior.keyed and prior.payment_claim <> prior.claim_key and not exists (
@@ -31,7 +35,10 @@ begin
       where claim.state = 'retryable';
     end if;
     n := prior.n;
-    kind := prior.verdict;
+    kind := case
+      when prior.frozen and coalesce(prior.verdict, 'credited') = 'credited' then 'frozen'
+      else prior.verdict end;
+    moved_to := prior.moved_to;
     result := prior.result;
     receipt := case kind when 'replay' then ledger_receipt(prior.replay_run) end;
     payment_claim := prior.payment_claim;

@@ -25,6 +25,11 @@ begin
     select reversed from payment
     where network = receipt.network and reference = receipt.reference offset 0
   ) payment on true;
+  if found_receipt.id is null then
+    select moved.* into found_receipt
+    from moved_run, lateral json_populate_record(null::issued_receipt, moved_run.receipt) moved
+    where moved_run.run_id = run and moved_run.receipt is not null;
+  end if;
   return found_receipt;
 end
 $$;

@@ -41,8 +41,10 @@ begin
       from unnest(accounts, runs, requests, tools, prices, keys, claims, versions) with ordinality
         call (account_id, run_id, request_id, tool, price, key_id, claim_key, config_version, n)
     ) call
-    cross join lateral (select available from account where id = call.account_id for update) account
-    where (available >= total or price = 0) and (claim_key is null or run_id = any (claimed))
+    cross join lateral (
+      select available, frozen from account where id = call.account_id for update
+    ) account
+    where not frozen and (available >= total or price = 0) and (claim_key is null or run_id = any (claimed))
   ), inserted as (
     insert into run (
       id, account_id, tool, status, owner, lease_until, price, claim_key, paid_by, created_at, started_at,

@@ -11,7 +11,9 @@ declare
   solvent boolean;
 begin
   perform from unnest(calls) call
-  left join lateral (select available from account where id = call.account_id offset 0) account on true
+  left join lateral (
+    select available, frozen from account where id = call.account_id offset 0
+  ) account on true
   left join lateral (
     select true as found from idempotency
     where account_id = call.account_id and key = call.claim_key offset 0
@@ -24,7 +26,7 @@ begin
     select true as found from payment where quote_id = call.quote_id and settled offset 0
   ) other on true
   where deposit is null or deposit < price or claim.found or payment.found or other.found
-    or coalesce(available, -1) < 0
+    or coalesce(available, -1) < 0 or frozen
   limit 1;
   if found then
     return false;
@@ -46,12 +48,14 @@ begin
 
   -- Runs are listed by their ids (UUIDv7), so they are dated by them.
   with locked as (
-    select id, available, amount
+    select id, available, frozen, amount
     from (
       select account_id, sum(deposit - price)::bigint as amount
       from unnest(calls) call group by account_id order by account_id
     ) change
-    cross join lateral (select id, available from account where id = account_id for update) account
+    cross join lateral (
+      select id, available, frozen from account where id = account_id for update
+    ) account
   ), started as (
     insert into run (
       id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, network,
@@ -76,9 +80,10 @@ begin
     update account set available = available + amounts[array_position(change.accounts, id)]
     from change where id = any (change.accounts)
   )
-  select bool_and(available >= 0) into solvent from locked;
+  select bool_and(available >= 0 and not frozen) into solvent from locked;
   if not solvent then
-    raise serialization_failure using message = 'a payment of this account has just been reversed';
+    raise serialization_failure
+      using message = 'this account has just been frozen, or a payment of it reversed';
   end if;
   return true;
 end

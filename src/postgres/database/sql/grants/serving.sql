@@ -8,15 +8,22 @@ revoke all on schema public from :role;
 grant usage on schema public to :role;
 
 grant select on
-  account, account_limits, api_key, api_key_secret, audit_seal, audit_sum, config_version,
+  account, account_limits, account_move, api_key, api_key_secret, audit_seal, audit_sum, config_version,
   console_session, deposit, idempotency, issued_receipt, key_budget, key_use, leadership, ledger_entry,
-  migration, operator_action, payment, rate_tier, receipt, relay, relay_budget, request_log, revenue_mark,
-  run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, transfer,
+  migration, moved_run, operator_action, payment, rate_tier, receipt, relay, relay_budget, request_log,
+  revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, transfer,
   treasury_movement, treasury_watch, unpaid_work, used_nonce, webhook_attempt, webhook_delivery,
   webhook_endpoint, webhook_event
 to :role;
 
 grant execute on function
+  account_answers,
+  account_answers_add,
+  account_arrive,
+  account_arrived,
+  account_contents,
+  account_depart,
+  account_freeze,
   audit_bound,
   audit_hash,
   audit_seal_add,

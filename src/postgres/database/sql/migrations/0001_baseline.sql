@@ -25,7 +25,8 @@ create domain payment_source as text constraint payment_source_check check (
   value in ('balance', 'transfer', 'gasless'));
 create domain transfer_kind as text constraint transfer_kind_check check (
   value in (
-    'deposit', 'assignment', 'reversal', 'reinstatement', 'refund', 'opening', 'withdrawal', 'adjustment'));
+    'deposit', 'assignment', 'reversal', 'reinstatement', 'refund', 'opening', 'withdrawal', 'adjustment',
+    'clearing'));
 
 -- Accounts and API keys
 
@@ -44,9 +45,11 @@ insert into rate_tier (name, rate_per_minute, burst) values ('default', 60, 10);
 -- "request_bodies", "request_hours": of which requests request_log stores params and result, and how long.
 -- "low_balance": the console warns below it. "low_balance_reported": the balance is below it and has not been
 -- raised since (balance_low). "blocked_reason": set while the account's keys are refused.
--- The ids 1 to 5 are the ledger's own accounts (system-accounts.ts).
+-- "frozen": no call is authorized, because the account moves to another cell. "moved_to" is the cell that has
+-- it: its history stays here, and money that still reaches it here is sent after it.
+-- The ids 1 to 6 are the ledger's own accounts (system-accounts.ts).
 create table account (
-  id uuid primary key constraint account_id_check check (id > '00000000-0000-0000-0000-000000000005'),
+  id uuid primary key constraint account_id_check check (id > '00000000-0000-0000-0000-000000000006'),
   wallet text not null constraint account_wallet_unique unique,
   available bigint not null default 0,
   tier text not null default 'default' constraint account_tier_foreign references rate_tier (name),
@@ -62,14 +65,17 @@ create table account (
     request_bodies in ('none', 'errors', 'all')),
   request_hours integer not null default 168 constraint account_request_hours_check check (
     request_hours between 1 and 720),
-  created_at timestamptz not null default now()
+  frozen boolean not null default false,
+  moved_to integer,
+  created_at timestamptz not null default now(),
+  constraint account_moved_check check (moved_to is null or frozen)
 ) with (fillfactor = 70);
 create index account_tier_index on account (tier);
 create index account_wallet_pattern_index on account (wallet text_pattern_ops);
 
 -- "budget_id" identifies the daily spending that "day_limit" bounds: the key's own id, or that of the key it
 -- replaces. "replaced_by" is the key that took its place. "secret_version" names the row of api_key_secret
--- that signed the key.
+-- that signed the key. "issued_by" is the cell that issued a key whose account has moved here.
 create table api_key (
   id uuid primary key,
   account_id uuid not null constraint api_key_account_id_foreign references account (id),
@@ -78,6 +84,7 @@ create table api_key (
   name text not null,
   scopes text[] not null,
   secret_version integer,
+  issued_by integer,
   expires_at timestamptz,
   revoked_at timestamptz,
   replaced_by uuid,
@@ -90,6 +97,7 @@ create table api_key (
 );
 create index api_key_account_id_index on api_key (account_id);
 create index api_key_prefix_pattern_index on api_key (prefix text_pattern_ops);
+create index api_key_issued_by_index on api_key (sha256) where issued_by is not null;
 
 -- Spending of keys with a daily limit, open holds included. "day" is in UTC.
 create table key_budget (
@@ -343,7 +351,7 @@ revoke execute on function ledger_time, ledger_id from public;
 -- Every entry but charges, whose receipts are their entries (see ledger_entry). Double entry in one row:
 -- "amount" leaves "debit" and reaches "credit". "ref" is what the transfer is for: the run of a refund, the
 -- hashed key of an adjustment, the token account of an opening, that and the transaction of a withdrawal, the
--- payment (payment_ref) of all others.
+-- account_move of a clearing, the payment (payment_ref) of all others.
 create table transfer (
   id uuid primary key default ledger_id(),
   debit uuid not null,
@@ -360,8 +368,8 @@ create index transfer_refund_index on transfer (credit) where kind = 'refund';
 create index transfer_reversal_index on transfer (debit) where kind = 'reversal';
 -- An account's statement.
 create index transfer_in_index on transfer (credit, id)
-  where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment');
-create index transfer_out_index on transfer (debit, id) where kind in ('reversal', 'adjustment');
+  where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment', 'clearing');
+create index transfer_out_index on transfer (debit, id) where kind in ('reversal', 'adjustment', 'clearing');
 
 -- A charge: "debited" leaves the account and reaches revenue. "id" begins with ledger_time(). Partitioned as
 -- its runs are, so that no run is charged twice.
@@ -402,6 +410,29 @@ create table idempotency (
   constraint idempotency_result_check check ((state = 'done') = (result is not null))
 ) with (fillfactor = 70);
 create index idempotency_expires_at_index on idempotency (expires_at) where expires_at < 'infinity';
+
+-- Moves of accounts between cells: one row in each of the two, with one id, which is the reference of their
+-- clearing entries. "amount" is what the account had, negative for a debt. "other_account" is its id in the
+-- other cell; null until that has booked what left. "rest": the account had moved before, and this is money
+-- that reached it here since.
+create table account_move (
+  id uuid primary key,
+  direction text not null constraint account_move_direction_check check (direction in ('in', 'out')),
+  account_id uuid not null,
+  other_cell integer not null,
+  other_account uuid,
+  amount bigint not null,
+  rest boolean not null,
+  moved_at timestamptz not null default now(),
+  constraint account_move_arrived_check check (direction = 'out' or other_account is not null)
+);
+create index account_move_open_index on account_move (account_id) where other_account is null;
+
+-- Runs of other cells whose stored answers came with their account, and their receipts (issued_receipt).
+create table moved_run (
+  run_id uuid primary key,
+  receipt json
+);
 
 -- Parameters of the ledger's functions. "keyed": claim_key is the caller's own and not derived from its
 -- payment. "budget_id" and "day_limit" are set for calls from the balance whose key has a daily limit.

@@ -1,0 +1,147 @@
+import { DatabaseError, type Pool, type PoolClient } from "pg";
+import type {
+  AccountContents,
+  AccountMoves,
+  AnswerPage,
+  CellAccount,
+  Departure,
+  DepartResult,
+} from "../../app/cells/account-moves.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
+import { queryWithRetry, RETRY_MS, withRetry } from "../database/retry.ts";
+import { idFromUuid } from "../database/row-mapping.ts";
+
+/** Stored answers per page. */
+const PAGE = 500;
+
+const ARRIVE = "select account_arrive($1, $2, $3, $4, $5, $6) as account";
+
+/** SQLSTATE of account_arrive for an account that is moving itself. */
+const MOVING = "TG001";
+
+interface DepartRow {
+  outcome: Exclude<DepartResult["kind"], "departed"> | "departed";
+  reference: string;
+  amount: bigint;
+  rest: boolean;
+  contents: string;
+  moved_to: number;
+}
+
+/** Moves of accounts on PostgreSQL. The SQL functions `account_*` hold the rules. */
+export class PostgresAccountMoves implements AccountMoves {
+  readonly cell: number;
+  readonly #pool: Pool;
+
+  constructor(pool: Pool, cell: number) {
+    this.#pool = pool;
+    this.cell = cell;
+  }
+
+  async find(accountId: string): Promise<CellAccount | undefined> {
+    const [row] = await this.#query<{ contents: string; moved_to: number | null }>(
+      "select account_contents(id)::text as contents, moved_to from account where id = $1",
+      [uuidOf("acct", accountId)],
+    );
+    return row && { contents: row.contents, movedTo: row.moved_to ?? undefined };
+  }
+
+  async freeze(accountId: string, frozen: boolean): Promise<boolean> {
+    const text = "select account_freeze($1, $2) as done";
+    const [row] = await this.#query<{ done: boolean }>(text, [uuidOf("acct", accountId), frozen]);
+    return row?.done === true;
+  }
+
+  async depart(accountId: string, to: number, newReference: string): Promise<DepartResult> {
+    const [row] = await this.#query<DepartRow>(
+      `select outcome, reference, amount, rest, contents::text as contents, moved_to
+       from account_depart($1, $2, $3)`,
+      [uuidOf("acct", accountId), newReference, to],
+    );
+    if (!row) return { kind: "unknown" };
+    const { outcome, moved_to, ...departure } = row;
+    if (outcome === "departed") return { kind: outcome, ...departure };
+    return outcome === "elsewhere" ? { kind: outcome, cell: moved_to } : { kind: outcome };
+  }
+
+  async answers(accountId: string, since: string): Promise<AnswerPage> {
+    const rows = await this.#query<{ key: string; answer: string }>(
+      "select key, answer::text as answer from account_answers($1, $2, $3)",
+      [uuidOf("acct", accountId), since, PAGE],
+    );
+    // As text, because a parsed answer would lose characters.
+    const answers = `[${rows.map(({ answer }) => answer).join(",")}]`;
+    return { answers, next: rows.length < PAGE ? undefined : rows.at(-1)?.key };
+  }
+
+  async addAnswers(contents: AccountContents, answers: string): Promise<void> {
+    await this.#query("select account_answers_add($1, $2)", [contents, answers]);
+  }
+
+  async arrive(departure: Departure, from: number): Promise<string> {
+    const values = this.#arrival(departure, from);
+    const [row] = await this.#query<{ account: string }>(ARRIVE, values).catch(refused);
+    if (!row) throw new Error("the arrival returned no account");
+    return idFromUuid("acct", row.account);
+  }
+
+  async rehearse(contents: AccountContents, from: number): Promise<void> {
+    const values = this.#arrival({ reference: UNUSED, amount: 0n, rest: false, contents }, from);
+    await this.#undone((client) => client.query(ARRIVE, values)).catch(refused);
+  }
+
+  async noteArrival(reference: string, accountId: string): Promise<void> {
+    await this.#query("select account_arrived($1, $2)", [reference, uuidOf("acct", accountId)]);
+  }
+
+  async unfinished(): Promise<{ accountId: string; to: number }[]> {
+    const rows = await this.#query<{ id: string; to: number }>(
+      `select id, moved_to as to from account
+       where moved_to is not null and (available <> 0 or exists (
+         select from account_move move where move.account_id = account.id and move.other_account is null))
+       order by id`,
+    );
+    return rows.map(({ id, to }) => ({ accountId: idFromUuid("acct", id), to }));
+  }
+
+  #arrival({ reference, amount, rest, contents }: Departure, from: number): unknown[] {
+    return [reference, from, this.cell, amount, rest, contents];
+  }
+
+  #query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return queryWithRetry<Row>(this.#pool, { text, values });
+  }
+
+  /** Runs a statement and rolls it back. */
+  async #undone(run: (client: PoolClient) => Promise<unknown>): Promise<void> {
+    await withRetry(RETRY_MS, async () => {
+      const client = await this.#pool.connect();
+      let broken: Error | undefined;
+      try {
+        await client.query("begin");
+        await run(client);
+      } finally {
+        await client.query("rollback").catch((error: Error) => (broken = error));
+        client.release(broken);
+      }
+    });
+  }
+}
+
+/** Reference of a rehearsed move. */
+const UNUSED = "00000000-0000-0000-0000-000000000000";
+
+/** Names what the cell lacks. */
+function refused(error: unknown): never {
+  if (!(error instanceof DatabaseError)) throw error;
+  if (error.constraint === "account_tier_foreign")
+    throw new ToolgateError(
+      "INVALID_REQUEST",
+      "account: its tier is not in the configuration of the other cell; apply the same document there",
+      { cause: error },
+    );
+  if (error.code === MOVING)
+    throw new ToolgateError("INVALID_REQUEST", `account: ${error.message}`, { cause: error });
+  throw error;
+}

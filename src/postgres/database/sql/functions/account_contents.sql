@@ -1,0 +1,19 @@
+-- What an account takes to another cell: its settings, its keys with their limits, and what these have spent.
+-- All columns: what the other cell does not know, it ignores.
+create or replace function account_contents(account uuid)
+returns json
+language sql stable security definer
+set search_path = public, pg_temp
+as $$
+select json_build_object(
+  'account', to_json(moved),
+  'keys', (
+    select coalesce(json_agg(key order by key.id), '[]') from api_key key where key.account_id = moved.id),
+  'budgets', (
+    select coalesce(json_agg(budget), '[]') from key_budget budget
+    where budget.budget_id in (select key.budget_id from api_key key where key.account_id = moved.id)
+      and budget.day >= (now() at time zone 'utc')::date))
+from account moved where moved.id = $1
+$$;
+
+revoke execute on function account_contents from public;

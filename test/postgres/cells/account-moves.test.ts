@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AccountMoves } from "../../../src/app/cells/account-moves.ts";
+import { uuidOf } from "../../../src/domain/core/ids.ts";
+import { callOf, chargeOf, completed, depositOf, paymentOf, PRICE } from "../fixture.ts";
+import {
+  balanceOf,
+  clearingOf,
+  customer,
+  expectClean,
+  move,
+  openCell,
+  type TestCell,
+} from "./cell-fixture.ts";
+
+let two: TestCell;
+let three: TestCell;
+beforeAll(async () => {
+  [two, three] = await Promise.all([openCell(2), openCell(3)]);
+});
+afterAll(async () => {
+  await expectClean(two, three);
+  await Promise.all([two.stop(), three.stop()]);
+});
+
+const authenticate = async (cell: TestCell, secret: string) =>
+  cell.postgres.authenticator.authenticate(secret);
+/** Answers once the notification of the move has arrived. */
+const accepted = (cell: TestCell, secret: string) =>
+  expect.poll(async () => (await authenticate(cell, secret))?.accountId);
+
+async function charge(cell: TestCell, accountId: string, change: Parameters<typeof callOf>[1] = {}) {
+  const call = callOf(accountId, change);
+  expect(await cell.ledger.authorize(call)).toEqual({ kind: "started" });
+  return { call, receiptId: await chargeOf(cell.ledger, completed(call)) };
+}
+
+const transfersOf = async (cell: TestCell, accountId: string) => {
+  const text =
+    "select count(*)::integer as n from transfer where kind = 'clearing' and $1 in (debit, credit)";
+  return (await cell.pool.query<{ n: number }>(text, [uuidOf("acct", accountId)])).rows[0]?.n;
+};
+
+describe("an account that moves", () => {
+  it("takes its balance and keys along, and is refused where it was", async () => {
+    const { accountId, secret, keyId } = await customer(two, 5n * PRICE, { limits: { perCall: PRICE } });
+    const before = { two: await clearingOf(two), three: await clearingOf(three) };
+    expect(await move(two, three, accountId)).toEqual({ accountId, amount: 5n * PRICE });
+    expect([await balanceOf(two, accountId), await balanceOf(three, accountId)]).toEqual([0n, 5n * PRICE]);
+    expect((await clearingOf(two)) - before.two).toBe(5n * PRICE);
+    expect((await clearingOf(three)) - before.three).toBe(-5n * PRICE);
+
+    await accepted(three, secret).toBe(accountId);
+    const caller = await authenticate(three, secret);
+    expect(caller).toMatchObject({ keyId, limits: { perCall: PRICE } });
+    await charge(three, accountId);
+    await expect(authenticate(two, secret)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(two.warnings).toContainEqual({ name: "account", cell: 3 });
+    expect(await two.ledger.authorize(callOf(accountId))).toEqual({ kind: "frozen" });
+    const { items } = await three.postgres.accountQueries.statements.entries({
+      accountId,
+      limit: 5,
+      cursor: undefined,
+    });
+    expect(items.map(({ kind, note }) => [kind, note])).toEqual([
+      ["charge", undefined],
+      ["clearing", "from cell 2"],
+    ]);
+  });
+
+  it("arrives once, whenever the command ends and is repeated", async () => {
+    for (let step = 1, crashed = true; crashed; step++) {
+      const { accountId, secret } = await customer(two, 3n * PRICE);
+      const before = await charge(two, accountId, { idempotencyKey: "before" });
+      crashed = await move(two, three, accountId, crashingAfter(step)).then(
+        () => false,
+        () => true,
+      );
+      expect(crashed).toBe(step <= STEPS);
+      await move(two, three, accountId);
+      expect([await balanceOf(two, accountId), await balanceOf(three, accountId)]).toEqual([0n, 2n * PRICE]);
+      expect([await transfersOf(two, accountId), await transfersOf(three, accountId)]).toEqual([1, 1]);
+      await accepted(three, secret).toBe(accountId);
+      const repeated = await three.ledger.authorize({ ...callOf(accountId), ...repeatOf(before.call) });
+      expect(repeated).toMatchObject({ kind: "replay", receipt: { receiptId: before.receiptId } });
+    }
+  });
+
+  it("stays and works when the move is cancelled before its balance is booked out", async () => {
+    const { accountId, secret } = await customer(two, PRICE);
+    await expect(move(two, three, accountId, crashingAfter(3))).rejects.toThrow("crashed");
+    expect(await two.ledger.authorize(callOf(accountId))).toEqual({ kind: "frozen" });
+    expect(await two.moves.freeze(accountId, false)).toBe(true);
+    await charge(two, accountId);
+    expect((await authenticate(two, secret))?.accountId).toBe(accountId);
+    expect(await balanceOf(three, accountId)).toBe(-1n);
+  });
+
+  it("cannot be cancelled after that", async () => {
+    const { accountId } = await customer(two, PRICE);
+    await expect(move(two, three, accountId, crashingAfter(4))).rejects.toThrow("crashed");
+    expect(await two.moves.freeze(accountId, false)).toBe(false);
+    await move(two, three, accountId);
+    expect(await two.moves.freeze(accountId, false)).toBe(false);
+    expect(await balanceOf(three, accountId)).toBe(PRICE);
+  });
+
+  it("is booked once when two commands move it at the same time", async () => {
+    const { accountId } = await customer(two, PRICE);
+    await Promise.all([1, 2, 3].map(() => move(two, three, accountId)));
+    expect(await balanceOf(three, accountId)).toBe(PRICE);
+    expect([await transfersOf(two, accountId), await transfersOf(three, accountId)]).toEqual([1, 1]);
+  });
+
+  it("waits for its running calls, starts none, and takes what they leave", async () => {
+    const { accountId } = await customer(two, 3n * PRICE);
+    const running = callOf(accountId);
+    await two.ledger.authorize(running);
+    await expect(move(two, three, accountId, undefined, () => false)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
+    const others = [
+      callOf(accountId),
+      callOf(accountId, { idempotencyKey: "new" }),
+      callOf(accountId, { price: 0n, idempotencyKey: "free" }),
+      callOf(accountId, { payment: paymentOf(depositOf()) }),
+      callOf(accountId, { payment: paymentOf(depositOf({ amount: 1n })) }),
+    ];
+    for (const call of others) expect(await two.ledger.authorize(call)).toEqual({ kind: "frozen" });
+    const { network, reference, quoteId } = depositOf();
+    const query = { accountId, fingerprint: running.fingerprint, idempotencyKey: undefined };
+    expect(await two.ledger.findPrior({ ...query, network, reference, quoteId })).toEqual({ kind: "frozen" });
+    const moving = move(two, three, accountId);
+    await chargeOf(two.ledger, completed(running));
+    expect(await moving).toEqual({ accountId, amount: 2n * PRICE });
+  });
+
+  it("offers no quote while it is frozen, although it lacks funds", async () => {
+    const { accountId } = await customer(two, 0n);
+    expect((await two.ledger.authorize(callOf(accountId))).kind).toBe("insufficient");
+    await move(two, three, accountId);
+    expect(await two.ledger.authorize(callOf(accountId))).toEqual({ kind: "frozen" });
+  });
+
+  it("is followed by money that reaches it later, also by a debt", async () => {
+    const { accountId } = await customer(two, 2n * PRICE);
+    const vanishing = depositOf({ amount: 5n * PRICE });
+    await two.ledger.credit(accountId, vanishing);
+    const { receiptId } = await charge(two, accountId);
+    await move(two, three, accountId);
+    expect(await move(two, three, accountId)).toBeUndefined();
+    await two.postgres.refunds.refund({ receiptId, reason: "wrong" });
+    await two.ledger.credit(accountId, depositOf());
+    expect(await two.moves.unfinished()).toEqual([{ accountId, to: 3 }]);
+    expect(await move(two, three, accountId)).toEqual({ accountId, amount: 2n * PRICE });
+    await two.postgres.treasuryLedger.reverse(vanishing);
+    expect(await move(two, three, accountId)).toEqual({ accountId, amount: -5n * PRICE });
+    expect(await balanceOf(three, accountId)).toBe(3n * PRICE);
+    expect(await two.moves.unfinished()).toEqual([]);
+  });
+
+  it("comes back with its keys, and their limits count in both cells", async () => {
+    const limits = { perDay: 3n * PRICE };
+    const { accountId, secret, keyId } = await customer(two, 9n * PRICE, { limits });
+    const spending = { keyId, budget: { id: keyId, perDay: limits.perDay } };
+    await charge(two, accountId, spending);
+    await move(two, three, accountId);
+    await charge(three, accountId, spending);
+    await move(three, two, accountId);
+    expect(await move(two, three, accountId)).toMatchObject({ amount: 7n * PRICE });
+    expect(await move(three, two, accountId)).toMatchObject({ amount: 7n * PRICE });
+    await charge(two, accountId, spending);
+    expect(await two.ledger.authorize(callOf(accountId, spending))).toMatchObject({ kind: "capped" });
+    expect((await authenticate(two, secret))?.accountId).toBe(accountId);
+    await expect(authenticate(three, secret)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  it("joins the account that its wallet has in the other cell", async () => {
+    const { accountId, secret } = await customer(two, 2n * PRICE);
+    const wallet = (await two.postgres.accounts.get(accountId)).wallet;
+    const { accountId: there } = await three.postgres.walletAccounts.open(wallet);
+    expect(await move(two, three, accountId)).toEqual({ accountId: there, amount: 2n * PRICE });
+    await accepted(three, secret).toBe(there);
+    await charge(three, there);
+  });
+
+  it("keeps a revoked key revoked, and cannot change its keys where it was", async () => {
+    const { accountId, secret, keyId } = await customer(two, PRICE);
+    await move(two, three, accountId);
+    await accepted(three, secret).toBe(accountId);
+    await three.postgres.apiKeys.revoke(keyId);
+    await accepted(three, secret).toBeUndefined();
+    await expect(two.postgres.apiKeys.revoke(keyId)).rejects.toThrow("has moved to another cell");
+    await move(three, two, accountId);
+    expect(await authenticate(two, secret)).toBeUndefined();
+  });
+
+  it("does not leave for a cell that cannot take it, or for a second one", async () => {
+    const { accountId } = await customer(two, PRICE);
+    await two.pool.query(
+      "insert into rate_tier (name, rate_per_minute, burst) values ('gold', 60, 10) on conflict do nothing",
+    );
+    await two.pool.query("update account set tier = 'gold' where id = $1", [uuidOf("acct", accountId)]);
+    await expect(move(two, three, accountId)).rejects.toThrow("its tier is not in the configuration");
+    await charge(two, accountId);
+    await two.pool.query("update account set tier = 'default' where id = $1", [uuidOf("acct", accountId)]);
+    await expect(move(two, three, accountId, crashingAfter(4))).rejects.toThrow("crashed");
+    const four = { ...three, moves: Object.assign(Object.create(three.moves), { cell: 4 }) };
+    await expect(move(two, four, accountId)).rejects.toThrow("has left cell 2 for cell 3");
+    await move(two, three, accountId);
+  });
+});
+
+/** Operations of a move: find, rehearse, freeze, depart, answers, addAnswers, arrive, noteArrival, depart. */
+const STEPS = 9;
+
+/** The command ends after that operation of a move. */
+function crashingAfter(step: number) {
+  let left = step;
+  return (moves: AccountMoves): AccountMoves =>
+    new Proxy(moves, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== "function") return member;
+        return async (...given: unknown[]) => {
+          const result: unknown = await Reflect.apply(member, target, given);
+          if (--left === 0) throw new Error("crashed");
+          return result;
+        };
+      },
+    });
+}
+
+function repeatOf({ fingerprint, idempotencyKey }: ReturnType<typeof callOf>) {
+  return { fingerprint, idempotencyKey };
+}
