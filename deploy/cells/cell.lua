@@ -1,4 +1,4 @@
--- The converter lua.cell: the number of the cell in an API key, in a quote id or in the nonce of a wallet's
+-- The converter lua.key: the API key in a text. The converter lua.cell: the number of the cell in an API key, in a quote id or in the nonce of a wallet's
 -- sign-in, whichever a text has first; an empty text without any. Nothing is verified: the cell does that.
 
 local VALUES = {}
@@ -23,6 +23,10 @@ local function bits_above(text, after)
   end
   return string.format("%d", limbs[last])
 end
+
+core.register_converters("key", function(text)
+  return text:match("sk%-agent%-%w+") or ""
+end)
 
 core.register_converters("cell", function(text)
   local key = text:match("sk%-agent%-(%w+)")

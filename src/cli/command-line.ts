@@ -7,6 +7,7 @@ import { VERSION } from "../version.ts";
 import { addAccountCommands } from "./accounts.ts";
 import { addAfterRestoreCommand } from "./after-restore.ts";
 import { CommandError } from "./command-error.ts";
+import { addCellCommands } from "./cells.ts";
 import { addConfigCommands } from "./configuration.ts";
 import { addDevCommand } from "./dev.ts";
 import { addDoctorCommand } from "./doctor.ts";
@@ -36,6 +37,7 @@ const COMMANDS = [
   addOperationsCommands,
   addFindCommand,
   addConfigCommands,
+  addCellCommands,
   addToolCommands,
   addPayCommand,
   addAfterRestoreCommand,

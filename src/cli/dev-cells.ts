@@ -87,7 +87,7 @@ export async function devCells({ demo, exitAfterDemo = false, json = false }: Ce
       started.push(gateway);
       cells.push(await world.ready({ ...gateway, grpcAddress: router.grpc }));
     }
-    const proxy = await startCellRouter(haproxy, router);
+    const proxy = await startCellRouter(haproxy, router, path.resolve(DATA_DIR, "cells", "router"));
     started.push({ close: () => proxy.stop() });
     report(`Three cells are ready: ${environment["PUBLIC_URL"]}, gRPC ${router.grpc}`);
     for (const [at, ready] of cells.entries()) {

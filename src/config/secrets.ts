@@ -13,7 +13,9 @@ const PASSWORD_PARAMETER = /password/i;
 
 /** Settings that may contain secrets. */
 type SecretSettings = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> &
-  Partial<Pick<Config, "tools" | "FEE_PAYER_SIGNER_TOKEN" | "OTEL_EXPORTER_OTLP_HEADERS">>;
+  Partial<
+    Pick<Config, "tools" | "CELL_DATABASE_URLS" | "FEE_PAYER_SIGNER_TOKEN" | "OTEL_EXPORTER_OTLP_HEADERS">
+  >;
 
 /**
  * Returns every secret value of the configuration for log redaction: passwords and keys without the URLs
@@ -26,8 +28,11 @@ export function collectSecrets({
   tools = [],
   FEE_PAYER_SIGNER_TOKEN: signerToken,
   OTEL_EXPORTER_OTLP_HEADERS: collector = {},
+  CELL_DATABASE_URLS: cells = new Map(),
 }: SecretSettings): string[] {
-  const database = (serverUrls(DATABASE_URL ?? "") ?? []).flatMap((text) => databaseSecrets(new URL(text)));
+  const database = [DATABASE_URL ?? "", ...cells.values()]
+    .flatMap((urls) => serverUrls(urls) ?? [])
+    .flatMap((text) => databaseSecrets(new URL(text)));
   const rpcKeys = SOLANA_RPC_URLS.flatMap((text) => rpcSecrets(new URL(text)));
   const apiKeys = upstreams.flatMap(({ apiKey, headers }) => [
     ...(apiKey ? [apiKey] : []),

@@ -30,6 +30,27 @@ const databaseUrl = () =>
     )
     .optional();
 
+/** `number=URL` pairs, separated by white space because a URL may list several servers by commas. */
+const cellDatabases = () =>
+  z
+    .string()
+    .transform((text, context) => {
+      const urls = new Map<number, string>();
+      const refuse = (message: string) => context.addIssue({ code: "custom", message });
+      for (const part of text.split(/\s+/).filter((one) => one !== "")) {
+        const [, number = "", address = ""] = /^(\d{1,5})=(.*)$/.exec(part) ?? [];
+        const cell = Number(number);
+        if (cell < 1 || cell > 65_535 || serverUrls(address) === undefined)
+          refuse("must be pairs such as 1=postgresql://…, separated by spaces or lines, of cells 1 to 65535");
+        else if (urls.has(cell)) refuse(`names cell ${cell} twice`);
+        else if ([...urls.values()].includes(address))
+          refuse(`has the same database for cell ${cell} and another`);
+        else urls.set(cell, address);
+      }
+      return urls as ReadonlyMap<number, string>;
+    })
+    .optional();
+
 const list = (item: z.ZodType<string, string>) =>
   z
     .string()
@@ -82,6 +103,9 @@ export const settings = {
     .describe("whether the console shows the tools and their prices without a sign-in"),
   CELL: integer(0, 65_535, 0).describe(
     "number of this deployment among several behind one address; 0: the only one",
+  ),
+  CELL_DATABASE_URLS: cellDatabases().describe(
+    "PostgreSQL of every cell, 1=postgresql://… 2=postgresql://…, for `cells` and `fleet`",
   ),
   DATABASE_URL: databaseUrl().describe("PostgreSQL, one server or several with one primary; embedded in dev"),
   DATABASE_DIRECT_URL: databaseUrl().describe(
@@ -226,6 +250,7 @@ export const settings = {
 
 /** Settings printed as `***` because they are or may contain secrets. */
 export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
+  "CELL_DATABASE_URLS",
   "DATABASE_URL",
   "DATABASE_DIRECT_URL",
   "DATABASE_READ_URL",

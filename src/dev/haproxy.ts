@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { connect } from "node:net";
 import path from "node:path";
 import process from "node:process";
@@ -8,10 +8,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** The router of several cells. */
 export interface CellRouter {
+  /** Its Runtime API. */
+  readonly socket: string;
   stop(): Promise<void>;
 }
 
-/** Where its configuration is; absent in the npm package. */
+/** Its configuration and first maps; absent in the npm package. */
 const CELLS = path.join(import.meta.dirname, "../../deploy/cells");
 
 /** The addresses, host:port, of the router and of its cells in order. */
@@ -27,17 +29,32 @@ export function findHaproxy(): string | undefined {
   return folders.map((folder) => path.join(folder, "haproxy")).find((file) => existsSync(file));
 }
 
-/** Starts HAProxy with deploy/cells and waits until it listens. @throws Error with its output */
+/**
+ * Starts HAProxy with deploy/cells and waits until it listens.
+ * @param folder where its maps are; those of deploy/cells if it has none yet
+ * @throws Error with its output
+ */
 export async function startCellRouter(
   program: string,
   { http, grpc, cells }: CellAddresses,
+  folder: string,
 ): Promise<CellRouter> {
+  mkdirSync(folder, { recursive: true });
+  for (const name of ["cell.lua", "haproxy.cfg"]) cpSync(path.join(CELLS, name), path.join(folder, name));
+  cpSync(CELLS, folder, { recursive: true, force: false });
+  const socket = path.join(folder, "haproxy.sock");
   const servers = cells.flatMap((cell, at): [string, string][] => [
     [`HTTP_${at + 1}`, cell.http],
     [`GRPC_${at + 1}`, cell.grpc],
   ]);
-  const child = spawn(program, ["-db", "-f", path.join(CELLS, "haproxy.cfg")], {
-    env: { CELLS, HTTP_BIND: http, GRPC_BIND: grpc, ...Object.fromEntries(servers) },
+  const child = spawn(program, ["-db", "-f", path.join(folder, "haproxy.cfg")], {
+    env: {
+      CELLS: folder,
+      CELLS_SOCKET: socket,
+      HTTP_BIND: http,
+      GRPC_BIND: grpc,
+      ...Object.fromEntries(servers),
+    },
     stdio: ["ignore", "ignore", "pipe"],
     // Out of reach of the terminal's Ctrl-C: running calls end first.
     detached: true,
@@ -52,6 +69,7 @@ export async function startCellRouter(
     await sleep(20);
   }
   return {
+    socket,
     stop: async () => {
       kill();
       await exited;

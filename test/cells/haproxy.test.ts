@@ -1,13 +1,17 @@
-import { spawn, spawnSync } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { spawnSync } from "node:child_process";
+import { hash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import http2 from "node:http2";
+import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bucketOf, shareBuckets } from "../../src/cli/router-maps.ts";
+import { replaceMap } from "../../src/cli/haproxy-socket.ts";
 import { freePort } from "../../src/dev/free-port.ts";
+import { startCellRouter } from "../../src/dev/haproxy.ts";
 import { newApiKey } from "../../src/domain/accounts/api-key.ts";
 import { SealedNonces } from "../../src/domain/accounts/sealed-nonce.ts";
 import { cellOf } from "../../src/domain/core/cell.ts";
@@ -56,39 +60,25 @@ async function standIn(cell: number): Promise<{ http: number; grpc: number }> {
   return { http: portOf(one), grpc: portOf(two) };
 }
 
+const folder = mkdtempSync(path.join(tmpdir(), "toolgate-router-"));
+const router = { socket: "" };
+
 beforeAll(async () => {
   if (HAPROXY === undefined) return;
   const servers = await Promise.all(NUMBERS.map(standIn));
-  const [port, grpcPort] = [await freePort(), await freePort()];
-  const addresses = servers.flatMap((server, at) => [
-    [`HTTP_${at + 1}`, `127.0.0.1:${server.http}`],
-    [`GRPC_${at + 1}`, `127.0.0.1:${server.grpc}`],
-  ]);
-  const proxy = spawn(HAPROXY, ["-db", "-f", path.join(CELLS, "haproxy.cfg")], {
-    env: {
-      CELLS,
-      HTTP_BIND: `127.0.0.1:${port}`,
-      GRPC_BIND: `127.0.0.1:${grpcPort}`,
-      ...Object.fromEntries(addresses),
-    },
-    stdio: "ignore",
-  });
-  const ended = once(proxy, "exit");
-  closing.push(() => {
-    proxy.kill();
-    return ended;
-  });
-  baseUrl = `http://127.0.0.1:${port}`;
-  grpcUrl = `http://127.0.0.1:${grpcPort}`;
-  const accepts = () =>
-    fetch(baseUrl).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await accepts())) await sleep(20);
+  const [http, grpc] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const cells = servers.map((server) => ({
+    http: `127.0.0.1:${server.http}`,
+    grpc: `127.0.0.1:${server.grpc}`,
+  }));
+  const proxy = await startCellRouter(HAPROXY, { http, grpc, cells }, folder);
+  closing.push(() => proxy.stop());
+  router.socket = proxy.socket;
+  [baseUrl, grpcUrl] = [`http://${http}`, `http://${grpc}`];
 });
 afterAll(async () => {
   for (const close of closing.toReversed()) await close();
+  rmSync(folder, { recursive: true });
 });
 
 const cellFor = async (headers: Record<string, string>) =>
@@ -137,6 +127,31 @@ describe.skipIf(HAPROXY === undefined)("deploy/cells/haproxy.cfg", () => {
       { cookie: "toolgate_session=abc.def" },
     ];
     expect(await Promise.all(unreadable.map(cellFor))).toEqual(unreadable.map(() => address));
+  });
+
+  it("sends a key that has moved to the cell of its account, as soon as its map says so", async () => {
+    const [moved, other] = [keyOf(2), keyOf(2)];
+    const route = new Map([[hash("sha256", moved, "hex"), 3]]);
+    await replaceMap(router.socket, path.join(folder, "keys.map"), route);
+    expect(await cellFor({ authorization: `Bearer ${moved}` })).toBe(3);
+    expect(await cellFor({ authorization: `Bearer ${other}` })).toBe(2);
+    await replaceMap(router.socket, path.join(folder, "keys.map"), new Map());
+    expect(await cellFor({ authorization: `Bearer ${moved}` })).toBe(2);
+  });
+
+  it("sends new wallets by the weights of the cells, and others to their account", async () => {
+    const wallets = Array.from({ length: 30 }, () => base58.encode(randomBytes(32)));
+    const even = shareBuckets(new Map(), new Map(NUMBERS.map((cell) => [cell, 1])));
+    const drained = shareBuckets(even, new Map([[1, 1], [2, 0], [3, 1]])); // prettier-ignore
+    await replaceMap(router.socket, path.join(folder, "buckets.map"), drained);
+    await replaceMap(router.socket, path.join(folder, "wallets.map"), new Map([[wallets[0] ?? "", 2]]));
+    const cells = await Promise.all(wallets.map((wallet) => cellFor({ "x-wallet": wallet })));
+    expect(cells).toEqual(
+      wallets.map((wallet, at) => (at === 0 ? 2 : drained.get(String(bucketOf(wallet))))),
+    );
+    expect(new Set(cells.slice(1))).toEqual(new Set([1, 3]));
+    for (const map of ["buckets.map", "wallets.map"])
+      await replaceMap(router.socket, path.join(folder, map), map === "buckets.map" ? even : new Map());
   });
 
   it("sends gRPC calls to the cell of their key", async () => {

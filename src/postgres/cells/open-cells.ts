@@ -1,0 +1,68 @@
+import type { Pool } from "pg";
+import type { AccountMoves } from "../../app/cells/account-moves.ts";
+import type { OperatorActionLog } from "../../app/operations/operator-actions.ts";
+import type { Clock, Random } from "../../domain/core/clock.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { identityOf } from "../database/identity.ts";
+import { openPool } from "../database/pool.ts";
+import { PostgresOperatorActions } from "../operations/operator-actions.ts";
+import { PostgresAccountMoves } from "./account-moves.ts";
+import { PostgresRoutes, type Routes } from "./routes.ts";
+
+/** One cell for an operator's commands. */
+export interface OpenCell {
+  readonly number: number;
+  readonly moves: AccountMoves;
+  readonly routes: Routes;
+  readonly actions: OperatorActionLog;
+}
+
+export interface OpenCellsOptions {
+  readonly urls: ReadonlyMap<number, string>;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * Opens the databases of cells for one command.
+ * @throws ToolgateError INVALID_REQUEST when two of them are the same database; errors of connections
+ */
+export async function withCells<Result>(
+  { urls, clock, random }: OpenCellsOptions,
+  run: (cells: readonly OpenCell[]) => Promise<Result>,
+): Promise<Result> {
+  const pools = [...urls].map(([number, url]) => ({
+    number,
+    pool: openPool(url, { max: 2, applicationName: "toolgate cells" }),
+  }));
+  try {
+    await requireDistinct(pools);
+    return await run(
+      pools.map(({ number, pool }) => ({
+        number,
+        moves: new PostgresAccountMoves(pool, number),
+        routes: new PostgresRoutes(pool),
+        actions: new PostgresOperatorActions(pool, clock, random),
+      })),
+    );
+  } finally {
+    await Promise.all(pools.map(({ pool }) => pool.end()));
+  }
+}
+
+/** What leaves one cell must arrive in another. */
+async function requireDistinct(cells: readonly { number: number; pool: Pool }[]): Promise<void> {
+  const known = new Map<string, number>();
+  for (const { number, pool } of cells) {
+    const { rows } = await pool.query<{ name: string }>("select current_database() as name");
+    const { cluster } = await identityOf(pool);
+    const database = `${cluster} ${rows[0]?.name}`;
+    const other = known.get(database);
+    if (other !== undefined && cluster !== "")
+      throw new ToolgateError(
+        "INVALID_REQUEST",
+        `CELL_DATABASE_URLS: cells ${other} and ${number} have the same database`,
+      );
+    known.set(database, number);
+  }
+}
