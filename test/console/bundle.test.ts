@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -47,6 +47,10 @@ const weight = (names: Iterable<string>) =>
   [...names].reduce((sum, name) => sum + (scripts.get(name)?.size ?? 0), 0);
 
 describe("console bundle", () => {
+  it("can be read by every user: a service has one of its own", async () => {
+    expect((await stat(BUILT)).mode & 0o777).toBe(0o755);
+  });
+
   it("keeps every page below the size limit, lazy chunks included", () => {
     const start = withNeeds([entry]);
     const pages = scripts.get(entry)?.later ?? [];

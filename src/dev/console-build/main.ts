@@ -1,5 +1,5 @@
 // Builds the console into dist/console: `npm run build:console`.
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { build } from "vite";
@@ -27,6 +27,8 @@ async function buildConsole(): Promise<void> {
   const folder = mkdtempSync(path.join(place, ".console-"));
   try {
     await build({ configFile: path.join(import.meta.dirname, "vite.config.ts"), build: { outDir: folder } });
+    // A temporary folder is private; a service reads the console as a user of its own.
+    chmodSync(folder, 0o755);
     rmSync(BUILT, { recursive: true, force: true });
     renameSync(folder, BUILT);
     writeFileSync(STAMP, fingerprint);
