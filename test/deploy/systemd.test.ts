@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import process from "node:process";
 import { parseEnv } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
@@ -51,6 +52,19 @@ it("keeps systemd's measure of exposure low", ({ skip }) => {
   if (MISSING) return skip(MISSING);
   const { status, output } = analyze("security", "--offline=true", "--threshold=30");
   expect(status, output).toBe(0);
+});
+
+it("creates the folder of secrets, and lets only root read them", ({ skip }) => {
+  if (spawnSync("systemd-tmpfiles", ["--version"]).error) return skip("systemd-tmpfiles is not installed");
+  if (process.getuid?.() !== 0) return skip("only root can give files to root");
+  const root = path.join(folder, "root");
+  const file = path.resolve("deploy/systemd/tmpfiles.conf");
+  const create = () => spawnSync("systemd-tmpfiles", ["--create", `--root=${root}`, file]).status;
+  expect(create()).toBe(0);
+  const secret = path.join(root, "etc/toolgate/credentials/database-url");
+  writeFileSync(secret, "", { mode: 0o644 });
+  expect(create()).toBe(0);
+  expect([secret, path.dirname(secret)].map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o700]);
 });
 
 it("waits longer for the stop than the gateway takes", () => {
