@@ -89,7 +89,11 @@ it("sets only settings that exist, with valid values", ({ skip }) => {
   expect(names.filter((name) => !(name in settings))).toEqual([]);
   const { METRICS_PORT, DRAIN_MS, SHUTDOWN_GRACE_MS } = readConfig(data);
   const { containers, terminationGracePeriodSeconds = 0 } = podOf(only(manifests, "Deployment"));
-  expect(terminationGracePeriodSeconds * 1_000).toBeGreaterThan(DRAIN_MS + SHUTDOWN_GRACE_MS + 5_000);
+  const { seconds = 0 } = containers[0]?.lifecycle?.preStop?.sleep ?? {};
+  expect(seconds).toBeGreaterThan(0);
+  expect((terminationGracePeriodSeconds - seconds) * 1_000).toBeGreaterThan(
+    DRAIN_MS + SHUTDOWN_GRACE_MS + 5_000,
+  );
   expect(containers[0]?.ports?.map(({ containerPort }) => containerPort)).toEqual([8080, 9090, METRICS_PORT]);
 });
 
