@@ -24,8 +24,8 @@ import type { Tally } from "./tally.ts";
 
 const INSTANCES = 3;
 
-/** Downtime after which something else is wrong, ms; shorter than the customers' patience. */
-const STUCK_MS = 90_000;
+/** Part of the customers' patience. An instance that is down for longer has another problem. */
+const STUCK = 0.75;
 
 /** Pause between audits under load, ms. */
 const AUDIT_MS = 4_000;
@@ -42,6 +42,7 @@ export interface Scale {
   readonly customers: number;
   /** Scenarios of the whole run. */
   readonly calls: number;
+  readonly patienceMs: number;
 }
 
 /** Runs three instances, their customers and the faults. */
@@ -54,6 +55,7 @@ export class Lab {
   readonly #slots: readonly Slot[];
   readonly #market: Market;
   readonly #load: Load;
+  readonly #stuckMs: number;
   #phase = 0;
   /** When the last order struck. */
   #struckAt = 0;
@@ -69,6 +71,7 @@ export class Lab {
     slots: readonly Slot[];
     market: Market;
     load: Load;
+    stuckMs: number;
   }) {
     this.#ground = parts.ground;
     this.#tally = parts.tally;
@@ -78,6 +81,7 @@ export class Lab {
     this.#slots = parts.slots;
     this.#market = parts.market;
     this.#load = parts.load;
+    this.#stuckMs = parts.stuckMs;
   }
 
   static async open(ground: Ground, tally: Tally, dice: Dice, scale: Scale): Promise<Lab> {
@@ -116,13 +120,15 @@ export class Lab {
     const cast = await openCast(ground, reference);
     const payTo = ground.chain.tokenAccount(ground.treasury.publicKey);
     const targets = () => slots.map(({ target }) => target);
-    const market = new Market({ ground, reference, tally, payTo, targets, keys: "k" });
+    const { patienceMs } = scale;
+    const market = new Market({ ground, reference, tally, payTo, targets, keys: "k", patienceMs });
     const load = new Load(market, cast, {
       customers: scale.customers,
       most: scale.calls,
       dice: dice.fork("load"),
     });
-    const lab = new Lab({ ground, tally, dice, endpoints, spares, slots, market, load });
+    const stuckMs = patienceMs * STUCK;
+    const lab = new Lab({ ground, tally, dice, endpoints, spares, slots, market, load, stuckMs });
     return lab;
   }
 
@@ -139,10 +145,10 @@ export class Lab {
   /** @throws Error when an instance stays down too long to judge anything */
   async stuck(): Promise<never> {
     for (;;) {
-      const down = this.#slots.find(({ downMs }) => downMs > STUCK_MS);
+      const down = this.#slots.find(({ downMs }) => downMs > this.#stuckMs);
       if (down)
         throw new Error(
-          `an instance has not come up for ${STUCK_MS / 1_000} s; the last of its log:\n${down.log}`,
+          `an instance has not come up for ${this.#stuckMs / 1_000} s; the last of its log:\n${down.log}`,
         );
       await sleep(1_000);
     }

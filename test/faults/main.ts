@@ -12,7 +12,7 @@ import { Tally } from "./tally.ts";
 // Kills, stalls and disconnects three instances on one ledger while customers buy. No guarantee may break.
 
 const options = faultOptions();
-const { seed, profiles, durationMs, phaseMs, mutant, calls, customers } = options;
+const { seed, profiles, durationMs, phaseMs, mutant, calls, customers, patienceMs } = options;
 const stop = stopOnSignals();
 const { signal } = stop;
 const tally = new Tally();
@@ -27,7 +27,11 @@ try {
   const ground = await startGround(signal);
   try {
     if (mutant !== undefined) await applyMutant(ground, mutant);
-    const lab = await labs.Lab.open(ground, tally, new Dice(`seed ${seed}`), { calls, customers });
+    const lab = await labs.Lab.open(ground, tally, new Dice(`seed ${seed}`), {
+      calls,
+      customers,
+      patienceMs,
+    });
     try {
       await Promise.race([play(lab), lab.stuck(), stopped()]);
     } finally {

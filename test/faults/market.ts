@@ -10,7 +10,7 @@ import type { Tally } from "./tally.ts";
 /** Price of the calls, micro-USD. */
 export const PRICE = 1_000n;
 
-/** Maximum time until a call must be decided, ms, despite all faults. */
+/** Maximum time until a call must be decided, ms, despite all faults; the default. */
 const PATIENCE_MS = 120_000;
 
 /** How long customers wait before they retry at another instance, ms. */
@@ -39,6 +39,7 @@ export class Market {
   readonly payTo: string;
   readonly #targets: () => readonly (string | undefined)[];
   readonly #keys: string;
+  readonly #patienceMs: number;
   #lastNumber = 0;
   readonly #later: { name: string; due: number; act: () => Promise<void> }[] = [];
 
@@ -49,6 +50,8 @@ export class Market {
     payTo: string;
     targets: () => readonly (string | undefined)[];
     keys: string;
+    /** Default: two minutes. */
+    patienceMs?: number;
   }) {
     this.ground = options.ground;
     this.reference = options.reference;
@@ -56,6 +59,7 @@ export class Market {
     this.payTo = options.payTo;
     this.#targets = options.targets;
     this.#keys = options.keys;
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
   }
 
   /** A number unique within the run. */
@@ -148,7 +152,7 @@ export class Market {
   async insist(dice: Dice, customer: Customer, call: Call, at?: number): Promise<Reply | undefined> {
     const since = performance.now();
     let last: Reply | undefined;
-    for (let turn = 0; performance.now() - since < PATIENCE_MS; turn++) {
+    for (let turn = 0; performance.now() - since < this.#patienceMs; turn++) {
       // Retrying without a pause would overload a busy service.
       const waitMs = Math.max(dice.pick(WAITS), Math.min(500 * turn, 5_000));
       last = await this.once(dice, customer, call, waitMs, turn === 0 ? at : undefined);

@@ -13,6 +13,8 @@ The same seed makes the same plan of faults and the same customers; their timing
   --profile NAME   all (the default), ${PROFILES.map(({ name }) => name).join(", ")}
   --phase S        maximum seconds between two quiet points (default: 20)
   --customers N    concurrent customers (default: 40)
+  --patience S     maximum seconds until a call is decided, and until an instance is up again (default: 120);
+                   more on a machine that does other work
   --mutant NAME    breaks a guarantee of the ledger, which must be found: ${MUTANT_NAMES.join(", ")}
   --json           prints everything as JSON
   --quiet          prints no progress
@@ -31,6 +33,7 @@ export interface Options {
   readonly profiles: readonly Profile[];
   readonly phaseMs: number;
   readonly customers: number;
+  readonly patienceMs: number;
   readonly mutant: string | undefined;
   readonly json: boolean;
   readonly quiet: boolean;
@@ -45,9 +48,10 @@ export function faultOptions(): Options {
     profile: { ...text, default: "all" },
     phase: { ...text, default: "20" },
     customers: { ...text, default: "40" },
+    patience: { ...text, default: "120" },
   } as const;
   return readOptions(USAGE, { options }, ({ values }) => {
-    const { seed, duration, calls, profile, phase, customers, mutant, json, quiet } = values;
+    const { seed, duration, calls, profile, phase, customers, patience, mutant, json, quiet } = values;
     const profiles = profilesOf(profile);
     if (mutant !== undefined && !MUTANT_NAMES.includes(mutant))
       throw new UsageError(`there is no mutant ${mutant}; there are ${MUTANT_NAMES.join(", ")}`);
@@ -60,6 +64,7 @@ export function faultOptions(): Options {
       ...{ profile, profiles, mutant, json, quiet },
       phaseMs: Math.min(wholeNumber("phase", phase, 1) * 1_000, durationMs / profiles.length),
       customers: wholeNumber("customers", customers, 1),
+      patienceMs: wholeNumber("patience", patience, 1) * 1_000,
     };
   });
 }
