@@ -17,7 +17,7 @@ interface ChangeOptions {
 export function addSealingKeyCommands(program: Command): void {
   const keys = program
     .command("sealing-keys")
-    .description("manages the secrets that seal quotes and sign API keys");
+    .description("manages the secrets that seal quotes, and sign API keys and x402 receipts");
   const purpose = () => new Option("--for <what>", "what the secret is for").choices(KEY_PURPOSES);
 
   keys
@@ -47,7 +47,7 @@ export function addSealingKeyCommands(program: Command): void {
     .description("deletes an old version; needs the role that owns the schema")
     .addOption(purpose().default("quotes"))
     .requiredOption("--key <version>", "version of the secret", version)
-    .option("--force", "also while it is needed: its quotes or API keys stop working")
+    .option("--force", "also while it is needed: its quotes, API keys or receipts become invalid")
     .option("--json", "print JSON")
     .action(async (options: ChangeOptions & { key: number; force?: boolean }) => {
       const retirement = { purpose: options.for, version: options.key, force: options.force ?? false };

@@ -1,8 +1,10 @@
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
+import type { JwsSigner } from "../domain/payments/jws-signer.ts";
 import type { SolanaChain } from "../solana/index.ts";
 import { systemClock } from "../system.ts";
+import { didDocuments } from "../transport/documents/did-document.ts";
 import type { ServedDocument } from "../transport/documents/document.ts";
 import { llmsText } from "../transport/documents/llms.ts";
 import { openApiDocument } from "../transport/documents/openapi.ts";
@@ -15,20 +17,29 @@ export interface DocumentsOptions {
   readonly deps: Pick<CallToolDeps, "catalogue">;
   readonly relay: Pick<Relay, "feePayer"> | undefined;
   readonly chain: Pick<SolanaChain, "treasury">;
+  readonly signer: JwsSigner;
+  readonly sold: SoldTools;
+  /** Available after the servers listen. */
+  readonly baseUrl: () => string;
 }
 
 /** Returns the public documents. */
-export function createDocuments(
-  { config, deps, relay, chain }: DocumentsOptions,
-  sold: SoldTools,
-  baseUrl: () => string,
-): ServedDocument[] {
+export function createDocuments({
+  config,
+  deps,
+  relay,
+  chain,
+  signer,
+  sold,
+  baseUrl,
+}: DocumentsOptions): ServedDocument[] {
   const { catalogue } = deps;
   const payment = relay && sellsToWallets(config, relay) ? walletPayment(config, relay, chain) : undefined;
   return [
     openApiDocument({ baseUrl, version: VERSION, sold: payment && sold }),
     llmsText({ catalogue, version: VERSION, baseUrl, gasless: relay !== undefined, sold: payment && sold }),
     x402Manifest({ sold, payment, baseUrl, now: () => systemClock.now() }),
+    ...didDocuments({ signer, cell: config.CELL, publicUrl: config.PUBLIC_URL, baseUrl }),
   ];
 }
 

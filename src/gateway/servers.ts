@@ -13,6 +13,7 @@ import type { ServeConfig } from "../config/config.ts";
 import { SealedNonces } from "../domain/accounts/sealed-nonce.ts";
 import type { Cell } from "../domain/core/cell.ts";
 import type { Log } from "../domain/core/log.ts";
+import { JwsSigner } from "../domain/payments/jws-signer.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { lazySignInForms, type SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
@@ -41,6 +42,7 @@ import { walletKeyService } from "../transport/services/accounts/wallet-key-serv
 import { walletService } from "../transport/services/calls/wallet-service.ts";
 import { UnpaidAnswers } from "../transport/wallets/unpaid-answers.ts";
 import { WalletAuthenticator } from "../transport/wallets/wallet-authenticator.ts";
+import { OfferReceipts } from "../transport/x402/offer-receipt.ts";
 import { X402Offers } from "../transport/x402/offers.ts";
 import { SoldTools } from "../transport/x402/sold-tools.ts";
 import { VERSION } from "../version.ts";
@@ -109,7 +111,7 @@ export function createServers({
   const unpaid = new UnpaidAnswers(systemClock);
   const sold = new SoldTools(deps.catalogue);
   const signIn = sellsToWallets(config, relay) ? walletSignIn(postgres, deps.cell, baseUrl) : undefined;
-  const walletParts = { baseUrl, unpaid, sold, signIn };
+  const walletParts = { baseUrl, unpaid, sold, signIn, ...signatures(postgres, config, baseUrl) };
   const open = publicServices({ config, postgres, deps, relay, chain }, walletParts);
   const keyRules = keyRulesOf(deps);
   const { quotes } = deps;
@@ -131,7 +133,7 @@ export function createServers({
   const mcp = new McpHandler({ routes, pipeline, catalogue, originPolicy });
   const failed = (error: unknown, requestId: string) => routes.failed(pipeline.failure(error, requestId));
   const documents = new DocumentHandler({
-    documents: createDocuments({ config, deps, relay, chain }, sold, baseUrl),
+    documents: createDocuments({ config, deps, relay, chain, ...walletParts }),
     requestIds,
     failed,
   });
@@ -188,6 +190,12 @@ function walletAccess(
   return new WalletAuthenticator({ unpaid, rateLimiter, trustedProxies, signIn });
 }
 
+/** Signs offers and receipts without an API key. */
+function signatures({ signingKeys }: Postgres, { CELL: cell }: ServeConfig, baseUrl: () => string) {
+  const signer = new JwsSigner(signingKeys);
+  return { signer, signed: new OfferReceipts({ signer, clock: systemClock, baseUrl, cell }) };
+}
+
 function walletSignIn(postgres: Postgres, cell: Cell | undefined, baseUrl: () => string): WalletSignIn {
   return new WalletSignIn({
     nonces: new SealedNonces(postgres.sealingKeys, systemClock, systemRandom, cell),
@@ -206,6 +214,7 @@ interface WalletParts {
   readonly sold: SoldTools;
   /** Undefined: X402_KEYLESS is off. */
   readonly signIn: WalletSignIn | undefined;
+  readonly signed: OfferReceipts;
 }
 
 /** The services of the specification, for every API key. */
@@ -221,7 +230,12 @@ function publicServices(
 ): ServiceBinding[] {
   const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
   const payment = { payTo, usdcMint, memoPrefix: config.MEMO_PREFIX };
-  const offers = new X402Offers({ payments: deps.payments, baseUrl, v1: config.X402_V1 === "on" });
+  const offers = new X402Offers({
+    payments: deps.payments,
+    baseUrl,
+    signed: wallets.signed,
+    v1: config.X402_V1 === "on",
+  });
   const messages = new PaymentRequiredMessages(payment, deps.payments);
   const walletCalls = { ...deps, wallets: postgres.walletAccounts };
   return [

@@ -27,6 +27,7 @@ import type { WalletAccounts } from "../app/accounts/wallet-accounts.ts";
 import type { UnpaidWorkStore } from "../app/calls/unpaid-work.ts";
 import { NO_CELL, type Cell } from "../domain/core/cell.ts";
 import type { Clock, Random } from "../domain/core/clock.ts";
+import type { SigningKeys } from "../domain/payments/jws-signer.ts";
 import type { SealingKeys } from "../domain/payments/quote.ts";
 import { AccountSearch } from "./accounts/account-search.ts";
 import { openAccountQueries, type AccountQueries } from "./accounts/account-queries.ts";
@@ -62,7 +63,7 @@ import { PostgresRefunds } from "./treasury/refunds.ts";
 import { PostgresRelays } from "./payments/relays.ts";
 import { PostgresRuns } from "./ledger/runs.ts";
 import { PostgresSandboxRuns } from "./ledger/sandbox-runs.ts";
-import { PostgresSealingKeys } from "./payments/sealing-keys.ts";
+import { PostgresSealingKeys, type SealingKeysOptions } from "./payments/sealing-keys.ts";
 import { PostgresSessions } from "./accounts/sessions.ts";
 import { PostgresSignInChallenges } from "./accounts/sign-in-challenges.ts";
 import { PostgresUsedNonces } from "./accounts/used-nonces.ts";
@@ -129,6 +130,7 @@ export interface Postgres {
   readonly usedNonces: UsedNonces;
   readonly sessions: Sessions;
   readonly sealingKeys: SealingKeys;
+  readonly signingKeys: SigningKeys;
   readonly sealingKeyAdmin: SealingKeyAdmin;
   readonly health: Health;
   /** Checks the ledger invariants and seals what is clean. */
@@ -157,12 +159,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const primaries = [url, directUrl].map(primaryOf);
   try {
     const notifications = new Notifications({ url: directUrl, log, onAlive: () => outage.reached() });
-    const secrets = { pool, clock, random, log, notifications };
     if (options.metrics) reportPool(pool, options.metrics);
-    const [sealingKeys, keySecrets] = await Promise.all([
-      PostgresSealingKeys.open(secrets),
-      PostgresSealingKeys.open({ ...secrets, table: "api_key_secret" }),
-    ]);
+    const secrets = await openSecrets({ pool, clock, random, log, notifications });
+    const [sealingKeys, keySecrets, signingKeys] = secrets;
     const account = openAccountQueries({ url, readUrl, instanceId, sealingKeys, clock, log });
     const search = new AccountSearch(pool);
     const readAccount = (accountId: string) => search.get(accountId);
@@ -187,8 +186,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       requestLog.writer,
       sandboxRuns,
       notifications,
-      sealingKeys,
-      keySecrets,
+      ...secrets,
       movedKeys,
       account.standby,
     ]);
@@ -211,6 +209,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       configVersions: new PostgresConfigVersions(pool, notifications),
       unpaidWork: new PostgresUnpaidWork({ pool, clock, notifications, log }),
       sealingKeys,
+      signingKeys,
       health,
       audit: audited.audit,
       lastAudit: audited.last,
@@ -231,6 +230,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     await pool.end();
     throw error;
   }
+}
+
+function openSecrets(options: Omit<SealingKeysOptions, "table">) {
+  return Promise.all([
+    PostgresSealingKeys.open(options),
+    PostgresSealingKeys.open({ ...options, table: "api_key_secret" }),
+    PostgresSealingKeys.open({ ...options, table: "signing_key" }),
+  ]);
 }
 
 /** A part that works in the background. */

@@ -402,6 +402,7 @@ describe.each([
   ["/openapi.json", "application/json"],
   ["/llms.txt", "text/markdown; charset=utf-8"],
   ["/.well-known/x402", "application/json"],
+  ["/.well-known/did.json", "application/did+json"],
 ])("%s", (path, mediaType) => {
   it("is public for every origin, and ignores keys", async () => {
     const answer = await get(path, {

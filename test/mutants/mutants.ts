@@ -13,6 +13,7 @@ import { LEDGER_TABLES } from "./ledger-tables.ts";
 import { LEDGER } from "./ledger.ts";
 import { METERING } from "./metering.ts";
 import type { Mutant } from "./mutant.ts";
+import { OFFER_RECEIPT } from "./offer-receipt.ts";
 import { OWN_RECORDS } from "./own-records.ts";
 import { PAYMENTS } from "./payments.ts";
 import { RELAY } from "./relays.ts";
@@ -55,6 +56,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Restarts and switches", mutants: DRAINING },
   { title: "Failover of the database", mutants: FAILOVER },
   { title: "Callers without a key", mutants: KEYLESS },
+  { title: "Signed offers and receipts", mutants: OFFER_RECEIPT },
   { title: "Cells", mutants: CELLS },
   { title: "Restored databases", mutants: RESTORES },
   { title: "Request log", mutants: REQUEST_LOG },

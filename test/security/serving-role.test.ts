@@ -56,7 +56,7 @@ async function tables(): Promise<{ name: string; column: string }[]> {
  */
 const MAY_INSERT = [
   ...["account", "api_key", "api_key_secret", "console_session", "deposit", "key_use", "operator_action"],
-  ...["request_log", "sealing_key", "sign_in_challenge", "used_nonce"],
+  ...["request_log", "sealing_key", "sign_in_challenge", "signing_key", "used_nonce"],
 ];
 
 /** Expired rows are deleted; a role that may delete may also lock the table. */

@@ -159,7 +159,8 @@ export async function startGround(
   for (const url of [database.url, database.servingUrl]) secret("a database password", new URL(url).password);
   const { rows: sealing } = await query(
     database.url,
-    "select secret from sealing_key union all select secret from api_key_secret",
+    `select secret from sealing_key union all select secret from api_key_secret
+       union all select secret from signing_key`,
   );
   for (const row of sealing) secret("a sealing key", Buffer.from(row.secret));
   const payTo = chain.controls.usdcAccount(treasury.publicKey).toBase58();

@@ -110,6 +110,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
         offers: new X402Offers({
           payments: paying.payments,
           baseUrl: () => "http://gateway.test",
+          signed: { offered: () => ({}) },
           v1: false,
         }),
         messages: new PaymentRequiredMessages(PAYMENT, paying.payments),

@@ -23,6 +23,11 @@ export interface WalletCallDeps extends CallToolDeps {
   readonly wallets: WalletAccounts;
 }
 
+export interface WalletCallResult extends ToolCallResult {
+  /** The wallet that paid for the receipt's call; undefined when the balance did. Base58. */
+  readonly payer?: string;
+}
+
 /** The context of a call without an API key; `caller`: the account of a wallet that signed in to spend. */
 export type WalletContext = Omit<CallContext, "caller"> & { readonly caller: Caller | undefined };
 
@@ -36,7 +41,7 @@ export async function callByWallet(
   deps: WalletCallDeps,
   call: ToolCall,
   context: WalletContext,
-): Promise<ToolCallResult> {
+): Promise<WalletCallResult> {
   const { caller, record } = context;
   const receivedAt = deps.clock.now();
   const catalogue = deps.catalogue.current;
@@ -78,7 +83,7 @@ async function callByPayment(
   call: Omit<PreparedToolCall, "identified" | "quote">,
   proof: Proof,
   context: WalletContext,
-): Promise<ToolCallResult> {
+): Promise<WalletCallResult> {
   const identified = await deps.payments.identify(proof);
   const { payer } = identified;
   if (payer === undefined)
@@ -91,7 +96,9 @@ async function callByPayment(
         "`accepts` of the 402 answer, unchanged",
     );
   const { buyer, holder } = await buyerOf(deps.wallets, payer);
-  return buyCall(deps, { ...call, identified, quote }, buyer, { ...context, caller: holder });
+  const bought = await buyCall(deps, { ...call, identified, quote }, buyer, { ...context, caller: holder });
+  // A repeat under an idempotency key can return a call that another payment of the account bought.
+  return bought.receipt?.quoteId === quote.quoteId ? { ...bought, payer } : bought;
 }
 
 /** Spends the balance of a wallet that signed in; without enough of it, offers a quote for any wallet. */

@@ -1,5 +1,5 @@
-/** What a secret does: it seals quotes, or signs API keys. */
-export const KEY_PURPOSES = ["quotes", "api-keys"] as const;
+/** What a secret does: it seals quotes, signs API keys, or signs x402 offers and receipts. */
+export const KEY_PURPOSES = ["quotes", "api-keys", "receipts"] as const;
 
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 

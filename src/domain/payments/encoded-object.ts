@@ -3,7 +3,7 @@ import { malformedProof } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
 
 /** Maximum length of a header. */
-const MAX_LENGTH = 8192;
+export const MAX_ENCODED_LENGTH = 8192;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
@@ -25,7 +25,7 @@ export function objectIn(
   header: string,
   alphabets: readonly Base64Alphabet[],
 ): Record<string, unknown> | string {
-  if (header.length > MAX_LENGTH) return `longer than ${MAX_LENGTH} characters`;
+  if (header.length > MAX_ENCODED_LENGTH) return `longer than ${MAX_ENCODED_LENGTH} characters`;
   const bytes = decodeBase64(header, alphabets);
   if (typeof bytes === "string") return bytes;
   try {

@@ -41,6 +41,14 @@ const FROM: Readonly<Record<KeyPurpose, { table: string; workingKeys: string; wa
         and (expires_at is null or expires_at > now()))`,
     watchedAt: "null::timestamptz",
   },
+  receipts: { table: "signing_key", workingKeys: "0", watchedAt: "null::timestamptz" },
+};
+
+/** What a version does. */
+const WORK: Readonly<Record<KeyPurpose, string>> = {
+  quotes: "seals new quotes",
+  "api-keys": "signs new API keys",
+  receipts: "signs new x402 offers and receipts",
 };
 
 /** Versioned secrets on PostgreSQL. Triggers notify every instance of a change. */
@@ -143,9 +151,10 @@ function reasonOf(
   state: SealingKeyVersion["state"],
   purpose: KeyPurpose,
 ): string | undefined {
-  const seals = purpose === "quotes" ? "seals new quotes" : "signs new API keys";
-  if (state === "active") return `it ${seals}`;
-  if (state === "pending" || replacedAt === null) return `it ${seals} from ${instant(activeFrom)}`;
+  const work = WORK[purpose];
+  if (state === "active") return `it ${work}`;
+  if (state === "pending" || replacedAt === null) return `it ${work} from ${instant(activeFrom)}`;
+  if (purpose === "receipts") return "buyers verify the receipts that it signed";
   const until = new Date(replacedAt.getTime() + STALE_MS + (purpose === "quotes" ? QUOTE_MS : 0));
   if (now < until && purpose === "quotes")
     return `its quotes can be open or being paid until ${instant(until)}`;

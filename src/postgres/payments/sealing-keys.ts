@@ -12,8 +12,8 @@ export interface SealingKeysOptions {
   log: Log;
   /** Reports changes; started later. Without it, changes are found by polling. */
   notifications?: Notifications;
-  /** The table: secrets that seal quotes, or that sign API keys. Default `sealing_key`. */
-  table?: "sealing_key" | "api_key_secret";
+  /** The table: secrets that seal quotes, sign API keys, or sign receipts. Default `sealing_key`. */
+  table?: "sealing_key" | "api_key_secret" | "signing_key";
 }
 
 /** Notification channel of changed secrets, written by triggers; the payload is the table. */
@@ -74,6 +74,10 @@ export class PostgresSealingKeys implements SealingKeys {
     );
     await keys.reload();
     return keys;
+  }
+
+  all(): readonly SealingKey[] {
+    return [...this.#keys.values()];
   }
 
   start(): void {

@@ -78,7 +78,7 @@ function resource(baseUrl: string, { tool, path, tags, example }: SoldTool) {
     serviceName: SERVICE_NAME,
     tags,
     price: priceOf(tool),
-    extensions: { bazaar: bazaarExtension(tool, example, true) },
+    extensions: { bazaar: bazaarExtension(tool, example, "whole") },
   };
 }
 

@@ -1,23 +1,9 @@
 import type { SignInInput } from "../../domain/accounts/sign-in.ts";
 
-const TEXT = { type: "string" } as const;
-
+/** Short, because clients send an offer back in PAYMENT-SIGNATURE, whose length is limited. */
 const SCHEMA = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   type: "object",
-  properties: {
-    domain: TEXT,
-    address: TEXT,
-    statement: TEXT,
-    uri: { type: "string", format: "uri" },
-    version: TEXT,
-    chainId: TEXT,
-    type: TEXT,
-    nonce: TEXT,
-    issuedAt: { type: "string", format: "date-time" },
-    expirationTime: { type: "string", format: "date-time" },
-    signature: TEXT,
-  },
   required: ["domain", "address", "uri", "version", "chainId", "type", "nonce", "issuedAt", "signature"],
 } as const;
 

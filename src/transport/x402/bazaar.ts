@@ -2,10 +2,7 @@ import type { JsonObject } from "../../domain/core/json.ts";
 import type { ListedTool } from "../../domain/tools/tool.ts";
 import { nestedSchema } from "./nested-schema.ts";
 
-/**
- * Longest schema of parameters in an offer, characters of JSON. Clients send all extensions of an offer back
- * in PAYMENT-SIGNATURE, whose length is limited.
- */
+/** Longest schema of parameters in an offer, characters of JSON. */
 const MAX_SCHEMA_LENGTH = 1_536;
 /** Where the schema of the parameters is within the schema of `info`. */
 const BODY = "#/properties/input/properties/body";
@@ -18,14 +15,14 @@ const ANSWER = {
   required: ["ok", "result", "receipt"],
 };
 
+/** How a tool's parameters are described: with the schema's texts, without them, or not at all. */
+type Detail = "whole" | "short" | "none";
+
 /**
  * Returns the extension `bazaar` of a tool's offers: how to call the tool over HTTP.
  * @param example parameters that fit the tool's schema
- * @param whole with the schema's texts, and whatever its length
  */
-export function bazaarExtension({ inputSchema }: ListedTool, example: JsonObject, whole = false): object {
-  const described = nestedSchema(inputSchema, BODY, whole);
-  const fits = whole || JSON.stringify(described).length <= MAX_SCHEMA_LENGTH;
+export function bazaarExtension({ inputSchema }: ListedTool, example: JsonObject, detail: Detail): object {
   return {
     info: {
       input: { type: "http", method: "POST", bodyType: "json", body: example },
@@ -41,7 +38,7 @@ export function bazaarExtension({ inputSchema }: ListedTool, example: JsonObject
             type: { type: "string", const: "http" },
             method: { type: "string", enum: ["POST"] },
             bodyType: { type: "string", enum: ["json"] },
-            body: fits ? described : { type: "object" },
+            body: describedBody(inputSchema, detail),
           },
           required: ["type", "method", "bodyType", "body"],
           additionalProperties: false,
@@ -55,4 +52,11 @@ export function bazaarExtension({ inputSchema }: ListedTool, example: JsonObject
       required: ["input"],
     },
   };
+}
+
+function describedBody(inputSchema: JsonObject, detail: Detail): JsonObject {
+  if (detail === "whole") return nestedSchema(inputSchema, BODY);
+  const described = detail === "short" ? nestedSchema(inputSchema, BODY, false) : undefined;
+  const fits = described && JSON.stringify(described).length <= MAX_SCHEMA_LENGTH;
+  return fits ? described : { type: "object" };
 }

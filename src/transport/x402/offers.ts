@@ -1,14 +1,18 @@
 import type { PaymentRequiredError } from "../../app/calls/payment-required-error.ts";
 import type { X402Entry } from "../../app/payments/payment-method.ts";
 import type { PaymentMethods } from "../../app/payments/payment-methods.ts";
+import { MAX_ENCODED_LENGTH } from "../../domain/payments/encoded-object.ts";
 import type { Header } from "../headers.ts";
-import { encodeHeader } from "./encode.ts";
+import { encodeHeader, encodedLength } from "./encode.ts";
+import type { OfferReceipts } from "./offer-receipt.ts";
 import type { SoldTool } from "./sold-tools.ts";
 
 export interface X402OffersConfig {
   readonly payments: Pick<PaymentMethods, "x402">;
   /** Public address of the gateway without a trailing slash; available after the servers listen. */
   readonly baseUrl: () => string;
+  /** Signs offers without an API key. */
+  readonly signed: Pick<OfferReceipts, "offered">;
   /** Whether bodies also contain the version 1 members. */
   readonly v1: boolean;
 }
@@ -28,7 +32,7 @@ export interface WalletOffer {
   /** Shows that a payment's sender received the offer. */
   readonly offerToken: string;
   /** Undefined: the catalogue no longer sells the tool. */
-  readonly sold: Pick<SoldTool, "description" | "tags" | "bazaar"> | undefined;
+  readonly sold: Pick<SoldTool, "description" | "tags" | "bazaar" | "shortBazaar"> | undefined;
   /** Further extensions, by name. */
   readonly extensions: object;
 }
@@ -40,6 +44,9 @@ export const MIME_TYPE = "application/json";
 export const SERVICE_NAME = "toolgate";
 /** Resource path for gRPC and Connect requests. */
 const CONNECT_PATH = "/toolgate.v1.ToolService/CallTool";
+
+/** What a client adds to the offer that it returns, bytes: a transaction in base64, and an identifier. */
+const RETURNED_WITH = 1_644 + 250;
 
 /** Extensions in offers: `payment-identifier` (x402 extension) becomes the idempotency key. */
 const EXTENSIONS = {
@@ -75,13 +82,16 @@ export class X402Offers {
     path: string | undefined,
     wallet?: WalletOffer,
   ): Promise<X402Offer | undefined> {
-    const { payments, baseUrl, v1 } = this.#config;
+    const { payments, baseUrl, signed, v1 } = this.#config;
     const entries = await payments.x402(quote);
     if (entries.length === 0) return undefined;
-    const url = `${baseUrl()}${path ?? CONNECT_PATH}`;
+    const requested = path ?? CONNECT_PATH;
+    const url = baseUrl() + requested;
     const { offerToken, sold } = wallet ?? {};
+    const terms = entries.map((entry) => entry.terms);
     const description = sold?.description ?? `one call of ${tool}`;
-    const paymentRequired = {
+    const signatures = wallet && signed.offered(requested, quote, terms);
+    const offerWith = (bazaar: object | undefined) => ({
       x402Version: 2,
       error: message,
       resource: {
@@ -92,8 +102,14 @@ export class X402Offers {
         ...(sold && { tags: sold.tags }),
       },
       accepts: entries.map((entry) => acceptsV2(entry, offerToken)),
-      extensions: { ...EXTENSIONS, ...(sold && { bazaar: sold.bazaar }), ...wallet?.extensions },
-    };
+      extensions: {
+        ...EXTENSIONS,
+        ...(bazaar && { bazaar }),
+        ...wallet?.extensions,
+        ...signatures,
+      },
+    });
+    const paymentRequired = firstReturnable(offerWith, sold ? [sold.bazaar, sold.shortBazaar] : []);
     const resource = { resource: url, description, mimeType: MIME_TYPE };
     return {
       paymentRequired,
@@ -103,6 +119,18 @@ export class X402Offers {
         : undefined,
     };
   }
+}
+
+/** Returns the offer with the first extension whose return fits into PAYMENT-SIGNATURE, or without one. */
+function firstReturnable<Offer extends object>(
+  offerWith: (bazaar: object | undefined) => Offer,
+  bazaars: readonly object[],
+): Offer {
+  for (const bazaar of bazaars) {
+    const offer = offerWith(bazaar);
+    if (encodedLength(offer, RETURNED_WITH) <= MAX_ENCODED_LENGTH) return offer;
+  }
+  return offerWith(undefined);
 }
 
 function acceptsV2(

@@ -15,6 +15,7 @@ export interface Settlement {
   readonly network: string;
   /** Micro-USD, decimal. */
   readonly amount?: string;
+  readonly extensions?: object;
   readonly errorReason?: string;
 }
 
@@ -29,6 +30,7 @@ export interface SettlementReport {
 export function settlementOfSuccess(
   carriers: ProofCarriers,
   receipt: Pick<Receipt, "txSignature" | "quoted"> | undefined,
+  extensions?: object,
 ): SettlementReport | undefined {
   if (receipt?.txSignature === undefined) return undefined;
   return settlementReport(carriers, {
@@ -36,6 +38,7 @@ export function settlementOfSuccess(
     transaction: receipt.txSignature,
     // What was transferred: a metered call may debit less of it.
     amount: String(receipt.quoted),
+    ...(extensions && { extensions }),
   });
 }
 

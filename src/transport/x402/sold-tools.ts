@@ -23,6 +23,8 @@ export interface SoldTool {
   readonly example: JsonObject;
   /** The extension `bazaar` of its offers. */
   readonly bazaar: object;
+  /** The same without a schema of the parameters, for offers that become too long. */
+  readonly shortBazaar: object;
 }
 
 /** The tools that wallets buy, in the order of the catalogue. Computed again when the catalogue changes. */
@@ -72,7 +74,8 @@ function soldTool(tool: ListedTool): SoldTool {
       "usdc",
     ],
     example,
-    bazaar: bazaarExtension(tool, example),
+    bazaar: bazaarExtension(tool, example, "short"),
+    shortBazaar: bazaarExtension(tool, example, "none"),
   };
 }
 

@@ -17,7 +17,7 @@ import { RequestLogEntity } from "./request-log.ts";
 import { RevenueMarkEntity } from "./revenue-mark.ts";
 import { RunEntity } from "./run.ts";
 import { SandboxRunEntity } from "./sandbox-run.ts";
-import { ApiKeySecretEntity, SealingKeyEntity } from "./sealing-key.ts";
+import { ApiKeySecretEntity, SealingKeyEntity, SigningKeyEntity } from "./sealing-key.ts";
 import { SessionEntity, SignInChallengeEntity, UsedNonceEntity } from "./session.ts";
 import { TransferEntity } from "./transfer.ts";
 import { TreasuryMovementEntity } from "./treasury-movement.ts";
@@ -41,6 +41,7 @@ export const ENTITIES = [
   IdempotencyEntity,
   SealingKeyEntity,
   ApiKeySecretEntity,
+  SigningKeyEntity,
   RateBucketEntity,
   RateTierEntity,
   TreasuryMovementEntity,

@@ -23,3 +23,15 @@ export const ApiKeySecretEntity = defineEntity({
     createdAt: p.datetime().length(6).defaultRaw("now()"),
   },
 });
+
+/** The seed of a key that signs x402 offers and receipts. */
+export const SigningKeyEntity = defineEntity({
+  name: "SigningKey",
+  tableName: "signing_key",
+  properties: {
+    version: p.integer().primary().autoincrement(false),
+    secret: p.blob(),
+    activeFrom: p.datetime().length(6),
+    createdAt: p.datetime().length(6).defaultRaw("now()"),
+  },
+});

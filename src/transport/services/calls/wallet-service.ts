@@ -8,6 +8,7 @@ import { DetailedError } from "../../error-details.ts";
 import type { RequestContext } from "../../request-context.ts";
 import { signInExtension } from "../../wallets/sign-in-extension.ts";
 import type { UnpaidAnswers } from "../../wallets/unpaid-answers.ts";
+import type { OfferReceipts } from "../../x402/offer-receipt.ts";
 import type { X402Offers } from "../../x402/offers.ts";
 import type { SoldTools } from "../../x402/sold-tools.ts";
 import { settlementOfFailure, settlementOfSuccess } from "../../x402/settlement.ts";
@@ -23,6 +24,7 @@ export interface WalletServiceOptions {
   readonly messages: PaymentRequiredMessages;
   readonly unpaid: Pick<UnpaidAnswers, "paid">;
   readonly sold: Pick<SoldTools, "byName">;
+  readonly signed: Pick<OfferReceipts, "bought">;
   readonly signIn: WalletSignIn;
 }
 
@@ -44,14 +46,15 @@ export function walletService(
         const proof = { paymentSignature, xPayment: undefined, paymentProof: undefined };
         const idempotencyKey = idempotencyKeyOf(undefined, context.idempotencyKey);
         try {
-          const { result, receipt } = await callByWallet(
+          const { result, receipt, payer } = await callByWallet(
             options.deps,
             { tool, params, ...proof, idempotencyKey },
             { caller, requestId, signal, record: context.record },
           );
           noteResult(context.record, result, receipt);
           if (receipt && context.client) options.unpaid.paid(context.client);
-          notify(context, settlementOfSuccess(proof, receipt));
+          const extensions = receipt && payer && options.signed.bought(pathOf(tool), payer, receipt);
+          notify(context, settlementOfSuccess(proof, receipt, extensions || undefined));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
         } catch (error) {
           if (error instanceof PaymentRequiredError) throw await offered(options, error, requestId);

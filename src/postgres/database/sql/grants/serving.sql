@@ -11,8 +11,8 @@ grant select on
   account, account_limits, account_move, api_key, api_key_secret, audit_seal, audit_sum, config_version,
   console_session, deposit, idempotency, issued_receipt, key_budget, key_use, leadership, ledger_entry,
   migration, moved_run, operator_action, payment, rate_tier, receipt, relay, relay_budget, request_log,
-  revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, transfer,
-  treasury_movement, treasury_watch, unpaid_work, used_nonce, webhook_attempt, webhook_delivery,
+  revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, signing_key,
+  transfer, treasury_movement, treasury_watch, unpaid_work, used_nonce, webhook_attempt, webhook_delivery,
   webhook_endpoint, webhook_event
 to :role;
 
@@ -82,6 +82,7 @@ grant insert (key_id, last_used_at), update (last_used_at) on key_use to :role;
 grant insert, update (expires_at), delete on request_log to :role;
 grant insert (version, secret, active_from) on api_key_secret to :role;
 grant insert (version, secret, active_from) on sealing_key to :role;
+grant insert (version, secret, active_from) on signing_key to :role;
 grant insert (nonce, input, created_at, expires_at), delete on sign_in_challenge to :role;
 grant insert (nonce, expires_at), delete on used_nonce to :role;
 grant insert (

@@ -121,6 +121,14 @@ create table api_key_secret (
   created_at timestamptz not null default now()
 );
 
+-- Seeds of the Ed25519 keys that sign x402 offers and receipts.
+create table signing_key (
+  version integer primary key check (version between 1 and 65535),
+  secret bytea not null check (octet_length(secret) = 32),
+  active_from timestamptz not null,
+  created_at timestamptz not null default now()
+);
+
 -- Secrets that seal quotes into their ids.
 create table sealing_key (
   version integer primary key check (version between 1 and 65535),

@@ -15,3 +15,7 @@ for each row execute function notify_secret_change();
 create or replace trigger secret_change
 after insert or update or delete on api_key_secret
 for each row execute function notify_secret_change();
+
+create or replace trigger secret_change
+after insert or update or delete on signing_key
+for each row execute function notify_secret_change();
