@@ -23,6 +23,7 @@ import { RESTORES } from "./restores.ts";
 import { SANDBOX } from "./sandbox.ts";
 import { SEALS } from "./seals.ts";
 import { STALLS } from "./stalls.ts";
+import { TRACES } from "./traces.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
 import { TREASURY } from "./treasury.ts";
 import { UNPAID_WORK } from "./unpaid-work.ts";
@@ -60,6 +61,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Cells", mutants: CELLS },
   { title: "Restored databases", mutants: RESTORES },
   { title: "Request log", mutants: REQUEST_LOG },
+  { title: "Traces", mutants: TRACES },
   { title: "Search by identifier", mutants: OWN_RECORDS },
 ];
 
