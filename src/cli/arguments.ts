@@ -36,6 +36,17 @@ export function usdc(text: string): bigint {
   return amount;
 }
 
+/** Parses `none` as undefined. */
+export function orNone<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
+  return (text) => (text === "none" ? undefined : parse(text));
+}
+
+export function percent(text: string): number {
+  if (!/^(?:[1-9]\d?|100)$/.test(text))
+    throw new InvalidArgumentError("must be a whole number from 1 to 100");
+  return Number(text);
+}
+
 /** Characters; the same limit as over gRPC. */
 const MAX_REASON = 500;
 

@@ -1,44 +1,75 @@
 import type { Command } from "commander";
 import type { ApiKey, ListedKey } from "../app/accounts/api-keys.ts";
-import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
-import { validateNewKey } from "../domain/accounts/new-key.ts";
+import type { KeyLimits } from "../domain/accounts/budget.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
+import {
+  type KeyRules,
+  type RequestedLimits,
+  validateKeyChange,
+  validateNewKey,
+} from "../domain/accounts/new-key.ts";
 import { DEFAULT_SCOPES, type Scope } from "../domain/accounts/scope.ts";
 import { BUILT_IN_NAMES } from "../tools/index.ts";
-import { timestamp, names, scopes, duration, usdc } from "./arguments.ts";
+import { timestamp, names, scopes, duration, orNone, usdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
+import { addGroupCommands } from "./key-groups.ts";
+import {
+  addBudgetOptions,
+  budgetRecord,
+  type BudgetOptions,
+  budgetWith,
+  optionalUsdc,
+} from "./key-limits.ts";
 import { outputFor } from "./output.ts";
 
-interface CreateOptions {
+/** What is set is changed; `none` is undefined but set. */
+interface LimitOptions extends BudgetOptions {
+  expires?: Date | undefined;
+  callLimit?: MicroUsd | undefined;
+  tools?: string[] | undefined;
+}
+
+interface CreateOptions extends LimitOptions {
   account: string;
   scopes?: Scope[];
   name: string;
-  expires?: Date;
-  callLimit?: MicroUsd;
-  dayLimit?: MicroUsd;
-  tools?: string[];
+  group?: string;
   json?: boolean;
 }
 
-/** `keys create | list | rotate | revoke` */
+interface EditOptions extends LimitOptions {
+  key: string;
+  name?: string;
+  group?: string;
+  json?: boolean;
+}
+
+/** `keys create | list | edit | rotate | revoke | groups` */
 export function addKeyCommands(program: Command): void {
   const keys = program.command("keys").description("manages API keys");
 
-  keys
-    .command("create")
-    .description("creates a key and prints its secret, once")
-    .requiredOption("--account <id>", "account of the key")
-    .option(
-      "--scopes <list>",
-      `allowed scopes, comma-separated (default: ${DEFAULT_SCOPES.join(",")})`,
-      scopes,
-    )
-    .option("--name <text>", "name of the key", "")
-    .option("--expires <when>", "expiry: 30d, 12h, or 2027-01-31T12:00:00Z (default: never)", timestamp)
-    .option("--call-limit <amount>", "highest price of a call, in USDC", usdc)
-    .option("--day-limit <amount>", "highest spend from the balance per day (UTC), in USDC", usdc)
-    .option("--tools <list>", "allowed tools, comma-separated (default: all)", names)
-    .option("--json", "print JSON")
-    .action(create);
+  addLimitOptions(
+    keys
+      .command("create")
+      .description("creates a key and prints its secret, once")
+      .requiredOption("--account <id>", "account of the key")
+      .option(
+        "--scopes <list>",
+        `allowed scopes, comma-separated (default: ${DEFAULT_SCOPES.join(",")})`,
+        scopes,
+      )
+      .option("--name <text>", "name of the key", ""),
+  ).action(create);
+
+  addLimitOptions(
+    keys
+      .command("edit")
+      .description("changes a key's name, limits or group; what is left out stays as it is")
+      .requiredOption("--key <id>", "key")
+      .option("--name <text>", "new name"),
+  ).action(edit);
+
+  addGroupCommands(keys);
 
   keys
     .command("list")
@@ -52,7 +83,7 @@ export function addKeyCommands(program: Command): void {
 
   keys
     .command("rotate")
-    .description("replaces a key by one with the same limits and daily budget, and prints its secret once")
+    .description("replaces a key by one with the same limits and budgets, and prints its secret once")
     .requiredOption("--key <id>", "key to replace")
     .option(
       "--overlap <span>",
@@ -82,18 +113,53 @@ export function addKeyCommands(program: Command): void {
     });
 }
 
+function addLimitOptions(command: Command): Command {
+  const limited = command
+    .option("--expires <when>", "expiry: 30d, 12h, 2027-01-31T12:00:00Z, or none", orNone(timestamp))
+    .option("--call-limit <amount>", "highest price of a call, in USDC, or none", orNone(usdc))
+    .option("--tools <list>", "allowed tools, comma-separated, or none for all", orNone(names))
+    .option("--group <id>", "group whose budget the key shares, or none");
+  return addBudgetOptions(limited).option("--json", "print JSON");
+}
+
 async function create(options: CreateOptions): Promise<void> {
-  const { account: accountId, name, expires: expiresAt, callLimit: perCall, dayLimit: perDay } = options;
-  const limits = { expiresAt, perCall, perDay, tools: options.tools ?? [] };
-  const made = await withPostgres((postgres, config) => {
-    const tools = [...BUILT_IN_NAMES, ...config.tools.map((tool) => tool.name)];
-    const wished = validateNewKey({ name, scopes: options.scopes ?? [], limits }, { tools, now: Date.now() });
-    return postgres.apiKeys.create({ accountId, ...wished });
-  });
+  const { account: accountId, name, group: groupId } = options;
+  const wished = { name, scopes: options.scopes ?? [], limits: limitsWith(options), groupId };
+  const made = await withPostgres((postgres, config) =>
+    postgres.apiKeys.create({ accountId, ...validateNewKey(wished, rulesOf(config)) }),
+  );
   outputFor(options.json ?? false).record({ api_key: made.secret, ...keyRecord(made.key) });
 }
 
-function keyRecord({ limits, ...key }: ApiKey): Record<string, unknown> {
+async function edit({ key: keyId, name, group, json, ...limits }: EditOptions): Promise<void> {
+  const key = await withPostgres(async ({ apiKeys }, config) => {
+    const old = Object.keys(limits).length > 0 ? await apiKeys.get(keyId) : undefined;
+    const wished = {
+      name,
+      limits: old && limitsWith(limits, old.limits),
+      groupId: group === "none" ? "" : group,
+    };
+    const change = validateKeyChange(wished, rulesOf(config));
+    return apiKeys.update({ keyId, accountId: undefined, ...change });
+  });
+  outputFor(json ?? false).record(keyRecord(key));
+}
+
+/** Returns the limits with what the options change. */
+function limitsWith(options: LimitOptions, old?: KeyLimits): RequestedLimits {
+  return {
+    expiresAt: "expires" in options ? options.expires : old?.expiresAt,
+    perCall: "callLimit" in options ? options.callLimit : old?.perCall,
+    tools: ("tools" in options ? options.tools : old?.tools && [...old.tools]) ?? [],
+    ...budgetWith(options, old),
+  };
+}
+
+function rulesOf({ tools }: { tools: readonly { name: string }[] }): KeyRules {
+  return { tools: [...BUILT_IN_NAMES, ...tools.map(({ name }) => name)], now: Date.now() };
+}
+
+function keyRecord({ limits, budgets, ...key }: ApiKey): Record<string, unknown> {
   return {
     key_id: key.keyId,
     account_id: key.accountId,
@@ -101,8 +167,9 @@ function keyRecord({ limits, ...key }: ApiKey): Record<string, unknown> {
     name: key.name,
     scopes: key.scopes,
     tools: limits?.tools ? [...limits.tools] : null,
-    call_limit_usdc: limits?.perCall === undefined ? null : formatUsdc(limits.perCall),
-    day_limit_usdc: limits?.perDay === undefined ? null : formatUsdc(limits.perDay),
+    group_id: key.groupId ?? null,
+    call_limit_usdc: optionalUsdc(limits?.perCall),
+    ...budgetRecord(limits, budgets),
     created_at: key.createdAt,
     expires_at: limits?.expiresAt ?? null,
     revoked_at: key.revokedAt ?? null,

@@ -15,6 +15,7 @@ import type { Postgres } from "../postgres/index.ts";
 
 type Accounts = Postgres["accounts"];
 type ApiKeys = Postgres["apiKeys"];
+type KeyGroups = Postgres["keyGroups"];
 
 /** Logs an action, then runs it. */
 type Act = <Result>(
@@ -36,6 +37,7 @@ export function withOperatorLog(postgres: Postgres, log: Log): Postgres {
     ...postgres,
     accounts: loggedAccounts(postgres.accounts, act),
     apiKeys: loggedKeys(postgres.apiKeys, act),
+    keyGroups: loggedGroups(postgres.keyGroups, act),
     configVersions: loggedConfig(postgres.configVersions, actor.name, act),
     sealingKeyAdmin: loggedSealingKeys(postgres.sealingKeyAdmin, act),
     suspense: {
@@ -131,6 +133,10 @@ function loggedKeys(apiKeys: ApiKeys, act: Act): ApiKeys {
       const details = { account_id: accountId, ...more };
       return act("key.create", accountId, { details }, () => apiKeys.create(key));
     },
+    update: ({ keyId, accountId, ...change }) => {
+      const details = { key_id: keyId, ...change };
+      return act("key.update", keyId, { details }, () => apiKeys.update({ keyId, accountId, ...change }));
+    },
     rotate: (key) => {
       const details = { key_id: key.keyId, overlap_seconds: key.overlapSeconds };
       return act("key.rotate", key.keyId, { details }, () => apiKeys.rotate(key));
@@ -140,6 +146,26 @@ function loggedKeys(apiKeys: ApiKeys, act: Act): ApiKeys {
       return act("key.revoke", keyId, { details, idempotencyKey: "" }, () =>
         apiKeys.revoke(keyId, accountId),
       );
+    },
+  };
+}
+
+function loggedGroups(groups: KeyGroups, act: Act): KeyGroups {
+  return {
+    list: (accountId) => groups.list(accountId),
+    create: ({ accountId, ...more }) => {
+      const details = { account_id: accountId, ...more };
+      return act("key-group.create", accountId, { details }, () => groups.create({ accountId, ...more }));
+    },
+    update: ({ groupId, accountId, ...change }) => {
+      const details = { group_id: groupId, ...change };
+      return act("key-group.update", groupId, { details }, () =>
+        groups.update({ groupId, accountId, ...change }),
+      );
+    },
+    delete: (groupId, accountId) => {
+      const details = { group_id: groupId };
+      return act("key-group.delete", groupId, { details }, () => groups.delete(groupId, accountId));
     },
   };
 }

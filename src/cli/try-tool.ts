@@ -29,7 +29,8 @@ const NO_CALLER: Caller = {
   accountTier: TIER,
   operator: false,
   limits: undefined,
-  budgetId: undefined,
+  budgeted: false,
+  limitsVersion: 0,
   blockedReason: undefined,
 };
 

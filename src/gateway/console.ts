@@ -121,7 +121,7 @@ function sessionsOf(
 /** Services for every signed-in account. */
 function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOptions): ServiceBinding[] {
   return [
-    consoleKeyService(postgres.apiKeys, keyRulesOf(deps)),
+    consoleKeyService(postgres, keyRulesOf(deps)),
     balanceService(postgres.accountQueries),
     historyService({
       ...postgres.accountQueries,

@@ -30,7 +30,7 @@ export function operatorServices(parts: OperatorParts): ServiceBinding[] {
   const { suspense, refunds, treasuryLedger } = postgres;
   const services: readonly ServiceBinding[] = [
     accountService(postgres.accounts),
-    keyService(postgres.apiKeys, keyRules),
+    keyService(postgres, keyRules),
     auditService(postgres.audit),
     treasuryService({ suspense, refunds, treasuryLedger, tokenAccount }),
     operationsService(operations, stories, configAdmin),

@@ -3,6 +3,7 @@ import type { AccountRequests } from "../app/operations/account-requests.ts";
 import type { RequestLogQueries } from "../app/operations/request-log-queries.ts";
 import type { Accounts } from "../app/accounts/accounts.ts";
 import type { ApiKeys } from "../app/accounts/api-keys.ts";
+import type { KeyGroups } from "../app/accounts/key-groups.ts";
 import type { Authenticator } from "../app/accounts/authenticator.ts";
 import type { Health } from "../app/operations/health.ts";
 import type { Ledger } from "../app/calls/ledger.ts";
@@ -114,6 +115,7 @@ export interface Postgres {
   readonly accounts: Accounts;
   readonly walletAccounts: WalletAccounts;
   readonly apiKeys: ApiKeys;
+  readonly keyGroups: KeyGroups;
   readonly operatorActions: OperatorActionLog;
   readonly configVersions: ConfigVersions;
   readonly operations: OperationsQueries;
@@ -201,7 +203,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         replayCache: new ReplayCache({ clock, notifications }),
       }),
       authenticator,
-      ...openStores({ ...options, cell, pool, apiKeys: operatorWork.apiKeys }),
+      ...openStores({ ...options, ...operatorWork, cell, pool }),
       accountQueries: account.reading,
       ...requestLog.ports,
       accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
@@ -258,14 +260,16 @@ function backgroundWork(parts: readonly Working[]): Pick<Postgres, "start" | "st
 type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId" | "operatorLog"> & {
   readonly pool: ReturnType<typeof openPool>;
   readonly apiKeys: ApiKeys;
+  readonly keyGroups: KeyGroups;
   readonly cell: Cell;
 };
 
 /** The ports that need the pool only and no background work. */
-function openStores({ pool, clock, random, instanceId, operatorLog, apiKeys, cell }: StoreOptions) {
+function openStores({ pool, clock, random, instanceId, operatorLog, cell, ...stores }: StoreOptions) {
   const operatorActions = new PostgresOperatorActions(pool, clock, random);
   return {
-    ...withOperatorLogFile({ apiKeys, operatorActions }, operatorLog),
+    ...withOperatorLogFile({ apiKeys: stores.apiKeys, operatorActions }, operatorLog),
+    keyGroups: stores.keyGroups,
     rateLimiter: new PostgresRateLimiter({ pool, clock }),
     receipts: new PostgresReceipts(pool, cell),
     runs: new PostgresRuns(pool, cell),

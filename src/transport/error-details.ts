@@ -3,10 +3,12 @@ import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf"
 import { type ErrorBody, ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { type HealthUnavailable, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
 import { type PaymentRequired, PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
+import { LimitReachedError } from "../app/calls/limit-reached-error.ts";
 import { ToolgateError, type RpcCode } from "../domain/core/errors.ts";
 import { RatedError } from "./key-authenticator.ts";
 import { rateLimitHeaders, type Header } from "./headers.ts";
 import { SignInRequiredError } from "./wallets/sign-in-required.ts";
+import { exceededLimitMessage } from "./services/accounts/budget-message.ts";
 import type { X402Offer } from "./x402/offers.ts";
 
 interface Described<D extends DescMessage> {
@@ -108,12 +110,13 @@ function internalError(thrown: unknown): ToolgateError {
 
 function bodyOf(error: ToolgateError, requestId: string): ErrorBody {
   const { code, message, retryAfterSeconds } = error;
-  return create(
-    ErrorBodySchema,
-    retryAfterSeconds === undefined
-      ? { code, message, requestId }
-      : { code, message, requestId, retryAfterSeconds },
-  );
+  return create(ErrorBodySchema, {
+    code,
+    message,
+    requestId,
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(error instanceof LimitReachedError && { limit: exceededLimitMessage(error) }),
+  });
 }
 
 function headersOf(error: ToolgateError): Header[] {

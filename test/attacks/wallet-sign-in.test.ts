@@ -175,7 +175,7 @@ describe("the API keys of a wallet", () => {
       more: { Authorization: `Bearer ${secret}` },
     });
 
-  it("are created, used, listed and revoked with signed challenges of 401 answers", async () => {
+  it("are created, used, listed, changed and revoked with signed challenges of 401 answers", async () => {
     const offered = async (path: string, method: string) => {
       const { status, headers } = await send(path, undefined, { method, body: {} as never });
       expect(status).toBe(401);
@@ -192,6 +192,17 @@ describe("the API keys of a wallet", () => {
     const { keys } = (await send(KEYS, await offered(KEYS, "GET"))).body;
     expect(keys).toEqual([body.key]);
     const path = `${KEYS}/${body.key.key_id}`;
+    const change = { name: "nightly", limits: { day_usdc_microusd: Number(PRICE) } };
+    const patch = { method: "PATCH", body: change as never };
+    expect((await send(path, await offered(path, "PATCH"), patch)).body).toMatchObject({
+      name: "nightly",
+      limits: change.limits,
+      budgets: [{ period: "day", spent_usdc_microusd: Number(PRICE), reached: "limit" }],
+    });
+    expect((await callWith(body.secret)).body).toMatchObject({
+      code: "FORBIDDEN",
+      limit: { period: "day", remaining_usdc_microusd: 0 },
+    });
     const revoked = await send(path, await offered(path, "DELETE"), { method: "DELETE" });
     expect(revoked.body).toMatchObject({ key_id: body.key.key_id, revoked_at: expect.any(String) });
     await expect.poll(async () => (await callWith(body.secret)).status).toBe(401);
@@ -204,6 +215,7 @@ describe("the API keys of a wallet", () => {
     for (const [method, path] of [
       ["GET", KEYS],
       ["POST", KEYS],
+      ["PATCH", `${KEYS}/${key.key_id}`],
       ["DELETE", `${KEYS}/${key.key_id}`],
     ] as const)
       expectRefused(

@@ -122,6 +122,32 @@ describe("the operator's commands", () => {
     });
     expect(listed.rows[0]).toHaveProperty("last_used_at");
     expect(listed.stdout).not.toContain(String(key?.["api_key"]));
+    const keyId = String(key?.["key_id"]);
+    const group = await toolgate(
+      "keys",
+      "groups",
+      "create",
+      "--account",
+      accountId,
+      "--name",
+      "CI",
+      "--json",
+    );
+    const groupId = String(group.rows[0]?.["group_id"]);
+    const change = ["--month-limit", "5", "--call-limit", "none", "--group", groupId];
+    const edited = await toolgate("keys", "edit", "--key", keyId, ...change, "--json");
+    expect(edited.rows[0]).toMatchObject({
+      name: "n",
+      group_id: groupId,
+      tools: ["vram_estimate", "echo"],
+      call_limit_usdc: null,
+      day_limit_usdc: "0.250000",
+      month_limit_usdc: "5.000000",
+      budgets: [
+        { period: "day", spent_usdc: "0.001000", held_usdc: "0.000000", reached: "none" },
+        { period: "month", limit_usdc: "5.000000", spent_usdc: "0.001000" },
+      ],
+    });
     const next = await toolgate(
       "keys",
       "rotate",

@@ -4,6 +4,7 @@ import type { Client } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CreateKeyRequestSchema, KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyService as OperatorKeyService } from "#gen/toolgate/v1/key_service_pb.ts";
+import { BudgetLevel, BudgetPeriod } from "#gen/toolgate/v1/budget_pb.ts";
 import { DEFAULT_SCOPES, SCOPES } from "../../src/domain/accounts/scope.ts";
 import { BUILT_IN_NAMES } from "../../src/tools/index.ts";
 import { signIn, type SignedInPerson } from "../support/console.ts";
@@ -55,6 +56,56 @@ describe("console key", () => {
     expect(
       JSON.stringify(all, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)),
     ).not.toContain(secret);
+  });
+
+  it("is edited in place, and shares the limit of its group", async () => {
+    const { group } = await keys.createKeyGroup({ name: "CI", limits: { totalUsdcMicrousd: 1_000n } });
+    const groupId = group?.groupId ?? "";
+    const { key: made, secret } = await keys.createKey({ name: "builds" });
+    const keyId = made?.keyId ?? "";
+    const limits = { monthUsdcMicrousd: 9_000n, tools: ["vram_estimate"] };
+    const { key } = await keys.updateKey({ keyId, name: "nightly builds", limits, groupId });
+    expect(key).toMatchObject({
+      name: "nightly builds",
+      groupId,
+      limits: { ...limits, warnPercent: 80 },
+      budgets: [{ period: BudgetPeriod.MONTH, limitUsdcMicrousd: 9_000n, spentUsdcMicrousd: 0n }],
+    });
+    expect((await call(secret)).status).toBe(200);
+    const shared = {
+      period: "total",
+      group_id: groupId,
+      limit_usdc_microusd: 1_000,
+      spent_usdc_microusd: 1_000,
+    };
+    expect(await call(secret)).toMatchObject({ status: 403, body: { limit: shared } });
+    const { groups } = await keys.listKeyGroups({});
+    expect(groups).toMatchObject([{ name: "CI", keyIds: [keyId] }]);
+    expect(groups[0]?.budgets.at(-1)).toMatchObject({
+      period: BudgetPeriod.TOTAL,
+      spentUsdcMicrousd: 1_000n,
+      heldUsdcMicrousd: 0n,
+      reached: BudgetLevel.LIMIT,
+    });
+    await keys.updateKeyGroup({ groupId, limits: { totalUsdcMicrousd: 2_000n } });
+    expect((await call(secret)).status).toBe(200);
+
+    const theirs = (await signIn(world, (await world.agent()).wallet)).client(KeyService);
+    const foreign = "NotFound: there is no such group of keys";
+    expect(await errorOf(theirs.deleteKeyGroup({ groupId }))).toBe(foreign);
+    expect(await errorOf(theirs.updateKeyGroup({ groupId, name: "mine" }))).toBe(foreign);
+    expect(await errorOf(theirs.createKey({ name: "in it", groupId }))).toBe(foreign);
+    expect(await errorOf(theirs.updateKey({ keyId, name: "mine" }))).toBe(
+      "NotFound: there is no such API key",
+    );
+    expect(await errorOf(keys.updateKey({ keyId }))).toMatch(/InvalidArgument: nothing to change/);
+
+    await keys.deleteKeyGroup({ groupId });
+    expect((await keys.listKeyGroups({})).groups).toEqual([]);
+    await keys.revokeKey({ keyId });
+    expect(await errorOf(keys.updateKey({ keyId, name: "again" }))).toBe(
+      "InvalidArgument: key_id: no longer works; create a new key",
+    );
   });
 
   it("shares the daily limit with its rotated key", async () => {

@@ -11,6 +11,7 @@ export function expectError(answer: Answer, status: number, code: ErrorCode, mes
     ...("retry_after_seconds" in answer.body && {
       retry_after_seconds: Number(answer.headers.get("retry-after")),
     }),
+    ...("limit" in answer.body && { limit: expect.any(Object) }),
   });
   expect(answer.body.request_id).toBe(answer.headers.get("x-request-id"));
   expect(answer.status).toBe(status);

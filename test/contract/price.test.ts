@@ -3,7 +3,7 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { ToolgateClient } from "../../src/client/index.ts";
-import type { KeyLimits } from "../../src/domain/accounts/caller.ts";
+import { type KeyLimits, NO_LIMITS } from "../../src/domain/accounts/budget.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { query } from "../support/database-server.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
@@ -25,7 +25,7 @@ afterAll(() => world.close());
 const price = (agent: Agent | undefined, call: object = PAID) => world.post(agent, PATH, call);
 
 async function limited({ accountId, wallet }: Agent, change: Partial<KeyLimits>): Promise<Agent> {
-  const none = { expiresAt: undefined, perCall: undefined, perDay: undefined, tools: undefined };
+  const none = NO_LIMITS;
   const limits = { ...none, ...change };
   const wanted = { accountId, name: "limited", scopes: DEFAULT_SCOPES, limits };
   const { key, secret } = await world.postgres.apiKeys.create(wanted);

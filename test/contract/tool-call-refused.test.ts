@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { KeyLimits } from "../../src/domain/accounts/caller.ts";
+import { type KeyLimits, NO_LIMITS } from "../../src/domain/accounts/budget.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
@@ -190,7 +190,7 @@ describe("a refused call: 403", () => {
 });
 
 describe("limits of an API key", () => {
-  const limits = { expiresAt: undefined, perCall: undefined, perDay: undefined, tools: undefined };
+  const limits = NO_LIMITS;
   const limited = async ({ accountId, wallet }: Agent, change: Partial<KeyLimits>): Promise<Agent> => {
     const wanted = { accountId, name: "limited", scopes: DEFAULT_SCOPES, limits: { ...limits, ...change } };
     const { key, secret } = await world.postgres.apiKeys.create(wanted);
@@ -237,6 +237,17 @@ describe("limits of an API key", () => {
       /may take \$0\.002 a day from the balance, \$0\.002 is spent, and this call of vram_estimate costs \$0\.001: the limit resets at 00:00 UTC/,
     );
     expect(over.headers.get("payment-required")).toBeNull();
+    expect(over.body.limit).toEqual({
+      period: "day",
+      limit_usdc_microusd: Number(2n * PRICE),
+      spent_usdc_microusd: Number(2n * PRICE),
+      remaining_usdc_microusd: 0,
+      price_usdc_microusd: Number(PRICE),
+      resets_at: expect.stringMatching(/T00:00:00Z$/),
+    });
+    const params = { name: PAID.tool, arguments: PAID.params };
+    const overMcp = await world.post(agent, "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    expect(JSON.stringify(overMcp.body)).toMatch(/limit_usdc_microusd[^}]*resets_at/);
     expect(await estimate(agent, { body: { idempotency_key: "first" } })).toMatchObject({ body: first.body });
     const poorer = await limited(poor, { perDay: 1n });
     expectError(

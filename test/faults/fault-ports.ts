@@ -46,7 +46,7 @@ export function around(ports: CallPorts, { strike, workMs, onLost }: Watch): Cal
       credit: (accountId, deposit) => at("ledger.credit", () => ledger.credit(accountId, deposit)),
       balance: (accountId) => at("ledger.balance", () => ledger.balance(accountId)),
       // Not part of a call.
-      spentToday: (budgetId) => ledger.spentToday(budgetId),
+      refusalOf: (call) => ledger.refusalOf(call),
     },
     unpaidWork: {
       requireAllowance: (accountId, tool) => unpaidWork.requireAllowance(accountId, tool),

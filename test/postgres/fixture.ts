@@ -3,6 +3,7 @@ import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import { expect } from "vitest";
 import type { CallAuthorization, Ledger, RunEnd, RunEndResult } from "../../src/app/calls/ledger.ts";
+import type { BudgetLimits } from "../../src/domain/accounts/budget.ts";
 import type { CallPayment, VerifiedTransfer } from "../../src/app/payments/verified-transfer.ts";
 import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { stepIdOf } from "../../src/domain/payments/quote.ts";
@@ -70,7 +71,8 @@ export function callOf(accountId: string, change: Partial<CallAuthorization> = {
   return {
     accountId,
     keyId: newId("key", systemClock, systemRandom),
-    budget: undefined,
+    budgeted: false,
+    limitsVersion: 0,
     runId: newRunId(),
     requestId: `req_${randomUUID().replaceAll("-", "")}`,
     tool: "vram_estimate",
@@ -105,6 +107,42 @@ export function paymentOf(deposit: VerifiedTransfer): CallPayment {
     stepId: stepIdOf(deposit.quoteId),
     transfer: deposit,
   };
+}
+
+/** Limits that apply to no call. */
+const NO_BUDGET = { perDay: undefined, perMonth: undefined, inAll: undefined, warnPercent: 80 };
+
+/** Creates a key with limits; returns what an authenticated call of it has. */
+export async function makeKey(
+  pool: Pool,
+  accountId: string,
+  limits: Partial<BudgetLimits> = {},
+): Promise<Pick<CallAuthorization, "keyId" | "budgeted" | "limitsVersion">> {
+  const [keyId, account] = [newId("key", systemClock, systemRandom), uuidOf("acct", accountId)];
+  await pool.query(
+    "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, $3, '', '', '{}')",
+    [uuidOf("key", keyId), account, randomBytes(32)],
+  );
+  const budgeted = Object.keys(limits).length > 0;
+  if (budgeted) {
+    await pool.query("select budget_open($1)", [uuidOf("key", keyId)]);
+    await setLimits(pool, uuidOf("key", keyId), limits);
+  }
+  const { rows } = await pool.query("select limits_version from account where id = $1", [account]);
+  return { keyId, budgeted, limitsVersion: rows[0].limits_version };
+}
+
+/** Sets the limits of a budget, by its UUID. */
+export async function setLimits(
+  pool: Pool,
+  budget: string | undefined,
+  limits: Partial<BudgetLimits>,
+): Promise<void> {
+  const { perDay, perMonth, inAll, warnPercent } = { ...NO_BUDGET, ...limits };
+  await pool.query(
+    `select limits_lock(account_id), budget_change(id, $2, $3, $4, $5) from budget where id = $1`,
+    [budget, perDay, perMonth, inAll, warnPercent],
+  );
 }
 
 /** A successful end of the call's run. */

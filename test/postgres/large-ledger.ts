@@ -197,14 +197,11 @@ function rows({
        from generate_series(${deposits + 1}, ${deposits + withdrawals}) n`,
     `insert into treasury_watch (token_account, slot, opening_amount, opening_slot, expected)
      select ${token}, max(slot), 7, 0, 7 + sum(change) from treasury_movement`,
-    `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
-     select id, id, sha256(wallet::bytea), '', '', '{${SCOPES.join(",")}}', ${limited("id")}, case
-       when ${limited("id")} is not null then id end from account`,
-    `insert into run (id, account_id, key_id, budget_id, started_at, tool, status, lease_until, price,
+    `insert into api_key (id, account_id, sha256, prefix, name, scopes)
+     select id, id, sha256(wallet::bytea), '', '', '{${SCOPES.join(",")}}' from account`,
+    `insert into run (id, account_id, key_id, started_at, tool, status, lease_until, price,
         claim_key, quote_id, step_id, network, reference, paid_by, created_at)
-     select ${run}, ${account}, ${account}, case when not (${paid}) and (n <= ${failed} or n > ${free})
-       and ${limited(account)} is not null
-         then ${account} end, ${at}, 'vram_estimate', ${status}, 'infinity',
+     select ${run}, ${account}, ${account}, ${at}, 'vram_estimate', ${status}, 'infinity',
             case when n > ${failed} and n <= ${free} then 0 else ${price} end,
             case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid}
               then 'step_' || n end,
@@ -217,9 +214,19 @@ function rows({
             ${run}, case ${status} when 'completed' then ${result} end, case when ${paid} then 'infinity'
               else now() + interval '2 days' end
      from ${calls} where ${claimed}`,
-    `insert into key_budget (budget_id, day, spent)
-     select budget_id, (started_at at time zone 'utc')::date, sum(price) from run
-     where budget_id is not null and status in ('active', 'completed') group by 1, 2`,
+    `insert into budget (id, account_id, day_limit, day, month, day_spent, month_spent, total_spent)
+     select key_id, key_id, ${limited("key_id")}, today, this_month,
+       coalesce(sum(price) filter (where started_at >= today::timestamp at time zone 'utc'), 0),
+       coalesce(sum(price) filter (where started_at >= this_month::timestamp at time zone 'utc'), 0),
+       sum(price)
+     from run cross join (
+       select (now() at time zone 'utc')::date as today,
+         date_trunc('month', now() at time zone 'utc')::date as this_month
+     ) date
+     where ${limited("key_id")} is not null and paid_by = 'balance' and status in ('active', 'completed')
+     group by key_id, today, this_month`,
+    "update api_key set budget_id = budget.id from budget where budget.id = api_key.id",
+    "update account set limits_version = 1 from budget where budget.id = account.id",
   ];
 }
 

@@ -21,7 +21,8 @@ export async function serveExports(
     accountTier: { ratePerMinute: 600, burst: 100 },
     operator: false,
     limits: undefined,
-    budgetId: undefined,
+    budgeted: false,
+    limitsVersion: 0,
     blockedReason: undefined,
   };
   const handler = new ExportHandler({

@@ -12,6 +12,7 @@ import { Catalogue } from "../../src/app/calls/catalogue.ts";
 import type { Account, Accounts, TierChange } from "../../src/app/accounts/accounts.ts";
 import type { DatabaseState } from "../../src/app/operations/health.ts";
 import type { ApiKeys, ListedKey } from "../../src/app/accounts/api-keys.ts";
+import type { KeyGroups } from "../../src/app/accounts/key-groups.ts";
 import type { PaymentMethod } from "../../src/app/payments/payment-method.ts";
 import type { PaymentVerdict } from "../../src/app/payments/payment-verifier.ts";
 import type { Caller } from "../../src/domain/accounts/caller.ts";
@@ -121,7 +122,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
     runService(pages.runs),
     healthService(health, "1.2.3"),
     accountService(memoryAccounts(ledger)),
-    keyService(memoryKeys(), () => ({ tools: ["echo"], now: 0 })),
+    keyService({ apiKeys: memoryKeys(), keyGroups: unusedGroups }, () => ({ tools: ["echo"], now: 0 })),
   ];
   const records: RequestRecord[] = [];
   const requests = new RequestRecorder([{ ended: (record) => void records.push(record) }], performance);
@@ -174,7 +175,8 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
         accountTier: { ratePerMinute: 600, burst: 100 },
         operator,
         limits: undefined,
-        budgetId: undefined,
+        budgeted: false,
+        limitsVersion: 0,
         blockedReason: undefined,
       });
       ledger.balances.set(accountId, balance);
@@ -258,14 +260,19 @@ function tiersOf(change: TierChange): Pick<Account, "tier" | "accountTier"> {
   };
 }
 
+const unused = () => Promise.reject(new Error("is the console's"));
+
+const unusedGroups: KeyGroups = { create: unused, list: unused, update: unused, delete: unused };
+
 function memoryKeys(): ApiKeys {
   const keys: ListedKey[] = [];
-  const unused = () => Promise.reject(new Error("is the console's"));
   return {
     async create({ accountId, name, scopes, limits }) {
       const key = {
         lastUsedAt: undefined,
         limits,
+        groupId: undefined,
+        budgets: [],
         keyId: newId("key", clock, random),
         accountId,
         prefix: "sk-agent-ab",
@@ -279,6 +286,8 @@ function memoryKeys(): ApiKeys {
     },
     list: async (accountId) => keys.filter((key) => accountId === undefined || key.accountId === accountId),
     listWithUsage: unused,
+    get: unused,
+    update: unused,
     rotate: unused,
     async revoke(keyId) {
       const key = keys.find((one) => one.keyId === keyId);

@@ -12,7 +12,8 @@ const caller: Caller = {
   accountTier: DEFAULT_TIER,
   operator: false,
   limits: undefined,
-  budgetId: undefined,
+  budgeted: false,
+  limitsVersion: 0,
   blockedReason: undefined,
 };
 const allowed: RateDecision = { allowed: true, limit: 60, remaining: 9, resetAt: 1, retryAfterSeconds: 0 };

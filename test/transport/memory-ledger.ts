@@ -27,9 +27,7 @@ export class MemoryLedger implements Ledger {
   readonly balances = new Map<string, MicroUsd>();
   readonly entries: Entry[] = [];
 
-  async spentToday(): Promise<MicroUsd> {
-    return 0n;
-  }
+  async refusalOf(): Promise<undefined> {}
 
   async findPrior({ accountId, fingerprint, reference: txSignature }: PriorQuery): Promise<PriorOutcome> {
     const entry = this.entries.find(({ call }) => call.payment?.reference === txSignature);

@@ -16,7 +16,8 @@ const caller = {
   accountTier: DEFAULT_TIER,
   operator: false,
   limits: undefined,
-  budgetId: undefined,
+  budgeted: false,
+  limitsVersion: 0,
   blockedReason: undefined,
 };
 const session = {

@@ -2,8 +2,12 @@
 // @generated from file toolgate/v1/error.proto (package toolgate.v1, syntax proto3)
 /* eslint-disable */
 
-import type { ErrorBody } from "./error_pb.ts";
+import type { ErrorBody, ExceededLimit } from "./error_pb.ts";
 import { ErrorBodySchema } from "./error_pb.ts";
+import type { BudgetPeriodJson } from "./budget_http.ts";
+import { budgetPeriodToJson } from "./budget_http.ts";
+import { int64ToJson } from "#httpjson/runtime/write.ts";
+import { timestampToJson } from "#httpjson/runtime/time-json.ts";
 import { errorBinding } from "#httpjson/runtime/error-body.ts";
 
 /**
@@ -14,6 +18,7 @@ export type ErrorBodyJson = {
   message: string;
   request_id: string;
   retry_after_seconds?: number | undefined;
+  limit?: ExceededLimitJson | undefined;
 };
 
 export function errorBodyToJson(message: ErrorBody): ErrorBodyJson {
@@ -22,6 +27,32 @@ export function errorBodyToJson(message: ErrorBody): ErrorBodyJson {
     message: message.message,
     request_id: message.requestId,
     retry_after_seconds: message.retryAfterSeconds,
+    limit: message.limit === undefined ? undefined : exceededLimitToJson(message.limit),
+  };
+}
+
+/**
+ * JSON of the message toolgate.v1.ExceededLimit. Members that are undefined are left out by JSON.stringify.
+ */
+export type ExceededLimitJson = {
+  period: BudgetPeriodJson;
+  group_id?: string | undefined;
+  limit_usdc_microusd: number | string;
+  spent_usdc_microusd: number | string;
+  remaining_usdc_microusd: number | string;
+  price_usdc_microusd: number | string;
+  resets_at?: string | undefined;
+};
+
+export function exceededLimitToJson(message: ExceededLimit): ExceededLimitJson {
+  return {
+    period: budgetPeriodToJson(message.period),
+    group_id: message.groupId,
+    limit_usdc_microusd: int64ToJson(message.limitUsdcMicrousd),
+    spent_usdc_microusd: int64ToJson(message.spentUsdcMicrousd),
+    remaining_usdc_microusd: int64ToJson(message.remainingUsdcMicrousd),
+    price_usdc_microusd: int64ToJson(message.priceUsdcMicrousd),
+    resets_at: message.resetsAt === undefined ? undefined : timestampToJson(message.resetsAt),
   };
 }
 

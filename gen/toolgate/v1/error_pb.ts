@@ -4,14 +4,18 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_httpjson_v1_options } from "../../httpjson/v1/options_pb.ts";
+import type { BudgetPeriod } from "./budget_pb.ts";
+import { file_toolgate_v1_budget } from "./budget_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file toolgate/v1/error.proto.
  */
 export const file_toolgate_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("Chd0b29sZ2F0ZS92MS9lcnJvci5wcm90bxILdG9vbGdhdGUudjEifgoJRXJyb3JCb2R5EgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEiAKE3JldHJ5X2FmdGVyX3NlY29uZHMYBCABKAVIAIgBAToEyvMYAEIWChRfcmV0cnlfYWZ0ZXJfc2Vjb25kc2IGcHJvdG8z", [file_httpjson_v1_options]);
+  fileDesc("Chd0b29sZ2F0ZS92MS9lcnJvci5wcm90bxILdG9vbGdhdGUudjEiuAEKCUVycm9yQm9keRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIgChNyZXRyeV9hZnRlcl9zZWNvbmRzGAQgASgFSACIAQESLgoFbGltaXQYBSABKAsyGi50b29sZ2F0ZS52MS5FeGNlZWRlZExpbWl0SAGIAQE6BMrzGABCFgoUX3JldHJ5X2FmdGVyX3NlY29uZHNCCAoGX2xpbWl0IoUCCg1FeGNlZWRlZExpbWl0EikKBnBlcmlvZBgBIAEoDjIZLnRvb2xnYXRlLnYxLkJ1ZGdldFBlcmlvZBIVCghncm91cF9pZBgCIAEoCUgAiAEBEhsKE2xpbWl0X3VzZGNfbWljcm91c2QYAyABKAMSGwoTc3BlbnRfdXNkY19taWNyb3VzZBgEIAEoAxIfChdyZW1haW5pbmdfdXNkY19taWNyb3VzZBgFIAEoAxIbChNwcmljZV91c2RjX21pY3JvdXNkGAYgASgDEi0KCXJlc2V0c19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCwoJX2dyb3VwX2lkYgZwcm90bzM", [file_google_protobuf_timestamp, file_httpjson_v1_options, file_toolgate_v1_budget]);
 
 /**
  * Body of every error except PAYMENT_REQUIRED (specification 7). An error detail over gRPC and Connect.
@@ -46,6 +50,13 @@ export type ErrorBody = Message<"toolgate.v1.ErrorBody"> & {
    * @generated from field: optional int32 retry_after_seconds = 4;
    */
   retryAfterSeconds?: number | undefined;
+
+  /**
+   * The limit of the key or its group that refused a call; unset for other errors.
+   *
+   * @generated from field: optional toolgate.v1.ExceededLimit limit = 5;
+   */
+  limit?: ExceededLimit | undefined;
 };
 
 /**
@@ -54,4 +65,67 @@ export type ErrorBody = Message<"toolgate.v1.ErrorBody"> & {
  */
 export const ErrorBodySchema: GenMessage<ErrorBody> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_error, 0);
+
+/**
+ * A limit that a call would exceed. Amounts in micro-USD.
+ *
+ * @generated from message toolgate.v1.ExceededLimit
+ */
+export type ExceededLimit = Message<"toolgate.v1.ExceededLimit"> & {
+  /**
+   * What the limit is per; call: the highest price of a call.
+   *
+   * @generated from field: toolgate.v1.BudgetPeriod period = 1;
+   */
+  period: BudgetPeriod;
+
+  /**
+   * Group whose keys share the limit; unset: it is the key's own.
+   *
+   * @generated from field: optional string group_id = 2;
+   */
+  groupId?: string | undefined;
+
+  /**
+   * The limit.
+   *
+   * @generated from field: int64 limit_usdc_microusd = 3;
+   */
+  limitUsdcMicrousd: bigint;
+
+  /**
+   * Counted in the period, with what running calls hold.
+   *
+   * @generated from field: int64 spent_usdc_microusd = 4;
+   */
+  spentUsdcMicrousd: bigint;
+
+  /**
+   * The rest of the limit.
+   *
+   * @generated from field: int64 remaining_usdc_microusd = 5;
+   */
+  remainingUsdcMicrousd: bigint;
+
+  /**
+   * Price of the refused call; the most that it costs.
+   *
+   * @generated from field: int64 price_usdc_microusd = 6;
+   */
+  priceUsdcMicrousd: bigint;
+
+  /**
+   * When the period ends, UTC; unset: never.
+   *
+   * @generated from field: google.protobuf.Timestamp resets_at = 7;
+   */
+  resetsAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.ExceededLimit.
+ * Use `create(ExceededLimitSchema)` to create a new message.
+ */
+export const ExceededLimitSchema: GenMessage<ExceededLimit> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_error, 1);
 

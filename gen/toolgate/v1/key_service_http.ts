@@ -2,9 +2,14 @@
 // @generated from file toolgate/v1/key_service.proto (package toolgate.v1, syntax proto3)
 /* eslint-disable */
 
+import type { BudgetUseJson } from "./budget_http.ts";
+import { budgetUseToJson } from "./budget_http.ts";
 import type { ApiKey, KeyLimits } from "./key_service_pb.ts";
-import { timestampToJson } from "#httpjson/runtime/time-json.ts";
+import { readTimestamp, timestampToJson } from "#httpjson/runtime/time-json.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
+import { defaultMaxDepth, readList, readObject, refuseBoth } from "#httpjson/runtime/read.ts";
+import { at, unknownField } from "#httpjson/runtime/json-error.ts";
+import { readInt32, readInt64, readString } from "#httpjson/runtime/read-scalar.ts";
 
 /**
  * JSON of the message toolgate.v1.ApiKey. Members that are undefined are left out by JSON.stringify.
@@ -18,6 +23,8 @@ export type ApiKeyJson = {
   created_at?: string | undefined;
   revoked_at?: string | undefined;
   limits?: KeyLimitsJson | undefined;
+  group_id: string;
+  budgets: Array<BudgetUseJson>;
 };
 
 export function apiKeyToJson(message: ApiKey): ApiKeyJson {
@@ -30,6 +37,8 @@ export function apiKeyToJson(message: ApiKey): ApiKeyJson {
     created_at: message.createdAt === undefined ? undefined : timestampToJson(message.createdAt),
     revoked_at: message.revokedAt === undefined ? undefined : timestampToJson(message.revokedAt),
     limits: message.limits === undefined ? undefined : keyLimitsToJson(message.limits),
+    group_id: message.groupId,
+    budgets: message.budgets.map((item) => budgetUseToJson(item)),
   };
 }
 
@@ -41,6 +50,9 @@ export type KeyLimitsJson = {
   call_usdc_microusd?: number | string | undefined;
   day_usdc_microusd?: number | string | undefined;
   tools: Array<string>;
+  month_usdc_microusd?: number | string | undefined;
+  total_usdc_microusd?: number | string | undefined;
+  warn_percent?: number | undefined;
 };
 
 export function keyLimitsToJson(message: KeyLimits): KeyLimitsJson {
@@ -49,6 +61,60 @@ export function keyLimitsToJson(message: KeyLimits): KeyLimitsJson {
     call_usdc_microusd: message.callUsdcMicrousd === undefined ? undefined : int64ToJson(message.callUsdcMicrousd),
     day_usdc_microusd: message.dayUsdcMicrousd === undefined ? undefined : int64ToJson(message.dayUsdcMicrousd),
     tools: message.tools,
+    month_usdc_microusd: message.monthUsdcMicrousd === undefined ? undefined : int64ToJson(message.monthUsdcMicrousd),
+    total_usdc_microusd: message.totalUsdcMicrousd === undefined ? undefined : int64ToJson(message.totalUsdcMicrousd),
+    warn_percent: message.warnPercent,
   };
+}
+
+/**
+ * Reads the message toolgate.v1.KeyLimits.
+ *
+ * @throws JsonFieldError naming the path of what does not fit
+ */
+export function keyLimitsFromJson(json: unknown, path = "", depth = defaultMaxDepth): KeyLimits {
+  const object = readObject(json, path, depth);
+  const message: KeyLimits = { $typeName: "toolgate.v1.KeyLimits", tools: [] };
+  for (const name in object) {
+    const value = object[name];
+    switch (name) {
+      case "expires_at":
+      case "expiresAt":
+        if (name === "expiresAt") refuseBoth(object, path, "expires_at", name);
+        if (value !== null) message.expiresAt = readTimestamp(value, at(path, "expires_at"));
+        break;
+      case "call_usdc_microusd":
+      case "callUsdcMicrousd":
+        if (name === "callUsdcMicrousd") refuseBoth(object, path, "call_usdc_microusd", name);
+        if (value !== null) message.callUsdcMicrousd = readInt64(value, at(path, "call_usdc_microusd"));
+        break;
+      case "day_usdc_microusd":
+      case "dayUsdcMicrousd":
+        if (name === "dayUsdcMicrousd") refuseBoth(object, path, "day_usdc_microusd", name);
+        if (value !== null) message.dayUsdcMicrousd = readInt64(value, at(path, "day_usdc_microusd"));
+        break;
+      case "tools":
+        if (value !== null) message.tools = readList(value, at(path, "tools"), depth - 1, readString);
+        break;
+      case "month_usdc_microusd":
+      case "monthUsdcMicrousd":
+        if (name === "monthUsdcMicrousd") refuseBoth(object, path, "month_usdc_microusd", name);
+        if (value !== null) message.monthUsdcMicrousd = readInt64(value, at(path, "month_usdc_microusd"));
+        break;
+      case "total_usdc_microusd":
+      case "totalUsdcMicrousd":
+        if (name === "totalUsdcMicrousd") refuseBoth(object, path, "total_usdc_microusd", name);
+        if (value !== null) message.totalUsdcMicrousd = readInt64(value, at(path, "total_usdc_microusd"));
+        break;
+      case "warn_percent":
+      case "warnPercent":
+        if (name === "warnPercent") refuseBoth(object, path, "warn_percent", name);
+        if (value !== null) message.warnPercent = readInt32(value, at(path, "warn_percent"));
+        break;
+      default:
+        throw unknownField(path, name);
+    }
+  }
+  return message;
 }
 

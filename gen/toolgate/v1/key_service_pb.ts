@@ -7,13 +7,15 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { BudgetLimits, BudgetUse, KeyGroup } from "./budget_pb.ts";
+import { file_toolgate_v1_budget } from "./budget_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file toolgate/v1/key_service.proto.
  */
 export const file_toolgate_v1_key_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch10b29sZ2F0ZS92MS9rZXlfc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEi4gEKBkFwaUtleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIOCgZwcmVmaXgYAyABKAkSDAoEbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoGbGltaXRzGAggASgLMhYudG9vbGdhdGUudjEuS2V5TGltaXRzIvEBCglLZXlMaW1pdHMSLgoKZXhwaXJlc19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoSY2FsbF91c2RjX21pY3JvdXNkGAIgASgDQhC6SA0iCxj/////////DygBSACIAQESMAoRZGF5X3VzZGNfbWljcm91c2QYAyABKANCELpIDSILGP////////8PKAFIAYgBARIiCgV0b29scxgEIAMoCUITukgQkgENEGQYASIHcgUQARjIAUIVChNfY2FsbF91c2RjX21pY3JvdXNkQhQKEl9kYXlfdXNkY19taWNyb3VzZCKKAQoQQ3JlYXRlS2V5UmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABEhUKBG5hbWUYAiABKAlCB7pIBHICGGQSGgoGc2NvcGVzGAMgAygJQgq6SAeSAQQQFBgBEiYKBmxpbWl0cxgEIAEoCzIWLnRvb2xnYXRlLnYxLktleUxpbWl0cyJFChFDcmVhdGVLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIi4KD0xpc3RLZXlzUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABIjUKEExpc3RLZXlzUmVzcG9uc2USIQoEa2V5cxgBIAMoCzITLnRvb2xnYXRlLnYxLkFwaUtleSIrChBSZXZva2VLZXlSZXF1ZXN0EhcKBmtleV9pZBgBIAEoCUIHukgEcgIQASI1ChFSZXZva2VLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXky7QEKCktleVNlcnZpY2USSgoJQ3JlYXRlS2V5Eh0udG9vbGdhdGUudjEuQ3JlYXRlS2V5UmVxdWVzdBoeLnRvb2xnYXRlLnYxLkNyZWF0ZUtleVJlc3BvbnNlEkcKCExpc3RLZXlzEhwudG9vbGdhdGUudjEuTGlzdEtleXNSZXF1ZXN0Gh0udG9vbGdhdGUudjEuTGlzdEtleXNSZXNwb25zZRJKCglSZXZva2VLZXkSHS50b29sZ2F0ZS52MS5SZXZva2VLZXlSZXF1ZXN0Gh4udG9vbGdhdGUudjEuUmV2b2tlS2V5UmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("Ch10b29sZ2F0ZS92MS9rZXlfc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEinQIKBkFwaUtleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIOCgZwcmVmaXgYAyABKAkSDAoEbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoGbGltaXRzGAggASgLMhYudG9vbGdhdGUudjEuS2V5TGltaXRzEhAKCGdyb3VwX2lkGAkgASgJEicKB2J1ZGdldHMYCiADKAsyFi50b29sZ2F0ZS52MS5CdWRnZXRVc2UiwAMKCUtleUxpbWl0cxIuCgpleHBpcmVzX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxChJjYWxsX3VzZGNfbWljcm91c2QYAiABKANCELpIDSILGP////////8PKAFIAIgBARIwChFkYXlfdXNkY19taWNyb3VzZBgDIAEoA0IQukgNIgsY/////////w8oAUgBiAEBEiIKBXRvb2xzGAQgAygJQhO6SBCSAQ0QZBgBIgdyBRABGMgBEjIKE21vbnRoX3VzZGNfbWljcm91c2QYBSABKANCELpIDSILGP////////8PKAFIAogBARIyChN0b3RhbF91c2RjX21pY3JvdXNkGAYgASgDQhC6SA0iCxj/////////DygBSAOIAQESJAoMd2Fybl9wZXJjZW50GAcgASgFQgm6SAYaBBhkKAFIBIgBAUIVChNfY2FsbF91c2RjX21pY3JvdXNkQhQKEl9kYXlfdXNkY19taWNyb3VzZEIWChRfbW9udGhfdXNkY19taWNyb3VzZEIWChRfdG90YWxfdXNkY19taWNyb3VzZEIPCg1fd2Fybl9wZXJjZW50IqYBChBDcmVhdGVLZXlSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAESFQoEbmFtZRgCIAEoCUIHukgEcgIYZBIaCgZzY29wZXMYAyADKAlCCrpIB5IBBBAUGAESJgoGbGltaXRzGAQgASgLMhYudG9vbGdhdGUudjEuS2V5TGltaXRzEhoKCGdyb3VwX2lkGAUgASgJQgi6SAVyAxiAASJFChFDcmVhdGVLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIi4KD0xpc3RLZXlzUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABIjUKEExpc3RLZXlzUmVzcG9uc2USIQoEa2V5cxgBIAMoCzITLnRvb2xnYXRlLnYxLkFwaUtleSKmAQoQVXBkYXRlS2V5UmVxdWVzdBIXCgZrZXlfaWQYASABKAlCB7pIBHICEAESGgoEbmFtZRgCIAEoCUIHukgEcgIYZEgAiAEBEiYKBmxpbWl0cxgDIAEoCzIWLnRvb2xnYXRlLnYxLktleUxpbWl0cxIfCghncm91cF9pZBgEIAEoCUIIukgFcgMYgAFIAYgBAUIHCgVfbmFtZUILCglfZ3JvdXBfaWQiNQoRVXBkYXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5IngKFUNyZWF0ZUtleUdyb3VwUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABEhcKBG5hbWUYAiABKAlCCbpIBnIEEAEYZBIpCgZsaW1pdHMYAyABKAsyGS50b29sZ2F0ZS52MS5CdWRnZXRMaW1pdHMiPgoWQ3JlYXRlS2V5R3JvdXBSZXNwb25zZRIkCgVncm91cBgBIAEoCzIVLnRvb2xnYXRlLnYxLktleUdyb3VwIjMKFExpc3RLZXlHcm91cHNSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAEiPgoVTGlzdEtleUdyb3Vwc1Jlc3BvbnNlEiUKBmdyb3VwcxgBIAMoCzIVLnRvb2xnYXRlLnYxLktleUdyb3VwIoQBChVVcGRhdGVLZXlHcm91cFJlcXVlc3QSGQoIZ3JvdXBfaWQYASABKAlCB7pIBHICEAESHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESKQoGbGltaXRzGAMgASgLMhkudG9vbGdhdGUudjEuQnVkZ2V0TGltaXRzQgcKBV9uYW1lIj4KFlVwZGF0ZUtleUdyb3VwUmVzcG9uc2USJAoFZ3JvdXAYASABKAsyFS50b29sZ2F0ZS52MS5LZXlHcm91cCIyChVEZWxldGVLZXlHcm91cFJlcXVlc3QSGQoIZ3JvdXBfaWQYASABKAlCB7pIBHICEAEiGAoWRGVsZXRlS2V5R3JvdXBSZXNwb25zZSIrChBSZXZva2VLZXlSZXF1ZXN0EhcKBmtleV9pZBgBIAEoCUIHukgEcgIQASI1ChFSZXZva2VLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkyogUKCktleVNlcnZpY2USSgoJQ3JlYXRlS2V5Eh0udG9vbGdhdGUudjEuQ3JlYXRlS2V5UmVxdWVzdBoeLnRvb2xnYXRlLnYxLkNyZWF0ZUtleVJlc3BvbnNlEkcKCExpc3RLZXlzEhwudG9vbGdhdGUudjEuTGlzdEtleXNSZXF1ZXN0Gh0udG9vbGdhdGUudjEuTGlzdEtleXNSZXNwb25zZRJKCglVcGRhdGVLZXkSHS50b29sZ2F0ZS52MS5VcGRhdGVLZXlSZXF1ZXN0Gh4udG9vbGdhdGUudjEuVXBkYXRlS2V5UmVzcG9uc2USWQoOQ3JlYXRlS2V5R3JvdXASIi50b29sZ2F0ZS52MS5DcmVhdGVLZXlHcm91cFJlcXVlc3QaIy50b29sZ2F0ZS52MS5DcmVhdGVLZXlHcm91cFJlc3BvbnNlElYKDUxpc3RLZXlHcm91cHMSIS50b29sZ2F0ZS52MS5MaXN0S2V5R3JvdXBzUmVxdWVzdBoiLnRvb2xnYXRlLnYxLkxpc3RLZXlHcm91cHNSZXNwb25zZRJZCg5VcGRhdGVLZXlHcm91cBIiLnRvb2xnYXRlLnYxLlVwZGF0ZUtleUdyb3VwUmVxdWVzdBojLnRvb2xnYXRlLnYxLlVwZGF0ZUtleUdyb3VwUmVzcG9uc2USWQoORGVsZXRlS2V5R3JvdXASIi50b29sZ2F0ZS52MS5EZWxldGVLZXlHcm91cFJlcXVlc3QaIy50b29sZ2F0ZS52MS5EZWxldGVLZXlHcm91cFJlc3BvbnNlEkoKCVJldm9rZUtleRIdLnRvb2xnYXRlLnYxLlJldm9rZUtleVJlcXVlc3QaHi50b29sZ2F0ZS52MS5SZXZva2VLZXlSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_budget]);
 
 /**
  * An API key, without its secret (specification 5).
@@ -76,6 +78,20 @@ export type ApiKey = Message<"toolgate.v1.ApiKey"> & {
    * @generated from field: toolgate.v1.KeyLimits limits = 8;
    */
   limits?: KeyLimits | undefined;
+
+  /**
+   * Group of the key; empty: none.
+   *
+   * @generated from field: string group_id = 9;
+   */
+  groupId: string;
+
+  /**
+   * Use of its limits per day, per month and in all. A key and its replacements share them.
+   *
+   * @generated from field: repeated toolgate.v1.BudgetUse budgets = 10;
+   */
+  budgets: BudgetUse[];
 };
 
 /**
@@ -86,7 +102,7 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_key_service, 0);
 
 /**
- * Limits of a key. They never change: other limits need another key.
+ * Limits of a key.
  *
  * @generated from message toolgate.v1.KeyLimits
  */
@@ -120,6 +136,27 @@ export type KeyLimits = Message<"toolgate.v1.KeyLimits"> & {
    * @generated from field: repeated string tools = 4;
    */
   tools: string[];
+
+  /**
+   * Maximum spending from the balance per calendar month (UTC), micro-USD; unset: no limit.
+   *
+   * @generated from field: optional int64 month_usdc_microusd = 5;
+   */
+  monthUsdcMicrousd?: bigint | undefined;
+
+  /**
+   * Maximum spending from the balance in all, micro-USD; unset: no limit. Counts from the key's first call.
+   *
+   * @generated from field: optional int64 total_usdc_microusd = 6;
+   */
+  totalUsdcMicrousd?: bigint | undefined;
+
+  /**
+   * Percent of a limit per day, per month or in all that is reported as the warning level; 80 if unset.
+   *
+   * @generated from field: optional int32 warn_percent = 7;
+   */
+  warnPercent?: number | undefined;
 };
 
 /**
@@ -162,6 +199,13 @@ export type CreateKeyRequest = Message<"toolgate.v1.CreateKeyRequest"> & {
    * @generated from field: toolgate.v1.KeyLimits limits = 4;
    */
   limits?: KeyLimits | undefined;
+
+  /**
+   * Group of the key; empty: none.
+   *
+   * @generated from field: string group_id = 5;
+   */
+  groupId: string;
 };
 
 /**
@@ -242,6 +286,259 @@ export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*
   messageDesc(file_toolgate_v1_key_service, 5);
 
 /**
+ * The change of a key. Unset members stay as they are.
+ *
+ * @generated from message toolgate.v1.UpdateKeyRequest
+ */
+export type UpdateKeyRequest = Message<"toolgate.v1.UpdateKeyRequest"> & {
+  /**
+   * Key identifier, `key_…`.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * New name.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * New limits, which replace all of the old ones; a limit that is unset ends.
+   *
+   * @generated from field: toolgate.v1.KeyLimits limits = 3;
+   */
+  limits?: KeyLimits | undefined;
+
+  /**
+   * New group; empty: none.
+   *
+   * @generated from field: optional string group_id = 4;
+   */
+  groupId?: string | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.UpdateKeyRequest.
+ * Use `create(UpdateKeyRequestSchema)` to create a new message.
+ */
+export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 6);
+
+/**
+ * The changed key.
+ *
+ * @generated from message toolgate.v1.UpdateKeyResponse
+ */
+export type UpdateKeyResponse = Message<"toolgate.v1.UpdateKeyResponse"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: toolgate.v1.ApiKey key = 1;
+   */
+  key?: ApiKey | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.UpdateKeyResponse.
+ * Use `create(UpdateKeyResponseSchema)` to create a new message.
+ */
+export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 7);
+
+/**
+ * The group to create.
+ *
+ * @generated from message toolgate.v1.CreateKeyGroupRequest
+ */
+export type CreateKeyGroupRequest = Message<"toolgate.v1.CreateKeyGroupRequest"> & {
+  /**
+   * Account identifier, `acct_…`.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Name of the group.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Limits of its keys together; none if unset.
+   *
+   * @generated from field: toolgate.v1.BudgetLimits limits = 3;
+   */
+  limits?: BudgetLimits | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.CreateKeyGroupRequest.
+ * Use `create(CreateKeyGroupRequestSchema)` to create a new message.
+ */
+export const CreateKeyGroupRequestSchema: GenMessage<CreateKeyGroupRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 8);
+
+/**
+ * The new group.
+ *
+ * @generated from message toolgate.v1.CreateKeyGroupResponse
+ */
+export type CreateKeyGroupResponse = Message<"toolgate.v1.CreateKeyGroupResponse"> & {
+  /**
+   * The group.
+   *
+   * @generated from field: toolgate.v1.KeyGroup group = 1;
+   */
+  group?: KeyGroup | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.CreateKeyGroupResponse.
+ * Use `create(CreateKeyGroupResponseSchema)` to create a new message.
+ */
+export const CreateKeyGroupResponseSchema: GenMessage<CreateKeyGroupResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 9);
+
+/**
+ * Selects an account's groups.
+ *
+ * @generated from message toolgate.v1.ListKeyGroupsRequest
+ */
+export type ListKeyGroupsRequest = Message<"toolgate.v1.ListKeyGroupsRequest"> & {
+  /**
+   * Account identifier, `acct_…`.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message toolgate.v1.ListKeyGroupsRequest.
+ * Use `create(ListKeyGroupsRequestSchema)` to create a new message.
+ */
+export const ListKeyGroupsRequestSchema: GenMessage<ListKeyGroupsRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 10);
+
+/**
+ * An account's groups.
+ *
+ * @generated from message toolgate.v1.ListKeyGroupsResponse
+ */
+export type ListKeyGroupsResponse = Message<"toolgate.v1.ListKeyGroupsResponse"> & {
+  /**
+   * Groups, oldest first.
+   *
+   * @generated from field: repeated toolgate.v1.KeyGroup groups = 1;
+   */
+  groups: KeyGroup[];
+};
+
+/**
+ * Describes the message toolgate.v1.ListKeyGroupsResponse.
+ * Use `create(ListKeyGroupsResponseSchema)` to create a new message.
+ */
+export const ListKeyGroupsResponseSchema: GenMessage<ListKeyGroupsResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 11);
+
+/**
+ * The change of a group. Unset members stay as they are.
+ *
+ * @generated from message toolgate.v1.UpdateKeyGroupRequest
+ */
+export type UpdateKeyGroupRequest = Message<"toolgate.v1.UpdateKeyGroupRequest"> & {
+  /**
+   * Group identifier, `grp_…`.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * New name.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * New limits, which replace all of the old ones; a limit that is unset ends.
+   *
+   * @generated from field: toolgate.v1.BudgetLimits limits = 3;
+   */
+  limits?: BudgetLimits | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.UpdateKeyGroupRequest.
+ * Use `create(UpdateKeyGroupRequestSchema)` to create a new message.
+ */
+export const UpdateKeyGroupRequestSchema: GenMessage<UpdateKeyGroupRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 12);
+
+/**
+ * The changed group.
+ *
+ * @generated from message toolgate.v1.UpdateKeyGroupResponse
+ */
+export type UpdateKeyGroupResponse = Message<"toolgate.v1.UpdateKeyGroupResponse"> & {
+  /**
+   * The group.
+   *
+   * @generated from field: toolgate.v1.KeyGroup group = 1;
+   */
+  group?: KeyGroup | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.UpdateKeyGroupResponse.
+ * Use `create(UpdateKeyGroupResponseSchema)` to create a new message.
+ */
+export const UpdateKeyGroupResponseSchema: GenMessage<UpdateKeyGroupResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 13);
+
+/**
+ * Selects the group to delete.
+ *
+ * @generated from message toolgate.v1.DeleteKeyGroupRequest
+ */
+export type DeleteKeyGroupRequest = Message<"toolgate.v1.DeleteKeyGroupRequest"> & {
+  /**
+   * Group identifier, `grp_…`.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message toolgate.v1.DeleteKeyGroupRequest.
+ * Use `create(DeleteKeyGroupRequestSchema)` to create a new message.
+ */
+export const DeleteKeyGroupRequestSchema: GenMessage<DeleteKeyGroupRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 14);
+
+/**
+ * The group was deleted.
+ *
+ * @generated from message toolgate.v1.DeleteKeyGroupResponse
+ */
+export type DeleteKeyGroupResponse = Message<"toolgate.v1.DeleteKeyGroupResponse"> & {
+};
+
+/**
+ * Describes the message toolgate.v1.DeleteKeyGroupResponse.
+ * Use `create(DeleteKeyGroupResponseSchema)` to create a new message.
+ */
+export const DeleteKeyGroupResponseSchema: GenMessage<DeleteKeyGroupResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 15);
+
+/**
  * Selects the key to revoke.
  *
  * @generated from message toolgate.v1.RevokeKeyRequest
@@ -260,7 +557,7 @@ export type RevokeKeyRequest = Message<"toolgate.v1.RevokeKeyRequest"> & {
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 6);
+  messageDesc(file_toolgate_v1_key_service, 16);
 
 /**
  * The revoked key.
@@ -281,7 +578,7 @@ export type RevokeKeyResponse = Message<"toolgate.v1.RevokeKeyResponse"> & {
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 7);
+  messageDesc(file_toolgate_v1_key_service, 17);
 
 /**
  * Administration of API keys. Requires the operator role: an API key over gRPC, or a console session.
@@ -308,6 +605,57 @@ export const KeyService: GenService<{
     methodKind: "unary";
     input: typeof ListKeysRequestSchema;
     output: typeof ListKeysResponseSchema;
+  },
+  /**
+   * Changes a key's name, limits or group. Budgets hold from the next authorization on, and count calls that
+   * run; other limits hold on every instance within a second. INVALID_REQUEST for an inactive key.
+   *
+   * @generated from rpc toolgate.v1.KeyService.UpdateKey
+   */
+  updateKey: {
+    methodKind: "unary";
+    input: typeof UpdateKeyRequestSchema;
+    output: typeof UpdateKeyResponseSchema;
+  },
+  /**
+   * Creates a group of keys with a shared budget.
+   *
+   * @generated from rpc toolgate.v1.KeyService.CreateKeyGroup
+   */
+  createKeyGroup: {
+    methodKind: "unary";
+    input: typeof CreateKeyGroupRequestSchema;
+    output: typeof CreateKeyGroupResponseSchema;
+  },
+  /**
+   * Lists an account's groups of keys, oldest first.
+   *
+   * @generated from rpc toolgate.v1.KeyService.ListKeyGroups
+   */
+  listKeyGroups: {
+    methodKind: "unary";
+    input: typeof ListKeyGroupsRequestSchema;
+    output: typeof ListKeyGroupsResponseSchema;
+  },
+  /**
+   * Changes a group's name or limits. They hold from the next authorization on.
+   *
+   * @generated from rpc toolgate.v1.KeyService.UpdateKeyGroup
+   */
+  updateKeyGroup: {
+    methodKind: "unary";
+    input: typeof UpdateKeyGroupRequestSchema;
+    output: typeof UpdateKeyGroupResponseSchema;
+  },
+  /**
+   * Deletes a group. Its keys stay, without a group.
+   *
+   * @generated from rpc toolgate.v1.KeyService.DeleteKeyGroup
+   */
+  deleteKeyGroup: {
+    methodKind: "unary";
+    input: typeof DeleteKeyGroupRequestSchema;
+    output: typeof DeleteKeyGroupResponseSchema;
   },
   /**
    * Revokes a key. Every instance refuses it within a second. Repeating it changes nothing.

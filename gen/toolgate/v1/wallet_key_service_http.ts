@@ -2,12 +2,12 @@
 // @generated from file toolgate/v1/wallet_key_service.proto (package toolgate.v1, syntax proto3)
 /* eslint-disable */
 
-import type { CreateWalletKeyRequest, CreateWalletKeyResponse, ListWalletKeysRequest, ListWalletKeysResponse, RevokeWalletKeyRequest, RevokeWalletKeyResponse } from "./wallet_key_service_pb.ts";
+import type { CreateWalletKeyRequest, CreateWalletKeyResponse, ListWalletKeysRequest, ListWalletKeysResponse, RevokeWalletKeyRequest, RevokeWalletKeyResponse, UpdateWalletKeyRequest, UpdateWalletKeyResponse } from "./wallet_key_service_pb.ts";
 import { WalletKeyService } from "./wallet_key_service_pb.ts";
 import { defaultMaxDepth, readObject, refuseBoth } from "#httpjson/runtime/read.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
-import type { ApiKeyJson } from "./key_service_http.ts";
-import { apiKeyToJson } from "./key_service_http.ts";
+import type { ApiKeyJson, KeyLimitsJson } from "./key_service_http.ts";
+import { apiKeyToJson, keyLimitsFromJson, keyLimitsToJson } from "./key_service_http.ts";
 import { readString } from "#httpjson/runtime/read-scalar.ts";
 import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
 
@@ -52,11 +52,13 @@ export function listWalletKeysResponseToJson(message: ListWalletKeysResponse): L
  */
 export type CreateWalletKeyRequestJson = {
   name: string;
+  limits?: KeyLimitsJson | undefined;
 };
 
 export function createWalletKeyRequestToJson(message: CreateWalletKeyRequest): CreateWalletKeyRequestJson {
   return {
     name: message.name,
+    limits: message.limits === undefined ? undefined : keyLimitsToJson(message.limits),
   };
 }
 
@@ -73,6 +75,9 @@ export function createWalletKeyRequestFromJson(json: unknown, path = "", depth =
     switch (name) {
       case "name":
         if (value !== null) message.name = readString(value, at(path, "name"));
+        break;
+      case "limits":
+        if (value !== null) message.limits = keyLimitsFromJson(value, at(path, "limits"), depth - 1);
         break;
       default:
         throw unknownField(path, name);
@@ -93,6 +98,72 @@ export function createWalletKeyResponseToJson(message: CreateWalletKeyResponse):
   return {
     key: message.key === undefined ? undefined : apiKeyToJson(message.key),
     secret: message.secret,
+  };
+}
+
+/**
+ * JSON of the message toolgate.v1.UpdateWalletKeyRequest. Members that are undefined are left out by JSON.stringify.
+ */
+export type UpdateWalletKeyRequestJson = {
+  key_id: string;
+  name?: string | undefined;
+  limits?: KeyLimitsJson | undefined;
+  group_id?: string | undefined;
+};
+
+export function updateWalletKeyRequestToJson(message: UpdateWalletKeyRequest): UpdateWalletKeyRequestJson {
+  return {
+    key_id: message.keyId,
+    name: message.name,
+    limits: message.limits === undefined ? undefined : keyLimitsToJson(message.limits),
+    group_id: message.groupId,
+  };
+}
+
+/**
+ * Reads the message toolgate.v1.UpdateWalletKeyRequest.
+ *
+ * @throws JsonFieldError naming the path of what does not fit
+ */
+export function updateWalletKeyRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): UpdateWalletKeyRequest {
+  const object = readObject(json, path, depth);
+  const message: UpdateWalletKeyRequest = { $typeName: "toolgate.v1.UpdateWalletKeyRequest", keyId: "" };
+  for (const name in object) {
+    const value = object[name];
+    switch (name) {
+      case "key_id":
+      case "keyId":
+        if (name === "keyId") refuseBoth(object, path, "key_id", name);
+        if (value !== null) message.keyId = readString(value, at(path, "key_id"));
+        break;
+      case "name":
+        if (value !== null) message.name = readString(value, at(path, "name"));
+        break;
+      case "limits":
+        if (value !== null) message.limits = keyLimitsFromJson(value, at(path, "limits"), depth - 1);
+        break;
+      case "group_id":
+      case "groupId":
+        if (name === "groupId") refuseBoth(object, path, "group_id", name);
+        if (value !== null) message.groupId = readString(value, at(path, "group_id"));
+        break;
+      default:
+        throw unknownField(path, name);
+    }
+  }
+  return message;
+}
+
+/**
+ * JSON of the message toolgate.v1.UpdateWalletKeyResponse. Members that are undefined are left out by JSON.stringify.
+ */
+export type UpdateWalletKeyResponseJson = {
+  key?: ApiKeyJson | undefined;
+};
+
+export function updateWalletKeyResponseToJson(message: UpdateWalletKeyResponse): UpdateWalletKeyResponseJson {
+  return {
+    key: message.key === undefined ? undefined : apiKeyToJson(message.key),
   };
 }
 
@@ -176,6 +247,21 @@ export const walletKeyServiceRoutes = {
       body: "*",
       read: createWalletKeyRequestFromJson,
       write: createWalletKeyResponseToJson,
+    },
+    {
+      method: WalletKeyService.method.updateWalletKey,
+      httpMethod: "PATCH",
+      pattern: "/v1/keys/{key_id}",
+      segments: ["v1", "keys", "*"],
+      verb: "",
+      variables: [
+        { path: [["key_id", "keyId"]], kind: "text", repeated: false, start: 2, end: 3, multi: false },
+      ],
+      query: new Map<string, Parameter>(),
+      unknownQuery: "deny",
+      body: "*",
+      read: updateWalletKeyRequestFromJson,
+      write: (response: UpdateWalletKeyResponse): ApiKeyJson | null => (response.key === undefined ? null : apiKeyToJson(response.key)),
     },
     {
       method: WalletKeyService.method.revokeWalletKey,

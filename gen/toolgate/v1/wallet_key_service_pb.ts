@@ -7,7 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_httpjson_v1_options } from "../../httpjson/v1/options_pb.ts";
-import type { ApiKey } from "./key_service_pb.ts";
+import type { ApiKey, KeyLimits } from "./key_service_pb.ts";
 import { file_toolgate_v1_key_service } from "./key_service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/wallet_key_service.proto.
  */
 export const file_toolgate_v1_wallet_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiR0b29sZ2F0ZS92MS93YWxsZXRfa2V5X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIhcKFUxpc3RXYWxsZXRLZXlzUmVxdWVzdCI7ChZMaXN0V2FsbGV0S2V5c1Jlc3BvbnNlEiEKBGtleXMYASADKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkiLwoWQ3JlYXRlV2FsbGV0S2V5UmVxdWVzdBIVCgRuYW1lGAEgASgJQge6SARyAhhkIksKF0NyZWF0ZVdhbGxldEtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleRIOCgZzZWNyZXQYAiABKAkiNAoWUmV2b2tlV2FsbGV0S2V5UmVxdWVzdBIaCgZrZXlfaWQYASABKAlCCrpIB3IFEAEYgAEiOwoXUmV2b2tlV2FsbGV0S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5Mp4HChBXYWxsZXRLZXlTZXJ2aWNlEqYCCg5MaXN0V2FsbGV0S2V5cxIiLnRvb2xnYXRlLnYxLkxpc3RXYWxsZXRLZXlzUmVxdWVzdBojLnRvb2xnYXRlLnYxLkxpc3RXYWxsZXRLZXlzUmVzcG9uc2UiygGQAgHq8xiyAQgCEgxVTkFVVEhPUklaRUQSCUZPUkJJRERFThIJTk9UX0ZPVU5EEgxSQVRFX0xJTUlURUQSC1VOQVZBSUxBQkxFIg5TSUdOLUlOLVdJVEgtWCoRWC1SYXRlTGltaXQtTGltaXQqFVgtUmF0ZUxpbWl0LVJlbWFpbmluZyoRWC1SYXRlTGltaXQtUmVzZXQqEFdXVy1BdXRoZW50aWNhdGUqEFBBWU1FTlQtUkVRVUlSRUSC0+STAgoSCC92MS9rZXlzEqkCCg9DcmVhdGVXYWxsZXRLZXkSIy50b29sZ2F0ZS52MS5DcmVhdGVXYWxsZXRLZXlSZXF1ZXN0GiQudG9vbGdhdGUudjEuQ3JlYXRlV2FsbGV0S2V5UmVzcG9uc2UiygHq8xiyAQgCEgxVTkFVVEhPUklaRUQSCUZPUkJJRERFThIJTk9UX0ZPVU5EEgxSQVRFX0xJTUlURUQSC1VOQVZBSUxBQkxFIg5TSUdOLUlOLVdJVEgtWCoRWC1SYXRlTGltaXQtTGltaXQqFVgtUmF0ZUxpbWl0LVJlbWFpbmluZyoRWC1SYXRlTGltaXQtUmVzZXQqEFdXVy1BdXRoZW50aWNhdGUqEFBBWU1FTlQtUkVRVUlSRUSC0+STAg06ASoiCC92MS9rZXlzErQCCg9SZXZva2VXYWxsZXRLZXkSIy50b29sZ2F0ZS52MS5SZXZva2VXYWxsZXRLZXlSZXF1ZXN0GiQudG9vbGdhdGUudjEuUmV2b2tlV2FsbGV0S2V5UmVzcG9uc2Ui1QHq8xiyAQgCEgxVTkFVVEhPUklaRUQSCUZPUkJJRERFThIJTk9UX0ZPVU5EEgxSQVRFX0xJTUlURUQSC1VOQVZBSUxBQkxFIg5TSUdOLUlOLVdJVEgtWCoRWC1SYXRlTGltaXQtTGltaXQqFVgtUmF0ZUxpbWl0LVJlbWFpbmluZyoRWC1SYXRlTGltaXQtUmVzZXQqEFdXVy1BdXRoZW50aWNhdGUqEFBBWU1FTlQtUkVRVUlSRUSC0+STAhhiA2tleSoRL3YxL2tleXMve2tleV9pZH1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_httpjson_v1_options, file_toolgate_v1_key_service]);
+  fileDesc("CiR0b29sZ2F0ZS92MS93YWxsZXRfa2V5X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIhcKFUxpc3RXYWxsZXRLZXlzUmVxdWVzdCI7ChZMaXN0V2FsbGV0S2V5c1Jlc3BvbnNlEiEKBGtleXMYASADKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkiVwoWQ3JlYXRlV2FsbGV0S2V5UmVxdWVzdBIVCgRuYW1lGAEgASgJQge6SARyAhhkEiYKBmxpbWl0cxgCIAEoCzIWLnRvb2xnYXRlLnYxLktleUxpbWl0cyJLChdDcmVhdGVXYWxsZXRLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIq8BChZVcGRhdGVXYWxsZXRLZXlSZXF1ZXN0EhoKBmtleV9pZBgBIAEoCUIKukgHcgUQARiAARIaCgRuYW1lGAIgASgJQge6SARyAhhkSACIAQESJgoGbGltaXRzGAMgASgLMhYudG9vbGdhdGUudjEuS2V5TGltaXRzEh8KCGdyb3VwX2lkGAQgASgJQgi6SAVyAxiAAUgBiAEBQgcKBV9uYW1lQgsKCV9ncm91cF9pZCI7ChdVcGRhdGVXYWxsZXRLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkiNAoWUmV2b2tlV2FsbGV0S2V5UmVxdWVzdBIaCgZrZXlfaWQYASABKAlCCrpIB3IFEAEYgAEiOwoXUmV2b2tlV2FsbGV0S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5MtgJChBXYWxsZXRLZXlTZXJ2aWNlEqYCCg5MaXN0V2FsbGV0S2V5cxIiLnRvb2xnYXRlLnYxLkxpc3RXYWxsZXRLZXlzUmVxdWVzdBojLnRvb2xnYXRlLnYxLkxpc3RXYWxsZXRLZXlzUmVzcG9uc2UiygGQAgHq8xiyAQgCEgxVTkFVVEhPUklaRUQSCUZPUkJJRERFThIJTk9UX0ZPVU5EEgxSQVRFX0xJTUlURUQSC1VOQVZBSUxBQkxFIg5TSUdOLUlOLVdJVEgtWCoRWC1SYXRlTGltaXQtTGltaXQqFVgtUmF0ZUxpbWl0LVJlbWFpbmluZyoRWC1SYXRlTGltaXQtUmVzZXQqEFdXVy1BdXRoZW50aWNhdGUqEFBBWU1FTlQtUkVRVUlSRUSC0+STAgoSCC92MS9rZXlzEqkCCg9DcmVhdGVXYWxsZXRLZXkSIy50b29sZ2F0ZS52MS5DcmVhdGVXYWxsZXRLZXlSZXF1ZXN0GiQudG9vbGdhdGUudjEuQ3JlYXRlV2FsbGV0S2V5UmVzcG9uc2UiygHq8xiyAQgCEgxVTkFVVEhPUklaRUQSCUZPUkJJRERFThIJTk9UX0ZPVU5EEgxSQVRFX0xJTUlURUQSC1VOQVZBSUxBQkxFIg5TSUdOLUlOLVdJVEgtWCoRWC1SYXRlTGltaXQtTGltaXQqFVgtUmF0ZUxpbWl0LVJlbWFpbmluZyoRWC1SYXRlTGltaXQtUmVzZXQqEFdXVy1BdXRoZW50aWNhdGUqEFBBWU1FTlQtUkVRVUlSRUSC0+STAg06ASoiCC92MS9rZXlzErcCCg9VcGRhdGVXYWxsZXRLZXkSIy50b29sZ2F0ZS52MS5VcGRhdGVXYWxsZXRLZXlSZXF1ZXN0GiQudG9vbGdhdGUudjEuVXBkYXRlV2FsbGV0S2V5UmVzcG9uc2Ui2AHq8xiyAQgCEgxVTkFVVEhPUklaRUQSCUZPUkJJRERFThIJTk9UX0ZPVU5EEgxSQVRFX0xJTUlURUQSC1VOQVZBSUxBQkxFIg5TSUdOLUlOLVdJVEgtWCoRWC1SYXRlTGltaXQtTGltaXQqFVgtUmF0ZUxpbWl0LVJlbWFpbmluZyoRWC1SYXRlTGltaXQtUmVzZXQqEFdXVy1BdXRoZW50aWNhdGUqEFBBWU1FTlQtUkVRVUlSRUSC0+STAhs6ASpiA2tleTIRL3YxL2tleXMve2tleV9pZH0StAIKD1Jldm9rZVdhbGxldEtleRIjLnRvb2xnYXRlLnYxLlJldm9rZVdhbGxldEtleVJlcXVlc3QaJC50b29sZ2F0ZS52MS5SZXZva2VXYWxsZXRLZXlSZXNwb25zZSLVAerzGLIBCAISDFVOQVVUSE9SSVpFRBIJRk9SQklEREVOEglOT1RfRk9VTkQSDFJBVEVfTElNSVRFRBILVU5BVkFJTEFCTEUiDlNJR04tSU4tV0lUSC1YKhFYLVJhdGVMaW1pdC1MaW1pdCoVWC1SYXRlTGltaXQtUmVtYWluaW5nKhFYLVJhdGVMaW1pdC1SZXNldCoQV1dXLUF1dGhlbnRpY2F0ZSoQUEFZTUVOVC1SRVFVSVJFRILT5JMCGGIDa2V5KhEvdjEva2V5cy97a2V5X2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_httpjson_v1_options, file_toolgate_v1_key_service]);
 
 /**
  * Request for the keys of the wallet's account.
@@ -65,6 +65,13 @@ export type CreateWalletKeyRequest = Message<"toolgate.v1.CreateWalletKeyRequest
    * @generated from field: string name = 1;
    */
   name: string;
+
+  /**
+   * Expiry, allowed tools and spending limits; no limits if unset.
+   *
+   * @generated from field: toolgate.v1.KeyLimits limits = 2;
+   */
+  limits?: KeyLimits | undefined;
 };
 
 /**
@@ -103,6 +110,69 @@ export const CreateWalletKeyResponseSchema: GenMessage<CreateWalletKeyResponse> 
   messageDesc(file_toolgate_v1_wallet_key_service, 3);
 
 /**
+ * The change of a key. Unset members stay as they are.
+ *
+ * @generated from message toolgate.v1.UpdateWalletKeyRequest
+ */
+export type UpdateWalletKeyRequest = Message<"toolgate.v1.UpdateWalletKeyRequest"> & {
+  /**
+   * Key identifier, `key_…`.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * New name.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * New limits, which replace all of the old ones; a limit that is unset ends.
+   *
+   * @generated from field: toolgate.v1.KeyLimits limits = 3;
+   */
+  limits?: KeyLimits | undefined;
+
+  /**
+   * New group; empty: none.
+   *
+   * @generated from field: optional string group_id = 4;
+   */
+  groupId?: string | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.UpdateWalletKeyRequest.
+ * Use `create(UpdateWalletKeyRequestSchema)` to create a new message.
+ */
+export const UpdateWalletKeyRequestSchema: GenMessage<UpdateWalletKeyRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_wallet_key_service, 4);
+
+/**
+ * The changed key.
+ *
+ * @generated from message toolgate.v1.UpdateWalletKeyResponse
+ */
+export type UpdateWalletKeyResponse = Message<"toolgate.v1.UpdateWalletKeyResponse"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: toolgate.v1.ApiKey key = 1;
+   */
+  key?: ApiKey | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.UpdateWalletKeyResponse.
+ * Use `create(UpdateWalletKeyResponseSchema)` to create a new message.
+ */
+export const UpdateWalletKeyResponseSchema: GenMessage<UpdateWalletKeyResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_wallet_key_service, 5);
+
+/**
  * Selects the key to revoke.
  *
  * @generated from message toolgate.v1.RevokeWalletKeyRequest
@@ -121,7 +191,7 @@ export type RevokeWalletKeyRequest = Message<"toolgate.v1.RevokeWalletKeyRequest
  * Use `create(RevokeWalletKeyRequestSchema)` to create a new message.
  */
 export const RevokeWalletKeyRequestSchema: GenMessage<RevokeWalletKeyRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_wallet_key_service, 4);
+  messageDesc(file_toolgate_v1_wallet_key_service, 6);
 
 /**
  * The revoked key.
@@ -142,7 +212,7 @@ export type RevokeWalletKeyResponse = Message<"toolgate.v1.RevokeWalletKeyRespon
  * Use `create(RevokeWalletKeyResponseSchema)` to create a new message.
  */
 export const RevokeWalletKeyResponseSchema: GenMessage<RevokeWalletKeyResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_wallet_key_service, 5);
+  messageDesc(file_toolgate_v1_wallet_key_service, 7);
 
 /**
  * API keys of the account of a wallet, which signs in with SIGN-IN-WITH-X. API keys are not accepted: a key
@@ -171,6 +241,18 @@ export const WalletKeyService: GenService<{
     methodKind: "unary";
     input: typeof CreateWalletKeyRequestSchema;
     output: typeof CreateWalletKeyResponseSchema;
+  },
+  /**
+   * Changes a key of the wallet's account. Budgets hold from the next authorization on, and count calls that
+   * run; other limits hold on every instance within a second. Consumes the sign-in. INVALID_REQUEST for an
+   * inactive or replaced key.
+   *
+   * @generated from rpc toolgate.v1.WalletKeyService.UpdateWalletKey
+   */
+  updateWalletKey: {
+    methodKind: "unary";
+    input: typeof UpdateWalletKeyRequestSchema;
+    output: typeof UpdateWalletKeyResponseSchema;
   },
   /**
    * Revokes a key of the wallet's account. Every instance refuses it within a second. Consumes the sign-in.

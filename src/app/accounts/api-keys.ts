@@ -1,5 +1,5 @@
-import type { KeyLimits } from "../../domain/accounts/caller.ts";
-import type { NewKey } from "../../domain/accounts/new-key.ts";
+import type { BudgetUse, KeyLimits } from "../../domain/accounts/budget.ts";
+import type { KeyChange, NewKey } from "../../domain/accounts/new-key.ts";
 import type { Scope } from "../../domain/accounts/scope.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 
@@ -11,6 +11,10 @@ export interface ApiKey {
   name: string;
   scopes: Scope[];
   limits: KeyLimits | undefined;
+  /** `grp_…` */
+  groupId: string | undefined;
+  /** Limits per day, per month and in all, with their use; shared by a key and its replacements. */
+  budgets: readonly BudgetUse[];
   createdAt: Date;
   revokedAt: Date | undefined;
 }
@@ -21,8 +25,6 @@ export interface ListedKey extends ApiKey {
 }
 
 export interface KeyUsage extends ListedKey {
-  /** Spent of the daily limit today (UTC) by all keys that share it, micro-USD; 0n without a limit. */
-  dayUsed: MicroUsd;
   /** Total charged, without subtracting refunds, micro-USD. */
   spent: MicroUsd;
   chargedCalls: bigint;
@@ -47,12 +49,21 @@ export interface ApiKeys {
    * too many new keys within a day
    */
   create(key: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }>;
+  /** @throws ToolgateError NOT_FOUND */
+  get(keyId: string): Promise<ApiKey>;
   /** Newest first, including revoked and expired keys; undefined: of all accounts. */
   list(accountId: string | undefined): Promise<ListedKey[]>;
   /** {@link list} of one account with usage. */
   listWithUsage(accountId: string): Promise<KeyUsage[]>;
   /**
-   * Creates a key with the same settings and a shared daily budget.
+   * Changes a key's name, limits or group. Calls that are authorized later find the new limits; earlier ones
+   * count.
+   * @throws ToolgateError NOT_FOUND, also for a key of another account; INVALID_REQUEST for a key that is
+   * inactive or replaced, and for an unknown group
+   */
+  update(change: KeyChange & { keyId: string; accountId: string | undefined }): Promise<ApiKey>;
+  /**
+   * Creates a key with the same settings and a shared budget.
    * @throws ToolgateError NOT_FOUND, also for a key of another account; INVALID_REQUEST for a key that is
    * inactive or already replaced, and as {@link create}
    */

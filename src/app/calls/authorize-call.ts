@@ -1,6 +1,6 @@
 import type { Quotes } from "../../domain/payments/quote.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import { dailyLimitReached } from "./key-limits.ts";
+import { limitError } from "./key-limits.ts";
 import type { AuthorizeResult, CallAuthorization, Ledger } from "./ledger.ts";
 import { insufficientFunds, priorCallError } from "./refusals.ts";
 import { requireAllowance, type UnpaidWork } from "./unpaid-work.ts";
@@ -45,7 +45,8 @@ export async function authorizeCall(
       throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, quotedFingerprint));
     }
     case "capped":
-      throw dailyLimitReached(tool.name, price, answer.spent, call.budget?.perDay ?? 0n);
+    case "excluded":
+      throw limitError(tool.name, price, answer);
     default:
       throw await priorCallError(deps.ledger, accountId, answer);
   }

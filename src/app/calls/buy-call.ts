@@ -10,7 +10,7 @@ import type { IdentifiedPayment } from "../payments/payment-method.ts";
 import type { PaymentMethods } from "../payments/payment-methods.ts";
 import { authorizeCall } from "./authorize-call.ts";
 import type { ToolCallResult } from "./call-tool.ts";
-import { dailyBudgetOf, requirePriceWithinLimit } from "./key-limits.ts";
+import { requirePriceWithinLimit } from "./key-limits.ts";
 import type { CallAuthorization, Ledger } from "./ledger.ts";
 import { lookUpPriorOutcome, NO_PRIOR } from "./prior-outcome.ts";
 import { runAndCapture, type RunDeps } from "./run-and-capture.ts";
@@ -108,7 +108,8 @@ async function authorizePurchase(
   const authorization: CallAuthorization = {
     accountId: holder.accountId,
     keyId: holder.keyId,
-    budget: dailyBudgetOf(holder),
+    budgeted: holder.budgeted,
+    limitsVersion: holder.limitsVersion,
     runId: newId("run", deps.clock, deps.random, deps.cell?.number),
     requestId: context.requestId,
     tool: tool.name,

@@ -1,8 +1,9 @@
 import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import type { KeyBudget } from "./ledger.ts";
+import type { LimitRefusal } from "./ledger.ts";
+import { LimitReachedError } from "./limit-reached-error.ts";
 
 /**
  * Checks the key's scopes and tools. Applies to free calls too.
@@ -20,36 +21,20 @@ export function requireToolAccess({ name, scope }: Tool, caller: Caller): void {
 /**
  * Checks the key's limit per call, for every payment method.
  * @param price micro-USD
- * @throws ToolgateError FORBIDDEN
+ * @throws LimitReachedError
  */
 export function requirePriceWithinLimit(tool: string, { limits }: Caller, price: MicroUsd): void {
-  if (limits?.perCall === undefined || price <= limits.perCall) return;
-  throw forbidden(
-    `the API key is limited to ${displayUsd(limits.perCall)} a call, and this call of ${tool} costs ` +
-      `${displayUsd(price)}; ask for less, or use a key with a higher limit`,
-  );
+  const limit = limits?.perCall;
+  if (limit === undefined || price <= limit) return;
+  const counted = { group: undefined, spent: 0n, resetsAt: undefined, reported: true };
+  throw new LimitReachedError(tool, price, { period: "call", limit, ...counted });
 }
 
-/** Returns the daily budget of the caller's key; undefined when the key has no daily limit. */
-export function dailyBudgetOf({ keyId, budgetId, limits }: Caller): KeyBudget | undefined {
-  return limits?.perDay === undefined ? undefined : { id: budgetId ?? keyId, perDay: limits.perDay };
-}
-
-/** FORBIDDEN at the daily limit. Offers no quote, because the account holder set the limit. */
-export function dailyLimitReached(
-  tool: string,
-  price: MicroUsd,
-  spent: MicroUsd,
-  perDay: MicroUsd,
-): ToolgateError {
-  const figures =
-    `the API key may take ${displayUsd(perDay)} a day from the balance, ${displayUsd(spent)} is spent, ` +
-    `and this call of ${tool} costs ${displayUsd(price)}`;
-  return forbidden(
-    price > perDay
-      ? `${figures}: ask for less, or use a key with a higher limit`
-      : `${figures}: the limit resets at 00:00 UTC. Repeat the call then, or use another key`,
-  );
+/** The error of a call that the ledger refused. Limits may have changed since the key was authenticated. */
+export function limitError(tool: string, price: MicroUsd, refusal: LimitRefusal): ToolgateError {
+  return refusal.kind === "capped"
+    ? new LimitReachedError(tool, price, refusal.limit)
+    : forbidden(`the API key may no longer call ${tool}; use a key that may`);
 }
 
 function forbidden(message: string): ToolgateError {

@@ -1,3 +1,4 @@
+import type { ExceededLimit } from "../../domain/accounts/budget.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { RunError } from "../../domain/calls/run.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
@@ -6,20 +7,14 @@ import type { MicroUsd } from "../../domain/core/money.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
 import type { CallPayment, PaymentCredits } from "../payments/verified-transfer.ts";
 
-/** Daily budget of a key. */
-export interface KeyBudget {
-  /** `key_…`; a key and its replacements share one budget. */
-  id: string;
-  /** Limit per UTC day, micro-USD. */
-  perDay: MicroUsd;
-}
-
 /** A call to authorize: claim and hold in one transaction. */
 export interface CallAuthorization {
   accountId: string;
   keyId: string;
-  /** Applies to calls paid from the balance; undefined: no daily limit. */
-  budget: KeyBudget | undefined;
+  /** Whether budgets count the call, if the balance pays, as of {@link limitsVersion}. */
+  budgeted: boolean;
+  /** Version of the account's limits that the key's were read at. */
+  limitsVersion: number;
   /** A new `run_…`, used unless the call is a repeat. */
   runId: string;
   /** The request that starts the run: `req_…`, or as a trusted proxy named it. */
@@ -38,6 +33,9 @@ export interface CallAuthorization {
   /** Step of the call that the ledger's work belongs to. */
   span?: Span | undefined;
 }
+
+/** What limits of a key depend on. */
+export type CountedCall = Pick<CallAuthorization, "keyId" | "tool" | "price">;
 
 /** Result of {@link Ledger.authorize}. */
 export type AuthorizeResult =
@@ -61,10 +59,13 @@ export type AuthorizeResult =
   | { kind: "frozen" }
   /** The balance does not cover the price. */
   | { kind: "insufficient"; balance: MicroUsd }
-  /**
-   * The price exceeds the rest of the key's daily budget, of which `spent` is used. Nothing was claimed.
-   */
-  | { kind: "capped"; spent: MicroUsd };
+  | LimitRefusal;
+
+/** A refusal by current limits of the key or its group. Nothing was claimed. */
+export type LimitRefusal =
+  | { kind: "capped"; limit: ExceededLimit }
+  /** The key may not call the tool any more. */
+  | { kind: "excluded" };
 
 /** An earlier call with the same key or proof, found before any chain lookup. */
 export type PriorOutcome =
@@ -132,6 +133,6 @@ export interface Ledger extends PaymentCredits {
   release(run: FailedRun): Promise<RunEndResult>;
   /** Entries minus open holds. */
   balance(accountId: string): Promise<MicroUsd>;
-  /** Spending of a {@link KeyBudget}'s keys from the balance this UTC day, with open holds. */
-  spentToday(budgetId: string): Promise<MicroUsd>;
+  /** What would refuse a call of that price from the balance; undefined: nothing. */
+  refusalOf(call: CountedCall): Promise<LimitRefusal | undefined>;
 }

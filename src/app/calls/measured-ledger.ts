@@ -50,7 +50,7 @@ export function measuredLedger(ledger: Ledger, metrics: Metrics, clock: Clock): 
       return result;
     },
     balance: (accountId) => ledger.balance(accountId),
-    spentToday: (budgetId) => ledger.spentToday(budgetId),
+    refusalOf: (call) => ledger.refusalOf(call),
   };
 }
 

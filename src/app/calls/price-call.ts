@@ -2,17 +2,12 @@ import type { Caller } from "../../domain/accounts/caller.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ToolCall } from "./call-tool.ts";
 import type { Catalogue } from "./catalogue.ts";
-import {
-  dailyBudgetOf,
-  dailyLimitReached,
-  requirePriceWithinLimit,
-  requireToolAccess,
-} from "./key-limits.ts";
+import { limitError, requirePriceWithinLimit, requireToolAccess } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 
 export interface PriceCallDeps {
   readonly catalogue: Pick<Catalogue, "resolve">;
-  readonly ledger: Pick<Ledger, "balance" | "spentToday">;
+  readonly ledger: Pick<Ledger, "balance" | "refusalOf">;
 }
 
 /** The price of a call, micro-USD. */
@@ -39,13 +34,12 @@ export async function priceCall(
   requireToolAccess(tool, caller);
   const { price } = tool.prepare(call.params);
   requirePriceWithinLimit(tool.name, caller, price);
-  const budget = dailyBudgetOf(caller);
-  const [balance, spent] = await Promise.all([
+  const counted = { keyId: caller.keyId, tool: tool.name, price };
+  const [balance, refusal] = await Promise.all([
     ledger.balance(caller.accountId),
-    budget ? ledger.spentToday(budget.id) : 0n,
+    caller.budgeted && price > 0n ? ledger.refusalOf(counted) : undefined,
   ]);
-  if (budget && spent + price > budget.perDay)
-    throw dailyLimitReached(tool.name, price, spent, budget.perDay);
+  if (refusal) throw limitError(tool.name, price, refusal);
   const missing = price > 0n && price > balance ? price - balance : 0n;
   return { price, metered: tool.metered ?? false, balance, missing };
 }

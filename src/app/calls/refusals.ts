@@ -1,13 +1,13 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import { PaymentRequiredError } from "./payment-required-error.ts";
-import type { AuthorizeResult, Ledger } from "./ledger.ts";
+import type { AuthorizeResult, Ledger, LimitRefusal } from "./ledger.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
 
 /** A refusal because of an earlier call or payment. */
 export type PriorRefusal = Exclude<
   AuthorizeResult,
-  { kind: "started" | "insufficient" | "capped" | "replay" }
+  { kind: "started" | "insufficient" | LimitRefusal["kind"] | "replay" }
 >;
 
 /** Maps a refusal to a client error. */

@@ -3,17 +3,12 @@ import type { RateTier } from "./rate-limit.ts";
 import type { RequestLogSettings } from "./request-log.ts";
 import type { Scope } from "./scope.ts";
 
-/** Limits of an API key besides its scopes. They never change: other limits need another key. */
-export interface KeyLimits {
+/** Limits of single calls of an API key, besides its scopes. */
+export interface AccessLimits {
   /** Undefined: never. */
   expiresAt: Date | undefined;
   /** Maximum price of a call, micro-USD; undefined: unlimited. */
   perCall: MicroUsd | undefined;
-  /**
-   * Maximum taken from the balance per UTC day, micro-USD; undefined: unlimited. Calls paid on the chain
-   * are not counted.
-   */
-  perDay: MicroUsd | undefined;
   /** Names of allowed tools; undefined: all. */
   tools: ReadonlySet<string> | undefined;
 }
@@ -30,12 +25,11 @@ export interface Caller {
   /** Whether the account has the operator role, required by the internal services. */
   operator: boolean;
   /** Undefined: no limits besides the scopes. */
-  limits: KeyLimits | undefined;
-  /**
-   * `key_…` under which daily spending is counted, shared by a key and its replacements; undefined without
-   * a budget.
-   */
-  budgetId: string | undefined;
+  limits: AccessLimits | undefined;
+  /** Whether limits of the key or its group bound what it takes from the balance. The ledger checks them. */
+  budgeted: boolean;
+  /** Version of the account's limits that these were read at; the ledger compares it. */
+  limitsVersion: number;
   /** Why the operator blocked the account; undefined when not blocked. */
   blockedReason: string | undefined;
   /** Undefined: the default. */

@@ -1,5 +1,5 @@
-import type { KeyLimits } from "./caller.ts";
-import { invalidField } from "../core/errors.ts";
+import { type BudgetLimits, DEFAULT_WARN_PERCENT, isBudget, type KeyLimits, NO_LIMITS } from "./budget.ts";
+import { invalidField, ToolgateError } from "../core/errors.ts";
 import type { MicroUsd } from "../core/money.ts";
 import { DEFAULT_SCOPES, isScope, SCOPES, type Scope } from "./scope.ts";
 
@@ -7,6 +7,8 @@ export interface NewKey {
   name: string;
   scopes: readonly Scope[];
   limits?: KeyLimits | undefined;
+  /** `grp_…` */
+  groupId?: string | undefined;
 }
 
 /** An unvalidated request for a key; only lengths are checked. */
@@ -15,13 +17,14 @@ export interface RequestedKey {
   /** Empty: the default scopes. */
   readonly scopes: readonly string[];
   readonly limits: RequestedLimits | undefined;
+  /** Empty: no group. */
+  readonly groupId?: string | undefined;
 }
 
 /** Amounts in micro-USD. */
-export interface RequestedLimits {
+export interface RequestedLimits extends Partial<BudgetLimits> {
   readonly expiresAt?: Date | undefined;
   readonly perCall?: MicroUsd | undefined;
-  readonly perDay?: MicroUsd | undefined;
   /** Empty: all tools. */
   readonly tools: readonly string[];
 }
@@ -40,11 +43,54 @@ const UNSEEN = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u;
  * Validates a requested key.
  * @throws ToolgateError INVALID_REQUEST naming the field by its path
  */
-export function validateNewKey({ name, scopes, limits }: RequestedKey, rules: KeyRules): NewKey {
-  return { name: nameOf(name), scopes: scopesOf(scopes), limits: limits && limitsOf(limits, rules) };
+export function validateNewKey({ name, scopes, limits, groupId }: RequestedKey, rules: KeyRules): NewKey {
+  return {
+    name: nameOf(name),
+    scopes: scopesOf(scopes),
+    limits: limits && limitsOf(limits, rules),
+    groupId: groupId === "" ? undefined : groupId,
+  };
 }
 
-function nameOf(wished: string): string {
+/** An unvalidated change of a key; undefined members stay as they are. */
+interface RequestedChange {
+  readonly name: string | undefined;
+  /** Replace all limits. */
+  readonly limits: RequestedLimits | undefined;
+  /** Empty: no group. */
+  readonly groupId: string | undefined;
+}
+
+/** A change of a key; undefined members stay as they are. */
+export interface KeyChange {
+  readonly name: string | undefined;
+  /** All limits, replaced together. */
+  readonly limits: KeyLimits | undefined;
+  /** Undefined member: no group. */
+  readonly group: { readonly groupId: string | undefined } | undefined;
+}
+
+/**
+ * Validates a requested change of a key.
+ * @throws ToolgateError INVALID_REQUEST naming the field by its path
+ */
+export function validateKeyChange({ name, limits, groupId }: RequestedChange, rules: KeyRules): KeyChange {
+  if (name === undefined && limits === undefined && groupId === undefined)
+    throw nothingToChange("name, limits or group_id");
+  return {
+    name: name === undefined ? undefined : nameOf(name),
+    limits: limits && (limitsOf(limits, rules) ?? NO_LIMITS),
+    group: groupId === undefined ? undefined : { groupId: groupId === "" ? undefined : groupId },
+  };
+}
+
+/** INVALID_REQUEST for a change without members. */
+export function nothingToChange(members: string): ToolgateError {
+  return new ToolgateError("INVALID_REQUEST", `nothing to change; set ${members}`);
+}
+
+/** Validates the displayed name of a key or group. @throws ToolgateError INVALID_REQUEST */
+export function nameOf(wished: string): string {
   const name = wished.trim();
   if (name === "" && wished !== "") throw invalidField("name", "must not be blank");
   if (UNSEEN.test(name)) throw invalidField("name", "must have no control characters");
@@ -61,7 +107,7 @@ function scopesOf(names: readonly string[]): readonly Scope[] {
 
 /** Undefined when nothing is limited. */
 function limitsOf(
-  { expiresAt, perCall, perDay, tools }: RequestedLimits,
+  { expiresAt, perCall, perDay, perMonth, inAll, warnPercent, tools }: RequestedLimits,
   rules: KeyRules,
 ): KeyLimits | undefined {
   if (expiresAt && !(expiresAt.getTime() > rules.now))
@@ -73,8 +119,8 @@ function limitsOf(
     if (!rules.tools.includes(tool))
       throw invalidField(`limits.tools[${index}]`, `must be one of ${rules.tools.join(", ")}`);
   }
-  const limited =
-    expiresAt !== undefined || perCall !== undefined || perDay !== undefined || tools.length > 0;
-  if (!limited) return undefined;
-  return { expiresAt, perCall, perDay, tools: tools.length === 0 ? undefined : new Set(tools) };
+  const budget = { perDay, perMonth, inAll, warnPercent: warnPercent ?? DEFAULT_WARN_PERCENT };
+  if (expiresAt === undefined && perCall === undefined && tools.length === 0 && !isBudget(budget))
+    return undefined;
+  return { expiresAt, perCall, ...budget, tools: tools.length === 0 ? undefined : new Set(tools) };
 }

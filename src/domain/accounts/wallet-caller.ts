@@ -28,7 +28,8 @@ export function walletCaller(wallet: string, account: WalletAccount = unknownAcc
     accountTier: account.accountTier,
     operator: false,
     limits: undefined,
-    budgetId: undefined,
+    budgeted: false,
+    limitsVersion: 0,
     blockedReason: account.blockedReason,
     requestLog: account.requestLog,
   };

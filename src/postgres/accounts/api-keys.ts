@@ -1,4 +1,3 @@
-import type { InferEntity } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
 import {
   type ApiKey,
@@ -12,17 +11,19 @@ import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../../domain/accounts/a
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
-import type { NewKey } from "../../domain/accounts/new-key.ts";
+import { isBudget } from "../../domain/accounts/budget.ts";
+import type { KeyChange, NewKey } from "../../domain/accounts/new-key.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
 import { AccountEntity } from "../database/entities/account.ts";
 import { ApiKeyEntity } from "../database/entities/api-key.ts";
 import { KeyUseEntity } from "../database/entities/key-use.ts";
 import { hashOf } from "./key-hash.ts";
-import { limitsOf, limitsRow } from "./key-limits.ts";
+import { lockLimits, setBudget } from "./budgets.ts";
+import { requireGroup } from "./key-groups.ts";
+import { limitsRow } from "./key-limits.ts";
+import { type KeyRow, readKey, toApiKeys } from "./stored-keys.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { AccountQueue } from "./account-queue.ts";
-
-type KeyRow = InferEntity<typeof ApiKeyEntity>;
 
 /**
  * Maximum keys created per account and day, and maximum inactive keys listed. Bounds the table and memory
@@ -41,24 +42,20 @@ export interface KeySecrets {
 /** The attributes of a new key. */
 interface NewKeyRow extends NewKey {
   account: string;
-  /** The daily budget shared with the replaced key; default: the key's own. */
-  budgetId?: string | null | undefined;
+  /** The budget and group of the replaced key. */
+  shared?: Pick<KeyRow, "budgetId" | "groupId">;
 }
 
 /** Usage totals of a key. PostgreSQL returns sums as text. */
 interface UsageTotalsRow {
   id: string;
-  day_used: string;
   spent: string;
   calls: string;
 }
 
 const USAGE_TOTALS = /* sql */ `
-  select key.id, coalesce(budget.spent, 0) as day_used, coalesce(charged.spent, 0) as spent,
-    coalesce(charged.calls, 0) as calls
+  select key.id, coalesce(charged.spent, 0) as spent, coalesce(charged.calls, 0) as calls
   from api_key key
-  left join key_budget budget on budget.budget_id = key.budget_id
-    and budget.day = (now() at time zone 'utc')::date
   left join (
     select run.key_id, sum(receipt.debited) as spent, count(*) as calls
     from receipt join run on run.id = receipt.run_id
@@ -96,8 +93,16 @@ export class PostgresApiKeys implements ApiKeys {
       await this.#requireKeyQuota(em, account);
       const { row, secret } = this.#build(em, { account, ...wanted });
       await em.flush();
-      return { key: toApiKey(row), secret };
+      const { limits, groupId } = wanted;
+      if (groupId !== undefined) await this.#changeGroup(em, row, groupId);
+      if (limits && isBudget(limits)) await setBudget(em, row, limits);
+      return { key: await readKey(em, row.id), secret };
     });
+  }
+
+  async get(keyId: string): Promise<ApiKey> {
+    const em = this.#orm.em.fork();
+    return readKey(em, (await this.#find(em, keyId, undefined)).id);
   }
 
   async list(accountId: string | undefined): Promise<ListedKey[]> {
@@ -110,7 +115,8 @@ export class PostgresApiKeys implements ApiKeys {
       account === undefined ? {} : { keyId: { $in: rows.map(({ id }) => id) } },
     );
     const used = new Map(uses.map(({ keyId, lastUsedAt }) => [keyId, lastUsedAt]));
-    return rows.map((row) => ({ ...toApiKey(row), lastUsedAt: used.get(row.id) }));
+    const keys = await toApiKeys(em, rows);
+    return keys.map((key, n) => ({ ...key, lastUsedAt: used.get(rows[n]?.id ?? "") }));
   }
 
   /** All keys; for one account, all active keys and the newest inactive ones. */
@@ -159,7 +165,6 @@ export class PostgresApiKeys implements ApiKeys {
       const row = byKey.get(key.keyId);
       return {
         ...key,
-        dayUsed: BigInt(row?.day_used ?? 0),
         spent: BigInt(row?.spent ?? 0),
         chargedCalls: BigInt(row?.calls ?? 0),
       };
@@ -176,34 +181,25 @@ export class PostgresApiKeys implements ApiKeys {
       await lockKeys(em, account);
       // Reads again under the lock: a concurrent rotation may have changed the key.
       const old = await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true });
-      this.#requireRotatable(old);
+      this.#requireCurrent(old, "rotate");
       const now = this.#clock.now();
       const end =
         overlapSeconds === 0
           ? { revokedAt: new Date(now) }
           : { expiresAt: earlier(old, now, overlapSeconds) };
-      const limits = limitsOf(old);
-      const { name, scopes, budgetId } = old;
-      const { row, secret } = this.#build(em, {
-        account,
-        name,
-        scopes: scopes.filter(isScope),
-        limits,
-        budgetId,
-      });
+      const [{ limits } = { limits: undefined }] = await toApiKeys(em, [old]);
+      const { name, scopes } = old;
+      const kept = { name, scopes: scopes.filter(isScope), limits, shared: old };
+      const { row, secret } = this.#build(em, { account, ...kept });
       const updated = await em.nativeUpdate(
         ApiKeyEntity,
         { id, revokedAt: null },
         { ...end, replacedBy: row.id },
       );
-      if (updated === 0) throw notRotatable("no longer works; create a new key");
+      if (updated === 0) throw inactiveKey();
       await this.#requireKeyQuota(em, account);
       await em.flush();
-      return {
-        key: toApiKey(row),
-        secret,
-        oldKey: toApiKey(await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true })),
-      };
+      return { key: await readKey(em, row.id), secret, oldKey: await readKey(em, id) };
     });
   }
 
@@ -211,7 +207,37 @@ export class PostgresApiKeys implements ApiKeys {
     const em = this.#orm.em.fork();
     const { id } = await this.#find(em, keyId, accountId);
     await em.nativeUpdate(ApiKeyEntity, { id, revokedAt: null }, { revokedAt: new Date(this.#clock.now()) });
-    return toApiKey(await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true }));
+    return readKey(em, id);
+  }
+
+  async update({
+    keyId,
+    accountId,
+    name,
+    limits,
+    group,
+  }: KeyChange & { keyId: string; accountId: string | undefined }): Promise<ApiKey> {
+    return this.#orm.em.fork().transactional(async (em) => {
+      const { id, account } = await this.#find(em, keyId, accountId);
+      await lockKeys(em, account);
+      // Reads again under the lock: a concurrent change may have ended the key.
+      const row = await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true });
+      this.#requireCurrent(row, "edit");
+      if (limits) {
+        await setBudget(em, row, limits);
+        await em.nativeUpdate(ApiKeyEntity, { id }, limitsRow(limits));
+      }
+      if (group) await this.#changeGroup(em, row, group.groupId);
+      if (name !== undefined) await em.nativeUpdate(ApiKeyEntity, { id }, { name });
+      return readKey(em, id);
+    });
+  }
+
+  /** @throws ToolgateError NOT_FOUND for an unknown group or one of another account */
+  async #changeGroup(em: EntityManager, { id, account }: KeyRow, groupId: string | undefined): Promise<void> {
+    await lockLimits(em, account);
+    const group = groupId === undefined ? null : await requireGroup(em, groupId, idFromUuid("acct", account));
+    await em.nativeUpdate(ApiKeyEntity, { id }, { groupId: group && group.id });
   }
 
   /** @throws ToolgateError NOT_FOUND, with the same message for another account's key */
@@ -225,7 +251,7 @@ export class PostgresApiKeys implements ApiKeys {
 
   #build(
     em: EntityManager,
-    { account, name, scopes, limits, budgetId }: NewKeyRow,
+    { account, name, scopes, limits, shared }: NewKeyRow,
   ): { row: KeyRow; secret: string } {
     const signer = this.#secrets.current();
     const secret = newApiKey(signer, this.#random, this.#cell);
@@ -240,7 +266,8 @@ export class PostgresApiKeys implements ApiKeys {
       scopes: [...scopes],
       createdAt: new Date(this.#clock.now()),
       ...limitsRow(limits),
-      budgetId: limits?.perDay === undefined ? null : (budgetId ?? id),
+      budgetId: shared?.budgetId ?? null,
+      groupId: shared?.groupId ?? null,
     });
     em.persist(row);
     return { row, secret };
@@ -269,11 +296,11 @@ export class PostgresApiKeys implements ApiKeys {
     );
   }
 
-  /** @throws ToolgateError INVALID_REQUEST when the key cannot be rotated */
-  #requireRotatable({ revokedAt, expiresAt, replacedBy }: KeyRow): void {
-    if (replacedBy) throw notRotatable(`was replaced by ${idFromUuid("key", replacedBy)}; rotate that key`);
-    if (revokedAt || (expiresAt && expiresAt.getTime() <= this.#clock.now()))
-      throw notRotatable("no longer works; create a new key");
+  /** @throws ToolgateError INVALID_REQUEST for a key that is replaced or inactive */
+  #requireCurrent({ revokedAt, expiresAt, replacedBy }: KeyRow, action: "rotate" | "edit"): void {
+    if (replacedBy)
+      throw invalidField("key_id", `was replaced by ${idFromUuid("key", replacedBy)}; ${action} that key`);
+    if (revokedAt || (expiresAt && expiresAt.getTime() <= this.#clock.now())) throw inactiveKey();
   }
 }
 
@@ -287,19 +314,6 @@ function earlier({ expiresAt }: KeyRow, now: number, overlapSeconds: number): Da
   return expiresAt && expiresAt < end ? expiresAt : end;
 }
 
-function notRotatable(problem: string): ToolgateError {
-  return invalidField("key_id", problem);
-}
-
-function toApiKey(row: KeyRow): ApiKey {
-  return {
-    keyId: idFromUuid("key", row.id),
-    accountId: idFromUuid("acct", row.account),
-    prefix: row.prefix,
-    name: row.name,
-    scopes: row.scopes.filter(isScope),
-    limits: limitsOf(row),
-    createdAt: row.createdAt,
-    revokedAt: row.revokedAt ?? undefined,
-  };
+function inactiveKey(): ToolgateError {
+  return invalidField("key_id", "no longer works; create a new key");
 }

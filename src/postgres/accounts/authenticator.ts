@@ -61,10 +61,10 @@ interface KeyRow extends LimitsRow, RequestLogRow {
   blocked_reason: string | null;
   expires_at: Date | null;
   call_limit: bigint | null;
-  day_limit: bigint | null;
   tools: string[] | null;
-  budget_id: string | null;
   moved_to: number | null;
+  budgeted: boolean;
+  limits_version: number;
 }
 
 /**
@@ -181,8 +181,10 @@ export class PostgresAuthenticator implements Authenticator {
         name: "authenticator-find",
         text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst,
                       account.account_rate_per_minute, account.account_burst, account.operator,
-                      account.blocked_reason, key.expires_at, key.call_limit, key.day_limit, key.tools,
-                      key.budget_id, account.moved_to, account.request_bodies, account.request_hours
+                      account.blocked_reason, key.expires_at, key.call_limit, key.tools,
+                      coalesce(key.budget_id, key.group_id) is not null as budgeted,
+                      account.limits_version, account.moved_to, account.request_bodies,
+                      account.request_hours
                from api_key key join account_limits account on account.id = key.account_id
                where key.sha256 = any ($1::bytea[]) and key.revoked_at is null`,
         values: [hashes],
@@ -212,10 +214,10 @@ function toCaller(row: KeyRow): Caller {
     limits: limitsOf({
       expiresAt: row.expires_at,
       callLimit: row.call_limit,
-      dayLimit: row.day_limit,
       tools: row.tools,
     }),
-    budgetId: row.budget_id === null ? undefined : idFromUuid("key", row.budget_id),
+    budgeted: row.budgeted,
+    limitsVersion: row.limits_version,
     blockedReason: row.blocked_reason ?? undefined,
     requestLog: requestLogOf(row),
   };

@@ -1,5 +1,6 @@
 import type { Accounts } from "../../app/accounts/accounts.ts";
 import type { ApiKeys } from "../../app/accounts/api-keys.ts";
+import type { KeyGroups } from "../../app/accounts/key-groups.ts";
 import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import type { KeySecrets } from "./api-keys.ts";
@@ -8,6 +9,7 @@ import type { KeySecrets } from "./api-keys.ts";
 interface OperatorStores {
   readonly accounts: Omit<Accounts, "get" | "list">;
   readonly apiKeys: ApiKeys;
+  readonly keyGroups: KeyGroups;
   close(): Promise<void>;
 }
 
@@ -41,10 +43,18 @@ export function lazyOperatorStores(options: OperatorStoresOptions): OperatorStor
     },
     apiKeys: {
       create: async (key) => (await open()).apiKeys.create(key),
+      get: async (keyId) => (await open()).apiKeys.get(keyId),
       list: async (accountId) => (await open()).apiKeys.list(accountId),
       listWithUsage: async (accountId) => (await open()).apiKeys.listWithUsage(accountId),
+      update: async (change) => (await open()).apiKeys.update(change),
       rotate: async (rotation) => (await open()).apiKeys.rotate(rotation),
       revoke: async (keyId, accountId) => (await open()).apiKeys.revoke(keyId, accountId),
+    },
+    keyGroups: {
+      create: async (group) => (await open()).keyGroups.create(group),
+      list: async (accountId) => (await open()).keyGroups.list(accountId),
+      update: async (change) => (await open()).keyGroups.update(change),
+      delete: async (groupId, accountId) => (await open()).keyGroups.delete(groupId, accountId),
     },
     close: async () => (await opened)?.close(),
   };
@@ -58,15 +68,17 @@ async function openOperatorStores({
   readAccount,
   cell: { number: cell } = NO_CELL,
 }: OperatorStoresOptions): Promise<OperatorStores> {
-  const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }] = await Promise.all([
+  const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }, { PostgresKeyGroups }] = await Promise.all([
     import("../database/orm.ts"),
     import("./accounts.ts"),
     import("./api-keys.ts"),
+    import("./key-groups.ts"),
   ]);
   const orm = await openOrm(url, CONNECTIONS);
   return {
     accounts: new PostgresAccounts(orm, clock, random, readAccount, cell),
     apiKeys: new PostgresApiKeys(orm, clock, random, keySecrets, cell),
+    keyGroups: new PostgresKeyGroups(orm, clock, random, cell),
     close: () => orm.close(),
   };
 }

@@ -183,7 +183,8 @@ function callerOf(row: SessionRow): SignedIn["caller"] {
     ...rateLimitsOf(row),
     operator: row.operator,
     limits: undefined,
-    budgetId: undefined,
+    budgeted: false,
+    limitsVersion: 0,
     blockedReason: row.blocked_reason ?? undefined,
   };
 }

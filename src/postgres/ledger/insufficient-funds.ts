@@ -33,12 +33,12 @@ export class InsufficientFunds {
   }
 
   /**
-   * Returns the refusal; undefined when the call must be authorized. Only for calls without a claim or daily
+   * Returns the refusal; undefined when the call must be authorized. Only for calls without a claim or
    * budget, whose outcome depends on the balance alone.
    */
   async find(call: CallAuthorization): Promise<AuthorizeResult | undefined> {
-    const { accountId, price, budget } = call;
-    if (price === 0n || budget || claimKey(call) !== undefined || !this.#accounts.get(accountId))
+    const { accountId, price, budgeted } = call;
+    if (price === 0n || budgeted || claimKey(call) !== undefined || !this.#accounts.get(accountId))
       return undefined;
     const balance = await this.#balances.submit(uuidFromId("acct", accountId));
     if (balance !== null && balance < price) return { kind: "insufficient", balance };

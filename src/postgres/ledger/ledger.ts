@@ -3,10 +3,12 @@ import type {
   AuthorizeResult,
   CallAuthorization,
   CompletedRun,
+  CountedCall,
   FailedRun,
   RunEnd,
   RunEndResult,
   Ledger,
+  LimitRefusal,
   PriorOutcome,
   PriorQuery,
 } from "../../app/calls/ledger.ts";
@@ -17,6 +19,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { Batcher, type BatchSample, type RETRY } from "../database/batcher.ts";
 import { InsufficientFunds } from "./insufficient-funds.ts";
+import { KeyLimits } from "./key-limits.ts";
 import type { Leases } from "./leases.ts";
 import {
   CAPTURE_RUNS,
@@ -87,6 +90,7 @@ export class PostgresLedger implements Ledger {
   readonly #authorizeBatcher: Batcher<CallAuthorization, AuthorizeResult>;
   readonly #endBatcher: Batcher<Ending, RunEndResult>;
   readonly #insufficientFunds: InsufficientFunds;
+  readonly #limits: KeyLimits;
   /** Authorized calls of this instance that still run. */
   readonly #activeCalls = new Map<string, CallAuthorization>();
 
@@ -94,6 +98,7 @@ export class PostgresLedger implements Ledger {
     this.#options = options;
     const patienceMs = RETRY_MS;
     this.#insufficientFunds = new InsufficientFunds(options.pool);
+    this.#limits = new KeyLimits(options.pool);
     this.#priorBatcher = new Batcher({
       max: BATCH,
       retryMs: patienceMs,
@@ -144,6 +149,7 @@ export class PostgresLedger implements Ledger {
       await this.findPrior({ ...call, ...call.payment });
     }
     if (authorized.kind === "started") this.#activeCalls.set(call.runId, call);
+    if (authorized.kind === "capped" && !authorized.limit.reported) await this.#limits.reportExhausted(call);
     return authorized;
   }
 
@@ -223,13 +229,8 @@ export class PostgresLedger implements Ledger {
     return rows[0].available;
   }
 
-  async spentToday(budgetId: string): Promise<MicroUsd> {
-    const rows = await this.#query<{ spent: bigint }>(
-      "ledger-budget",
-      "select spent from key_budget where budget_id = $1 and day = (now() at time zone 'utc')::date",
-      [uuidFromId("key", budgetId)],
-    );
-    return rows[0]?.spent ?? 0n;
+  refusalOf(call: CountedCall): Promise<LimitRefusal | undefined> {
+    return this.#limits.refusalOf(call);
   }
 
   async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {

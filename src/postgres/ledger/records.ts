@@ -1,26 +1,29 @@
+import { z } from "zod";
 import type {
   AuthorizeResult,
   CallAuthorization,
   RunEnd,
   RunEndResult,
-  KeyBudget,
+  LimitRefusal,
   PriorOutcome,
   PriorQuery,
 } from "../../app/calls/ledger.ts";
+import { BUDGET_PERIODS } from "../../domain/accounts/budget.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { RETRY } from "../database/batcher.ts";
 import { claimKey, claimOf, idempotencyKeyOf } from "./claims.ts";
 import { referenceFrom } from "../database/payment-keys.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
-import { toReceipt, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
+import { idFromUuid, toReceipt, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
 
 /** Result row of `ledger_authorize`. */
 export interface AuthorizeRow extends Nullable<ReceiptRow> {
   n: number;
   kind: AuthorizeResult["kind"] | "credited" | "again";
-  /** For "capped", the amount spent today, else the balance, micro-USD; for "frozen" as moved_to. */
+  /** Micro-USD; for "frozen" as moved_to. */
   balance: bigint | null;
+  /** For "capped", the limit. */
   result: JsonObject | null;
 }
 
@@ -68,8 +71,6 @@ export function callRecord(call: CallAuthorization, index: number): object {
     keyed: call.idempotencyKey !== undefined,
     key_id: uuidOf("key", call.keyId),
     config_version: call.configVersion,
-    // Calls with a payment and free calls use no daily budget.
-    ...(call.budget && !payment && call.price > 0n && budgetRecord(call.budget)),
     payment: payment && paymentRecord(payment),
     quote_id: payment?.quoteId,
     step_id: payment?.stepId,
@@ -84,10 +85,6 @@ export function callRecord(call: CallAuthorization, index: number): object {
 
 function paymentRecord(payment: PaymentId): object {
   return { network: payment.network, reference: bytes(referenceFrom(payment)) };
-}
-
-function budgetRecord({ id, perDay }: KeyBudget): object {
-  return { budget_id: uuidFromId("key", id), day_limit: perDay.toString() };
 }
 
 /** The end of a run, as JSON of the SQL type `ledger_ending`. */
@@ -152,12 +149,45 @@ export function authorizeResultOf(row: AuthorizeRow): AuthorizeResult | typeof R
     case "insufficient":
       return { kind: row.kind, balance: row.balance ?? 0n };
     case "capped":
-      return { kind: row.kind, spent: row.balance ?? 0n };
+      return refusalOf(row.result);
     case "credited":
       throw new Error("the ledger returned an inconsistent state for a call");
     default:
       return { kind: row.kind };
   }
+}
+
+/** An object of the SQL function `budget_refusal`. */
+const REFUSAL = z.union([
+  z.object({ period: z.literal("tools") }),
+  z.object({
+    period: z.enum(["call", ...BUDGET_PERIODS]),
+    amount: z.string(),
+    spent: z.string().default("0"),
+    ends: z.string().nullish(),
+    scope: z.enum(["key", "group"]),
+    budget_id: z.string().default(""),
+    group_name: z.string().nullish(),
+    reported: z.boolean().default(true),
+  }),
+]);
+
+export function refusalOf(json: unknown): LimitRefusal {
+  const refusal = REFUSAL.parse(json);
+  if (refusal.period === "tools") return { kind: "excluded" };
+  const { period, amount, spent, ends, reported, group_name: name } = refusal;
+  const limit = {
+    group:
+      refusal.scope === "group"
+        ? { groupId: idFromUuid("grp", refusal.budget_id), name: name ?? "" }
+        : undefined,
+    period,
+    limit: BigInt(amount),
+    spent: BigInt(spent),
+    resetsAt: ends ? new Date(`${ends}T00:00:00Z`) : undefined,
+    reported,
+  };
+  return { kind: "capped", limit };
 }
 
 export function endResultOf(row: EndRow): RunEndResult {

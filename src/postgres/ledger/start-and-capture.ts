@@ -5,7 +5,8 @@ import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { claimKey } from "./claims.ts";
 
 /** Returns the runs of the calls that it starts, see ledger_start. */
-export const START_CALLS = "select ledger_start($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as started";
+export const START_CALLS =
+  "select ledger_start($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as started";
 
 /** Returns the runs that it captures and their receipts, see ledger_capture. */
 export const CAPTURE_RUNS =
@@ -27,9 +28,9 @@ export interface Capture {
   readonly stored: string | undefined;
 }
 
-/** Whether the balance alone pays and no daily limit applies: a call that ledger_start can start. */
-export function isBalanceCall({ payment, budget, price }: CallAuthorization): boolean {
-  return payment === undefined && (budget === undefined || price === 0n);
+/** Whether the balance alone pays and no budget counts it: a call that ledger_start can start. */
+export function isBalanceCall({ payment, budgeted, price }: CallAuthorization): boolean {
+  return payment === undefined && (!budgeted || price === 0n);
 }
 
 /** Parameters of {@link START_CALLS}. */
@@ -50,6 +51,7 @@ export function startValues(
     instanceId,
     `${leaseMs} ms`,
     array(calls, ({ configVersion = 0 }) => configVersion.toString()),
+    array(calls, ({ limitsVersion }) => limitsVersion.toString()),
   ];
 }
 

@@ -20,8 +20,10 @@ export function withOperatorLogFile({ apiKeys, operatorActions }: LoggedStores, 
   return {
     apiKeys: {
       create: (key) => apiKeys.create(key),
+      get: (keyId) => apiKeys.get(keyId),
       list: (accountId) => apiKeys.list(accountId),
       listWithUsage: (accountId) => apiKeys.listWithUsage(accountId),
+      update: (change) => apiKeys.update(change),
       rotate: async (rotation) => {
         const rotated = await apiKeys.rotate(rotation);
         await write(revocationOf(rotated.oldKey));

@@ -39,7 +39,7 @@ export class Cors {
       return false;
     const asked = request.headers["access-control-request-headers"]?.slice(0, MAX_REQUESTED_HEADERS) ?? "";
     response.writeHead(204, {
-      "Access-Control-Allow-Methods": "GET, POST, DELETE",
+      "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
       "Access-Control-Allow-Headers": [ALLOWED_HEADERS, ...(asked.match(MIRRORED) ?? [])].join(", "),
       "Access-Control-Max-Age": "7200",
     });

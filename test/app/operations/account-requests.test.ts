@@ -26,7 +26,8 @@ function callerWith(requestLog?: RequestLogSettings): Caller {
     accountTier: tier,
     operator: false,
     limits: undefined,
-    budgetId: undefined,
+    budgeted: false,
+    limitsVersion: 0,
     blockedReason: undefined,
     requestLog,
   };

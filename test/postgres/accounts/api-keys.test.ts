@@ -71,7 +71,8 @@ describe("API keys", () => {
       accountTier: { ratePerMinute: 600, burst: 100 },
       operator: false,
       limits: undefined,
-      budgetId: undefined,
+      budgeted: false,
+      limitsVersion: 0,
       blockedReason: undefined,
       requestLog: { bodies: "none", hours: 168 },
     };

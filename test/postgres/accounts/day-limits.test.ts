@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization, KeyBudget } from "../../../src/app/calls/ledger.ts";
-import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
+import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { callRecord } from "../../../src/postgres/ledger/records.ts";
 import { idFromUuid } from "../../../src/postgres/database/row-mapping.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
@@ -14,6 +13,7 @@ import {
   failed,
   fingerprintOf,
   makeAccount,
+  makeKey,
   openInstance,
   paymentOf,
   PRICE,
@@ -36,57 +36,69 @@ afterAll(async () => {
   await database.drop();
 });
 
+type Key = Awaited<ReturnType<typeof makeKey>>;
+
 /** Creates a key with a daily limit of that many calls. */
-function keyFor(calls: number): { keyId: string; budget: KeyBudget } {
-  const keyId = newId("key", systemClock, systemRandom);
-  return { keyId, budget: { id: keyId, perDay: BigInt(calls) * PRICE } };
+function keyFor(accountId: string, calls: number): Promise<Key> {
+  return makeKey(one.pool, accountId, { perDay: BigInt(calls) * PRICE });
 }
 
-async function spent({ id }: KeyBudget): Promise<bigint[]> {
-  const text = "select spent from key_budget where budget_id = $1 order by day";
-  return (await one.pool.query<{ spent: bigint }>(text, [uuidOf("key", id)])).rows.map((row) => row.spent);
+/** What counts against the key's limit today. */
+async function spent({ keyId }: Key): Promise<bigint> {
+  const text = "select spent from budget_limit where budget_id = $1 and period = 'day'";
+  return (await one.pool.query<{ spent: bigint }>(text, [uuidOf("key", keyId)])).rows[0]!.spent;
 }
 
 async function started(...calls: CallAuthorization[]): Promise<string[]> {
   return (await Promise.all(calls.map((call) => one.ledger.authorize(call)))).map(({ kind }) => kind);
 }
 
-/** Moves the counted spend to yesterday. */
-async function letADayPass({ id }: KeyBudget): Promise<void> {
-  const key = [uuidOf("key", id)];
-  await one.pool.query("update key_budget set day = day - 1 where budget_id = $1", key);
-  await one.pool.query("update run set started_at = started_at - interval '1 day' where budget_id = $1", key);
+/** Moves what was counted to yesterday. */
+async function letADayPass({ keyId }: Key): Promise<void> {
+  const key = [uuidOf("key", keyId)];
+  await one.pool.query(
+    "update budget set day = day - 1, month = date_trunc('month', day - 1) where id = $1",
+    key,
+  );
+  await one.pool.query("update run set started_at = started_at - interval '1 day' where key_id = $1", key);
 }
+
+/** The refusal by a daily limit of which that was spent. */
+const capped = (spentToday: bigint) => ({
+  kind: "capped",
+  limit: expect.objectContaining({ period: "day", group: undefined, spent: spentToday }),
+});
 
 describe("daily limits of API keys", () => {
   it("fills a daily limit exactly under 200 concurrent calls on three instances", async () => {
     const account = await makeAccount(one.pool, 1_000n * PRICE);
-    const key = keyFor(7);
+    const key = await keyFor(account, 7);
     const calls = Array.from({ length: 200 }, (_, n) =>
       callOf(account, { ...key, ...(n % 3 === 0 && { idempotencyKey: `call ${n}` }) }),
     );
     const answers = await Promise.all(calls.map((call, n) => instances[n % 3]!.ledger.authorize(call)));
     expect(answers.filter(({ kind }) => kind === "started")).toHaveLength(7);
     for (const answer of answers.filter(({ kind }) => kind !== "started"))
-      expect(answer).toEqual({ kind: "capped", spent: 7n * PRICE });
-    expect(await spent(key.budget)).toEqual([7n * PRICE]);
+      expect(answer).toEqual(capped(7n * PRICE));
+    expect(await spent(key)).toBe(7n * PRICE);
     expect(await one.ledger.balance(account)).toBe(993n * PRICE);
     await expectCleanAudit(one.pool);
   });
 
   it("counts what a call was charged, not what it held", async () => {
-    const [account, key] = [await makeAccount(one.pool, 100n * PRICE), keyFor(1)];
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = await keyFor(account, 1);
     const call = callOf(account, key);
     expect(await started(call)).toEqual(["started"]);
     await one.ledger.capture({ ...completed(call), captured: 4_000n });
-    expect(await spent(key.budget)).toEqual([4_000n]);
+    expect(await spent(key)).toBe(4_000n);
     expect(await one.ledger.balance(account)).toBe(100n * PRICE - 4_000n);
     await expectCleanAudit(one.pool);
   });
 
   it("allows a smaller call that still fits the daily limit", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = keyFor(3);
+    const key = await keyFor(account, 3);
     const priced = (price: bigint) => callOf(account, { ...key, price });
     expect(await started(priced(2n * PRICE), priced(2n * PRICE), priced(PRICE), priced(1n))).toEqual([
       "started",
@@ -97,7 +109,8 @@ describe("daily limits of API keys", () => {
   });
 
   it("counts the spend of concurrent calls that it waited for", async () => {
-    const [account, key] = [await makeAccount(one.pool, 100n * PRICE), keyFor(1)];
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = await keyFor(account, 1);
     const two = instances[1]!;
     const other = await two.pool.connect();
     try {
@@ -110,7 +123,7 @@ describe("daily limits of API keys", () => {
       const waiting = one.ledger.authorize(callOf(account, key));
       await untilWaiting(two.pool, one);
       await other.query("commit");
-      expect(await waiting).toEqual({ kind: "capped", spent: PRICE });
+      expect(await waiting).toEqual(capped(PRICE));
     } finally {
       await other.query("rollback");
       other.release();
@@ -119,7 +132,7 @@ describe("daily limits of API keys", () => {
 
   it("frees the daily limit of failed, cancelled and swept calls, and keeps that of completed and refunded ones", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = keyFor(4);
+    const key = await keyFor(account, 4);
     const calls = [0, 1, 2, 3].map(() => callOf(account, key)) as [
       CallAuthorization,
       CallAuthorization,
@@ -131,16 +144,16 @@ describe("daily limits of API keys", () => {
     await one.ledger.capture(completed(calls[0]));
     await one.ledger.release(failed(calls[1]));
     await one.ledger.release({ ...failed(calls[2]), outcome: "cancelled" });
-    expect(await spent(key.budget)).toEqual([2n * PRICE]);
+    expect(await spent(key)).toBe(2n * PRICE);
     await expireLeases(one.pool, calls[3]);
     await instances[1]!.sweeper.sweep();
-    expect(await spent(key.budget)).toEqual([PRICE]);
+    expect(await spent(key)).toBe(PRICE);
     // A repeated end frees nothing twice.
     await one.ledger.release(failed(calls[1]));
     await one.pool.query("select ledger_refund(receipt.id, 'r') from receipt where run_id = $1", [
       uuidOf("run", calls[0].runId),
     ]);
-    expect(await spent(key.budget)).toEqual([PRICE]);
+    expect(await spent(key)).toBe(PRICE);
     expect(await started(...[0, 1, 2, 3].map(() => callOf(account, key)))).toEqual([
       "started",
       "started",
@@ -152,10 +165,10 @@ describe("daily limits of API keys", () => {
 
   it("resets daily limits at midnight UTC; calls of the day before free that day's budget", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = keyFor(2);
+    const key = await keyFor(account, 2);
     const [late, done] = [callOf(account, key), callOf(account, key)];
     expect(await started(late, done, callOf(account, key))).toEqual(["started", "started", "capped"]);
-    await letADayPass(key.budget);
+    await letADayPass(key);
     expect(await started(callOf(account, key), callOf(account, key), callOf(account, key))).toEqual([
       "started",
       "started",
@@ -163,27 +176,31 @@ describe("daily limits of API keys", () => {
     ]);
     await one.ledger.capture(completed(done));
     await one.ledger.release(failed(late));
-    expect(await spent(key.budget)).toEqual([PRICE, 2n * PRICE]);
+    expect(await spent(key)).toBe(2n * PRICE);
     await expectCleanAudit(one.pool);
   });
 
   it("shares a daily limit between a key and its replacements", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    const { keyId, budget } = keyFor(5);
-    const keys = [keyId, newId("key", systemClock, systemRandom), newId("key", systemClock, systemRandom)];
+    const key = await keyFor(account, 5);
+    const keys = [key, await makeKey(one.pool, account), await makeKey(one.pool, account)];
+    await one.pool.query("update api_key set budget_id = $1 where account_id = $2", [
+      uuidOf("key", key.keyId),
+      uuidOf("acct", account),
+    ]);
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        instances[n % 2]!.ledger.authorize(callOf(account, { keyId: keys[n % 3]!, budget })),
+        instances[n % 2]!.ledger.authorize(callOf(account, { ...key, keyId: keys[n % 3]!.keyId })),
       ),
     );
     expect(answers.filter(({ kind }) => kind === "started")).toHaveLength(5);
-    expect(await spent(budget)).toEqual([5n * PRICE]);
+    expect(await spent(key)).toBe(5n * PRICE);
     await expectCleanAudit(one.pool);
   });
 
   it("does not count calls with their own payment, free calls and other keys", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = keyFor(1);
+    const key = await keyFor(account, 1);
     expect(
       await started(
         callOf(account, key),
@@ -191,20 +208,20 @@ describe("daily limits of API keys", () => {
         callOf(account, key),
         callOf(account, { ...key, price: 0n, idempotencyKey: "free" }),
         callOf(account),
-        callOf(account, keyFor(1)),
+        callOf(account, await keyFor(account, 1)),
       ),
     ).toEqual(["started", "started", "capped", "started", "started", "started"]);
-    expect(await spent(key.budget)).toEqual([PRICE]);
+    expect(await spent(key)).toBe(PRICE);
     await expectCleanAudit(one.pool);
   });
 
   it("refuses one call without affecting other calls of the batch", async () => {
     const [account, other] = [await makeAccount(one.pool, 2n * PRICE), await makeAccount(one.pool, PRICE)];
-    const key = keyFor(1);
+    const key = await keyFor(account, 1);
     const first = one.ledger.authorize(callOf(await makeAccount(one.pool, PRICE)));
     const batch = started(
       callOf(account, { ...key, price: 2n * PRICE, idempotencyKey: "too much" }),
-      callOf(other, keyFor(9)),
+      callOf(other, await keyFor(other, 9)),
       callOf(account, key),
       callOf(account, { ...key, idempotencyKey: "one too many" }),
       callOf(account),
@@ -218,7 +235,7 @@ describe("daily limits of API keys", () => {
 
   it("replays stored results and reports running calls although the daily limit is reached", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = keyFor(2);
+    const key = await keyFor(account, 2);
     const [done, running] = ["done", "running"].map((idempotencyKey) =>
       callOf(account, { ...key, idempotencyKey }),
     );
@@ -232,11 +249,11 @@ describe("daily limits of API keys", () => {
 
   it("checks the daily limit before the balance, also after insufficient funds", async () => {
     const account = await makeAccount(one.pool, PRICE);
-    const key = keyFor(1);
+    const key = await keyFor(account, 1);
     expect(await started(callOf(account, key))).toEqual(["started"]);
     expect(await started(callOf(account))).toEqual(["insufficient"]);
-    expect(await one.ledger.authorize(callOf(account, key))).toEqual({ kind: "capped", spent: PRICE });
-    expect(await one.ledger.authorize(callOf(account, keyFor(1)))).toEqual({
+    expect(await one.ledger.authorize(callOf(account, key))).toEqual(capped(PRICE));
+    expect(await one.ledger.authorize(callOf(account, await keyFor(account, 1)))).toEqual({
       kind: "insufficient",
       balance: 0n,
     });
@@ -244,11 +261,11 @@ describe("daily limits of API keys", () => {
 
   it("counts a retry by key alone after its paid call failed", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = keyFor(1);
+    const key = await keyFor(account, 1);
     const paid = callOf(account, { ...key, idempotencyKey: "paid", payment: paymentOf(depositOf()) });
     await started(paid);
     await one.ledger.release(failed(paid));
-    expect(await spent(key.budget)).toEqual([]);
+    expect(await spent(key)).toBe(0n);
     expect(await started(callOf(account, { ...key, idempotencyKey: "paid" }), callOf(account, key))).toEqual([
       "started",
       "capped",
@@ -256,28 +273,25 @@ describe("daily limits of API keys", () => {
     await expectCleanAudit(one.pool);
   });
 
-  it("stores the key and its budget with the run", async () => {
+  it("stores the key with the run", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    const [key, plain] = [keyFor(1), callOf(account)];
+    const [key, plain] = [await keyFor(account, 1), callOf(account)];
     const payment = paymentOf(depositOf());
     const calls = [callOf(account, key), callOf(account, { ...key, payment }), plain];
     await started(...calls);
-    const { rows } = await one.pool.query<{ id: string; key_id: string; budget_id: string | null }>(
-      "select id, key_id, budget_id from run where account_id = $1",
+    const { rows } = await one.pool.query<{ id: string; key_id: string }>(
+      "select id, key_id from run where account_id = $1",
       [uuidOf("acct", account)],
     );
     const kept = calls.map(({ runId }) => rows.find(({ id }) => idFromUuid("run", id) === runId)!);
     expect(kept.map((row) => idFromUuid("key", row.key_id))).toEqual([key.keyId, key.keyId, plain.keyId]);
-    expect(kept.map((row) => row.budget_id && idFromUuid("key", row.budget_id))).toEqual([
-      key.keyId,
-      null,
-      null,
-    ]);
   });
 
   it("blocks no call permanently when calls start, end and are swept concurrently", async () => {
     const accounts = await Promise.all([0, 1, 2].map(() => makeAccount(one.pool, 40n * PRICE)));
-    const keys = accounts.map(() => [keyFor(9), keyFor(4), undefined]);
+    const keys = await Promise.all(
+      accounts.map(async (account) => [await keyFor(account, 9), await keyFor(account, 4), undefined]),
+    );
     await Promise.all(
       Array.from({ length: 240 }, async (_, n) => {
         const { ledger, sweeper } = instances[n % 3]!;
@@ -293,10 +307,9 @@ describe("daily limits of API keys", () => {
         } else await endRun(ledger, n % 2 === 0 ? failed(call) : completed(call));
       }),
     );
-    for (const key of keys.flat()) {
-      if (!key) continue;
-      const [taken = 0n] = await spent(key.budget);
-      expect(taken <= key.budget.perDay).toBe(true);
+    for (const [nine, four] of keys) {
+      expect((await spent(nine!)) <= 9n * PRICE).toBe(true);
+      expect((await spent(four!)) <= 4n * PRICE).toBe(true);
     }
     const { rows } = await one.pool.query<{ deadlocks: bigint }>(
       "select deadlocks from pg_stat_database where datname = current_database()",

@@ -3,7 +3,7 @@ import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAX_ACTIVE_KEYS } from "../../../src/app/accounts/api-keys.ts";
 import { type Ledger } from "../../../src/app/calls/ledger.ts";
-import type { KeyLimits } from "../../../src/domain/accounts/caller.ts";
+import { type KeyLimits, NO_LIMITS } from "../../../src/domain/accounts/budget.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { DEFAULT_SCOPES } from "../../../src/domain/accounts/scope.ts";
 import { PostgresAuthenticator } from "../../../src/postgres/accounts/authenticator.ts";
@@ -34,11 +34,13 @@ afterAll(async () => {
   await database.drop();
 });
 
-const NONE: KeyLimits = { expiresAt: undefined, perCall: undefined, perDay: undefined, tools: undefined };
 const TIGHT: KeyLimits = {
   expiresAt: new Date(Date.now() + 30 * DAY_MS),
   perCall: 5_000n,
   perDay: 2n * PRICE,
+  perMonth: 20n * PRICE,
+  inAll: undefined,
+  warnPercent: 90,
   tools: new Set(["echo", "vram_estimate"]),
 };
 
@@ -65,24 +67,25 @@ describe("a limited key", () => {
   it("authenticates a caller with its limits", async () => {
     const { key, secret } = await newKey(TIGHT);
     expect(key.limits).toEqual(TIGHT);
+    const { expiresAt, perCall, tools } = TIGHT;
     expect(await two.authenticator.authenticate(secret)).toMatchObject({
-      limits: TIGHT,
-      budgetId: key.keyId,
+      limits: { expiresAt, perCall, tools },
+      budgeted: true,
     });
     expect((await one.apiKeys.list(key.accountId)).map(({ limits }) => limits)).toEqual([TIGHT]);
   });
 
   it("has no budget without a daily limit, and no limits when none are set", async () => {
-    const capped = await newKey({ ...NONE, perCall: 1n });
+    const capped = await newKey({ ...NO_LIMITS, perCall: 1n });
     expect(await one.authenticator.authenticate(capped.secret)).toMatchObject({
-      limits: { perCall: 1n, perDay: undefined, tools: undefined },
-      budgetId: undefined,
+      limits: { perCall: 1n, tools: undefined },
+      budgeted: false,
     });
-    const { key, secret } = await newKey(NONE);
+    const { key, secret } = await newKey(NO_LIMITS);
     expect(key.limits).toBeUndefined();
     expect(await one.authenticator.authenticate(secret)).toMatchObject({
       limits: undefined,
-      budgetId: undefined,
+      budgeted: false,
     });
   });
 
@@ -99,7 +102,7 @@ describe("a limited key", () => {
     notifications.start();
     try {
       await expect.poll(() => notifications.live).toBe(true);
-      const { secret } = await newKey({ ...NONE, expiresAt: new Date(clock.at + 1_000) });
+      const { secret } = await newKey({ ...NO_LIMITS, expiresAt: new Date(clock.at + 1_000) });
       clock.at += 999;
       expect(await authenticator.authenticate(secret)).toBeDefined();
       expect(await authenticator.authenticate(secret)).toBeDefined();
@@ -203,8 +206,10 @@ describe("key rotation", () => {
       limits: { perDay: TIGHT.perDay },
       revokedAt: undefined,
     });
-    for (const secret of [old.secret, rotated.secret])
-      expect(await one.authenticator.authenticate(secret)).toMatchObject({ budgetId: old.key.keyId });
+    const { rows } = await pool.query("select distinct budget_id from api_key where account_id = $1", [
+      uuidOf("acct", accountId),
+    ]);
+    expect(rows).toHaveLength(1);
   });
 
   it("revokes the old key at once without overlap, and keeps an earlier expiry", async () => {
@@ -216,7 +221,7 @@ describe("key rotation", () => {
     expect(next.key.limits).toBeUndefined();
 
     const soon = new Date(Date.now() + 60_000);
-    const ending = await newKey({ ...NONE, expiresAt: soon });
+    const ending = await newKey({ ...NO_LIMITS, expiresAt: soon });
     const { oldKey } = await one.apiKeys.rotate({
       keyId: ending.key.keyId,
       accountId: undefined,
@@ -241,7 +246,7 @@ describe("key rotation", () => {
 
     const revoked = await newKey();
     await one.apiKeys.revoke(revoked.key.keyId);
-    const expired = await newKey({ ...NONE, expiresAt: new Date(Date.now() - 1) });
+    const expired = await newKey({ ...NO_LIMITS, expiresAt: new Date(Date.now() - 1) });
     for (const { key } of [revoked, expired])
       await expect(
         one.apiKeys.rotate({ keyId: key.keyId, accountId: undefined, overlapSeconds: 0 }),
@@ -262,11 +267,13 @@ describe("key usage", () => {
   it("lists keys with their last use, daily spend and total cost", async () => {
     const accountId = await newAccount();
     await one.accounts.adjust({ accountId, amount: 10n * PRICE, reason: "test", idempotencyKey: "k" });
-    const [plain, limited] = [await newKey(undefined, accountId), await newKey(TIGHT, accountId)];
-    const budget = { id: limited.key.keyId, perDay: 2n * PRICE };
-    await pay(one.ledger, accountId, plain.key.keyId, undefined, 3);
-    await pay(one.ledger, accountId, limited.key.keyId, budget, 1);
-    await one.ledger.authorize(callOf(accountId, { keyId: limited.key.keyId, budget }));
+    const [plain, limited] = [
+      await newKey(undefined, accountId),
+      await newKey({ ...TIGHT, perCall: undefined }, accountId),
+    ];
+    await pay(one.ledger, accountId, plain.key.keyId, false, 3);
+    await pay(one.ledger, accountId, limited.key.keyId, true, 1);
+    await one.ledger.authorize(callOf(accountId, { keyId: limited.key.keyId, budgeted: true }));
     const { secret } = plain;
     const before = Date.now();
     expect(await works(secret)).toBe(true);
@@ -276,12 +283,15 @@ describe("key usage", () => {
     expect(used).toMatchObject([
       {
         keyId: limited.key.keyId,
-        dayUsed: 2n * PRICE,
+        budgets: [
+          { period: "day", limit: 2n * PRICE, spent: PRICE, held: PRICE, reached: "limit" },
+          { period: "month", limit: 20n * PRICE, spent: PRICE, held: PRICE, reached: undefined },
+        ],
         spent: PRICE,
         chargedCalls: 1n,
         lastUsedAt: undefined,
       },
-      { keyId: plain.key.keyId, dayUsed: 0n, spent: 3n * PRICE, chargedCalls: 3n },
+      { keyId: plain.key.keyId, budgets: [], spent: 3n * PRICE, chargedCalls: 3n },
     ]);
     expect(used[1]?.lastUsedAt?.getTime()).toBeGreaterThanOrEqual(before - 1);
     expect(await one.apiKeys.listWithUsage("acct_nonsense")).toEqual([]);
@@ -313,15 +323,9 @@ describe("key usage", () => {
   });
 });
 
-async function pay(
-  ledger: Ledger,
-  accountId: string,
-  keyId: string,
-  budget: { id: string; perDay: bigint } | undefined,
-  calls: number,
-) {
+async function pay(ledger: Ledger, accountId: string, keyId: string, budgeted: boolean, calls: number) {
   for (let n = 0; n < calls; n++) {
-    const call = callOf(accountId, { keyId, budget });
+    const call = callOf(accountId, { keyId, budgeted });
     await ledger.authorize(call);
     await ledger.capture(completed(call));
   }

@@ -1,3 +1,4 @@
+import { NO_LIMITS } from "../../../src/domain/accounts/budget.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccountMoves } from "../../../src/app/cells/account-moves.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
@@ -159,9 +160,9 @@ describe("an account that moves", () => {
   });
 
   it("comes back with its keys, and their limits count in both cells", async () => {
-    const limits = { perDay: 3n * PRICE };
+    const limits = { ...NO_LIMITS, perDay: 3n * PRICE };
     const { accountId, secret, keyId } = await customer(two, 9n * PRICE, { limits });
-    const spending = { keyId, budget: { id: keyId, perDay: limits.perDay } };
+    const spending = { keyId, budgeted: true };
     await charge(two, accountId, spending);
     await move(two, three, accountId);
     await charge(three, accountId, spending);

@@ -16,6 +16,7 @@ import {
   expireLeases,
   failed,
   makeAccount,
+  makeKey,
   newRunId,
   openInstance,
   paymentOf,
@@ -119,7 +120,7 @@ function isByKey(index: string, condition: string): boolean {
 
 /** Growing tables. */
 const GROWING =
-  "account, api_key, idempotency, key_budget, payment, rate_bucket, receipt, relay, " +
+  "account, api_key, budget, idempotency, payment, rate_bucket, receipt, relay, " +
   "relay_budget, run, transfer";
 
 /** Truncates all tables, including the append-only ones. */
@@ -135,7 +136,7 @@ async function started(): Promise<void> {
   const accountId = await makeAccount(outside, 1_000_000n);
   const call = callOf(accountId, {
     idempotencyKey: newRunId(),
-    budget: { id: newKey(), perDay: 1_000_000n },
+    ...(await makeKey(outside, accountId, { perDay: 1_000_000n })),
   });
   for (const one of [call, callOf(accountId, { payment: paymentOf(depositOf()) })]) {
     await first.authorize(one);
@@ -189,17 +190,17 @@ const STATES: readonly [string, () => Promise<unknown>][] = [
   ],
 ];
 
-const KINDS: readonly [string, (accountId: string) => CallAuthorization][] = [
-  ["from the balance", (accountId) => callOf(accountId)],
-  ["with a key", (accountId) => callOf(accountId, { idempotencyKey: newRunId() })],
-  ["by proof", (accountId) => callOf(accountId, { payment: paymentOf(depositOf()) })],
+const KINDS: readonly [string, (accountId: string) => Promise<CallAuthorization>][] = [
+  ["from the balance", async (accountId) => callOf(accountId)],
+  ["with a key", async (accountId) => callOf(accountId, { idempotencyKey: newRunId() })],
+  ["by proof", async (accountId) => callOf(accountId, { payment: paymentOf(depositOf()) })],
   [
     "by proof with a key",
-    (accountId) => callOf(accountId, { idempotencyKey: newRunId(), payment: paymentOf(depositOf()) }),
+    async (accountId) => callOf(accountId, { idempotencyKey: newRunId(), payment: paymentOf(depositOf()) }),
   ],
   [
     "with a limit per day",
-    (accountId) => callOf(accountId, { budget: { id: newKey(), perDay: 1_000_000n } }),
+    async (accountId) => callOf(accountId, await makeKey(outside, accountId, { perDay: 1_000_000n })),
   ],
 ];
 
@@ -224,7 +225,7 @@ describe.each(STATES)("plans cached when %s", (_state, prepare) => {
     const accountId = await makeAccount(outside, 1_000_000_000n);
     plans.length = 0;
     for (const end of [completed, failed]) {
-      const calls = Array.from({ length: 3 }, () => make(accountId));
+      const calls = await Promise.all(Array.from({ length: 3 }, () => make(accountId)));
       expect(await begin(calls)).toEqual(calls.map(() => "started"));
       await finish(calls.map((call) => end(call)));
       const again = calls.map((call) => ({ ...call, runId: newRunId() }));
@@ -261,7 +262,7 @@ describe.each(STATES)("plans cached when %s", (_state, prepare) => {
     const call = callOf(accountId, { payment: paymentOf(credited), idempotencyKey: newRunId() });
     const swept = callOf(accountId, {
       idempotencyKey: newRunId(),
-      budget: { id: newKey(), perDay: 1_000_000n },
+      ...(await makeKey(outside, accountId, { perDay: 1_000_000n })),
     });
     expect(await begin([call, swept])).toEqual(["started", "started"]);
     await expireLeases(outside, call, swept);

@@ -32,7 +32,17 @@ const FUNCTIONS = `
     order by proname`;
 
 /** Functions that write nothing, and run with the rights of their caller. */
-const READING = ["audit_bound", "audit_hash", "audit_sums", "ledger_time", "payment_of", "payment_ref"];
+const READING = [
+  ...[
+    "audit_bound",
+    "audit_hash",
+    "audit_sums",
+    "budget_refusal",
+    "ledger_time",
+    "payment_of",
+    "payment_ref",
+  ],
+];
 
 let database: TestDatabase;
 let owner: Treasurer;

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
@@ -11,6 +10,7 @@ import {
   failed,
   fingerprintOf,
   makeAccount,
+  makeKey,
   newRunId,
   openInstance,
   paymentOf,
@@ -60,10 +60,10 @@ describe("a call from the balance", () => {
 
   it("keeps the version of the configuration on its run, however it is paid", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
-    const budget = { id: newId("key", systemClock, systemRandom), perDay: PRICE };
+    const limited = await makeKey(one.pool, account, { perDay: PRICE });
     const calls = [
       callOf(account, { configVersion: 7 }),
-      callOf(account, { configVersion: 8, budget }),
+      callOf(account, { configVersion: 8, ...limited }),
       callOf(account, { price: 0n }),
     ];
     await Promise.all(calls.map((call) => one.ledger.authorize(call)));

@@ -2,10 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
 import type { CallPayment } from "../../../src/app/payments/verified-transfer.ts";
-import { newId } from "../../../src/domain/core/ids.ts";
 import { callRecord } from "../../../src/postgres/ledger/records.ts";
 import { signatureFrom, uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
@@ -14,6 +12,7 @@ import {
   expectCleanAudit,
   failed,
   makeAccount,
+  makeKey,
   openInstance,
   paymentOf,
   PRICE,
@@ -77,11 +76,10 @@ describe("a token bucket", () => {
 describe("call authorization", () => {
   it.each(["no limit", "a limit"])("sees the balance that a concurrent call left, with %s", async (what) => {
     const account = await makeAccount(one.pool, PRICE);
-    const budget =
-      what === "a limit" ? { id: newId("key", systemClock, systemRandom), perDay: PRICE } : undefined;
+    const key = await makeKey(one.pool, account, what === "a limit" ? { perDay: PRICE } : {});
     const take = "select ledger_adjust($1, $2, sha256(convert_to($3, 'UTF8')), 'test')";
     const values = [uuidFromId("acct", account), -PRICE, `taken with ${what}`];
-    const started = await beginDuring(callOf(account, { budget }), take, values);
+    const started = await beginDuring(callOf(account, key), take, values);
     expect(started).toEqual({ kind: "insufficient", balance: 0n });
     expect(await one.ledger.balance(account)).toBe(0n);
     await expectCleanAudit(one.pool);
@@ -138,9 +136,8 @@ describe("call authorization", () => {
     "is idempotent by run when sent twice, with %s for one call",
     async (what) => {
       const account = await makeAccount(one.pool, what === "a balance" ? PRICE : 2n * PRICE);
-      const budget =
-        what === "a balance" ? undefined : { id: newId("key", systemClock, systemRandom), perDay: PRICE };
-      const call = callOf(account, { idempotencyKey: "sent twice", budget });
+      const key = await makeKey(one.pool, account, what === "a balance" ? {} : { perDay: PRICE });
+      const call = callOf(account, { idempotencyKey: "sent twice", ...key });
       expect(await sendTwice(call)).toEqual([{ kind: "started" }]);
       expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "sent twice" }))).toEqual({
         kind: "in_progress",
@@ -154,9 +151,8 @@ describe("call authorization", () => {
     "is idempotent by run without a key when sent twice, with %s for one call",
     async (what) => {
       const account = await makeAccount(one.pool, what === "a balance" ? PRICE : 2n * PRICE);
-      const budget =
-        what === "a limit" ? { id: newId("key", systemClock, systemRandom), perDay: PRICE } : undefined;
-      const call = callOf(account, { budget });
+      const key = await makeKey(one.pool, account, what === "a limit" ? { perDay: PRICE } : {});
+      const call = callOf(account, key);
       expect(await sendTwice(call)).toEqual([{ kind: "started" }]);
       expect(await one.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
       expect(await one.ledger.balance(account)).toBe(what === "a balance" ? 0n : PRICE);

@@ -14,6 +14,7 @@ import {
   failed,
   fingerprintOf,
   makeAccount,
+  makeKey,
   paymentOf,
   PRICE,
   endRun,
@@ -113,7 +114,9 @@ async function newTrial() {
     await makeAccount(instances[0]!.pool, 2n * PRICE),
     await makeAccount(instances[0]!.pool, 0n),
   ];
-  const budgets = accounts.map(() => ({ id: callOf("").keyId, perDay: 2n * PRICE }));
+  const keys = await Promise.all(
+    accounts.map((account) => makeKey(instances[0]!.pool, account, { perDay: 2n * PRICE })),
+  );
   const txs = Array.from({ length: 4 }, () => depositOf().reference);
   const quotes = Array.from({ length: 3 }, () => depositOf().quoteId);
   const deposit = (tx: number, quote: number): VerifiedTransfer =>
@@ -121,7 +124,7 @@ async function newTrial() {
   const call = (step: BeginStep): CallAuthorization => {
     const paid = step.proof && paymentOf(deposit(step.proof.tx, step.proof.quote));
     return callOf(accounts[step.account]!, {
-      budget: step.limited ? budgets[step.account] : undefined,
+      ...(step.limited && keys[step.account]),
       fingerprint: fingerprintOf(`call ${step.call}`),
       price: step.price,
       idempotencyKey: step.key === undefined ? undefined : `key ${step.key}`,
@@ -136,7 +139,7 @@ async function newTrial() {
     };
     return movementOf({ txSignature, change: amount + step.more, attribution: owner });
   };
-  return { accounts, txs, deposit, call, movement };
+  return { accounts, keys, txs, deposit, call, movement };
 }
 
 describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
@@ -144,9 +147,10 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
     await fc.assert(
       fc.asyncProperty(steps, async (trial) => {
         const names = await newTrial();
-        const { accounts, deposit, call } = names;
+        const { accounts, keys, deposit, call } = names;
         const reference = new ReferenceLedger();
         reference.open(accounts[0]!, 2n * PRICE);
+        for (const { keyId } of keys) reference.limit(keyId, 2n * PRICE);
         const runs: CallAuthorization[] = [];
         const receipts: Receipt[] = [];
         for (const step of trial) {
@@ -158,7 +162,7 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
             expect(kindOf(authorized)).toMatchObject(
               withoutRunOfFree(reference.begin(begins, instanceId), authorized),
             );
-            if (authorized.kind === "capped") expect(authorized.spent).toBe(reference.spent(begins));
+            if (authorized.kind === "capped") expect(authorized.limit.spent).toBe(reference.spent(begins));
             if (authorized.kind === "insufficient")
               expect(authorized.balance).toBe(reference.balance(begins.accountId));
             if (authorized.kind === "started") runs.push(begins);

@@ -3,7 +3,6 @@ import type {
   CallAuthorization,
   RunEnd,
   RunEndResult,
-  KeyBudget,
 } from "../../../src/app/calls/ledger.ts";
 import type { CallPayment, VerifiedTransfer } from "../../../src/app/payments/verified-transfer.ts";
 import type { AttributedMovement, RecordResult } from "../../../src/app/treasury/treasury-ledger.ts";
@@ -50,7 +49,8 @@ export class ReferenceLedger {
   readonly #expired = new Set<string>();
   readonly #movements = new Set<string>();
   readonly #refunded = new Set<string>();
-  /** By budget. */
+  /** By key. */
+  readonly #limits = new Map<string, bigint>();
   readonly #spent = new Map<string, bigint>();
 
   open(accountId: string, balance: bigint): void {
@@ -76,8 +76,7 @@ export class ReferenceLedger {
     const credited = known?.kind === "credited";
     if (payment?.transfer && !credited) this.#deposit(call, payment, known?.kind !== "quote_paid");
     if (known?.kind === "quote_paid") return known;
-    const budget = budgetOf(call);
-    if (budget && this.spent(call) + call.price > budget.perDay) return { kind: "capped" };
+    if (this.#exceedsLimit(call)) return { kind: "capped" };
     if (this.balance(call.accountId) < call.price) {
       if (payment && !credited) this.#claim(call, "retryable");
       return { kind: "insufficient" };
@@ -233,15 +232,23 @@ export class ReferenceLedger {
     return this.#settledQuotes.has(payment?.quoteId ?? "") ? { kind: "quote_paid" } : undefined;
   }
 
-  /** The counted spend of the key's limit. All of a trial is on one day. */
-  spent({ budget }: CallAuthorization): bigint {
-    return this.#spent.get(budget?.id ?? "") ?? 0n;
+  /** Limits what the key takes from the balance. */
+  limit(keyId: string, limit: bigint): void {
+    this.#limits.set(keyId, limit);
+  }
+
+  #exceedsLimit(call: CallAuthorization): boolean {
+    return counts(call) && this.spent(call) + call.price > (this.#limits.get(call.keyId) ?? 0n);
+  }
+
+  /** What counts against the key's limit. All of a trial is on one day. */
+  spent({ keyId }: CallAuthorization): bigint {
+    return this.#spent.get(keyId) ?? 0n;
   }
 
   #take(call: CallAuthorization, price: bigint): void {
     this.#add(call.accountId, -price);
-    const budget = budgetOf(call);
-    if (budget) this.#spent.set(budget.id, this.spent(call) + price);
+    if (counts(call)) this.#spent.set(call.keyId, this.spent(call) + price);
   }
 
   #add(accountId: string, amount: bigint): void {
@@ -249,9 +256,9 @@ export class ReferenceLedger {
   }
 }
 
-/** The budget that counts the call; calls with their own payment use none. */
-function budgetOf({ budget, payment, price }: CallAuthorization): KeyBudget | undefined {
-  return payment || price === 0n ? undefined : budget;
+/** Whether the key's limit counts the call; a call with its own payment does not count. */
+function counts({ budgeted, payment, price }: CallAuthorization): boolean {
+  return budgeted && !payment && price > 0n;
 }
 
 function repeatOf(claim: Claim | undefined): Kind | undefined {

@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
 import type { Pool } from "pg";
 import { auditAndSeal } from "../../../src/postgres/operations/audit-database.ts";
 import { auditSince, sinceSealText, wholeText } from "../../../src/postgres/operations/audit.ts";
@@ -12,7 +11,17 @@ import { PostgresDeposits } from "../../../src/postgres/deposits/deposits.ts";
 import { PostgresRelays } from "../../../src/postgres/payments/relays.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { callOf, chargeOf, completed, depositOf, failed, makeAccount, paymentOf, PRICE } from "../fixture.ts";
+import {
+  callOf,
+  chargeOf,
+  completed,
+  depositOf,
+  failed,
+  makeAccount,
+  makeKey,
+  paymentOf,
+  PRICE,
+} from "../fixture.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
 
 /** For each check, a violation that only a superuser can create. */
@@ -69,8 +78,8 @@ const PLANTS: Record<string, string> = {
     last_valid_block_height, state, reason, claimed_at, moved_at from relay`,
   relays_paid: "update payment set paid_by = 'transfer' where paid_by = 'gasless'",
   relay_budget: "update relay_budget set lamports = lamports - 1",
-  key_budgets: "update key_budget set spent = spent + 1",
-  runs_keyed: "update run set budget_id = null where budget_id is not null",
+  key_budgets: "update budget set month_spent = month_spent + 1",
+  runs_keyed: "update run set group_id = key_id where paid_by <> 'balance'",
   seals: "update audit_seal set entries = entries + 1",
   sealed_sums: "update audit_sum set amount = amount + 1",
   clearings: "update account_move set amount = amount + 1",
@@ -92,12 +101,12 @@ beforeAll(async () => {
   await instance.pool.query("select account_depart($1, $2, 3)", [gone, randomUUID()]);
   await sealAll(instance.pool);
   const calls = [
-    callOf(account, { payment: paymentOf(depositOf()) }),
+    callOf(account, { ...(await makeKey(instance.pool, account)), payment: paymentOf(depositOf()) }),
     callOf(account, { payment: paymentOf(depositOf()), idempotencyKey: "paid" }),
     callOf(account, { idempotencyKey: "key" }),
     callOf(account),
   ];
-  calls.push(callOf(account, await limitedKey(instance, account)));
+  calls.push(callOf(account, await makeKey(instance.pool, account, { perDay: PRICE })));
   const receiptIds: string[] = [];
   for (const call of calls) {
     await instance.ledger.authorize(call);
@@ -138,20 +147,6 @@ async function sealAll(pool: Pool): Promise<void> {
     update transfer set id = ledger_id(now() - interval '2 hours'), created_at = now() - interval '2 hours';
     alter table transfer enable trigger append_only`);
   await auditAndSeal({ url: database.url, readUrl: database.url }, {});
-}
-
-/** A key whose daily limit is the price of one call. */
-async function limitedKey(
-  { pool }: Treasurer,
-  accountId: string,
-): Promise<Pick<CallAuthorization, "keyId" | "budget">> {
-  const keyId = newId("key", systemClock, systemRandom);
-  await pool.query(
-    `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
-     values ($1, $2, $3, '', '', '{}', $4, $1)`,
-    [uuidOf("key", keyId), uuidOf("acct", accountId), randomBytes(32), PRICE],
-  );
-  return { keyId, budget: { id: keyId, perDay: PRICE } };
 }
 
 /** A pending deposit. */

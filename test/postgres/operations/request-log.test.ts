@@ -48,7 +48,7 @@ function end(accountId: string, change: Partial<RequestRecord> = {}, requestLog 
   const tier = { ratePerMinute: 60, burst: 10 };
   const caller = {
     ...{ keyId: newId("key", systemClock, systemRandom), accountId, scopes: new Set<never>(), tier },
-    ...{ accountTier: tier, operator: false, limits: undefined, budgetId: undefined },
+    ...{ accountTier: tier, operator: false, limits: undefined, budgeted: false, limitsVersion: 0 },
     ...{ blockedReason: undefined, requestLog },
   };
   const record = new RequestRecord("http", "req_1", 0);

@@ -63,7 +63,8 @@ function callerOf(account: string) {
     accountTier: DEFAULT_TIER,
     operator: false,
     limits: undefined,
-    budgetId: undefined,
+    budgeted: false,
+    limitsVersion: 0,
     blockedReason: undefined,
   };
 }

@@ -7,6 +7,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { BudgetLimits, KeyGroup } from "../../v1/budget_pb.ts";
+import { file_toolgate_v1_budget } from "../../v1/budget_pb.ts";
 import type { ApiKey, KeyLimits } from "../../v1/key_service_pb.ts";
 import { file_toolgate_v1_key_service } from "../../v1/key_service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/console/v1/key_service.proto.
  */
 export const file_toolgate_console_v1_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiV0b29sZ2F0ZS9jb25zb2xlL3YxL2tleV9zZXJ2aWNlLnByb3RvEhN0b29sZ2F0ZS5jb25zb2xlLnYxIrQBCgpLZXlXaXRoVXNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleRIwCgxsYXN0X3VzZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KFmRheV91c2VkX3VzZGNfbWljcm91c2QYAyABKAMSGwoTc3BlbnRfdXNkY19taWNyb3VzZBgEIAEoAxIVCg1jaGFyZ2VkX2NhbGxzGAUgASgDIhEKD0xpc3RLZXlzUmVxdWVzdCJBChBMaXN0S2V5c1Jlc3BvbnNlEi0KBGtleXMYASADKAsyHy50b29sZ2F0ZS5jb25zb2xlLnYxLktleVdpdGhVc2UibwoQQ3JlYXRlS2V5UmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGGQSGgoGc2NvcGVzGAIgAygJQgq6SAeSAQQQFBgBEiYKBmxpbWl0cxgDIAEoCzIWLnRvb2xnYXRlLnYxLktleUxpbWl0cyJFChFDcmVhdGVLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIlEKEFJvdGF0ZUtleVJlcXVlc3QSFwoGa2V5X2lkGAEgASgJQge6SARyAhABEiQKD292ZXJsYXBfc2Vjb25kcxgCIAEoBUILukgIGgYYgPUkKAAiawoRUm90YXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5Eg4KBnNlY3JldBgCIAEoCRIkCgdvbGRfa2V5GAMgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5IisKEFJldm9rZUtleVJlcXVlc3QSFwoGa2V5X2lkGAEgASgJQge6SARyAhABIjUKEVJldm9rZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleTL+AgoKS2V5U2VydmljZRJcCghMaXN0S2V5cxIkLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdEtleXNSZXF1ZXN0GiUudG9vbGdhdGUuY29uc29sZS52MS5MaXN0S2V5c1Jlc3BvbnNlIgOQAgESWgoJQ3JlYXRlS2V5EiUudG9vbGdhdGUuY29uc29sZS52MS5DcmVhdGVLZXlSZXF1ZXN0GiYudG9vbGdhdGUuY29uc29sZS52MS5DcmVhdGVLZXlSZXNwb25zZRJaCglSb3RhdGVLZXkSJS50b29sZ2F0ZS5jb25zb2xlLnYxLlJvdGF0ZUtleVJlcXVlc3QaJi50b29sZ2F0ZS5jb25zb2xlLnYxLlJvdGF0ZUtleVJlc3BvbnNlEloKCVJldm9rZUtleRIlLnRvb2xnYXRlLmNvbnNvbGUudjEuUmV2b2tlS2V5UmVxdWVzdBomLnRvb2xnYXRlLmNvbnNvbGUudjEuUmV2b2tlS2V5UmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_key_service]);
+  fileDesc("CiV0b29sZ2F0ZS9jb25zb2xlL3YxL2tleV9zZXJ2aWNlLnByb3RvEhN0b29sZ2F0ZS5jb25zb2xlLnYxIrQBCgpLZXlXaXRoVXNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleRIwCgxsYXN0X3VzZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KFmRheV91c2VkX3VzZGNfbWljcm91c2QYAyABKAMSGwoTc3BlbnRfdXNkY19taWNyb3VzZBgEIAEoAxIVCg1jaGFyZ2VkX2NhbGxzGAUgASgDIhEKD0xpc3RLZXlzUmVxdWVzdCJBChBMaXN0S2V5c1Jlc3BvbnNlEi0KBGtleXMYASADKAsyHy50b29sZ2F0ZS5jb25zb2xlLnYxLktleVdpdGhVc2UiiwEKEENyZWF0ZUtleVJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARhkEhoKBnNjb3BlcxgCIAMoCUIKukgHkgEEEBQYARImCgZsaW1pdHMYAyABKAsyFi50b29sZ2F0ZS52MS5LZXlMaW1pdHMSGgoIZ3JvdXBfaWQYBCABKAlCCLpIBXIDGIABIkUKEUNyZWF0ZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleRIOCgZzZWNyZXQYAiABKAkiqAEKEFVwZGF0ZUtleVJlcXVlc3QSFwoGa2V5X2lkGAEgASgJQge6SARyAhABEhwKBG5hbWUYAiABKAlCCbpIBnIEEAEYZEgAiAEBEiYKBmxpbWl0cxgDIAEoCzIWLnRvb2xnYXRlLnYxLktleUxpbWl0cxIfCghncm91cF9pZBgEIAEoCUIIukgFcgMYgAFIAYgBAUIHCgVfbmFtZUILCglfZ3JvdXBfaWQiNQoRVXBkYXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5IhYKFExpc3RLZXlHcm91cHNSZXF1ZXN0Ij4KFUxpc3RLZXlHcm91cHNSZXNwb25zZRIlCgZncm91cHMYASADKAsyFS50b29sZ2F0ZS52MS5LZXlHcm91cCJbChVDcmVhdGVLZXlHcm91cFJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARhkEikKBmxpbWl0cxgCIAEoCzIZLnRvb2xnYXRlLnYxLkJ1ZGdldExpbWl0cyI+ChZDcmVhdGVLZXlHcm91cFJlc3BvbnNlEiQKBWdyb3VwGAEgASgLMhUudG9vbGdhdGUudjEuS2V5R3JvdXAihAEKFVVwZGF0ZUtleUdyb3VwUmVxdWVzdBIZCghncm91cF9pZBgBIAEoCUIHukgEcgIQARIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIpCgZsaW1pdHMYAyABKAsyGS50b29sZ2F0ZS52MS5CdWRnZXRMaW1pdHNCBwoFX25hbWUiPgoWVXBkYXRlS2V5R3JvdXBSZXNwb25zZRIkCgVncm91cBgBIAEoCzIVLnRvb2xnYXRlLnYxLktleUdyb3VwIjIKFURlbGV0ZUtleUdyb3VwUmVxdWVzdBIZCghncm91cF9pZBgBIAEoCUIHukgEcgIQASIYChZEZWxldGVLZXlHcm91cFJlc3BvbnNlIlEKEFJvdGF0ZUtleVJlcXVlc3QSFwoGa2V5X2lkGAEgASgJQge6SARyAhABEiQKD292ZXJsYXBfc2Vjb25kcxgCIAEoBUILukgIGgYYgPUkKAAiawoRUm90YXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5Eg4KBnNlY3JldBgCIAEoCRIkCgdvbGRfa2V5GAMgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5IisKEFJldm9rZUtleVJlcXVlc3QSFwoGa2V5X2lkGAEgASgJQge6SARyAhABIjUKEVJldm9rZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleTKIBwoKS2V5U2VydmljZRJcCghMaXN0S2V5cxIkLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdEtleXNSZXF1ZXN0GiUudG9vbGdhdGUuY29uc29sZS52MS5MaXN0S2V5c1Jlc3BvbnNlIgOQAgESWgoJQ3JlYXRlS2V5EiUudG9vbGdhdGUuY29uc29sZS52MS5DcmVhdGVLZXlSZXF1ZXN0GiYudG9vbGdhdGUuY29uc29sZS52MS5DcmVhdGVLZXlSZXNwb25zZRJaCglVcGRhdGVLZXkSJS50b29sZ2F0ZS5jb25zb2xlLnYxLlVwZGF0ZUtleVJlcXVlc3QaJi50b29sZ2F0ZS5jb25zb2xlLnYxLlVwZGF0ZUtleVJlc3BvbnNlEmsKDUxpc3RLZXlHcm91cHMSKS50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RLZXlHcm91cHNSZXF1ZXN0GioudG9vbGdhdGUuY29uc29sZS52MS5MaXN0S2V5R3JvdXBzUmVzcG9uc2UiA5ACARJpCg5DcmVhdGVLZXlHcm91cBIqLnRvb2xnYXRlLmNvbnNvbGUudjEuQ3JlYXRlS2V5R3JvdXBSZXF1ZXN0GisudG9vbGdhdGUuY29uc29sZS52MS5DcmVhdGVLZXlHcm91cFJlc3BvbnNlEmkKDlVwZGF0ZUtleUdyb3VwEioudG9vbGdhdGUuY29uc29sZS52MS5VcGRhdGVLZXlHcm91cFJlcXVlc3QaKy50b29sZ2F0ZS5jb25zb2xlLnYxLlVwZGF0ZUtleUdyb3VwUmVzcG9uc2USaQoORGVsZXRlS2V5R3JvdXASKi50b29sZ2F0ZS5jb25zb2xlLnYxLkRlbGV0ZUtleUdyb3VwUmVxdWVzdBorLnRvb2xnYXRlLmNvbnNvbGUudjEuRGVsZXRlS2V5R3JvdXBSZXNwb25zZRJaCglSb3RhdGVLZXkSJS50b29sZ2F0ZS5jb25zb2xlLnYxLlJvdGF0ZUtleVJlcXVlc3QaJi50b29sZ2F0ZS5jb25zb2xlLnYxLlJvdGF0ZUtleVJlc3BvbnNlEloKCVJldm9rZUtleRIlLnRvb2xnYXRlLmNvbnNvbGUudjEuUmV2b2tlS2V5UmVxdWVzdBomLnRvb2xnYXRlLmNvbnNvbGUudjEuUmV2b2tlS2V5UmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_budget, file_toolgate_v1_key_service]);
 
 /**
  * A key with its usage.
@@ -128,6 +130,13 @@ export type CreateKeyRequest = Message<"toolgate.console.v1.CreateKeyRequest"> &
    * @generated from field: toolgate.v1.KeyLimits limits = 3;
    */
   limits?: KeyLimits | undefined;
+
+  /**
+   * Group of the key; empty: none.
+   *
+   * @generated from field: string group_id = 4;
+   */
+  groupId: string;
 };
 
 /**
@@ -166,6 +175,246 @@ export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE_
   messageDesc(file_toolgate_console_v1_key_service, 4);
 
 /**
+ * The change of a key. Unset members stay as they are.
+ *
+ * @generated from message toolgate.console.v1.UpdateKeyRequest
+ */
+export type UpdateKeyRequest = Message<"toolgate.console.v1.UpdateKeyRequest"> & {
+  /**
+   * Key identifier, `key_…`.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * New name.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * New limits, which replace all of the old ones; a limit that is unset ends.
+   *
+   * @generated from field: toolgate.v1.KeyLimits limits = 3;
+   */
+  limits?: KeyLimits | undefined;
+
+  /**
+   * New group; empty: none.
+   *
+   * @generated from field: optional string group_id = 4;
+   */
+  groupId?: string | undefined;
+};
+
+/**
+ * Describes the message toolgate.console.v1.UpdateKeyRequest.
+ * Use `create(UpdateKeyRequestSchema)` to create a new message.
+ */
+export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 5);
+
+/**
+ * The changed key.
+ *
+ * @generated from message toolgate.console.v1.UpdateKeyResponse
+ */
+export type UpdateKeyResponse = Message<"toolgate.console.v1.UpdateKeyResponse"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: toolgate.v1.ApiKey key = 1;
+   */
+  key?: ApiKey | undefined;
+};
+
+/**
+ * Describes the message toolgate.console.v1.UpdateKeyResponse.
+ * Use `create(UpdateKeyResponseSchema)` to create a new message.
+ */
+export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 6);
+
+/**
+ * Request for the account's own groups.
+ *
+ * @generated from message toolgate.console.v1.ListKeyGroupsRequest
+ */
+export type ListKeyGroupsRequest = Message<"toolgate.console.v1.ListKeyGroupsRequest"> & {
+};
+
+/**
+ * Describes the message toolgate.console.v1.ListKeyGroupsRequest.
+ * Use `create(ListKeyGroupsRequestSchema)` to create a new message.
+ */
+export const ListKeyGroupsRequestSchema: GenMessage<ListKeyGroupsRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 7);
+
+/**
+ * The account's groups.
+ *
+ * @generated from message toolgate.console.v1.ListKeyGroupsResponse
+ */
+export type ListKeyGroupsResponse = Message<"toolgate.console.v1.ListKeyGroupsResponse"> & {
+  /**
+   * Groups, oldest first.
+   *
+   * @generated from field: repeated toolgate.v1.KeyGroup groups = 1;
+   */
+  groups: KeyGroup[];
+};
+
+/**
+ * Describes the message toolgate.console.v1.ListKeyGroupsResponse.
+ * Use `create(ListKeyGroupsResponseSchema)` to create a new message.
+ */
+export const ListKeyGroupsResponseSchema: GenMessage<ListKeyGroupsResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 8);
+
+/**
+ * The group to create.
+ *
+ * @generated from message toolgate.console.v1.CreateKeyGroupRequest
+ */
+export type CreateKeyGroupRequest = Message<"toolgate.console.v1.CreateKeyGroupRequest"> & {
+  /**
+   * Name of the group.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Limits of its keys together; none if unset.
+   *
+   * @generated from field: toolgate.v1.BudgetLimits limits = 2;
+   */
+  limits?: BudgetLimits | undefined;
+};
+
+/**
+ * Describes the message toolgate.console.v1.CreateKeyGroupRequest.
+ * Use `create(CreateKeyGroupRequestSchema)` to create a new message.
+ */
+export const CreateKeyGroupRequestSchema: GenMessage<CreateKeyGroupRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 9);
+
+/**
+ * The new group.
+ *
+ * @generated from message toolgate.console.v1.CreateKeyGroupResponse
+ */
+export type CreateKeyGroupResponse = Message<"toolgate.console.v1.CreateKeyGroupResponse"> & {
+  /**
+   * The group.
+   *
+   * @generated from field: toolgate.v1.KeyGroup group = 1;
+   */
+  group?: KeyGroup | undefined;
+};
+
+/**
+ * Describes the message toolgate.console.v1.CreateKeyGroupResponse.
+ * Use `create(CreateKeyGroupResponseSchema)` to create a new message.
+ */
+export const CreateKeyGroupResponseSchema: GenMessage<CreateKeyGroupResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 10);
+
+/**
+ * The change of a group. Unset members stay as they are.
+ *
+ * @generated from message toolgate.console.v1.UpdateKeyGroupRequest
+ */
+export type UpdateKeyGroupRequest = Message<"toolgate.console.v1.UpdateKeyGroupRequest"> & {
+  /**
+   * Group identifier, `grp_…`.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * New name.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * New limits, which replace all of the old ones; a limit that is unset ends.
+   *
+   * @generated from field: toolgate.v1.BudgetLimits limits = 3;
+   */
+  limits?: BudgetLimits | undefined;
+};
+
+/**
+ * Describes the message toolgate.console.v1.UpdateKeyGroupRequest.
+ * Use `create(UpdateKeyGroupRequestSchema)` to create a new message.
+ */
+export const UpdateKeyGroupRequestSchema: GenMessage<UpdateKeyGroupRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 11);
+
+/**
+ * The changed group.
+ *
+ * @generated from message toolgate.console.v1.UpdateKeyGroupResponse
+ */
+export type UpdateKeyGroupResponse = Message<"toolgate.console.v1.UpdateKeyGroupResponse"> & {
+  /**
+   * The group.
+   *
+   * @generated from field: toolgate.v1.KeyGroup group = 1;
+   */
+  group?: KeyGroup | undefined;
+};
+
+/**
+ * Describes the message toolgate.console.v1.UpdateKeyGroupResponse.
+ * Use `create(UpdateKeyGroupResponseSchema)` to create a new message.
+ */
+export const UpdateKeyGroupResponseSchema: GenMessage<UpdateKeyGroupResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 12);
+
+/**
+ * Selects the group to delete.
+ *
+ * @generated from message toolgate.console.v1.DeleteKeyGroupRequest
+ */
+export type DeleteKeyGroupRequest = Message<"toolgate.console.v1.DeleteKeyGroupRequest"> & {
+  /**
+   * Group identifier, `grp_…`.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message toolgate.console.v1.DeleteKeyGroupRequest.
+ * Use `create(DeleteKeyGroupRequestSchema)` to create a new message.
+ */
+export const DeleteKeyGroupRequestSchema: GenMessage<DeleteKeyGroupRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 13);
+
+/**
+ * The group was deleted.
+ *
+ * @generated from message toolgate.console.v1.DeleteKeyGroupResponse
+ */
+export type DeleteKeyGroupResponse = Message<"toolgate.console.v1.DeleteKeyGroupResponse"> & {
+};
+
+/**
+ * Describes the message toolgate.console.v1.DeleteKeyGroupResponse.
+ * Use `create(DeleteKeyGroupResponseSchema)` to create a new message.
+ */
+export const DeleteKeyGroupResponseSchema: GenMessage<DeleteKeyGroupResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_key_service, 14);
+
+/**
  * The key to replace.
  *
  * @generated from message toolgate.console.v1.RotateKeyRequest
@@ -191,7 +440,7 @@ export type RotateKeyRequest = Message<"toolgate.console.v1.RotateKeyRequest"> &
  * Use `create(RotateKeyRequestSchema)` to create a new message.
  */
 export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_key_service, 5);
+  messageDesc(file_toolgate_console_v1_key_service, 15);
 
 /**
  * The new and the old key.
@@ -226,7 +475,7 @@ export type RotateKeyResponse = Message<"toolgate.console.v1.RotateKeyResponse">
  * Use `create(RotateKeyResponseSchema)` to create a new message.
  */
 export const RotateKeyResponseSchema: GenMessage<RotateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_key_service, 6);
+  messageDesc(file_toolgate_console_v1_key_service, 16);
 
 /**
  * Selects the key to revoke.
@@ -247,7 +496,7 @@ export type RevokeKeyRequest = Message<"toolgate.console.v1.RevokeKeyRequest"> &
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_key_service, 7);
+  messageDesc(file_toolgate_console_v1_key_service, 17);
 
 /**
  * The revoked key.
@@ -268,7 +517,7 @@ export type RevokeKeyResponse = Message<"toolgate.console.v1.RevokeKeyResponse">
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_key_service, 8);
+  messageDesc(file_toolgate_console_v1_key_service, 18);
 
 /**
  * The account's own API keys. Console only; requires a session.
@@ -299,8 +548,59 @@ export const KeyService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
+   * Changes a key's name, limits or group. Budgets hold from the next authorization on, and count calls that
+   * run; other limits hold on every instance within a second. INVALID_REQUEST for an inactive key.
+   *
+   * @generated from rpc toolgate.console.v1.KeyService.UpdateKey
+   */
+  updateKey: {
+    methodKind: "unary";
+    input: typeof UpdateKeyRequestSchema;
+    output: typeof UpdateKeyResponseSchema;
+  },
+  /**
+   * Lists the account's groups of keys, oldest first.
+   *
+   * @generated from rpc toolgate.console.v1.KeyService.ListKeyGroups
+   */
+  listKeyGroups: {
+    methodKind: "unary";
+    input: typeof ListKeyGroupsRequestSchema;
+    output: typeof ListKeyGroupsResponseSchema;
+  },
+  /**
+   * Creates a group of keys with a shared budget. INVALID_REQUEST if the account has its maximum of groups.
+   *
+   * @generated from rpc toolgate.console.v1.KeyService.CreateKeyGroup
+   */
+  createKeyGroup: {
+    methodKind: "unary";
+    input: typeof CreateKeyGroupRequestSchema;
+    output: typeof CreateKeyGroupResponseSchema;
+  },
+  /**
+   * Changes a group's name or limits. They hold from the next authorization on.
+   *
+   * @generated from rpc toolgate.console.v1.KeyService.UpdateKeyGroup
+   */
+  updateKeyGroup: {
+    methodKind: "unary";
+    input: typeof UpdateKeyGroupRequestSchema;
+    output: typeof UpdateKeyGroupResponseSchema;
+  },
+  /**
+   * Deletes a group. Its keys stay, without a group.
+   *
+   * @generated from rpc toolgate.console.v1.KeyService.DeleteKeyGroup
+   */
+  deleteKeyGroup: {
+    methodKind: "unary";
+    input: typeof DeleteKeyGroupRequestSchema;
+    output: typeof DeleteKeyGroupResponseSchema;
+  },
+  /**
    * Creates a successor with the same limits; the old key keeps working for the given time and both share the
-   * daily limit. INVALID_REQUEST for an inactive key.
+   * limits per day, per month and in all. INVALID_REQUEST for an inactive key.
    *
    * @generated from rpc toolgate.console.v1.KeyService.RotateKey
    */

@@ -19,6 +19,7 @@ export const AccountEntity = defineEntity({
     lowBalance: p.bigint().nullable(),
     lowBalanceReported: p.boolean().default(false),
     blockedReason: p.text().nullable(),
+    limitsVersion: p.integer().default(0),
     requestBodies: p.text().default("none"),
     requestHours: p.integer().default(168),
     frozen: p.boolean().default(false),

@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { AccountEntity } from "./account.ts";
+import { BudgetEntity } from "./budget.ts";
 
 /** An API key; only its hash is stored. */
 export const ApiKeyEntity = defineEntity({
@@ -18,9 +19,9 @@ export const ApiKeyEntity = defineEntity({
     revokedAt: p.datetime().length(6).nullable(),
     expiresAt: p.datetime().length(6).nullable(),
     callLimit: p.bigint().nullable(),
-    dayLimit: p.bigint().nullable(),
     tools: p.array().nullable(),
-    budgetId: p.uuid().nullable(),
+    budgetId: () => p.manyToOne(BudgetEntity).mapToPk().joinColumn("budget_id").index().nullable(),
+    groupId: () => p.manyToOne(BudgetEntity).mapToPk().joinColumn("group_id").index().nullable(),
     replacedBy: p.uuid().nullable(),
   },
   indexes: [

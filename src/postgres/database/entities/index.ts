@@ -2,10 +2,11 @@ import { AccountMoveEntity, MovedRunEntity } from "./account-move.ts";
 import { AccountEntity } from "./account.ts";
 import { ApiKeyEntity } from "./api-key.ts";
 import { AuditSealEntity, AuditSumEntity } from "./audit-seal.ts";
+import { BudgetEntity } from "./budget.ts";
 import { ConfigVersionEntity } from "./config-version.ts";
 import { DepositEntity } from "./deposit.ts";
 import { IdempotencyEntity } from "./idempotency.ts";
-import { KeyBudgetEntity, KeyUseEntity } from "./key-use.ts";
+import { KeyUseEntity } from "./key-use.ts";
 import { LeadershipEntity } from "./leadership.ts";
 import { OperatorActionEntity } from "./operator-action.ts";
 import { PaymentEntity } from "./payment.ts";
@@ -50,7 +51,7 @@ export const ENTITIES = [
   SandboxRunEntity,
   RelayEntity,
   RelayBudgetEntity,
-  KeyBudgetEntity,
+  BudgetEntity,
   KeyUseEntity,
   SignInChallengeEntity,
   UsedNonceEntity,

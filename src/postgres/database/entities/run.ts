@@ -25,7 +25,7 @@ export const RunEntity = defineEntity({
     startedAt: p.datetime().length(6).nullable(),
     endedAt: p.datetime().length(6).nullable(),
     keyId: p.uuid().nullable(),
-    budgetId: p.uuid().nullable(),
+    groupId: p.uuid().nullable(),
     configVersion: p.integer().default(0),
     requestId: p.text().nullable(),
   },

@@ -1,16 +1,21 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { KeyService, type KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import type { ApiKeys, KeyUsage } from "../../../app/accounts/api-keys.ts";
-import { type KeyRules, validateNewKey } from "../../../domain/accounts/new-key.ts";
-import { keyMessage, requestedKey } from "./key-message.ts";
+import type { KeyUsage } from "../../../app/accounts/api-keys.ts";
+import type { KeyStores } from "../../../app/accounts/key-groups.ts";
+import { type KeyRules, nameOf, validateNewKey } from "../../../domain/accounts/new-key.ts";
+import { groupMessage, requestedBudget, requestedGroupChange } from "./budget-message.ts";
+import { keyMessage, requestedChange, requestedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /**
  * The signed-in account's API keys.
  * @param rules returns the current rules for new keys
  */
-export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding<typeof KeyService> {
+export function consoleKeyService(
+  { apiKeys: keys, keyGroups: groups }: KeyStores,
+  rules: () => KeyRules,
+): ServiceBinding<typeof KeyService> {
   return bind(KeyService, {
     listKeys: {
       key: "required",
@@ -27,6 +32,43 @@ export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): Service
           ...validateNewKey(requestedKey(request), rules()),
         });
         return { key: keyMessage(key), secret };
+      },
+    },
+    updateKey: {
+      key: "required",
+      refuseBlocked: true,
+      async call({ keyId, ...wished }, { caller: { accountId } }) {
+        const change = requestedChange(wished, rules());
+        return { key: keyMessage(await keys.update({ keyId, accountId, ...change })) };
+      },
+    },
+    listKeyGroups: {
+      key: "required",
+      async call(_request, { caller: { accountId } }) {
+        return { groups: (await groups.list(accountId)).map(groupMessage) };
+      },
+    },
+    createKeyGroup: {
+      key: "required",
+      refuseBlocked: true,
+      async call({ name, limits }, { caller: { accountId } }) {
+        const wished = { accountId, name: nameOf(name), limits: requestedBudget(limits) };
+        return { group: groupMessage(await groups.create(wished)) };
+      },
+    },
+    updateKeyGroup: {
+      key: "required",
+      refuseBlocked: true,
+      async call({ groupId, ...wished }, { caller: { accountId } }) {
+        const change = requestedGroupChange(wished);
+        return { group: groupMessage(await groups.update({ groupId, accountId, ...change })) };
+      },
+    },
+    deleteKeyGroup: {
+      key: "required",
+      async call({ groupId }, { caller: { accountId } }) {
+        await groups.delete(groupId, accountId);
+        return {};
       },
     },
     rotateKey: {
@@ -49,9 +91,14 @@ export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): Service
 function useMessage(key: KeyUsage): MessageInitShape<typeof KeyWithUseSchema> {
   return {
     key: keyMessage(key),
+    dayUsedUsdcMicrousd: usedToday(key),
     lastUsedAt: key.lastUsedAt && timestampFromDate(key.lastUsedAt),
-    dayUsedUsdcMicrousd: key.dayUsed,
     spentUsdcMicrousd: key.spent,
     chargedCalls: key.chargedCalls,
   };
+}
+
+function usedToday({ budgets }: KeyUsage): bigint {
+  const today = budgets.find(({ period }) => period === "day");
+  return today ? today.spent + today.held : 0n;
 }

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   type ApiKey as ApiKeyMessage,
   ApiKeySchema,
@@ -7,11 +7,19 @@ import {
   KeyLimitsSchema,
 } from "#gen/toolgate/v1/key_service_pb.ts";
 import type { ApiKey } from "../../../app/accounts/api-keys.ts";
-import type { KeyLimits } from "../../../domain/accounts/caller.ts";
-import type { RequestedKey } from "../../../domain/accounts/new-key.ts";
+import { isBudget, type KeyLimits } from "../../../domain/accounts/budget.ts";
+import {
+  type KeyChange,
+  type KeyRules,
+  type RequestedKey,
+  type RequestedLimits,
+  validateKeyChange,
+} from "../../../domain/accounts/new-key.ts";
+import { dateIn } from "../timestamp.ts";
+import { budgetFields, requestedBudget, useMessage } from "./budget-message.ts";
 
 /** Returns the message of a key, without its secret. */
-export function keyMessage({ createdAt, revokedAt, limits, ...key }: ApiKey): ApiKeyMessage {
+export function keyMessage({ createdAt, revokedAt, limits, budgets, ...key }: ApiKey): ApiKeyMessage {
   return create(ApiKeySchema, {
     keyId: key.keyId,
     accountId: key.accountId,
@@ -21,15 +29,17 @@ export function keyMessage({ createdAt, revokedAt, limits, ...key }: ApiKey): Ap
     createdAt: timestampFromDate(createdAt),
     revokedAt: revokedAt && timestampFromDate(revokedAt),
     limits: limits && limitsMessage(limits),
+    groupId: key.groupId ?? "",
+    budgets: budgets.map(useMessage),
   });
 }
 
-function limitsMessage({ expiresAt, perCall, perDay, tools }: KeyLimits): KeyLimitsMessage {
+function limitsMessage({ expiresAt, perCall, tools, ...budget }: KeyLimits): KeyLimitsMessage {
   return create(KeyLimitsSchema, {
     expiresAt: expiresAt && timestampFromDate(expiresAt),
     tools: [...(tools ?? [])],
     ...(perCall !== undefined && { callUsdcMicrousd: perCall }),
-    ...(perDay !== undefined && { dayUsdcMicrousd: perDay }),
+    ...(isBudget(budget) && budgetFields(budget)),
   });
 }
 
@@ -38,14 +48,33 @@ interface CreateRequest {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly limits?: KeyLimitsMessage | undefined;
+  readonly groupId: string;
 }
 
-export function requestedKey({ name, scopes, limits }: CreateRequest): RequestedKey {
-  if (!limits) return { name, scopes, limits: undefined };
-  const { expiresAt, callUsdcMicrousd: perCall, dayUsdcMicrousd: perDay, tools } = limits;
+export function requestedKey({ limits, ...key }: CreateRequest): RequestedKey {
+  return { ...key, limits: requestedLimits(limits) };
+}
+
+/** Common members of the requests that change a key. */
+interface ChangeRequest {
+  readonly name?: string | undefined;
+  readonly limits?: KeyLimitsMessage | undefined;
+  readonly groupId?: string | undefined;
+}
+
+/** @throws ToolgateError INVALID_REQUEST */
+export function requestedChange({ name, limits, groupId }: ChangeRequest, rules: KeyRules): KeyChange {
+  return validateKeyChange({ name, limits: requestedLimits(limits), groupId }, rules);
+}
+
+/** Limits of a request; undefined when absent. */
+export function requestedLimits(limits: KeyLimitsMessage | undefined): RequestedLimits | undefined {
+  if (!limits) return undefined;
+  const { expiresAt, callUsdcMicrousd: perCall, tools } = limits;
   return {
-    name,
-    scopes,
-    limits: { expiresAt: expiresAt && timestampDate(expiresAt), perCall, perDay, tools },
+    expiresAt: dateIn("limits.expires_at", expiresAt),
+    perCall,
+    tools,
+    ...requestedBudget(limits),
   };
 }

@@ -1,14 +1,18 @@
 import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
-import type { ApiKeys } from "../../../app/accounts/api-keys.ts";
-import { type KeyRules, validateNewKey } from "../../../domain/accounts/new-key.ts";
-import { keyMessage, requestedKey } from "./key-message.ts";
+import type { KeyStores } from "../../../app/accounts/key-groups.ts";
+import { type KeyRules, nameOf, validateNewKey } from "../../../domain/accounts/new-key.ts";
+import { groupMessage, requestedBudget, requestedGroupChange } from "./budget-message.ts";
+import { keyMessage, requestedChange, requestedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
 
 /**
  * The operator's API key service.
  * @param rules returns the current rules for new keys
  */
-export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding<typeof KeyService> {
+export function keyService(
+  { apiKeys: keys, keyGroups: groups }: KeyStores,
+  rules: () => KeyRules,
+): ServiceBinding<typeof KeyService> {
   return bind(KeyService, {
     createKey: {
       key: "required",
@@ -28,6 +32,50 @@ export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding
       action: "none",
       async call({ accountId }) {
         return { keys: (await keys.list(accountId)).map(keyMessage) };
+      },
+    },
+    updateKey: {
+      key: "required",
+      operator: true,
+      action: { name: () => "key.update", target: ({ keyId }) => keyId },
+      async call({ keyId, ...wished }) {
+        const change = requestedChange(wished, rules());
+        return { key: keyMessage(await keys.update({ keyId, accountId: undefined, ...change })) };
+      },
+    },
+    listKeyGroups: {
+      key: "required",
+      operator: true,
+      action: "none",
+      async call({ accountId }) {
+        return { groups: (await groups.list(accountId)).map(groupMessage) };
+      },
+    },
+    createKeyGroup: {
+      key: "required",
+      operator: true,
+      action: { name: () => "key-group.create", target: ({ accountId }) => accountId },
+      async call({ accountId, name, limits }) {
+        const wished = { accountId, name: nameOf(name), limits: requestedBudget(limits) };
+        return { group: groupMessage(await groups.create(wished)) };
+      },
+    },
+    updateKeyGroup: {
+      key: "required",
+      operator: true,
+      action: { name: () => "key-group.update", target: ({ groupId }) => groupId },
+      async call({ groupId, ...wished }) {
+        const change = requestedGroupChange(wished);
+        return { group: groupMessage(await groups.update({ groupId, accountId: undefined, ...change })) };
+      },
+    },
+    deleteKeyGroup: {
+      key: "required",
+      operator: true,
+      action: { name: () => "key-group.delete", target: ({ groupId }) => groupId },
+      async call({ groupId }) {
+        await groups.delete(groupId, undefined);
+        return {};
       },
     },
     revokeKey: {

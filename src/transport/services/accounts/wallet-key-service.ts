@@ -7,7 +7,7 @@ import type { RequestContext } from "../../request-context.ts";
 import { noAccount } from "../../wallets/no-account.ts";
 import { SignInRequiredError } from "../../wallets/sign-in-required.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
-import { keyMessage } from "./key-message.ts";
+import { keyMessage, requestedChange, requestedLimits } from "./key-message.ts";
 
 export interface WalletKeyServiceOptions {
   readonly keys: ApiKeys;
@@ -33,12 +33,22 @@ export function walletKeyService(
     },
     createWalletKey: {
       key: "wallet",
-      async call({ name }, context) {
+      async call({ name, limits }, context) {
         const { keys, rules, signedIn } = signedInWith(options, context, PATH);
-        const wished = validateNewKey({ name, scopes: [], limits: undefined }, rules());
-        const accountId = await change(signedIn, PATH);
+        const wished = validateNewKey({ name, scopes: [], limits: requestedLimits(limits) }, rules());
+        const accountId = await use(signedIn, PATH);
         const { key, secret } = await keys.create({ accountId, ...wished });
         return { key: keyMessage(key), secret };
+      },
+    },
+    updateWalletKey: {
+      key: "wallet",
+      async call({ keyId, ...wished }, context) {
+        const path = `${PATH}/${encodeURIComponent(keyId)}`;
+        const { keys, rules, signedIn } = signedInWith(options, context, path);
+        const change = requestedChange(wished, rules());
+        const accountId = await use(signedIn, path);
+        return { key: keyMessage(await keys.update({ keyId, accountId, ...change })) };
       },
     },
     revokeWalletKey: {
@@ -46,7 +56,7 @@ export function walletKeyService(
       async call({ keyId }, context) {
         const path = `${PATH}/${encodeURIComponent(keyId)}`;
         const { keys, signedIn } = signedInWith(options, context, path);
-        const accountId = await change(signedIn, path);
+        const accountId = await use(signedIn, path);
         return { key: keyMessage(await keys.revoke(keyId, accountId)) };
       },
     },
@@ -65,7 +75,7 @@ function signedInWith(
 }
 
 /** Consumes the sign-in. @returns the account @throws ToolgateError FORBIDDEN without one; UNAUTHORIZED */
-async function change(signedIn: SignedInWallet, path: string): Promise<string> {
+async function use(signedIn: SignedInWallet, path: string): Promise<string> {
   const { wallet, caller } = signedIn;
   if (!caller) throw noAccount(wallet);
   await signedIn.use(path);

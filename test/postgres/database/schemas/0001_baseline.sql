@@ -1,9 +1,12 @@
 -- A ledger in use: an account with a balance, calls that ended and calls under way, a payment, a refund.
 insert into account (id, wallet, rate_per_minute, burst, available)
 values ('01900000-0000-7000-8000-000000000001', 'wallet', 60, 10, 80000);
-insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
+insert into budget (id, account_id, day_limit, day, month)
+values ('01900000-0000-7000-8000-000000000002', '01900000-0000-7000-8000-000000000001', 1000000, '2025-01-01',
+  '2025-01-01');
+insert into api_key (id, account_id, sha256, prefix, name, scopes, budget_id)
 values ('01900000-0000-7000-8000-000000000002', '01900000-0000-7000-8000-000000000001', sha256('key'),
-  'sk-agent-abcd', 'old', '{}', 1000000, '01900000-0000-7000-8000-000000000002');
+  'sk-agent-abcd', 'old', '{}', '01900000-0000-7000-8000-000000000002');
 insert into transfer (debit, credit, amount, kind, ref, note)
 values ('00000000-0000-0000-0000-000000000004', '01900000-0000-7000-8000-000000000001', 100000, 'adjustment',
   '\x01', 'test');

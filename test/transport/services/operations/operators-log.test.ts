@@ -1,3 +1,4 @@
+import { NO_LIMITS } from "../../../../src/domain/accounts/budget.ts";
 import { randomBytes } from "node:crypto";
 import type { DescMessage, DescMethod, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
@@ -76,6 +77,8 @@ async function samples(): Promise<Record<string, { does: () => Promise<unknown>;
   const { accountId } = customer;
   const wallet = base58.encode(randomBytes(32));
   const key = await world.postgres.apiKeys.create({ accountId, name: "old", scopes: [], limits: undefined });
+  const { postgres } = world;
+  const group = await postgres.keyGroups.create({ accountId, name: "old", limits: NO_LIMITS });
   const lost = await gift(world, customer, 700n, "nobody's");
   await expect.poll(() => world.postgres.treasuryLedger.suspended()).toMatchObject({ count: 1 });
   const bought = await world.call(customer, "vram_estimate", { model: "llama-3.1-8b" });
@@ -125,6 +128,38 @@ async function samples(): Promise<Record<string, { does: () => Promise<unknown>;
     "KeyService.CreateKey": {
       does: () => call(KeyService.method.createKey, { accountId, name: "new" }),
       logged: { action: "key.create", target: accountId, details: { account_id: accountId, name: "new" } },
+    },
+    "KeyService.UpdateKey": {
+      does: () => call(KeyService.method.updateKey, { keyId: key.key.keyId, name: "newer" }),
+      logged: {
+        action: "key.update",
+        target: key.key.keyId,
+        details: { key_id: key.key.keyId, name: "newer" },
+      },
+    },
+    "KeyService.CreateKeyGroup": {
+      does: () => call(KeyService.method.createKeyGroup, { accountId, name: "CI" }),
+      logged: {
+        action: "key-group.create",
+        target: accountId,
+        details: { account_id: accountId, name: "CI" },
+      },
+    },
+    "KeyService.UpdateKeyGroup": {
+      does: () => call(KeyService.method.updateKeyGroup, { groupId: group.groupId, name: "builds" }),
+      logged: {
+        action: "key-group.update",
+        target: group.groupId,
+        details: { group_id: group.groupId, name: "builds" },
+      },
+    },
+    "KeyService.DeleteKeyGroup": {
+      does: () => call(KeyService.method.deleteKeyGroup, { groupId: group.groupId }),
+      logged: {
+        action: "key-group.delete",
+        target: group.groupId,
+        details: { group_id: group.groupId },
+      },
     },
     "KeyService.RevokeKey": {
       does: () => call(KeyService.method.revokeKey, { keyId: key.key.keyId }),
@@ -221,6 +256,7 @@ describe("every operator's method that changes something", () => {
         "ListActions",
         "ListConfigVersions",
         "ListFailedPayments",
+        "ListKeyGroups",
         "ListKeys",
       ]
         .concat("ListSuspense", "PlanConfig", "RunAudit", "ValidateConfig")
@@ -316,9 +352,9 @@ describe("an action", () => {
     await accounts.create(customer.wallet.publicKey.toBase58());
     await accounts.adjust({ accountId, amount: 5n, reason: "gift", idempotencyKey: "once" });
     const limits = {
+      ...NO_LIMITS,
       expiresAt: new Date("2100-01-01"),
       perCall: 5n,
-      perDay: undefined,
       tools: new Set(["t"]),
     };
     const { key } = await apiKeys.create({ accountId, name: "by hand", scopes: [], limits });
@@ -348,7 +384,7 @@ describe("an action", () => {
     const reasons = items.flatMap(({ details }) => JSON.parse(details).reason ?? []);
     expect(reasons).toEqual(["late", "paid", "gift", "ours", "bad"]);
     const details = { account_id: accountId, name: "by hand", scopes: [] };
-    const written = { expiresAt: "2100-01-01T00:00:00.000Z", perCall: "5", tools: ["t"] };
+    const written = { expiresAt: "2100-01-01T00:00:00.000Z", perCall: "5", tools: ["t"], warnPercent: 80 };
     expect(JSON.parse(items.find(({ action }) => action === "key.create")?.details ?? "")).toEqual({
       ...details,
       limits: written,

@@ -32,7 +32,7 @@ begin
     if home.frozen and home.moved_to is null then
       raise exception 'the account of this wallet is moving to another cell' using errcode = 'TG001';
     end if;
-    update account a set frozen = false, moved_to = null,
+    update account a set frozen = false, moved_to = null, limits_version = a.limits_version + 1,
       blocked_reason = coalesce(
         arriving.blocked_reason, case when a.id <> arriving.id then a.blocked_reason end)
     where a.id = home.id;
@@ -60,14 +60,15 @@ begin
   if not rest then
     delete from api_key k where k.id in (
       select key.id from json_populate_recordset(null::api_key, contents -> 'keys') key);
+    delete from budget b where b.id in (
+      select spent.id from json_populate_recordset(null::budget, contents -> 'budgets') spent);
+    insert into budget
+    select (json_populate_record(spent, json_build_object('account_id', home.id))).*
+    from json_populate_recordset(null::budget, contents -> 'budgets') spent;
     insert into api_key
     select (json_populate_record(key, json_build_object(
       'account_id', home.id, 'issued_by', nullif(coalesce(key.issued_by, from_cell), own_cell)))).*
     from json_populate_recordset(null::api_key, contents -> 'keys') key;
-    delete from key_budget b using json_populate_recordset(null::key_budget, contents -> 'budgets') spent
-    where b.budget_id = spent.budget_id and b.day = spent.day;
-    insert into key_budget
-    select spent.* from json_populate_recordset(null::key_budget, contents -> 'budgets') spent;
     perform pg_notify('toolgate_moved_keys', '');
   end if;
   return home.id;

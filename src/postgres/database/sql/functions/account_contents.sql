@@ -1,5 +1,5 @@
--- What an account takes to another cell: its settings, its keys with their limits, and what these have spent.
--- All columns: what the other cell does not know, it ignores.
+-- What an account takes to another cell: its settings, its keys with their limits and groups, and what these
+-- have spent. All columns: what the other cell does not know, it ignores.
 create or replace function account_contents(account uuid)
 returns json
 language sql stable security definer
@@ -10,9 +10,7 @@ select json_build_object(
   'keys', (
     select coalesce(json_agg(key order by key.id), '[]') from api_key key where key.account_id = moved.id),
   'budgets', (
-    select coalesce(json_agg(budget), '[]') from key_budget budget
-    where budget.budget_id in (select key.budget_id from api_key key where key.account_id = moved.id)
-      and budget.day >= (now() at time zone 'utc')::date))
+    select coalesce(json_agg(budget), '[]') from budget where budget.account_id = moved.id))
 from account moved where moved.id = $1
 $$;
 

@@ -1,10 +1,10 @@
 -- Authorizes a batch of calls: claims their keys, credits their payments, holds their prices and starts their
 -- runs. Kinds are those of the port, and "again": another transaction interfered, so the call has to be sent
 -- again. While it works a call is "new" or "credited" (its payment was credited before) until it is
--- "granted", or "quote_paid": its payment is credited and buys nothing. For "capped" the balance is what the
--- key's budget has spent today, for "frozen" the cell that has the account.
+-- "granted", or "quote_paid": its payment is credited and buys nothing. For "capped" the result is the limit
+-- that the call exceeds (budget_refusal), for "frozen" the balance is the cell that has the account.
 --
--- The steps lock in the order of all functions of the ledger: run, idempotency, payment, account, key_budget;
+-- The steps lock in the order of all functions of the ledger: run, idempotency, payment, account, budget;
 -- within a table by primary key. READ COMMITTED: what is read after a lock is current. Their plans are made
 -- with the settings of this function.
 create or replace function ledger_authorize(calls ledger_call[], instance uuid, lease interval)
@@ -25,6 +25,8 @@ declare
   deposited payment_key[] = '{}';
   credited payment_key[];
   adopted payment_key[] = '{}';
+  groups uuid[];           -- what granted calls count in
+  starts timestamptz[];    -- when they start, if not now
 begin
   if ledger_start_proved(calls, instance, lease) then
     return query
@@ -51,15 +53,16 @@ begin
       credited := payments.credited;
       adopted := payments.adopted;
     end if;
-    select granted.kinds, granted.balances into kinds, balances
-    from ledger_grant(calls, kinds, balances, deposited, prior.limited) granted;
+    select granted.kinds, granted.balances, granted.results, granted.groups, granted.starts
+    into kinds, balances, results, groups, starts
+    from ledger_grant(calls, kinds, balances, results, deposited) granted;
     if prior.claimed then
       perform ledger_resolve_claims(calls, kinds, deposited || adopted);
     end if;
     if prior.proved then
       perform ledger_record_payments(calls, kinds, prior.payment_claims, deposited, credited);
     end if;
-    perform ledger_hold(calls, instance, lease, kinds, deposited, prior.limited);
+    perform ledger_hold(calls, instance, lease, kinds, deposited, groups, starts);
   end if;
 
   return query

@@ -1,50 +1,40 @@
--- A step of ledger_authorize: locks accounts and budgets, and grants calls in order of arrival as long as the
--- balance and the key's daily limit cover them.
+-- A step of ledger_authorize: locks accounts, and grants calls in order of arrival as long as the balance and
+-- the limits of the key and its group cover them. Their budgets count what is granted.
 create or replace function ledger_grant(
-  calls ledger_call[], inout kinds text[], inout balances bigint[], deposited payment_key[], limited boolean
+  calls ledger_call[], inout kinds text[], inout balances bigint[], inout results json[],
+  deposited payment_key[], out groups uuid[], out starts timestamptz[]
 )
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  today constant date = (now() at time zone 'utc')::date;
   current_account uuid;
   available bigint;
-  spent jsonb = '{}';      -- by budget: spent today
-  budget_spent bigint;
+  stopped boolean;
+  counts boolean;          -- whether budgets may count the call
+  refusal json;
+  taken record;
   item record;
 begin
-  perform from (
+  -- Without a condition outside, which PostgreSQL would apply before it locks.
+  select bool_or(locked.frozen) into stopped from (
     select frozen from account
     where id = any (array(
       select call.account_id from unnest(calls) call
       where kinds[call.n] in ('new', 'credited', 'quote_paid')))
     order by id
     for update
-  ) locked
-  where frozen;
-  if found then
+  ) locked;
+  if stopped then
     raise serialization_failure using message = 'an account has just been frozen';
   end if;
 
-  -- A budget without a row gets it later (ledger_hold): its account is locked until then.
-  if limited then
-    select coalesce(jsonb_object_agg(locked.budget_id, locked.spent), '{}') into spent
-    from (
-      select budget.budget_id, budget.spent from key_budget budget
-      where budget.budget_id = any (array(
-          select distinct call.budget_id from unnest(calls) call
-          where kinds[call.n] = 'new' and call.day_limit is not null))
-        and budget.day = today
-      order by budget.budget_id
-      for update
-    ) locked;
-  end if;
-
   for item in
-    select call.*, account.available
+    select call.*, account.available, account.limits_version
     from unnest(calls) call
-    cross join lateral (select available from account where id = call.account_id offset 0) account
+    cross join lateral (
+      select available, limits_version from account where id = call.account_id offset 0
+    ) account
     where kinds[call.n] in ('new', 'credited', 'quote_paid')
     order by call.account_id, call.n
   loop
@@ -56,11 +46,12 @@ begin
       available := available + item.deposit;
     end if;
     balances[item.n] := available;
-    if item.day_limit is not null then
-      budget_spent := coalesce((spent ->> item.budget_id::text)::bigint, 0);
-      if budget_spent + item.price > item.day_limit then
+    counts := item.limits_version > 0 and item.price > 0 and (item.payment).reference is null;
+    if counts then
+      refusal := budget_refusal(item.key_id, item.tool, item.price);
+      if refusal is not null then
         kinds[item.n] := 'capped';
-        balances[item.n] := budget_spent;
+        results[item.n] := refusal;
         continue;
       end if;
     end if;
@@ -69,8 +60,10 @@ begin
         kinds[item.n] := 'granted';
         available := available - item.price;
         balances[item.n] := available;
-        if item.day_limit is not null then
-          spent := spent || jsonb_build_object(item.budget_id, budget_spent + item.price);
+        if counts then
+          select * into taken from budget_take(item.key_id, item.price);
+          groups[item.n] := taken.group_id;
+          starts[item.n] := taken.started_at;
         end if;
       else
         kinds[item.n] := 'insufficient';

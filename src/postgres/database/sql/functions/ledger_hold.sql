@@ -1,7 +1,8 @@
 -- The last step of ledger_authorize: starts the runs of granted calls, holds their prices, and updates
--- balances and daily budgets, the balances also by what was deposited.
+-- balances, also by what was deposited.
 create or replace function ledger_hold(
-  calls ledger_call[], instance uuid, lease interval, kinds text[], deposited payment_key[], limited boolean
+  calls ledger_call[], instance uuid, lease interval, kinds text[], deposited payment_key[], groups uuid[],
+  starts timestamptz[]
 )
 returns void
 language plpgsql
@@ -10,12 +11,13 @@ begin
   -- Runs are listed by their ids (UUIDv7), so they are dated by them.
   insert into run (
     id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, network, reference,
-    paid_by, created_at, started_at, key_id, budget_id, config_version, request_id)
+    paid_by, created_at, started_at, key_id, group_id, config_version, request_id)
   select call.run_id, call.account_id, call.tool, 'active', instance, now() + lease, call.price,
     call.claim_key, call.quote_id, call.step_id, (call.payment).network,
     (call.payment).reference, coalesce(payment.paid_by, 'balance'),
     to_timestamp(('x' || substr(encode(uuid_send(call.run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0),
-    now(), call.key_id, call.budget_id, coalesce(call.config_version, 0), call.request_id
+    coalesce(starts[call.n], now()), call.key_id, groups[call.n],
+    coalesce(call.config_version, 0), call.request_id
   from unnest(calls) call
   left join lateral (
     select paid_by from payment
@@ -33,16 +35,6 @@ begin
   ) change
   where account.id = any (array(select call.account_id from unnest(calls) call))
     and account.id = change.account_id and change.amount <> 0;
-
-  if limited then
-    insert into key_budget as budget (budget_id, day, spent)
-    select call.budget_id, (now() at time zone 'utc')::date, sum(call.price)
-    from unnest(calls) call
-    where kinds[call.n] = 'granted' and call.budget_id is not null
-    group by call.budget_id
-    order by call.budget_id
-    on conflict (budget_id, day) do update set spent = budget.spent + excluded.spent;
-  end if;
 end
 $$;
 

@@ -1,4 +1,4 @@
--- Returns what ended runs held and were not charged, to their balances and daily budgets. The caller has
+-- Returns what ended runs held and were not charged, to their balances and budgets. The caller has
 -- locked the runs and their claims.
 create or replace function ledger_return(runs uuid[])
 returns void
@@ -12,17 +12,17 @@ declare
 begin
   perform from account where id = any (accounts) order by id for update;
 
-  -- To the day on which the run started.
-  for item in
-    select run.budget_id, (run.started_at at time zone 'utc')::date as day,
-      sum(run.price - coalesce(charged.debited, 0)) as amount
-    from (select * from run where id = any (runs) and budget_id is not null offset 0) run
-    left join lateral (select debited from receipt where run_id = run.id offset 0) charged on true
-    group by 1, 2 order by 1, 2
-  loop
-    update key_budget budget set spent = budget.spent - item.amount
-    where budget.budget_id = item.budget_id and budget.day = item.day;
-  end loop;
+  if exists (select from account where id = any (accounts) and limits_version > 0) then
+    for item in
+      select run.key_id, run.group_id, (run.started_at at time zone 'utc')::date as day,
+        sum(run.price - coalesce(charged.debited, 0)) as amount
+      from (select * from run where id = any (runs) and paid_by || '' = 'balance' offset 0) run
+      left join lateral (select debited from receipt where run_id = run.id offset 0) charged on true
+      group by 1, 2, 3 order by 1, 2, 3
+    loop
+      perform budget_return(item.key_id, item.group_id, item.day, item.amount::bigint);
+    end loop;
+  end if;
 
   update account set available = available + rest.amount
   from (

@@ -1,12 +1,13 @@
 -- Starts the calls that are new and covered by their account's balance, in order of arrival, and returns
--- their runs. Takes calls paid from the balance without a daily limit; ledger_authorize decides those that it
--- does not start. Locks in the order of all functions of the ledger: claims and accounts by key.
+-- their runs. Takes calls from the balance that no budget counts, as of the account's "limits_version";
+-- ledger_authorize decides those that it does not start. Locks in the order of all functions of the ledger:
+-- claims and accounts by key.
 --
 -- Its commit does not wait for the disk: a crash of the database can undo it until the commit of the capture
 -- flushes both. Then the call was not charged, as if its instance had died (ADR 0007).
 create or replace function ledger_start(
   accounts uuid[], runs uuid[], requests text[], tools text[], prices bigint[], keys uuid[], claims text[],
-  fingerprints bytea[], instance uuid, lease interval, versions integer[]
+  fingerprints bytea[], instance uuid, lease interval, versions integer[], limits integer[]
 )
 returns uuid[]
 language plpgsql security definer
@@ -38,13 +39,15 @@ begin
     select call.*
     from (
       select *, sum(price) over (partition by account_id order by n) as total
-      from unnest(accounts, runs, requests, tools, prices, keys, claims, versions) with ordinality
-        call (account_id, run_id, request_id, tool, price, key_id, claim_key, config_version, n)
+      from unnest(accounts, runs, requests, tools, prices, keys, claims, versions, limits)
+        with ordinality call (
+          account_id, run_id, request_id, tool, price, key_id, claim_key, config_version, limits_version, n)
     ) call
     cross join lateral (
-      select available, frozen from account where id = call.account_id for update
+      select available, frozen, limits_version from account where id = call.account_id for update
     ) account
-    where not frozen and (available >= total or price = 0) and (claim_key is null or run_id = any (claimed))
+    where not frozen and (available >= total and account.limits_version = call.limits_version or price = 0)
+      and (claim_key is null or run_id = any (claimed))
   ), inserted as (
     insert into run (
       id, account_id, tool, status, owner, lease_until, price, claim_key, paid_by, created_at, started_at,

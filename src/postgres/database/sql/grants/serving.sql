@@ -8,11 +8,12 @@ revoke all on schema public from :role;
 grant usage on schema public to :role;
 
 grant select on
-  account, account_limits, account_move, api_key, api_key_secret, audit_seal, audit_sum, config_version,
-  console_session, deposit, idempotency, issued_receipt, key_budget, key_use, leadership, ledger_entry,
-  migration, moved_run, operator_action, payment, rate_tier, receipt, relay, relay_budget, request_log,
-  revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, signing_key,
-  transfer, treasury_movement, treasury_watch, unpaid_work, used_nonce, webhook_attempt, webhook_delivery,
+  account, account_limits, account_move, api_key, api_key_secret, audit_seal, audit_sum, budget,
+  budget_limit, config_version, console_session, deposit, idempotency, issued_receipt, key_use, leadership,
+  ledger_entry, migration, moved_run, operator_action, payment, rate_tier, receipt, relay, relay_budget,
+  request_log, revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge,
+  signing_key, transfer, treasury_movement, treasury_watch, unpaid_work, used_nonce, webhook_attempt,
+  webhook_delivery,
   webhook_endpoint, webhook_event
 to :role;
 
@@ -28,6 +29,10 @@ grant execute on function
   audit_hash,
   audit_seal_add,
   audit_sums,
+  budget_change,
+  budget_exhaust,
+  budget_open,
+  budget_refusal,
   claims_forget,
   config_apply,
   event_add,
@@ -42,6 +47,7 @@ grant execute on function
   ledger_start,
   ledger_sweep,
   ledger_time,
+  limits_lock,
   operations_revenue,
   partitions_make,
   payment_of,
@@ -74,10 +80,12 @@ grant update (
   blocked_reason, request_bodies, request_hours
 ) on account to :role;
 grant insert (
-  id, account_id, sha256, prefix, name, scopes, created_at, expires_at, call_limit, day_limit, tools,
-  budget_id, secret_version
+  id, account_id, sha256, prefix, name, scopes, created_at, expires_at, call_limit, tools, budget_id,
+  group_id, secret_version
 ) on api_key to :role;
-grant update (revoked_at, expires_at, replaced_by) on api_key to :role;
+grant update (revoked_at, expires_at, replaced_by, name, call_limit, tools, budget_id, group_id) on api_key
+to :role;
+grant insert (id, account_id, name, day, month, created_at), update (name), delete on budget to :role;
 grant insert (key_id, last_used_at), update (last_used_at) on key_use to :role;
 grant insert, update (expires_at), delete on request_log to :role;
 grant insert (version, secret, active_from) on api_key_secret to :role;

@@ -47,6 +47,8 @@ insert into rate_tier (name, rate_per_minute, burst) values ('default', 60, 10);
 -- raised since (balance_low). "blocked_reason": set while the account's keys are refused.
 -- "frozen": no call is authorized, because the account moves to another cell. "moved_to" is the cell that has
 -- it: its history stays here, and money that still reaches it here is sent after it.
+-- "limits_version" changes with the limits of any of its keys: ledger_start compares it with the one that the
+-- caller's limits were read at. 0: no key ever had limits that the ledger checks.
 -- The ids 1 to 6 are the ledger's own accounts (system-accounts.ts).
 create table account (
   id uuid primary key constraint account_id_check check (id > '00000000-0000-0000-0000-000000000006'),
@@ -61,6 +63,7 @@ create table account (
   low_balance bigint constraint account_low_balance_check check (low_balance >= 0),
   low_balance_reported boolean not null default false,
   blocked_reason text,
+  limits_version integer not null default 0,
   request_bodies text not null default 'none' constraint account_request_bodies_check check (
     request_bodies in ('none', 'errors', 'all')),
   request_hours integer not null default 168 constraint account_request_hours_check check (
@@ -73,9 +76,35 @@ create table account (
 create index account_tier_index on account (tier);
 create index account_wallet_pattern_index on account (wallet text_pattern_ops);
 
--- "budget_id" identifies the daily spending that "day_limit" bounds: the key's own id, or that of the key it
--- replaces. "replaced_by" is the key that took its place. "secret_version" names the row of api_key_secret
--- that signed the key. "issued_by" is the cell that issued a key whose account has moved here.
+-- Limits of what a key, or a group of keys, takes from the balance, and what counts against them: charges
+-- and open holds of the UTC day "day", of the month that begins with "month", and of all time. A hold of a
+-- later day or month sets these to its own. "name" is set for a group. "…_level" is what was reported of the
+-- period: 1 the threshold "warn_percent", 2 the limit. Written only while the account is locked.
+create table budget (
+  id uuid primary key,
+  account_id uuid not null constraint budget_account_id_foreign references account (id),
+  name text,
+  day_limit bigint constraint budget_day_limit_check check (day_limit > 0),
+  month_limit bigint constraint budget_month_limit_check check (month_limit > 0),
+  total_limit bigint constraint budget_total_limit_check check (total_limit > 0),
+  warn_percent integer not null default 80 constraint budget_warn_percent_check check (
+    warn_percent between 1 and 100),
+  day date not null,
+  month date not null,
+  day_spent bigint not null default 0 constraint budget_day_spent_check check (day_spent >= 0),
+  month_spent bigint not null default 0 constraint budget_month_spent_check check (month_spent >= 0),
+  total_spent bigint not null default 0 constraint budget_total_spent_check check (total_spent >= 0),
+  day_level integer not null default 0,
+  month_level integer not null default 0,
+  total_level integer not null default 0,
+  created_at timestamptz not null default now()
+) with (fillfactor = 50);
+create index budget_account_id_index on budget (account_id);
+
+-- "budget_id": the limits per day, month and in all, shared by a key and its replacements; it counts all
+-- calls of these keys. "group_id": the group that the key is in. "replaced_by" is the key that took its
+-- place. "secret_version" names the row of api_key_secret that signed the key. "issued_by" is the cell that
+-- issued a key whose account has moved here.
 create table api_key (
   id uuid primary key,
   account_id uuid not null constraint api_key_account_id_foreign references account (id),
@@ -89,23 +118,17 @@ create table api_key (
   revoked_at timestamptz,
   replaced_by uuid,
   call_limit bigint constraint api_key_call_limit_check check (call_limit > 0),
-  day_limit bigint constraint api_key_day_limit_check check (day_limit > 0),
-  budget_id uuid,
   tools text[],
-  created_at timestamptz not null default now(),
-  constraint api_key_budget_check check ((day_limit is null) = (budget_id is null))
+  budget_id uuid constraint api_key_budget_id_foreign references budget (id) on delete set null,
+  group_id uuid constraint api_key_group_id_foreign references budget (id) on delete set null,
+  created_at timestamptz not null default now()
 );
 create index api_key_account_id_index on api_key (account_id);
 create index api_key_prefix_pattern_index on api_key (prefix text_pattern_ops);
 create index api_key_issued_by_index on api_key (sha256) where issued_by is not null;
+create index api_key_budget_id_index on api_key (budget_id);
+create index api_key_group_id_index on api_key (group_id);
 
--- Spending of keys with a daily limit, open holds included. "day" is in UTC.
-create table key_budget (
-  budget_id uuid,
-  day date,
-  spent bigint not null constraint key_budget_spent_check check (spent >= 0),
-  primary key (budget_id, day)
-) with (fillfactor = 50);
 
 -- Separate from api_key, whose updates notify every instance.
 create table key_use (
@@ -302,14 +325,14 @@ create table relay_budget (
 -- Calls and the ledger
 
 -- "owner" is the instance that works on the run, until "lease_until". An active run holds its price on the
--- account's balance. "budget_id" is set where that counts in key_budget, on the day that the run started.
+-- account's balance. "group_id" is the group that its key was in, if the balance pays: it counts there.
 -- "request_id" is the one in the caller's answer. Ours begin with their time, and are found by runs of that
 -- time; only those of proxies need an index. Partitioned by month (partitions_make).
 create table run (
   id uuid not null,
   account_id uuid not null,
   key_id uuid,
-  budget_id uuid,
+  group_id uuid,
   request_id text,
   tool text not null,
   status run_status not null,
@@ -443,8 +466,7 @@ create table moved_run (
 );
 
 -- Parameters of the ledger's functions. "keyed": claim_key is the caller's own and not derived from its
--- payment. "budget_id" and "day_limit" are set for calls from the balance whose key has a daily limit.
--- "captured": what a completed call costs of the price it holds; null for all of it.
+-- payment. "captured": what a completed call costs of the price it holds; null for all of it.
 create type ledger_call as (
   n integer,
   account_id uuid,
@@ -464,8 +486,6 @@ create type ledger_call as (
   finalized boolean,
   paid_by text,
   key_id uuid,
-  budget_id uuid,
-  day_limit bigint,
   config_version integer,
   request_id text
 );

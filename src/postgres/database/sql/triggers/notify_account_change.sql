@@ -11,6 +11,6 @@ $$;
 create or replace trigger account_change
 after update of
   tier, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, blocked_reason,
-  request_bodies, request_hours, frozen, moved_to
+  request_bodies, request_hours, frozen, moved_to, limits_version
 on account
 for each row execute function notify_account_change();

@@ -3,7 +3,7 @@
 create or replace view account_limits as
 select account.id, account.wallet, account.available, account.low_balance, account.operator,
   account.blocked_reason, account.created_at, account.tier, account.request_bodies,
-  account.request_hours, account.moved_to, key_limit.rate_per_minute, key_limit.burst,
+  account.request_hours, account.moved_to, account.limits_version, key_limit.rate_per_minute, key_limit.burst,
   coalesce(account.account_rate_per_minute, rate_tier.account_rate_per_minute,
     least(10 * key_limit.rate_per_minute::bigint, 60000000)::integer) as account_rate_per_minute,
   coalesce(account.account_burst, rate_tier.account_burst,

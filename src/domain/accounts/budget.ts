@@ -1,0 +1,70 @@
+import type { MicroUsd } from "../core/money.ts";
+import type { AccessLimits } from "./caller.ts";
+
+/** A day or month in UTC, or all time. */
+export const BUDGET_PERIODS = ["day", "month", "total"] as const;
+
+export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
+
+/**
+ * Maximum taken from the balance, micro-USD; undefined: unlimited. Calls paid on the chain do not count.
+ */
+export interface BudgetLimits {
+  perDay: MicroUsd | undefined;
+  perMonth: MicroUsd | undefined;
+  inAll: MicroUsd | undefined;
+  /** Percent of a limit at which it is reported. */
+  warnPercent: number;
+}
+
+/** The {@link BudgetLimits.warnPercent} of a budget that sets none. */
+export const DEFAULT_WARN_PERCENT = 80;
+
+/** All limits of an API key besides its scopes. */
+export interface KeyLimits extends AccessLimits, BudgetLimits {}
+
+/** Limits of a key that has none. */
+export const NO_LIMITS: KeyLimits = {
+  expiresAt: undefined,
+  perCall: undefined,
+  tools: undefined,
+  perDay: undefined,
+  perMonth: undefined,
+  inAll: undefined,
+  warnPercent: DEFAULT_WARN_PERCENT,
+};
+
+/** Whether the ledger has to count the calls. */
+export function isBudget({ perDay, perMonth, inAll }: BudgetLimits): boolean {
+  return perDay !== undefined || perMonth !== undefined || inAll !== undefined;
+}
+
+/** One period of a budget now. Amounts in micro-USD. */
+export interface BudgetUse {
+  period: BudgetPeriod;
+  /** Undefined: unlimited. */
+  limit: MicroUsd | undefined;
+  /** Charged. */
+  spent: MicroUsd;
+  /** Held by calls that run. */
+  held: MicroUsd;
+  /** When the period ends; undefined: never. */
+  resetsAt: Date | undefined;
+  /** The percentage that was reached; undefined: below the threshold. */
+  reached: "threshold" | "limit" | undefined;
+}
+
+/** The limit of a key, or of its group, that refuses a call. Amounts in micro-USD. */
+export interface ExceededLimit {
+  /** Undefined: the key's own limit. */
+  group: { groupId: string; name: string } | undefined;
+  /** `call`: the highest price of a call. */
+  period: BudgetPeriod | "call";
+  limit: MicroUsd;
+  /** Counted in the period, with what running calls hold. */
+  spent: MicroUsd;
+  /** Undefined: never. */
+  resetsAt: Date | undefined;
+  /** Whether an event says that the budget is exhausted, or none has to. */
+  reported: boolean;
+}
