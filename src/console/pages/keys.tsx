@@ -4,13 +4,15 @@ import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { pluralize } from "../format.ts";
 import { useBlockedHint } from "../session.tsx";
 import { Button, Card, ErrorNote, Page } from "../ui/index.ts";
-import { CreateKey } from "./keys/create-key.tsx";
+import { Groups } from "./keys/groups.tsx";
+import { CreateKey, EditKey } from "./keys/key-form.tsx";
 import { isKeyActive } from "./keys/key-state.ts";
 import { KeyTable } from "./keys/key-table.tsx";
 import { NewSecret } from "./keys/new-secret.tsx";
 import { RevokeDialog } from "./keys/revoke-dialog.tsx";
 import { RotateDialog } from "./keys/rotate-dialog.tsx";
 import { useUnsavedSecret } from "../unsaved-secret.ts";
+import { useGroups } from "./keys/use-groups.ts";
 import { useKeys } from "./keys/use-keys.ts";
 
 /** The account's API keys. */
@@ -22,6 +24,8 @@ export function KeysPage() {
   // In the URL, so that other pages can link to the form.
   const creating = search.has("create") && !secret && blockedHint === undefined;
   const open = (form: boolean) => setSearch(form ? { create: "" } : {}, { replace: true });
+  const groups = useGroups().data?.groups ?? [];
+  const [editing, setEditing] = useState<KeyWithUse>();
   const [rotating, setRotating] = useState<KeyWithUse>();
   const [revoking, setRevoking] = useState<KeyWithUse>();
   const all = keys.data?.keys;
@@ -45,16 +49,25 @@ export function KeysPage() {
     >
       {secret && <NewSecret secret={secret} />}
       {creating && <CreateKey onDone={() => open(false)} />}
+      {editing?.key && (
+        <EditKey key={editing.key.keyId} edited={editing.key} onDone={() => setEditing(undefined)} />
+      )}
       {keys.error && <ErrorNote error={keys.error} onRetry={() => void keys.refetch()} />}
       {(all || !keys.error) && (
         <KeyTables
           all={all}
           now={now}
+          groups={groups}
+          onEdit={(use) => {
+            open(false);
+            setEditing(use);
+          }}
           onRotate={setRotating}
           onRevoke={setRevoking}
           onCreate={creating || blockedHint !== undefined ? undefined : () => open(true)}
         />
       )}
+      <Groups />
       <RotateDialog use={rotating} onClose={() => setRotating(undefined)} />
       <RevokeDialog use={revoking} onClose={() => setRevoking(undefined)} />
     </Page>

@@ -1,13 +1,16 @@
 import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import type { KeyGroup } from "#gen/toolgate/v1/budget_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { pluralize, formatUsd } from "../../format.ts";
 import { useBlockedHint } from "../../session.tsx";
 import { Button, EmptyState, Money, Name, Status, Table, Time, type Column } from "../../ui/index.ts";
+import { Budgets } from "./budgets.tsx";
 import { keyState, isKeyActive } from "./key-state.ts";
 
 /** Actions on a key. */
 export interface KeyActions {
+  onEdit: (key: KeyWithUse) => void;
   onRotate: (key: KeyWithUse) => void;
   onRevoke: (key: KeyWithUse) => void;
   /** Undefined while the form is open. */
@@ -17,15 +20,19 @@ export interface KeyActions {
 /** API keys with their limits and usage. */
 export function KeyTable({
   keys,
+  groups,
   now,
-  onRotate,
-  onRevoke,
   onCreate,
-}: KeyActions & { keys: readonly KeyWithUse[] | undefined; now: Date }) {
+  ...actions
+}: KeyActions & {
+  keys: readonly KeyWithUse[] | undefined;
+  groups: readonly KeyGroup[];
+  now: Date;
+}) {
   const columns: readonly Column<KeyWithUse>[] = [
     { head: "Key", cell: (use) => <KeyName use={use} now={now} /> },
-    { head: "Limits", cell: (use) => <Limits use={use} now={now} /> },
-    { head: "Daily limit", align: "end", cell: (use) => <DailyLimit use={use} now={now} /> },
+    { head: "Limits", cell: (use) => <Limits use={use} now={now} groups={groups} /> },
+    { head: "Budget", align: "end", cell: (use) => <KeyBudgets use={use} now={now} /> },
     { head: "Spent", align: "end", cell: (use) => <Spent use={use} /> },
     {
       head: "Last used",
@@ -36,7 +43,7 @@ export function KeyTable({
       head: "Actions",
       hideHead: true,
       align: "end",
-      cell: (use) => isKeyActive(use, now) && <Actions use={use} onRotate={onRotate} onRevoke={onRevoke} />,
+      cell: (use) => isKeyActive(use, now) && <Actions use={use} {...actions} />,
     },
   ];
   return (
@@ -96,9 +103,11 @@ function KeyStatus({ use, now }: { use: KeyWithUse; now: Date }) {
   }
 }
 
-function Limits({ use, now }: { use: KeyWithUse; now: Date }) {
+function Limits({ use, now, groups }: { use: KeyWithUse; now: Date; groups: readonly KeyGroup[] }) {
   const limits = use.key?.limits;
   const lines: ReactNode[] = [];
+  const group = groups.find(({ groupId }) => groupId === use.key?.groupId);
+  if (group) lines.push(`group ${group.name}`);
   if (limits?.callUsdcMicrousd !== undefined) lines.push(`${formatUsd(limits.callUsdcMicrousd)} per call`);
   if (limits && limits.tools.length > 0)
     lines.push(<span title={limits.tools.join("\n")}>{toolsText(limits.tools)}</span>);
@@ -124,31 +133,10 @@ function toolsText(tools: readonly string[]): string {
   return tools.length > 2 ? pluralize(tools.length, "tool") : `only ${tools.join(", ")}`;
 }
 
-/** Shows what is spent today of the daily limit, and what is left. */
-function DailyLimit({ use, now }: { use: KeyWithUse; now: Date }) {
-  const limit = use.key?.limits?.dayUsdcMicrousd;
+function KeyBudgets({ use, now }: { use: KeyWithUse; now: Date }) {
+  const uses = use.key?.budgets ?? [];
   if (!isKeyActive(use, now)) return <span className="faint none">—</span>;
-  if (limit === undefined) return <span className="faint">No limit</span>;
-  const used = use.dayUsedUsdcMicrousd;
-  return (
-    <div className="today">
-      <span className="money">
-        {formatUsd(used)} <span className="faint">of {formatUsd(limit)}</span>
-      </span>
-      <Meter used={used} limit={limit} />
-      <span className="hint">{formatUsd(limit > used ? limit - used : 0n)} left today</span>
-    </div>
-  );
-}
-
-/** A visual copy of the figures beside it. */
-function Meter({ used, limit }: { used: bigint; limit: bigint }) {
-  const percent = Number(used >= limit ? 100n : (used * 100n) / limit);
-  return (
-    <span className={percent >= 90 ? "meter is-full" : "meter"} aria-hidden="true">
-      <span style={{ width: `${percent}%` }} />
-    </span>
-  );
+  return uses.length > 0 ? <Budgets uses={uses} /> : <span className="faint">No limit</span>;
 }
 
 function Spent({ use: { key, spentUsdcMicrousd, chargedCalls } }: { use: KeyWithUse }) {
@@ -162,15 +150,21 @@ function Spent({ use: { key, spentUsdcMicrousd, chargedCalls } }: { use: KeyWith
   );
 }
 
-function Actions({
-  use,
-  onRotate,
-  onRevoke,
-}: { use: KeyWithUse } & Pick<KeyActions, "onRotate" | "onRevoke">) {
+function Actions({ use, onEdit, onRotate, onRevoke }: { use: KeyWithUse } & Omit<KeyActions, "onCreate">) {
   const name = use.key?.name ?? "";
   const blockedHint = useBlockedHint();
   return (
     <div className="actions">
+      <Button
+        small
+        tone="quiet"
+        aria-label={`Edit ${name}`}
+        disabled={blockedHint !== undefined}
+        title={blockedHint}
+        onClick={() => onEdit(use)}
+      >
+        Edit
+      </Button>
       <Button
         small
         tone="quiet"

@@ -38,7 +38,10 @@ export function RotateDialog({ use, onClose }: { use: KeyWithUse | undefined; on
         </>
       }
     >
-      <p>Creates a new key with the same name, permissions and limits. Both keys share the daily limit.</p>
+      <p>
+        Creates a new key with the same name, permissions and limits. Both keys share the limits per day, per
+        month and in all.
+      </p>
       <Field label="Old key" hint="Allow enough time to replace the old key everywhere">
         {(control) => (
           <Select

@@ -5,15 +5,17 @@ import type { ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { queryClient } from "../../rpc.ts";
 import { storeUnsavedSecret, type UnsavedSecret } from "../../unsaved-secret.ts";
 
-const LIST = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
+const KEYS = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
+const GROUPS = createConnectQueryKey({ schema: KeyService.method.listKeyGroups, cardinality: "finite" });
 
 /** Queries the account's keys. */
 export function useKeys() {
   return useQuery(KeyService.method.listKeys, {}, { refetchInterval: 15_000 });
 }
 
-async function refreshKeys(): Promise<void> {
-  await queryClient.invalidateQueries({ queryKey: LIST });
+/** Refetches keys and groups. */
+export async function refreshKeys(): Promise<void> {
+  await Promise.all([KEYS, GROUPS].map((queryKey) => queryClient.invalidateQueries({ queryKey })));
 }
 
 function unsavedSecret(key: ApiKey | undefined, secret: string): UnsavedSecret {
@@ -53,6 +55,11 @@ export function useRotateKey() {
     [mutate, reset],
   );
   return { rotate, error, isPending, reset };
+}
+
+/** Changes a key and refetches the lists. */
+export function useUpdateKey() {
+  return useMutation(KeyService.method.updateKey, { onSuccess: refreshKeys });
 }
 
 /** Revokes a key and refetches the list. */

@@ -1,126 +1,67 @@
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 import { ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 import { useCatalogue } from "../../catalogue.ts";
 import { formatUtcDay } from "../../format.ts";
-import {
-  Button,
-  Card,
-  Checkbox,
-  Choice,
-  ErrorNote,
-  Field,
-  focusInvalidField,
-  Input,
-  Select,
-  Skeleton,
-} from "../../ui/index.ts";
-import {
-  emptyForm,
-  EXPIRY_OPTIONS,
-  validate,
-  toRequest,
-  type FieldErrors,
-  type NewKeyForm,
-} from "./new-key.ts";
-import { SCOPES, DEFAULT_SCOPES } from "./scopes.ts";
-import { useCreateKey } from "./use-keys.ts";
+import { Checkbox, Choice, ErrorNote, Field, Input, Select, Skeleton } from "../../ui/index.ts";
+import { AmountField, BudgetFields } from "./budget-fields.tsx";
+import { EXPIRY_OPTIONS, type FieldErrors, KEEP_EXPIRY, type KeyForm } from "./key-form-values.ts";
+import { SCOPES } from "./scopes.ts";
+import { useGroups } from "./use-groups.ts";
 
-type Change = (change: Partial<NewKeyForm>) => void;
+interface PartProps {
+  form: KeyForm;
+  fieldErrors: FieldErrors;
+  change: (change: Partial<KeyForm>) => void;
+}
 
-/** Form for a new key. Calls `onDone` after creation or on Cancel. */
-export function CreateKey({ onDone }: { onDone: () => void }) {
-  const [form, setForm] = useState(() => emptyForm(DEFAULT_SCOPES));
-  const [fieldErrors, setFieldErrors] = useState<FieldErrors>({});
-  const { create, error, isPending } = useCreateKey();
-  const change: Change = (part) => {
-    setForm({ ...form, ...part });
-    setFieldErrors({});
-  };
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const now = new Date();
-    const found = validate(form, now);
-    setFieldErrors(found);
-    focusInvalidField(event.currentTarget);
-    if (Object.keys(found).length === 0) create(toRequest(form, now), onDone);
-  };
+/** The fields of a key. @param isNew the scopes of a key never change */
+export function KeyFields({ isNew, ...part }: PartProps & { isNew: boolean }) {
+  const { form, fieldErrors, change } = part;
   return (
-    <Card title="New key">
-      <form className="stack key-form" onSubmit={submit} noValidate>
-        <div className="form-columns">
-          <Field label="Name" error={fieldErrors.name} hint="For example, the agent that will use it">
-            {(control) => (
-              <Input
-                {...control}
-                // The form was just opened to be filled in.
-                // oxlint-disable-next-line jsx-a11y/no-autofocus
-                autoFocus
-                maxLength={100}
-                value={form.name}
-                onChange={({ target }) => change({ name: target.value })}
-              />
-            )}
-          </Field>
-          <ExpiryField form={form} fieldErrors={fieldErrors} change={change} />
-          <AmountField
-            label="Limit per call"
-            name="perCall"
-            form={form}
-            fieldErrors={fieldErrors}
-            change={change}
-          >
-            Calls that cost more are rejected
-          </AmountField>
-          <AmountField
-            label="Daily limit"
-            name="perDay"
-            form={form}
-            fieldErrors={fieldErrors}
-            change={change}
-          >
-            Balance spent per day; resets at 00:00 UTC
-          </AmountField>
-        </div>
-        <Scopes form={form} fieldErrors={fieldErrors} change={change} />
-        <Tools form={form} fieldErrors={fieldErrors} change={change} />
-        <ErrorNote error={error} />
-        <div className="actions">
-          <Button type="submit" tone="primary" busy={isPending}>
-            Create key
-          </Button>
-          <Button tone="quiet" onClick={onDone}>
-            Cancel
-          </Button>
-        </div>
-      </form>
-    </Card>
+    <>
+      <div className="form-columns">
+        <Field label="Name" error={fieldErrors.name} hint="For example, the agent that will use it">
+          {(control) => (
+            <Input
+              {...control}
+              // The form was just opened to be filled in.
+              // oxlint-disable-next-line jsx-a11y/no-autofocus
+              autoFocus
+              maxLength={100}
+              value={form.name}
+              onChange={({ target }) => change({ name: target.value })}
+            />
+          )}
+        </Field>
+        <ExpiryField {...part} />
+        <AmountField
+          label="Limit per call"
+          value={form.perCall}
+          error={fieldErrors.perCall}
+          hint="Calls that cost more are rejected"
+          onChange={(perCall) => change({ perCall })}
+        />
+        <BudgetFields form={form} fieldErrors={fieldErrors} change={change} />
+        <GroupField {...part} />
+      </div>
+      {isNew && <Scopes {...part} />}
+      <Tools {...part} />
+    </>
   );
 }
 
-interface PartProps {
-  form: NewKeyForm;
-  fieldErrors: FieldErrors;
-  change: Change;
-}
-
-function AmountField({
-  label,
-  name,
-  form,
-  fieldErrors,
-  change,
-  children,
-}: PartProps & { label: string; name: "perCall" | "perDay"; children: string }) {
+function GroupField({ form, change }: PartProps) {
+  const { data } = useGroups();
+  if (!data || data.groups.length === 0) return null;
+  const options = data.groups.map(({ groupId, name }) => ({ value: groupId, label: name }));
   return (
-    <Field label={label} optional error={fieldErrors[name]} hint={children}>
+    <Field label="Group" hint="Its keys share the group’s limits">
       {(control) => (
-        <Input
+        <Select
           {...control}
-          unit="$"
-          inputMode="decimal"
-          placeholder="No limit"
-          value={form[name]}
-          onChange={({ target }) => change({ [name]: target.value })}
+          options={[{ value: "", label: "None" }, ...options]}
+          value={form.groupId}
+          onChange={({ target }) => change({ groupId: target.value })}
         />
       )}
     </Field>
@@ -130,6 +71,7 @@ function AmountField({
 const EXPIRY_HINTS: Readonly<Record<string, string>> = {
   "": "Works until revoked",
   date: "At the end of that day (UTC)",
+  keep: "When it did before",
 };
 
 function ExpiryField({ form, fieldErrors, change }: PartProps) {
@@ -144,7 +86,7 @@ function ExpiryField({ form, fieldErrors, change }: PartProps) {
         <div className="row row-even">
           <Select
             {...control}
-            options={EXPIRY_OPTIONS}
+            options={form.keptExpiry ? [KEEP_EXPIRY, ...EXPIRY_OPTIONS] : EXPIRY_OPTIONS}
             value={form.expires}
             onChange={({ target }) => change({ expires: target.value })}
           />

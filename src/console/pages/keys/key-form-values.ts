@@ -1,0 +1,141 @@
+import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  CreateKeyRequestSchema,
+  UpdateKeyRequestSchema,
+} from "#gen/toolgate/console/v1/key_service_pb.ts";
+import type { ApiKey, KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
+import {
+  budgetErrors,
+  type BudgetForm,
+  budgetFormOf,
+  budgetOf,
+  EMPTY_BUDGET,
+  limitError,
+  limitOf,
+  limitText,
+} from "./budget-form.ts";
+
+/** The form's values as typed. */
+export interface KeyForm extends BudgetForm {
+  name: string;
+  scopes: readonly string[];
+  /** `grp_…`; empty: no group. */
+  groupId: string;
+  perCall: string;
+  /**
+   * Days until expiry; empty: never; `date`: at {@link KeyForm.expiryDate}; `keep`: at
+   * {@link KeyForm.keptExpiry}.
+   */
+  expires: string;
+  /** The expiry of an edited key. */
+  keptExpiry: Timestamp | undefined;
+  /** A UTC day, as a date input has it. */
+  expiryDate: string;
+  /** Whether only {@link KeyForm.tools} are allowed. */
+  onlySelectedTools: boolean;
+  tools: readonly string[];
+}
+
+/** Error messages by field. */
+export type FieldErrors = Partial<
+  Record<"name" | "scopes" | "perCall" | "expiryDate" | "tools" | keyof BudgetForm, string>
+>;
+
+/** Options of the expiry select. */
+export const EXPIRY_OPTIONS = [
+  { value: "", label: "Never" },
+  { value: "1", label: "In 1 day" },
+  { value: "7", label: "In 7 days" },
+  { value: "30", label: "In 30 days" },
+  { value: "90", label: "In 90 days" },
+  { value: "date", label: "On a date…" },
+] as const;
+
+/** Option of the expiry select for an edited key that expires. */
+export const KEEP_EXPIRY = { value: "keep", label: "Unchanged" } as const;
+
+/** Returns an empty form with these scopes. */
+export function emptyForm(scopes: readonly string[]): KeyForm {
+  return {
+    ...EMPTY_BUDGET,
+    name: "",
+    scopes,
+    groupId: "",
+    perCall: "",
+    expires: "",
+    keptExpiry: undefined,
+    expiryDate: "",
+    onlySelectedTools: false,
+    tools: [],
+  };
+}
+
+/** Returns the form of a key to edit. */
+export function formOf({ name, scopes, groupId, limits }: ApiKey): KeyForm {
+  return {
+    ...emptyForm(scopes),
+    ...(limits && budgetFormOf(limits)),
+    name,
+    groupId,
+    perCall: limitText(limits?.callUsdcMicrousd),
+    expires: limits?.expiresAt ? KEEP_EXPIRY.value : "",
+    keptExpiry: limits?.expiresAt,
+    onlySelectedTools: (limits?.tools.length ?? 0) > 0,
+    tools: limits?.tools ?? [],
+  };
+}
+
+/** Returns the errors of the form; empty if it is valid. */
+export function validate(form: KeyForm, now: Date): FieldErrors {
+  const fieldErrors: FieldErrors = budgetErrors(form);
+  if (form.name.trim() === "") fieldErrors.name = "Enter a name";
+  if (form.scopes.length === 0) fieldErrors.scopes = "Select at least one permission";
+  const problem = limitError(form.perCall);
+  if (problem !== undefined) fieldErrors.perCall = problem;
+  if (form.expires === "date" && !(expiryOf(form, now) > now))
+    fieldErrors.expiryDate = "Choose today or a later day";
+  if (form.onlySelectedTools && form.tools.length === 0)
+    fieldErrors.tools = "Select at least one tool, or allow all tools";
+  return fieldErrors;
+}
+
+/** Converts a valid form to a request for a new key. */
+export function toRequest(form: KeyForm, now: Date): MessageInitShape<typeof CreateKeyRequestSchema> {
+  return {
+    name: form.name.trim(),
+    scopes: [...form.scopes],
+    limits: limitsOf(form, now),
+    groupId: form.groupId,
+  };
+}
+
+/** Converts a valid form to a change of the key. */
+export function toChange(
+  keyId: string,
+  form: KeyForm,
+  now: Date,
+): MessageInitShape<typeof UpdateKeyRequestSchema> {
+  return { keyId, name: form.name.trim(), limits: limitsOf(form, now), groupId: form.groupId };
+}
+
+function limitsOf(form: KeyForm, now: Date): MessageInitShape<typeof KeyLimitsSchema> {
+  const [perCall, expiresAt] = [limitOf(form.perCall), expiresAtOf(form, now)];
+  return {
+    ...budgetOf(form),
+    ...(perCall !== undefined && { callUsdcMicrousd: perCall }),
+    ...(expiresAt && { expiresAt }),
+    tools: form.onlySelectedTools ? [...form.tools] : [],
+  };
+}
+
+function expiresAtOf(form: KeyForm, now: Date): Timestamp | undefined {
+  if (form.expires === "") return undefined;
+  return form.expires === KEEP_EXPIRY.value ? form.keptExpiry : timestampFromDate(expiryOf(form, now));
+}
+
+/** Returns the expiry: days from now, or the end of the chosen UTC day. Invalid Date if no day is chosen. */
+function expiryOf({ expires, expiryDate }: KeyForm, now: Date): Date {
+  if (expires !== "date") return new Date(now.getTime() + Number(expires) * 86_400_000);
+  return new Date(new Date(`${expiryDate}T00:00:00Z`).getTime() + 86_400_000);
+}
