@@ -12,6 +12,7 @@ import { addConfigCommands } from "./configuration.ts";
 import { addDevCommand } from "./dev.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { addKeyCommands } from "./keys.ts";
+import { addFleetCommands } from "./fleet.ts";
 import { addFindCommand } from "./find.ts";
 import { addLedgerCommands } from "./ledger.ts";
 import { addOperationsCommands } from "./operations.ts";
@@ -38,6 +39,7 @@ const COMMANDS = [
   addFindCommand,
   addConfigCommands,
   addCellCommands,
+  addFleetCommands,
   addToolCommands,
   addPayCommand,
   addAfterRestoreCommand,

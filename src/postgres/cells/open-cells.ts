@@ -1,12 +1,16 @@
 import type { Pool } from "pg";
 import type { AccountMoves } from "../../app/cells/account-moves.ts";
+import type { CellReports } from "../../app/cells/fleet.ts";
+import type { Audit } from "../../app/operations/audit.ts";
 import type { OperatorActionLog } from "../../app/operations/operator-actions.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { identityOf } from "../database/identity.ts";
 import { openPool } from "../database/pool.ts";
+import { sealingAudit } from "../operations/audit-database.ts";
 import { PostgresOperatorActions } from "../operations/operator-actions.ts";
 import { PostgresAccountMoves } from "./account-moves.ts";
+import { PostgresCellReports } from "./cell-reports.ts";
 import { PostgresRoutes, type Routes } from "./routes.ts";
 
 /** One cell for an operator's commands. */
@@ -14,6 +18,9 @@ export interface OpenCell {
   readonly number: number;
   readonly moves: AccountMoves;
   readonly routes: Routes;
+  readonly reports: CellReports;
+  /** Checks the cell's own ledger. */
+  readonly audit: Audit;
   readonly actions: OperatorActionLog;
 }
 
@@ -33,15 +40,18 @@ export async function withCells<Result>(
 ): Promise<Result> {
   const pools = [...urls].map(([number, url]) => ({
     number,
+    url,
     pool: openPool(url, { max: 2, applicationName: "toolgate cells" }),
   }));
   try {
     await requireDistinct(pools);
     return await run(
-      pools.map(({ number, pool }) => ({
+      pools.map(({ number, url, pool }) => ({
         number,
         moves: new PostgresAccountMoves(pool, number),
         routes: new PostgresRoutes(pool),
+        reports: new PostgresCellReports(pool),
+        audit: sealingAudit(url, { url }),
         actions: new PostgresOperatorActions(pool, clock, random),
       })),
     );

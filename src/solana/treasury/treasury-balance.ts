@@ -9,7 +9,7 @@ const balanceSchema = z.object({ value: z.object({ amount: z.string().regex(/^\d
 
 /** `getTokenAccountBalance` of the treasury's token account, micro-USD. */
 export function balanceRequest(
-  treasury: Treasury,
+  treasury: Pick<Treasury, "tokenAccount">,
   commitment: Commitment,
   signal: AbortSignal,
 ): RpcRequest<MicroUsd> {
@@ -27,7 +27,7 @@ export function balanceRequest(
  */
 export async function treasuryBalance(
   rpc: SolanaRpc,
-  treasury: Treasury,
+  treasury: Pick<Treasury, "tokenAccount">,
   signal: AbortSignal,
 ): Promise<MicroUsd> {
   const { result } = await rpc.ask(balanceRequest(treasury, "confirmed", signal));
