@@ -8,6 +8,7 @@ const unit = unitTests(root);
 /** Short forms of the labs, the benchmark and the soak test: `npm run test:labs`. */
 const labs = [
   "test/bench/bench.test.ts",
+  "test/deploy/debian/*.test.ts",
   "test/deploy/runbooks/*.test.ts",
   "test/failover/failover.test.ts",
   "test/restore-lab/restore-lab.test.ts",
