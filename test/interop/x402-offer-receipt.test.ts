@@ -23,6 +23,7 @@ import {
 } from "@x402/extensions/offer-receipt";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { freePort } from "../../src/dev/free-port.ts";
 import { runToolgateHere } from "../cli/toolgate.ts";
 import { runExample } from "../clients/run-example.ts";
 import { query } from "../support/database-server.ts";
@@ -191,10 +192,11 @@ describe("a receipt of a bought call", () => {
     const [ended, usdc] = [await run(world.gateway.baseUrl), await payer.usdc()];
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toMatch(/^\{ bytes.* [\w-]+\.[\w-]+\.[\w-]+\n$/);
-    const other = await world.startAnother({ PUBLIC_URL: "http://localhost:1" });
-    expect(await run(other.baseUrl)).toMatchObject({
+    const port = await freePort();
+    await world.startAnother({ PUBLIC_URL: "https://other.example", PORT: String(port) });
+    expect(await run(`http://127.0.0.1:${port}`)).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^signed by did:web:localhost%3A1#key-1, not did:web:127/),
+      stderr: expect.stringMatching(/^signed by did:web:other.example#key-1, not did:web:127/),
     });
     expect(await payer.usdc()).toBe(usdc);
     rmSync(folder, { recursive: true });
