@@ -209,6 +209,12 @@ export const settings = {
   RUN_LEASE_MS: integer(1000, 600_000, 15_000).describe(
     "how long a run may go without a heartbeat before another instance releases it",
   ),
+  WEBHOOK_NETWORK: z
+    .enum(["public", "any"])
+    .default("public")
+    .describe(
+      "where webhooks are sent: https:// and public addresses, or also http:// and private networks (any)",
+    ),
   DRAIN_MS: integer(0, 600_000, 5_000).describe(
     "how long a stopping instance still accepts calls while the load balancer sees it as not ready; 0 in dev",
   ),

@@ -65,6 +65,11 @@ export const ROUTES: readonly PageRoute[] = [
   },
   { path: "/tools/:name", page: lazyComponent(() => import("./pages/tool.tsx"), "ToolPage") },
   {
+    path: "/webhooks",
+    page: lazyComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+    nav: { label: "Webhooks", icon: "bell" },
+  },
+  {
     path: "/settings",
     page: lazyComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
     nav: { label: "Settings", icon: "settings" },
@@ -87,6 +92,11 @@ export const ROUTES: readonly PageRoute[] = [
     path: "/operator/payments",
     page: lazyComponent(() => import("./pages/operator/payments.tsx"), "PaymentsPage"),
     nav: { label: "Payments", icon: "inbox", operator: true },
+  },
+  {
+    path: "/operator/webhooks",
+    page: lazyComponent(() => import("./pages/webhooks.tsx"), "OperatorWebhooksPage"),
+    nav: { label: "Deployment webhooks", icon: "bell", operator: true },
   },
   {
     path: "/operator/actions",

@@ -3,13 +3,15 @@ import { BackgroundWorker } from "../app/jobs/background-worker.ts";
 import { disabledRelayJob, relayJobs } from "../app/jobs/relay-jobs.ts";
 import { partitionsJob } from "../app/jobs/partitions-job.ts";
 import { treasuryJobs } from "../app/jobs/treasury-jobs.ts";
+import { webhookJobs } from "../app/jobs/webhook-jobs.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Log } from "../domain/core/log.ts";
+import { GuardedWebhookSender } from "../outbound/webhook-sender.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { SolanaRelayChain, type SolanaChain, type SolanaTreasury } from "../solana/index.ts";
-import { systemClock } from "../system.ts";
+import { systemClock, systemRandom } from "../system.ts";
 import type { OpenRelay } from "./relay.ts";
 
 /** Dependencies of the background worker. */
@@ -25,7 +27,7 @@ export interface WorkerParts {
   readonly log: Log;
 }
 
-/** Creates the worker that runs treasury and relay jobs; not started yet. */
+/** Creates the worker that runs the jobs of treasury, relay and webhooks; not started yet. */
 export function createWorker({
   config,
   postgres,
@@ -53,9 +55,18 @@ export function createWorker({
     log,
     watchIntervalMs,
     auditIntervalSeconds: config.AUDIT_INTERVAL_SECONDS,
+    events: postgres.webhooks.events,
+  });
+  const webhooks = webhookJobs({
+    ...postgres.webhooks,
+    sender: new GuardedWebhookSender({ network: config.WEBHOOK_NETWORK }),
+    clock: systemClock,
+    random: systemRandom,
+    metrics,
+    log,
   });
   // Without a metrics port, skips the queries behind the gauges.
-  const measured = config.METRICS_PORT === undefined ? [] : everywhere;
+  const measured = config.METRICS_PORT === undefined ? [] : [...everywhere, ...webhooks.measuring];
   const relaying = relay
     ? relayJobs({
         ...relay,
@@ -78,8 +89,13 @@ export function createWorker({
       };
   return new BackgroundWorker({
     leadership: postgres.treasuryLedger,
-    leaderJobs: [...jobs, ...relaying.jobs, partitionsJob(() => postgres.makePartitions())],
-    instanceJobs: [...measured, ...relaying.everywhere],
+    leaderJobs: [
+      ...jobs,
+      ...relaying.jobs,
+      ...webhooks.leader,
+      partitionsJob(() => postgres.makePartitions()),
+    ],
+    instanceJobs: [...measured, ...relaying.everywhere, ...webhooks.everywhere],
     metrics,
     log: postgres.withoutOutageErrors(log),
   });

@@ -32,6 +32,7 @@ import { openConsoleFiles, type DevConsole } from "./console-files.ts";
 import { createDepositService } from "./deposits.ts";
 import type { Addresses } from "./servers.ts";
 import { keyRulesOf } from "./key-rules.ts";
+import { createWebhookService } from "./webhooks.ts";
 
 /** Dependencies of the console. */
 export interface ConsoleOptions {
@@ -128,6 +129,7 @@ function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOpti
       ownRecords: new OwnRecords(postgres.accountQueries.ownRecords, deps.quotes),
     }),
     requestLogService(postgres.requestLog),
+    createWebhookService({ config, postgres, log }),
     createDepositService({ config, postgres, chain, quotes: deps.quotes, metrics, log }),
   ];
 }

@@ -39,6 +39,7 @@ export async function reconcileWithChain(
         cellOf(config.CELL),
       ),
       deposits: postgres.deposits,
+      events: postgres.webhooks.events,
       wallets: postgres.walletAccounts,
       settled: newSettledTransactions(),
       metrics: silentMetrics,

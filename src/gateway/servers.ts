@@ -53,6 +53,7 @@ import { createDocuments, sellsToWallets } from "./documents.ts";
 import { keyRulesOf } from "./key-rules.ts";
 import { createOperations } from "./operations.ts";
 import { operatorServices } from "./operator-services.ts";
+import { createWebhookService } from "./webhooks.ts";
 
 /** Dependencies of the servers. */
 export interface ServersOptions {
@@ -112,7 +113,7 @@ export function createServers({
   const sold = new SoldTools(deps.catalogue);
   const signIn = sellsToWallets(config, relay) ? walletSignIn(postgres, deps.cell, baseUrl) : undefined;
   const walletParts = { baseUrl, unpaid, sold, signIn, ...signatures(postgres, config, baseUrl) };
-  const open = publicServices({ config, postgres, deps, relay, chain }, walletParts);
+  const open = publicServices({ config, postgres, deps, relay, chain, log }, walletParts);
   const keyRules = keyRulesOf(deps);
   const { quotes } = deps;
   const operations = createOperations({ config, postgres, chain, quotes, feePayer: relay?.feePayer });
@@ -225,7 +226,8 @@ function publicServices(
     deps,
     relay,
     chain,
-  }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain">,
+    log,
+  }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain" | "log">,
   { baseUrl, signIn, ...wallets }: WalletParts,
 ): ServiceBinding[] {
   const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
@@ -245,6 +247,7 @@ function publicServices(
     paymentService({ quotes: deps.quotes, relay }),
     receiptService(postgres.receipts),
     runService(postgres.runs),
+    createWebhookService({ config, postgres, log }),
     healthService(postgres.health, VERSION),
   ];
 }

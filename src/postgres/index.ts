@@ -47,6 +47,7 @@ import { Notifications } from "./database/notifications.ts";
 import { PostgresConfigVersions } from "./operations/config-versions.ts";
 import { PostgresOperations } from "./operations/operations.ts";
 import { openRequestLog } from "./operations/request-log.ts";
+import { openWebhooks, type WebhookStores } from "./webhooks/index.ts";
 import { PostgresStories } from "./operations/stories.ts";
 import { PostgresRestores } from "./database/restores.ts";
 import { withOperatorLogFile } from "./operations/operator-log-file.ts";
@@ -134,6 +135,7 @@ export interface Postgres {
   readonly sealingKeys: SealingKeys;
   readonly signingKeys: SigningKeys;
   readonly sealingKeyAdmin: SealingKeyAdmin;
+  readonly webhooks: WebhookStores;
   readonly health: Health;
   /** Checks the ledger invariants and seals what is clean. */
   readonly audit: Audit;
@@ -203,7 +205,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         replayCache: new ReplayCache({ clock, notifications }),
       }),
       authenticator,
-      ...openStores({ ...options, ...operatorWork, cell, pool }),
+      ...openStores({ ...options, ...operatorWork, cell, pool, sealingKeys }),
       accountQueries: account.reading,
       ...requestLog.ports,
       accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
@@ -259,13 +261,15 @@ function backgroundWork(parts: readonly Working[]): Pick<Postgres, "start" | "st
 
 type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId" | "operatorLog"> & {
   readonly pool: ReturnType<typeof openPool>;
+  readonly sealingKeys: SealingKeys;
   readonly apiKeys: ApiKeys;
   readonly keyGroups: KeyGroups;
   readonly cell: Cell;
 };
 
 /** The ports that need the pool only and no background work. */
-function openStores({ pool, clock, random, instanceId, operatorLog, cell, ...stores }: StoreOptions) {
+function openStores(options: StoreOptions) {
+  const { pool, clock, random, instanceId, operatorLog, cell, ...stores } = options;
   const operatorActions = new PostgresOperatorActions(pool, clock, random);
   return {
     ...withOperatorLogFile({ apiKeys: stores.apiKeys, operatorActions }, operatorLog),
@@ -287,5 +291,6 @@ function openStores({ pool, clock, random, instanceId, operatorLog, cell, ...sto
     usedNonces: new PostgresUsedNonces(pool),
     makePartitions: () => makePartitions(pool),
     sessions: new PostgresSessions({ pool, clock, random, cell }),
+    webhooks: openWebhooks(options),
   };
 }

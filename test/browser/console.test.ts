@@ -16,12 +16,13 @@ import { settingsFlows } from "./settings-flows.ts";
 import { signInFlows } from "./sign-in-flows.ts";
 import { failureFlows } from "./failure-flows.ts";
 import { toolFlows } from "./tool-flows.ts";
+import { webhookFlows } from "./webhook-flows.ts";
 import { totalsTests } from "./totals.ts";
 
 // One gateway and one browser for all flows: a second browser would slow both down.
 let world: ConsoleWorld;
 beforeAll(async () => {
-  world = await startConsoleWorld({ CONSOLE_PUBLIC_TOOLS: "on" });
+  world = await startConsoleWorld({ CONSOLE_PUBLIC_TOOLS: "on", WEBHOOK_NETWORK: "any" });
 });
 afterAll(() => world?.close());
 const getWorld = () => world;
@@ -38,6 +39,7 @@ describe("requests", () => requestFlows(getWorld));
 describe("playground", () => playgroundFlows(getWorld));
 describe("tools", () => toolFlows(getWorld));
 describe("settings", () => settingsFlows(getWorld));
+describe("webhooks", () => webhookFlows(getWorld));
 describe("keyboard", () => keyboardFlows(getWorld));
 describe("failures", () => failureFlows(getWorld));
 describe("security", () => securityFlows(getWorld));

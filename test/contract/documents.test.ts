@@ -74,7 +74,7 @@ const textOf = async (url: string) => (await fetch(url)).text();
 
 /** Sends a request and expects the described response. */
 async function ask(
-  method: "GET" | "POST" | "DELETE",
+  method: "GET" | "POST" | "PATCH" | "DELETE",
   target: string,
   caller: Agent | undefined,
   body?: unknown,
@@ -251,6 +251,54 @@ describe("the gateway matches its OpenAPI document", () => {
     await link.close();
     await world.postgres.accounts.setBlocked(accountId, { blocked: true, reason: "test" });
     expect(await statuses(await sign(keys))).toEqual([403, 403, 403]);
+  });
+
+  it("matches the document when webhooks are managed", async () => {
+    const hooks = "/v1/webhooks";
+    const JSON_BODY = { "content-type": "application/json" };
+    const owner = await world.agent({ scopes: ["billing:write"] });
+    const wished = { url: "https://hooks.example/", types: ["balance.low"] };
+    const { endpoint } = (await ask("POST", hooks, owner, wished)).body;
+    const one = `${hooks}/${endpoint.endpoint_id}`;
+    const bodies = [
+      ["POST", hooks, wished],
+      ["PATCH", one, { enabled: true }],
+      ["POST", `${one}/rotate`, {}],
+      ["POST", `${one}/test`, {}],
+      ["POST", `${one}/replay`, { since: "2026-01-01T00:00:00Z" }],
+    ] as const;
+    const others = [
+      ["GET", hooks, undefined],
+      ["GET", `${one}/attempts`, undefined],
+      ["DELETE", one, undefined],
+    ] as const;
+    const statuses = async (caller: Agent | undefined, gateway?: Pick<Gateway, "baseUrl">, query = "") => {
+      const seen = new Set<number>();
+      for (const [method, target, body] of [...bodies, ...others])
+        seen.add((await ask(method, target + query, caller, body, JSON_BODY, gateway)).status);
+      return [...seen];
+    };
+    for (const [method, target] of bodies) {
+      expect((await ask(method, target, owner, JSON.stringify("x".repeat(70_000)), JSON_BODY)).status).toBe(
+        413,
+      );
+      expect((await ask(method, target, owner, "a", { "content-type": "text/plain" })).status).toBe(415);
+    }
+    expect(await statuses(undefined)).toEqual([401]);
+    expect(await statuses(await world.agent())).toEqual([403]);
+    expect(await statuses(owner, undefined, "?x=1")).toEqual([400]);
+    const hasty = await world.agent({ ratePerMinute: 1, burst: 1 });
+    await ask("GET", hooks, hasty);
+    expect(await statuses(hasty)).toEqual([429]);
+    const link = await openDatabaseLink(world.database.url);
+    const far = await world.startAnother({ DATABASE_URL: link.url });
+    link.cut();
+    expect(await statuses(owner, far)).toEqual([503]);
+    link.mend();
+    await link.close();
+    expect(await statuses(owner)).toEqual([200]);
+    // Of the deleted one.
+    expect(await statuses(owner)).toEqual([200, 404]);
   });
 
   it("matches the document when a call is priced", async () => {

@@ -27,6 +27,7 @@ import { TRACES } from "./traces.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
 import { TREASURY } from "./treasury.ts";
 import { UNPAID_WORK } from "./unpaid-work.ts";
+import { WEBHOOKS } from "./webhooks.ts";
 
 /** Guards that belong together, under the title they have in docs/reference/guards.md. */
 export interface MutantGroup {
@@ -63,6 +64,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Request log", mutants: REQUEST_LOG },
   { title: "Traces", mutants: TRACES },
   { title: "Search by identifier", mutants: OWN_RECORDS },
+  { title: "Webhooks", mutants: WEBHOOKS },
 ];
 
 /** Every guard, in the order of the groups. */

@@ -51,16 +51,20 @@ async function tables(): Promise<{ name: string; column: string }[]> {
 }
 
 /**
- * Inserts allowed without functions: accounts without a balance, keys, console sign-ins, operator actions and
- * the log of requests.
+ * Inserts allowed without functions: accounts without a balance, keys, console sign-ins, operator actions,
+ * the log of requests, and webhook endpoints with their log.
  */
 const MAY_INSERT = [
   ...["account", "api_key", "api_key_secret", "console_session", "deposit", "key_use", "operator_action"],
   ...["request_log", "sealing_key", "sign_in_challenge", "signing_key", "used_nonce"],
+  ...["webhook_attempt", "webhook_endpoint"],
 ];
 
 /** Expired rows are deleted; a role that may delete may also lock the table. */
-const MAY_DELETE = ["console_session", "request_log", "sign_in_challenge", "used_nonce"];
+const MAY_DELETE = [
+  ...["console_session", "request_log", "sign_in_challenge", "used_nonce"],
+  ...["webhook_attempt", "webhook_delivery", "webhook_endpoint", "webhook_event"],
+];
 
 describe("the role that gateways serve with", () => {
   it("cannot change, truncate or lock any table", async () => {

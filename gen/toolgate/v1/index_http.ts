@@ -6,6 +6,7 @@ import { runServiceRoutes } from "./run_service_http.ts";
 import { toolServiceRoutes } from "./tool_service_http.ts";
 import { walletKeyServiceRoutes } from "./wallet_key_service_http.ts";
 import { walletServiceRoutes } from "./wallet_service_http.ts";
+import { webhookServiceRoutes } from "./webhook_service_http.ts";
 import type { ErrorBinding } from "#httpjson/runtime/error-body.ts";
 import { errorBindings as errorBindings$1 } from "./error_http.ts";
 import { errorBindings as errorBindings$3 } from "./payment_http.ts";
@@ -21,6 +22,7 @@ export const routes: readonly ServiceRoutes[] = [
   toolServiceRoutes,
   walletKeyServiceRoutes,
   walletServiceRoutes,
+  webhookServiceRoutes,
 ];
 
 /**

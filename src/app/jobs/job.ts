@@ -9,7 +9,11 @@ export type JobName =
   | "partitions"
   | "figures"
   | "relay"
-  | "fee_payer";
+  | "fee_payer"
+  | "webhooks"
+  | "webhook_figures"
+  | "webhook_secrets"
+  | "expiring_keys";
 
 /** A recurring job. */
 export interface Job {

@@ -1,5 +1,6 @@
 import { formatUsdc, type MicroUsd } from "../../domain/core/money.ts";
 import type { TreasuryChain } from "../treasury/treasury-chain.ts";
+import { type Events, OPERATORS } from "../webhooks/webhook-endpoints.ts";
 import type { WatchState } from "../treasury/treasury-ledger.ts";
 import { newSettledTransactions } from "./record-history.ts";
 import { rescanHistory, type RescanDeps } from "./rescan-history.ts";
@@ -13,6 +14,7 @@ const WHOLE_HISTORY_MS = 3_600_000;
 
 export interface ReconcileDeps extends RescanDeps {
   readonly chain: RescanDeps["chain"] & Pick<TreasuryChain, "balance">;
+  readonly events: Pick<Events, "addDaily">;
 }
 
 /** Compares the treasury's balance on the chain with the ledger. */
@@ -38,7 +40,7 @@ export class Reconciliation {
     if (difference === undefined) return undefined;
     this.#deps.metrics.set("toolgate_treasury_difference_microusd", Number(difference));
     this.#seen = difference === 0n ? 0 : this.#seen + 1;
-    if (difference === 0n || this.#seen >= IN_A_ROW) this.#report(difference);
+    if (difference === 0n || this.#seen >= IN_A_ROW) await this.#report(difference);
     if (this.#seen >= IN_A_ROW) await this.#readWhole(signal);
     return difference;
   }
@@ -53,13 +55,17 @@ export class Reconciliation {
     return balance - after.expected;
   }
 
-  #report(difference: MicroUsd): void {
+  async #report(difference: MicroUsd): Promise<void> {
     if (difference === this.#reported) return;
-    const { log } = this.#deps;
-    this.#reported = difference;
+    const { log, events } = this.#deps;
     const details = { difference_usdc: formatUsdc(difference) };
     if (difference === 0n) log.info(details, "treasury balance matches the ledger");
-    else log.error(details, "treasury balance differs from the ledger");
+    else {
+      const data = { difference_usdc_microusd: Number(difference) };
+      await events.addDaily(OPERATORS, "treasury.difference", data, String(difference));
+      log.error(details, "treasury balance differs from the ledger");
+    }
+    this.#reported = difference;
   }
 
   async #readWhole(signal: AbortSignal): Promise<void> {

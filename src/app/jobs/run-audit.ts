@@ -1,18 +1,20 @@
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Audit } from "../operations/audit.ts";
 import type { Metrics } from "../operations/metrics.ts";
+import { type Events, OPERATORS } from "../webhooks/webhook-endpoints.ts";
 import type { Log } from "../../domain/core/log.ts";
 
 export interface AuditDeps {
   readonly audit: Audit;
   readonly clock: Clock;
+  readonly events: Pick<Events, "addDaily">;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
-/** Audits the ledger once and logs every violated invariant. */
+/** Audits the ledger once and reports every violated invariant, to operators' webhooks once a day. */
 export async function runAudit(
-  { audit, clock, metrics, log }: AuditDeps,
+  { audit, clock, events, metrics, log }: AuditDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const findings = await audit(signal);
@@ -24,6 +26,8 @@ export async function runAudit(
         { invariant: name, violations: Number(violations) },
         `the audit found a violation: ${description}`,
       );
+      const data = { invariant: name, description, violations: Number(violations) };
+      await events.addDaily(OPERATORS, "audit.violation", data, name);
     }
   }
   metrics.set("toolgate_audit_timestamp_seconds", Math.floor(clock.now() / 1_000));

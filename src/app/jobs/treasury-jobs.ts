@@ -4,6 +4,7 @@ import type { WalletAccounts } from "../accounts/wallet-accounts.ts";
 import type { Audit } from "../operations/audit.ts";
 import type { DepositAccounts } from "../deposits/deposits.ts";
 import type { Metrics } from "../operations/metrics.ts";
+import type { Events } from "../webhooks/webhook-endpoints.ts";
 import type { TreasuryLedger } from "../treasury/treasury-ledger.ts";
 import type { NetworkFinality } from "../payments/payment-methods.ts";
 import type { TreasuryChain } from "../treasury/treasury-chain.ts";
@@ -28,6 +29,7 @@ export interface TreasuryJobsOptions {
   readonly deposits: DepositAccounts;
   readonly wallets: Pick<WalletAccounts, "open">;
   readonly audit: Audit;
+  readonly events: Pick<Events, "addDaily">;
   readonly memoPrefix: string;
   /** Number of our cell. */
   readonly cell?: number;

@@ -8,6 +8,31 @@ export const METRICS = {
     help: "requests missing from their account's request log, by reason: full or database",
     labels: ["reason"],
   },
+  toolgate_webhook_attempts_total: {
+    type: "counter",
+    help: "attempts to deliver webhooks, by outcome: delivered, failed, or disabled (the endpoint was)",
+    labels: ["outcome"],
+  },
+  toolgate_webhooks_pending: {
+    type: "gauge",
+    help: "events that enabled webhook endpoints have not received",
+    labels: [],
+  },
+  toolgate_webhooks_oldest_seconds: {
+    type: "gauge",
+    help: "how long the oldest of them waits",
+    labels: [],
+  },
+  toolgate_webhooks_overdue_seconds: {
+    type: "gauge",
+    help: "how long an event waits although its endpoint may be tried; must return to 0",
+    labels: [],
+  },
+  toolgate_webhook_endpoints_failing: {
+    type: "gauge",
+    help: "webhook endpoints whose last attempt failed",
+    labels: [],
+  },
   toolgate_payments_credited_total: {
     type: "counter",
     help: "payments credited by the treasury watch without a proof",

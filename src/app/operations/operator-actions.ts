@@ -55,7 +55,11 @@ export type ActionName =
   | "config.rollback"
   | "database.reconcile"
   | "suspense.assign"
-  | "receipt.refund";
+  | "receipt.refund"
+  | "webhook.create"
+  | "webhook.update"
+  | "webhook.delete"
+  | "webhook.rotate";
 
 /** The operator. */
 export interface Actor {

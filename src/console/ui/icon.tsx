@@ -26,6 +26,7 @@ const PATHS = {
   wallet:
     "M2.5 4.5v8a1 1 0 0 0 1 1h9a1 1 0 0 0 1-1v-6a1 1 0 0 0-1-1h-9a1 1 0 0 1-1-1 1 1 0 0 1 1-1h8M11 9.5h.01",
   leave: "M6.5 2.5h-4v11h4M6.5 8h7M10.5 5l3 3-3 3",
+  bell: "M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14h3",
   chevron: "M6 4l4 4-4 4",
 } as const;
 

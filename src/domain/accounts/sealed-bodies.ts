@@ -5,6 +5,9 @@ import type { SealingKey, SealingKeys } from "../payments/quote.ts";
 const CIPHER = "aes-256-gcm";
 const [NONCE, TAG] = [12, 16];
 
+/** What is sealed: keys of different purposes are independent. */
+export type SealPurpose = "request-log" | "webhook";
+
 /** A sealed text and the version of the secret that sealed it. */
 export interface SealedBody {
   readonly version: number;
@@ -12,22 +15,29 @@ export interface SealedBody {
 }
 
 /**
- * Seals what accounts store of their requests: AES-256-GCM under a key of the account, derived from the
- * installation's secret. A sealed text opens only in the row that it was sealed for.
+ * Seals texts of accounts: AES-256-GCM under a key of the account, derived from the installation's secret. A
+ * sealed text opens only in the row that it was sealed for.
  */
 export class SealedBodies {
   readonly #keys: SealingKeys;
   readonly #random: Random;
+  readonly #purpose: SealPurpose;
 
-  constructor(keys: SealingKeys, random: Random) {
+  constructor(keys: SealingKeys, random: Random, purpose: SealPurpose) {
     this.#keys = keys;
     this.#random = random;
+    this.#purpose = purpose;
+  }
+
+  /** The version that seals now. */
+  get version(): number {
+    return this.#keys.current().version;
   }
 
   seal(accountId: string, rowId: string, text: string): SealedBody {
     const key = this.#keys.current();
     const nonce = this.#random.bytes(NONCE);
-    const cipher = createCipheriv(CIPHER, keyOf(key, accountId), nonce).setAAD(Buffer.from(rowId));
+    const cipher = createCipheriv(CIPHER, this.#keyOf(key, accountId), nonce).setAAD(Buffer.from(rowId));
     const sealed = Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]);
     return { version: key.version, sealed };
   }
@@ -36,7 +46,7 @@ export class SealedBodies {
   async open(accountId: string, rowId: string, { version, sealed }: SealedBody): Promise<string | undefined> {
     const key = (await this.#keys.find?.(version)) ?? this.#keys.version(version);
     if (!key || sealed.length < NONCE + TAG) return undefined;
-    const decipher = createDecipheriv(CIPHER, keyOf(key, accountId), sealed.subarray(0, NONCE))
+    const decipher = createDecipheriv(CIPHER, this.#keyOf(key, accountId), sealed.subarray(0, NONCE))
       .setAAD(Buffer.from(rowId))
       .setAuthTag(sealed.subarray(-TAG));
     try {
@@ -46,9 +56,9 @@ export class SealedBodies {
       return undefined;
     }
   }
-}
 
-/** The prefix separates it from everything else that the secret seals. */
-function keyOf({ secret }: SealingKey, accountId: string): Buffer {
-  return createHmac("sha256", secret).update("request-log:").update(accountId).digest();
+  /** The prefix separates it from everything else that the secret seals. */
+  #keyOf({ secret }: SealingKey, accountId: string): Buffer {
+    return createHmac("sha256", secret).update(`${this.#purpose}:`).update(accountId).digest();
+  }
 }

@@ -2,7 +2,7 @@ import type { Cell, NameKind } from "./cell.ts";
 import type { Clock, Random } from "./clock.ts";
 
 /** Prefixes of identifiers. Identifiers contain no colon, because memos are split at colons. */
-export type IdPrefix = "acct" | "key" | "run" | "rcpt" | "ses" | "dep" | "act" | "log" | "grp";
+export type IdPrefix = "acct" | "key" | "run" | "rcpt" | "ses" | "dep" | "act" | "log" | "grp" | "we" | "evt";
 
 const HEX = /^[0-9a-f]{32}$/;
 

@@ -73,9 +73,14 @@ export class PostgresSessions implements Sessions {
     const now = this.#clock.now();
     await queryWithRetry(this.#pool, {
       name: "sessions-create",
-      text: `insert into console_session (id, account_id, sha256, address, user_agent, created_at,
-          last_used_at, expires_at)
-             values ($1, $2, $3, $4, $5, $6, $6, $7) on conflict (id) do nothing`,
+      text: `with created as (
+               insert into console_session (id, account_id, sha256, address, user_agent, created_at,
+                 last_used_at, expires_at)
+               values ($1, $2, $3, $4, $5, $6, $6, $7) on conflict (id) do nothing returning *)
+             select event_add(account_id, 'session.created', jsonb_build_object(
+               'account_id', 'acct_' || encode(uuid_send(account_id), 'hex'),
+               'session_id', 'ses_' || encode(uuid_send(id), 'hex'),
+               'address', address, 'user_agent', user_agent)) from created`,
       values: [
         id,
         account,

@@ -76,7 +76,8 @@ export class PostgresStatements implements Statements {
   async setLowBalance(accountId: string, amount: MicroUsd | undefined): Promise<void> {
     await queryWithRetry(this.#pool, {
       name: "statement-set-low-balance",
-      text: "update account set low_balance = $2 where id = $1",
+      text: `update account set low_balance = $2, low_balance_reported = coalesce(available < $2, false)
+             where id = $1`,
       values: [uuidFromId("acct", accountId), amount],
     });
   }

@@ -14,6 +14,7 @@ const NEWEST = {
   suspense: "f".repeat(128),
   accounts: "f".repeat(32),
   actions: "f".repeat(32),
+  attempts: "f".repeat(32),
   deposits: "f".repeat(32),
   config: "f".repeat(8),
   failed: "f".repeat(13 + 128),

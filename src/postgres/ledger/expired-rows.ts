@@ -1,5 +1,14 @@
+import { WEBHOOK_RETENTION_DAYS } from "../../app/webhooks/webhook-endpoints.ts";
+
 /** Kinds of rows that expire. */
-export type ExpiredRows = "claims" | "executions" | "relays" | "sign_ins" | "sessions" | "requests";
+export type ExpiredRows =
+  | "claims"
+  | "executions"
+  | "relays"
+  | "sign_ins"
+  | "sessions"
+  | "requests"
+  | "events";
 
 /**
  * Counts instances by their named connections, and turns off the wait for the disk: a crash only restores
@@ -50,5 +59,14 @@ export const DELETE_EXPIRED: Readonly<Record<ExpiredRows, string>> = {
       delete from request_log where (account_id, id) in (
         select account_id, id from request_log where expires_at < now() limit $2)
       returning id)
+    select count(*) as removed, $1 as up_to, ${INSTANCE_COUNT} from gone`,
+  events: /* sql */ `
+    with gone as (
+      delete from webhook_event where id in (
+        select id from webhook_event
+        where created_at < now() - interval '${WEBHOOK_RETENTION_DAYS} days' limit $2)
+      returning id),
+    deliveries as (delete from webhook_delivery where event_id in (select id from gone)),
+    attempts as (delete from webhook_attempt where event_id in (select id from gone))
     select count(*) as removed, $1 as up_to, ${INSTANCE_COUNT} from gone`,
 };

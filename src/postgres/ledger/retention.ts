@@ -13,7 +13,15 @@ export interface RetentionOptions {
 /** Maximum rows per transaction, so that concurrent calls barely wait. */
 const BATCH = 100;
 
-const KINDS: readonly ExpiredRows[] = ["claims", "executions", "relays", "sign_ins", "sessions", "requests"];
+const KINDS: readonly ExpiredRows[] = [
+  "claims",
+  "executions",
+  "relays",
+  "sign_ins",
+  "sessions",
+  "requests",
+  "events",
+];
 
 /** Initial and maximum share of time spent deleting, over all instances. */
 const [INITIAL_SHARE, MAX_SHARE] = [0.05, 0.5];

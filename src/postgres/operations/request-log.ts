@@ -173,7 +173,7 @@ interface OpenOptions {
 
 /** Opens the request log; its writer is started later. */
 export function openRequestLog({ pool, reading, sealingKeys, clock, random, log, metrics }: OpenOptions) {
-  const bodies = new SealedBodies(sealingKeys, random);
+  const bodies = new SealedBodies(sealingKeys, random, "request-log");
   const requests = new AccountRequests(clock, random, metrics);
   return {
     writer: new RequestLogWriter({ pool, requests, bodies, log }),

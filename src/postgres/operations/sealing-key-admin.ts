@@ -24,13 +24,18 @@ interface VersionRow {
   replaced_at: Date | null;
   now: Date;
   working_keys: number;
+  webhooks: number;
   watched_at: Date | null;
 }
 
-const FROM: Readonly<Record<KeyPurpose, { table: string; workingKeys: string; watchedAt: string }>> = {
+const FROM: Readonly<
+  Record<KeyPurpose, { table: string; workingKeys: string; webhooks: string; watchedAt: string }>
+> = {
   quotes: {
     table: "sealing_key",
     workingKeys: "0",
+    webhooks: `(select count(*)::integer from webhook_endpoint
+      where secret.version in (key_version, case when old_until > now() then old_key_version end))`,
     watchedAt: "(select max(looked_at) from treasury_watch)",
   },
   // Keys without a version may have been signed by any.
@@ -39,9 +44,10 @@ const FROM: Readonly<Record<KeyPurpose, { table: string; workingKeys: string; wa
     workingKeys: `(select count(*)::integer from api_key
       where coalesce(secret_version, secret.version) = secret.version and revoked_at is null
         and (expires_at is null or expires_at > now()))`,
+    webhooks: "0",
     watchedAt: "null::timestamptz",
   },
-  receipts: { table: "signing_key", workingKeys: "0", watchedAt: "null::timestamptz" },
+  receipts: { table: "signing_key", workingKeys: "0", webhooks: "0", watchedAt: "null::timestamptz" },
 };
 
 /** What a version does. */
@@ -123,12 +129,13 @@ export class PostgresSealingKeyAdmin implements SealingKeyAdmin {
 }
 
 async function versionsOf(db: Pool | PoolClient, purpose: KeyPurpose): Promise<SealingKeyVersion[]> {
-  const { table, workingKeys, watchedAt } = FROM[purpose];
+  const { table, workingKeys, webhooks, watchedAt } = FROM[purpose];
   const { rows } = await db.query<VersionRow>(
     `select version, active_from, created_at, now() as now,
        version = (select max(version) from ${table} where active_from <= now()) as active,
        (select min(active_from) from ${table} later where later.version > secret.version) as replaced_at,
-       ${workingKeys} as working_keys, ${watchedAt} as watched_at
+       ${workingKeys} as working_keys, ${webhooks} as webhooks,
+       ${watchedAt} as watched_at
      from ${table} secret order by version desc`,
   );
   return rows.map((row) => {
@@ -146,6 +153,7 @@ function reasonOf(
     active_from: activeFrom,
     replaced_at: replacedAt,
     working_keys: keys,
+    webhooks,
     watched_at: watched,
   }: VersionRow,
   state: SealingKeyVersion["state"],
@@ -161,6 +169,11 @@ function reasonOf(
   if (now < until) return `an instance can sign with it until ${instant(until)}`;
   if (watched !== null && watched < until)
     return `the treasury watch last read the chain at ${instant(watched)}`;
+  if (webhooks > 0)
+    return (
+      `it seals secrets of ${webhooks} webhook ${webhooks === 1 ? "endpoint" : "endpoints"}, which a ` +
+      "running gateway seals again within minutes"
+    );
   if (keys > 0)
     return `it signed ${keys} working API ${keys === 1 ? "key" : "keys"} (keys list, keys rotate)`;
   return undefined;

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { OPERATORS } from "../../../src/app/webhooks/webhook-endpoints.ts";
 import { runAudit } from "../../../src/app/jobs/run-audit.ts";
 import { reportTreasuryMetrics } from "../../../src/app/jobs/treasury-metrics.ts";
 import { FinalityTracker } from "../../../src/app/jobs/finality-tracker.ts";
@@ -78,7 +79,7 @@ describe("FinalityTracker", () => {
 });
 
 describe("runAudit", () => {
-  it("sets a metric per invariant and logs a violation as an error", async () => {
+  it("sets a metric per invariant, logs a violation as an error and notifies operators", async () => {
     const finding = (name: string, violations: bigint) => ({
       name,
       description: `${name} holds`,
@@ -99,6 +100,8 @@ describe("runAudit", () => {
         details: { invariant: "balances", violations: 2 },
       },
     ]);
+    const data = { invariant: "balances", description: "balances holds", violations: 2 };
+    expect(scene.added).toEqual([[OPERATORS, "audit.violation", JSON.stringify(data), "balances"]]);
   });
 });
 

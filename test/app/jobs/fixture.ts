@@ -1,6 +1,7 @@
 import { walletCaller } from "../../../src/domain/accounts/wallet-caller.ts";
 import { randomBytes } from "node:crypto";
 import type { Metrics } from "../../../src/app/operations/metrics.ts";
+import type { Events } from "../../../src/app/webhooks/webhook-endpoints.ts";
 import { newSettledTransactions } from "../../../src/app/jobs/record-history.ts";
 import { NO_CELL } from "../../../src/domain/core/cell.ts";
 import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
@@ -56,6 +57,7 @@ export function setScene() {
   const quotes = new Quotes(keys, systemClock, systemRandom, 300);
   const accountId = newId("acct", systemClock, systemRandom);
   const deposits = new Map<string, string>();
+  const events: string[][] = [];
   const clock = { at: GENESIS + 2_000_000, now: () => clock.at };
   const chain = new MemoryChain(steps);
   return {
@@ -66,6 +68,11 @@ export function setScene() {
     quotes,
     wallets: { open: async (wallet: string) => walletCaller(wallet) },
     deposits: { accountOf: async (depositId: string) => deposits.get(depositId) },
+    added: events,
+    events: {
+      addDaily: async (...[owner, type, data, about]: Parameters<Events["addDaily"]>) =>
+        void events.push([owner, type, JSON.stringify(data), about]),
+    },
     memoPrefix: "svc",
     settled: newSettledTransactions(),
     metrics: new MemoryMetrics(),

@@ -113,6 +113,10 @@ describe("Reconciliation", () => {
     expect(await run()).toBe(0n);
     expect(gauge()).toBe(0);
     expect(lines("info").at(-1)?.message).toBe("treasury balance matches the ledger");
+    expect(scene.added.map(([, ...event]) => event)).toEqual([
+      ["treasury.difference", '{"difference_usdc_microusd":70}', "70"],
+      ["treasury.difference", '{"difference_usdc_microusd":50}', "50"],
+    ]);
   });
 
   it("reports no difference that disappears", async () => {

@@ -104,8 +104,9 @@ function otherReads(): string[] {
     .map(({ scan, plan }) => `${scan[0]} for ${plan.slice(0, 300)}`);
 }
 
-/** Whether the scan finds one row per value. Active runs are few. */
+/** Whether the scan finds one row per value. Active runs are few, and webhook endpoints of an account. */
 function isByKey(index: string, condition: string): boolean {
+  if (index === "webhook_endpoint_slot_unique") return condition.includes("account_id =");
   if (/^run_\w+_status_account_id_id_idx$/.test(index))
     return condition.includes("(status)::text = 'active'::text");
   const columns = keys.get(index);

@@ -38,6 +38,7 @@ const READING = [
     "audit_hash",
     "audit_sums",
     "budget_refusal",
+    "ledger_id",
     "ledger_time",
     "payment_of",
     "payment_ref",

@@ -30,7 +30,7 @@ beforeAll(async () => {
   instance = openInstance(database.url);
   const { pool } = instance;
   const keys = await PostgresSealingKeys.open({ pool, clock: systemClock, random: systemRandom, log });
-  const bodies = new SealedBodies(keys, systemRandom);
+  const bodies = new SealedBodies(keys, systemRandom, "request-log");
   requests = new AccountRequests(systemClock, systemRandom, {
     count: (...counted) => void dropped.push(counted),
   });

@@ -6,7 +6,8 @@ export const WebhookEndpointEntity = defineEntity({
   tableName: "webhook_endpoint",
   properties: {
     id: p.uuid().primary(),
-    accountId: p.uuid().index(),
+    accountId: p.uuid(),
+    slot: p.integer(),
     url: p.text(),
     types: p.type("text[]"),
     disabled: p.text().nullable(),
@@ -22,6 +23,7 @@ export const WebhookEndpointEntity = defineEntity({
     leaseUntil: p.datetime().length(6).defaultRaw("'-infinity'"),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
   },
+  uniques: [{ name: "webhook_endpoint_slot_unique", properties: ["accountId", "slot"] }],
 });
 
 /** The outbox: events, each written by the transaction that causes it. */
@@ -55,8 +57,8 @@ export const WebhookDeliveryEntity = defineEntity({
   properties: {
     endpointId: p.uuid().primary(),
     seq: p.bigint().primary(),
-    eventId: p.uuid(),
-    createdAt: p.datetime().length(6).defaultRaw("now()").index(),
+    eventId: p.uuid().index(),
+    createdAt: p.datetime().length(6).defaultRaw("now()"),
     deliveredAt: p.datetime().length(6).nullable(),
   },
   indexes: [
@@ -76,7 +78,7 @@ export const WebhookAttemptEntity = defineEntity({
   properties: {
     id: p.uuid().primary().defaultRaw("ledger_id()"),
     endpointId: p.uuid(),
-    eventId: p.uuid(),
+    eventId: p.uuid().index(),
     status: p.integer().nullable(),
     error: p.text().nullable(),
     ms: p.integer(),

@@ -26,6 +26,7 @@ begin
   if not found then
     raise exception 'a deposit names an account that does not exist';
   end if;
+  perform event_deposit(account, network, reference);
   return true;
 end
 $$;

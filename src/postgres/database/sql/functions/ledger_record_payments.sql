@@ -26,6 +26,10 @@ begin
   select treasury, call.account_id, call.deposit, 'deposit',
     payment_ref((call.payment).network, (call.payment).reference)
   from unnest(calls) call where call.payment = any (deposited);
+
+  -- What pays its call at once is the call's affair.
+  perform event_deposit(call.account_id, (call.payment).network, (call.payment).reference)
+  from unnest(calls) call where call.payment = any (deposited) and kinds[call.n] <> 'granted';
 end
 $$;
 

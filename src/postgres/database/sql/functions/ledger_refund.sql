@@ -17,6 +17,12 @@ begin
   on conflict (kind, ref) do nothing
   returning * into refund;
   update account set available = account.available + refund.amount where account.id = refund.credit;
+  perform event_add(charged.account_id, 'receipt.refunded', jsonb_build_object(
+    'account_id', 'acct_' || encode(uuid_send(charged.account_id), 'hex'),
+    'receipt_id', 'rcpt_' || encode(uuid_send(charged.id), 'hex'),
+    'run_id', 'run_' || encode(uuid_send(charged.run_id), 'hex'), 'tool', charged.tool,
+    'refunded_usdc_microusd', refund.amount, 'reason', refund.note))
+  from receipt charged where charged.id = receipt_id and refund.id is not null;
   return query select refund.id is not null, issued from issued_receipt issued where issued.id = receipt_id;
 end
 $$;

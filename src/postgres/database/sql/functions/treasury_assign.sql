@@ -29,6 +29,7 @@ begin
   insert into transfer (debit, credit, amount, kind, ref, note)
   values (suspense, target, given.amount, 'assignment', payment_ref(network, reference), reason);
   update account a set available = a.available + given.amount where a.id = target;
+  perform event_deposit(target, network, reference);
   return 'assigned';
 end
 $$;

@@ -82,6 +82,13 @@ begin
       values (treasury, holder, change, 'deposit', payment_ref(solana, signature));
   end case;
   update account a set available = a.available + change where a.id = holder;
+  if outcome = 'suspended' then
+    perform event_add(operator, 'suspense.received', jsonb_build_object(
+      'amount_usdc_microusd', change, 'network', solana, 'reference', encode(signature, 'hex'),
+      'payer', payer, 'memos', memos));
+  else
+    perform event_deposit(holder, solana, signature);
+  end if;
   return outcome;
 end
 $$;

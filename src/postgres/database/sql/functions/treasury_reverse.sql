@@ -26,6 +26,12 @@ begin
     insert into transfer (debit, credit, amount, kind, ref)
     values (holder, treasury, taken.amount, 'reversal', payment_ref(of_network, of_reference));
     update account set available = account.available - taken.amount where id = holder;
+    perform event_add(holder, 'payment.reversed', jsonb_build_object(
+      'account_id', 'acct_' || encode(uuid_send(holder), 'hex'),
+      'amount_usdc_microusd', taken.amount, 'network', of_network,
+      'reference', encode(of_reference, 'hex'), 'receipt_ids', (
+        select coalesce(jsonb_agg('rcpt_' || encode(uuid_send(receipt.id), 'hex')), '[]') from receipt
+        where network = of_network and reference = of_reference)));
   end if;
   select account.available into available from account where id = holder;
   if not found then

@@ -42,6 +42,7 @@ grant execute on function
   ledger_credit,
   ledger_end,
   ledger_heartbeat,
+  ledger_id,
   ledger_prior,
   ledger_refund,
   ledger_start,
@@ -70,14 +71,16 @@ grant execute on function
   treasury_record,
   treasury_resign,
   treasury_reverse,
-  unpaid_work_add
+  unpaid_work_add,
+  webhook_replay,
+  webhook_test
 to :role;
 
 -- Accounts without a balance, keys, sign-ins, and what people and operators decide about them.
 grant insert (id, wallet, tier, operator, created_at) on account to :role;
 grant update (
   tier, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, low_balance,
-  blocked_reason, request_bodies, request_hours
+  low_balance_reported, blocked_reason, request_bodies, request_hours
 ) on account to :role;
 grant insert (
   id, account_id, sha256, prefix, name, scopes, created_at, expires_at, call_limit, tools, budget_id,
@@ -88,6 +91,13 @@ to :role;
 grant insert (id, account_id, name, day, month, created_at), update (name), delete on budget to :role;
 grant insert (key_id, last_used_at), update (last_used_at) on key_use to :role;
 grant insert, update (expires_at), delete on request_log to :role;
+grant insert, delete, update (
+  url, types, disabled, key_version, secret, old_key_version, old_secret, old_until, failures,
+  failing_since, retry_at, owner, lease_until
+) on webhook_endpoint to :role;
+grant update (delivered_at), delete on webhook_delivery to :role;
+grant insert, delete on webhook_attempt to :role;
+grant delete on webhook_event to :role;
 grant insert (version, secret, active_from) on api_key_secret to :role;
 grant insert (version, secret, active_from) on sealing_key to :role;
 grant insert (version, secret, active_from) on signing_key to :role;

@@ -582,17 +582,18 @@ create table console_session (
 create index console_session_account_id_index on console_session (account_id);
 create index console_session_expires_at_index on console_session (expires_at);
 
--- Webhooks. Rows carry no foreign keys and no event changes its endpoint: a transaction that moves money waits
--- for no delivery.
+-- Webhooks. Rows carry no foreign keys and no event changes its endpoint: a transaction that moves money
+-- waits for no delivery.
 
 -- Where events of an account are sent. Endpoints of operators belong to the ledger's operator account.
 -- "disabled" says why nothing is sent: empty if its owner disabled it, else the reason of the gateway.
 -- "key_version" names the row of sealing_key that seals the secret; the old secret signs too until
 -- "old_until". "failures" counts attempts since the last success. An instance ("owner") delivers until
--- "lease_until".
+-- "lease_until". "slot" bounds the endpoints of an account.
 create table webhook_endpoint (
   id uuid primary key,
   account_id uuid not null,
+  slot integer not null constraint webhook_endpoint_slot_check check (slot between 1 and 10),
   url text not null,
   types text[] not null,
   disabled text,
@@ -607,10 +608,10 @@ create table webhook_endpoint (
   owner uuid,
   lease_until timestamptz not null default '-infinity',
   created_at timestamptz not null default now(),
+  constraint webhook_endpoint_slot_unique unique (account_id, slot),
   constraint webhook_endpoint_old_check check (
     (old_secret is null) = (old_key_version is null) and (old_secret is null) = (old_until is null))
 ) with (fillfactor = 50);
-create index webhook_endpoint_account_id_index on webhook_endpoint (account_id);
 
 -- The outbox: an event is written by the transaction that causes it (event_add). "seq" is the order of events
 -- of an account, as its locks order their transactions. "once" identifies an event that may be written twice.
@@ -637,7 +638,7 @@ create table webhook_delivery (
   primary key (endpoint_id, seq)
 ) with (fillfactor = 70);
 create index webhook_delivery_pending_index on webhook_delivery (endpoint_id, seq) where delivered_at is null;
-create index webhook_delivery_created_at_index on webhook_delivery (created_at);
+create index webhook_delivery_event_id_index on webhook_delivery (event_id);
 
 -- The last attempts to deliver. "status" is null without a response.
 create table webhook_attempt (
@@ -650,6 +651,7 @@ create table webhook_attempt (
   started_at timestamptz not null
 );
 create index webhook_attempt_endpoint_id_id_index on webhook_attempt (endpoint_id, id);
+create index webhook_attempt_event_id_index on webhook_attempt (event_id);
 
 -- What operators did. "account_id" is null for the command line. A failure is a second row that names the
 -- first in "failed_action". "once" is the action's idempotency key; "repeats" is the first action with that

@@ -1,0 +1,91 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { WebhookService } from "#gen/toolgate/v1/webhook_service_pb.ts";
+import { Button, Card, EmptyState, ErrorNote, Page, Skeleton } from "../ui/index.ts";
+import { OperatorPage } from "./operator/operator-page.tsx";
+import { EndpointCard } from "./webhooks/endpoint-card.tsx";
+import { EndpointForm } from "./webhooks/endpoint-form.tsx";
+import { SavedSecret } from "./webhooks/saved-secret.tsx";
+
+/** Endpoints that receive the account's events. */
+export function WebhooksPage() {
+  return (
+    <Page title="Webhooks" lead="Endpoints of yours that are notified of events, each request signed.">
+      <Endpoints deployment={false} />
+    </Page>
+  );
+}
+
+/** Endpoints that receive the deployment's events, for operators. */
+export function OperatorWebhooksPage() {
+  return (
+    <OperatorPage title="Deployment webhooks" lead="Endpoints that are notified of what needs an operator.">
+      <Endpoints deployment />
+    </OperatorPage>
+  );
+}
+
+function Endpoints({ deployment }: { deployment: boolean }) {
+  const { data, error, refetch } = useQuery(
+    WebhookService.method.listWebhookEndpoints,
+    { deployment },
+    { refetchInterval: 5_000 },
+  );
+  const [creating, setCreating] = useState(false);
+  const [secret, setSecret] = useState<{ url: string; secret: string }>();
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!data)
+    return (
+      <Card>
+        <Skeleton lines={3} />
+      </Card>
+    );
+  return (
+    <>
+      {secret && <SavedSecret {...secret} onSaved={() => setSecret(undefined)} />}
+      {creating ? (
+        <Card title="New endpoint">
+          <EndpointForm
+            types={data.knownTypes}
+            deployment={deployment}
+            onDone={(created) => {
+              setCreating(false);
+              setSecret(created);
+            }}
+          />
+        </Card>
+      ) : (
+        data.endpoints.length > 0 && (
+          <div>
+            <Button tone="primary" onClick={() => setCreating(true)}>
+              Add endpoint
+            </Button>
+          </div>
+        )
+      )}
+      {data.endpoints.map((endpoint) => (
+        <EndpointCard
+          key={endpoint.endpointId}
+          endpoint={endpoint}
+          types={data.knownTypes}
+          deployment={deployment}
+          onSecret={setSecret}
+        />
+      ))}
+      {data.endpoints.length === 0 && !creating && (
+        <Card>
+          <EmptyState
+            title="No endpoints yet"
+            action={
+              <Button tone="primary" onClick={() => setCreating(true)}>
+                Add endpoint
+              </Button>
+            }
+          >
+            An endpoint is a URL of yours that receives events as signed HTTP requests.
+          </EmptyState>
+        </Card>
+      )}
+    </>
+  );
+}
