@@ -57,11 +57,12 @@ async function tables(): Promise<{ name: string; column: string }[]> {
 const MAY_INSERT = [
   ...["account", "api_key", "api_key_secret", "console_session", "deposit", "key_use", "operator_action"],
   ...["request_log", "sealing_key", "sign_in_challenge", "signing_key", "used_nonce"],
-  ...["webhook_attempt", "webhook_endpoint"],
+  ...["budget", "webhook_attempt", "webhook_endpoint"],
 ];
 
 /** Expired rows are deleted; a role that may delete may also lock the table. */
 const MAY_DELETE = [
+  "budget",
   ...["console_session", "request_log", "sign_in_challenge", "used_nonce"],
   ...["webhook_attempt", "webhook_delivery", "webhook_endpoint", "webhook_event"],
 ];
