@@ -55,6 +55,18 @@ const offer = {
   image_tokens: z.int().min(1).max(1_000_000).optional(),
 };
 
+/** What the server charges the operator. For reports only. Default: unknown. */
+const cost = z
+  .strictObject({
+    input_usd_per_million: usdPerMillion,
+    output_usd_per_million: usdPerMillion.prefault("0"),
+    /** Default: as all of the prompt. */
+    cached_input_usd_per_million: usdPerMillion.optional(),
+    /** Default: as all of the answer. */
+    reasoning_usd_per_million: usdPerMillion.optional(),
+  })
+  .optional();
+
 /** Of all callers of one instance together. Default: none. */
 const limits = {
   requests_per_minute: z.int().min(1).max(1_000_000).optional(),
@@ -68,6 +80,7 @@ const model = z.strictObject({
   upstream_model: modelName.optional(),
   ...offer,
   ...limits,
+  cost,
 });
 
 const embeddingModel = z.strictObject({
@@ -80,6 +93,7 @@ const embeddingModel = z.strictObject({
   dimensions: z.int().min(1).max(65_536),
   bytes_per_token: offer.bytes_per_token,
   ...limits,
+  cost,
 });
 
 const upstream = z.strictObject({
@@ -148,6 +162,8 @@ export const inferenceSchema = z
   .prefault({});
 
 export type InferenceSection = z.output<typeof inferenceSchema>;
+
+export type CostSection = z.output<typeof cost>;
 
 export type EmbeddingModelSection = z.output<typeof embeddingModel>;
 

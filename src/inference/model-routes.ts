@@ -42,6 +42,7 @@ function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSetti
     reasoningRate: rates.reasoningRate,
     id,
     upstreamModel: id,
+    cost,
     contextLength,
     maxOutputTokens: Math.min(
       defaults.maxOutputTokens,
@@ -104,7 +105,7 @@ export function routesOf<Server>(
   for (const { server, table, models } of offers) {
     for (const model of models) {
       if (!table && tabled.has(model.id)) continue;
-      const { upstreamModel: _, ...terms } = model;
+      const { upstreamModel: _, cost: __, ...terms } = model;
       const before = sales.get(model.id);
       // A server may list a model twice.
       if (

@@ -11,6 +11,7 @@ import type { Clock } from "../domain/core/clock.ts";
 import type { Log } from "../domain/core/log.ts";
 import { measureRequest, type RequestMeasure } from "./model-metrics.ts";
 import type { EmbeddingOptions } from "./embedding-answer.ts";
+import { costOfAnswer } from "./model-cost.ts";
 import { ModelLimits } from "./model-limits.ts";
 import { ModelServer } from "./model-server.ts";
 import { routesOf, type ModelRoute } from "./model-routes.ts";
@@ -120,7 +121,7 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
       try {
         const answer = await ask(server, model.upstreamModel, measured);
         measured.completed(answer);
-        return answer;
+        return model.cost ? { ...answer, cost: costOfAnswer(model.cost, answer) } : answer;
       } catch (error) {
         measured.failed(error);
         if (!(error instanceof ModelServerError) || !error.canFailOver) throw error;

@@ -1,7 +1,9 @@
 import { isIP } from "node:net";
 import type { ChatModel } from "../domain/tools/chat.ts";
+import type { ModelCost } from "./model-cost.ts";
 import { mayConnect, type Network } from "../outbound/address-guard.ts";
 import {
+  type CostSection,
   defaultUpstream,
   type EmbeddingModelSection,
   type InferenceSection,
@@ -11,6 +13,8 @@ import {
 /** A model with its terms and its name at the server. */
 export interface TableModel extends ChatModel {
   readonly upstreamModel: string;
+  /** What the server charges the operator; undefined: unknown. */
+  readonly cost?: ModelCost | undefined;
 }
 
 /** Resolved settings of one OpenAI-compatible server. */
@@ -94,6 +98,7 @@ export function resolveUpstreams(
         upstreamModel: model.upstream_model ?? model.id,
         ...termsOf(model, entry),
         ...limitsOf(model),
+        cost: costOf(model.cost),
       })),
       embeddingModels: (entry.embedding_models ?? []).map(embeddingModelOf),
       defaults: termsOf(section.default_model, entry),
@@ -158,7 +163,19 @@ function embeddingModelOf(model: EmbeddingModelSection): TableModel {
     bytesPerToken: model.bytes_per_token,
     dimensions: model.dimensions,
     ...limitsOf(model),
+    cost: costOf(model.cost),
   };
+}
+
+function costOf(cost: CostSection): ModelCost | undefined {
+  return (
+    cost && {
+      inputRate: cost.input_usd_per_million,
+      outputRate: cost.output_usd_per_million,
+      cachedInputRate: cost.cached_input_usd_per_million,
+      reasoningRate: cost.reasoning_usd_per_million,
+    }
+  );
 }
 
 function limitsOf(model: {

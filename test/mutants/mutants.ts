@@ -28,6 +28,7 @@ import { TREASURY_CHAIN } from "./treasury-chain.ts";
 import { TREASURY } from "./treasury.ts";
 import { UNPAID_WORK } from "./unpaid-work.ts";
 import { WEBHOOKS } from "./webhooks.ts";
+import { USAGE } from "./usage.ts";
 
 /** Guards that belong together, under the title they have in docs/reference/guards.md. */
 export interface MutantGroup {
@@ -39,6 +40,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Tables", mutants: LEDGER_TABLES },
   { title: "Ledger functions", mutants: LEDGER },
   { title: "Sealed history", mutants: SEALS },
+  { title: "Usage reports", mutants: USAGE },
   { title: "Stalled instances", mutants: STALLS },
   { title: "Quotes and proofs", mutants: PAYMENTS },
   { title: "Evidence on the chain", mutants: EVIDENCE },

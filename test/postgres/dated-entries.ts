@@ -1,6 +1,6 @@
 /**
- * Returns SQL for the tables' owner that removes all seals and dates all entries evenly over the last forty
- * days, in order, with the identifiers of these times.
+ * Returns SQL for the tables' owner that removes all seals and counted usage, and dates all entries evenly
+ * over the last forty days, in order, with the identifiers of these times.
  * @param change a statement that moves times (`at`) in the table `dated` before that
  */
 export function datingOfEntries(change = "select"): string {
@@ -16,7 +16,8 @@ export function datingOfEntries(change = "select"): string {
     update receipt set created_at = at, id = ledger_id(at) from dated where dated.id = receipt.id;
     update revenue_mark set counted_to = '00000000-0000-0000-0000-000000000000', amount = 0;
     alter table audit_seal disable trigger append_only;
-    truncate audit_seal, audit_sum;
+    truncate audit_seal, audit_sum, usage_slot;
+    update usage_mark set counted_to = '-infinity';
     alter table audit_seal enable trigger append_only;
     alter table transfer enable trigger append_only;
     alter table receipt enable trigger append_only;

@@ -26,6 +26,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/operations/sealing-key-admin.ts: table": "one of a module's constants",
   "src/postgres/operations/sealing-key-admin.ts: workingKeys": "one of a module's constants",
   "src/postgres/operations/sealing-key-admin.ts: watchedAt": "one of a module's constants",
+  "src/postgres/operations/sealing-key-admin.ts: stored": "one of a module's constants",
   "src/postgres/ledger/runs.ts: its": "one of a module's constants",
   "src/postgres/ledger/runs.ts: before": "made of a module's constants",
   "src/postgres/ledger/runs.ts: among": "made of a module's constants",
@@ -34,6 +35,10 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/ledger/receipts.ts: kept": "one of a module's constants",
   'src/postgres/treasury/suspense.ts: status === undefined ? "" : PICKS[status]':
     "one of a module's constants",
+  "src/postgres/accounts/usage-sql.ts: at": "a class's number",
+  "src/postgres/ledger/run-models.ts: n": "a parameter's number",
+  "src/postgres/ledger/run-models.ts: n + 1": "a parameter's number",
+  "src/postgres/ledger/run-models.ts: n + 2": "a parameter's number",
   "src/postgres/operations/audit.ts: sql": "a check of the audit, all of which are constants",
   "src/postgres/operations/audit.ts: name": "the name of a check of the audit",
   "src/postgres/database/audit-check.ts: account": "an account of the ledger's own",

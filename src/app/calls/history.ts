@@ -19,6 +19,7 @@ export interface HistoryFilter {
   tool?: string | undefined;
   /** `key_…` */
   keyId?: string | undefined;
+  model?: string | undefined;
   /** Inclusive. */
   from?: Date | undefined;
   /** Exclusive. */

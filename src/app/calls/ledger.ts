@@ -4,6 +4,7 @@ import type { RunError } from "../../domain/calls/run.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Span } from "../../domain/core/span.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
+import type { ModelUse } from "../../domain/tools/tool.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
 import type { CallPayment, PaymentCredits } from "../payments/verified-transfer.ts";
 
@@ -96,6 +97,8 @@ export interface CompletedRun {
   result: JsonObject;
   /** What the call is charged of the price it holds, micro-USD; all of it if undefined. */
   captured?: MicroUsd;
+  /** The model that served it; undefined where there is none. */
+  model?: ModelUse | undefined;
   span?: Span | undefined;
 }
 
@@ -103,6 +106,7 @@ export interface FailedRun {
   runId: string;
   outcome: "failed" | "cancelled";
   error: RunError;
+  model?: ModelUse | undefined;
   span?: Span | undefined;
 }
 

@@ -7,7 +7,7 @@ import { chargeOf } from "../../domain/calls/charge.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
-import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
+import type { ModelUse, PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import type { CallContext } from "../../domain/calls/call-context.ts";
 import { claimDigest } from "./claim-digest.ts";
 import type { CallAuthorization, FailedRun, Ledger } from "./ledger.ts";
@@ -43,8 +43,9 @@ export async function runAndCapture(
   const digest = claimDigest({ ...authorization, payment });
   const { caller, progress, output, record } = context;
   if (record) record.runId = runId;
-  const usage: { used?: MicroUsd } = {};
+  const usage: { used?: MicroUsd; model?: ModelUse } = {};
   const meter = (used: MicroUsd) => void (usage.used = used);
+  const noteModel = (use: ModelUse) => void (usage.model = use);
   const run = {
     runId,
     idempotencyKey: digest ?? runId,
@@ -53,6 +54,7 @@ export async function runAndCapture(
     progress,
     output,
     meter,
+    noteModel,
   };
   if (context.signal.aborted) {
     const message = "the caller disconnected before the tool started";
@@ -70,7 +72,7 @@ export async function runAndCapture(
     span?.end();
   } catch (error) {
     span?.end(error);
-    const failure = await release(deps, tool, authorization, error);
+    const failure = await release(deps, tool, { ...authorization, model: usage.model }, error);
     throw payment ? new PaymentCreditedError(failure, payment.reference) : failure;
   } finally {
     if (record) record.toolMs = deps.clock.now() - from;
@@ -78,7 +80,15 @@ export async function runAndCapture(
   const receiptId = newId("rcpt", deps.clock, deps.random, deps.cell?.number);
   const amount = usage.used === undefined ? {} : { captured: chargeOf(price, usage.used) };
   const capture = (step?: Span) =>
-    deps.ledger.capture({ runId, outcome: "completed", receiptId, result, ...amount, span: step });
+    deps.ledger.capture({
+      runId,
+      outcome: "completed",
+      receiptId,
+      result,
+      ...amount,
+      model: usage.model,
+      span: step,
+    });
   const captured = await inSpan(record?.span?.child("capture"), capture);
   if (captured.kind === "captured") {
     if (captured.receipt) deps.unpaidWork.charged(accountId, tool.name);
@@ -101,13 +111,13 @@ export function toolAttributes({ name }: Tool): SpanAttributes {
 async function release(
   { ledger, unpaidWork }: RunDeps,
   tool: Tool,
-  { accountId, runId }: CallAuthorization,
+  { accountId, runId, model }: CallAuthorization & { readonly model: ModelUse | undefined },
   error: unknown,
 ): Promise<ToolgateError> {
   const failure = asToolFailure(error);
   const counted = failure.worked && tool.billable ? unpaidWork.failed(accountId, tool.name) : undefined;
   try {
-    await ledger.release(endOf(runId, failure));
+    await ledger.release({ ...endOf(runId, failure), model });
   } catch (problem) {
     throw notStored(failure, problem);
   } finally {

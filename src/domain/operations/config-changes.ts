@@ -105,8 +105,10 @@ function schemaChanges(before: readonly OfferedTool[], after: readonly OfferedTo
 function modelsOf(document: JsonObject): Named {
   const upstreams = listed(isJsonObject(document["inference"]) ? document["inference"]["upstreams"] : []);
   return new Map(
-    [...upstreams].flatMap(([upstream, { models }]) =>
-      [...listed(models, "id")].map(([id, model]) => [`${id} of ${upstream}`, model] as const),
+    [...upstreams].flatMap(([upstream, { models, embedding_models }]) =>
+      [...listed(models, "id"), ...listed(embedding_models, "id")].map(
+        ([id, model]) => [`${id} of ${upstream}`, model] as const,
+      ),
     ),
   );
 }
@@ -129,14 +131,21 @@ function modelChanges(before: Named, after: Named): ConfigChange[] {
       })),
     ...[...after].flatMap(([name, model]) => {
       const old = before.get(name);
-      return old
-        ? leafChanges(`model ${name}`, old, model).map((leaf): ConfigChange => ({
-            ...settingChange(leaf),
-            kind: leaf.path.includes("_usd_per_million") ? "price" : "setting",
-            affectsCallers: true,
-          }))
-        : [];
+      return old ? changesOfModel(name, old, model) : [];
     }),
+  ];
+}
+
+function changesOfModel(name: string, before: JsonObject, after: JsonObject): ConfigChange[] {
+  const { cost: oldCost, ...old } = before;
+  const { cost, ...now } = after;
+  return [
+    ...leafChanges(`model ${name}`, old, now).map((leaf): ConfigChange => ({
+      ...settingChange(leaf),
+      kind: leaf.path.includes("_usd_per_million") ? "price" : "setting",
+      affectsCallers: true,
+    })),
+    ...leafChanges(`model ${name}.cost`, oldCost, cost).map(settingChange),
   ];
 }
 
@@ -165,7 +174,8 @@ function tierChanges(before: JsonObject, after: JsonObject): ConfigChange[] {
 function inferenceOf({ inference = {} }: JsonObject): JsonValue {
   if (!isJsonObject(inference)) return {};
   const upstreams: JsonObject = {};
-  for (const [name, { models: _, ...upstream }] of listed(inference["upstreams"])) upstreams[name] = upstream;
+  for (const [name, { models: _, embedding_models: __, ...upstream }] of listed(inference["upstreams"]))
+    upstreams[name] = upstream;
   return { ...inference, upstreams };
 }
 

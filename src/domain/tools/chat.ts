@@ -1,6 +1,7 @@
 import type { JsonObject } from "../core/json.ts";
+import type { MicroUsd } from "../core/money.ts";
 import type { Span } from "../core/span.ts";
-import type { TokenRate } from "./token-rate.ts";
+import type { PricedTokens, TokenRate } from "./token-rate.ts";
 
 export const CHAT_ROLES = ["system", "user", "assistant"] as const;
 
@@ -64,6 +65,25 @@ export interface ChatUsage {
   readonly reasoningTokens?: number | undefined;
 }
 
+/** Returns the counted tokens, each with its rate. */
+export function countedTokens(
+  {
+    inputRate,
+    outputRate,
+    cachedInputRate,
+    reasoningRate,
+  }: Pick<ChatModel, "inputRate" | "outputRate" | "cachedInputRate" | "reasoningRate">,
+  usage: ChatUsage,
+): PricedTokens[] {
+  const { promptTokens, completionTokens, cachedTokens: cached = 0, reasoningTokens: reasoning = 0 } = usage;
+  return [
+    { tokens: promptTokens - cached, rate: inputRate },
+    { tokens: cached, rate: cachedInputRate ?? inputRate },
+    { tokens: completionTokens - reasoning, rate: outputRate },
+    { tokens: reasoning, rate: reasoningRate ?? outputRate },
+  ];
+}
+
 export interface ChatCompletion {
   readonly content: string;
   /** E.g. "stop" or "length"; "timeout" after a time limit; null if the server does not say. */
@@ -72,6 +92,8 @@ export interface ChatCompletion {
   readonly usage: ChatUsage | null;
   /** The whole choice, if it was asked for. */
   readonly whole?: WholeChoice;
+  /** What the server charges the operator, micro-USD; undefined: unknown. */
+  readonly cost?: MicroUsd | undefined;
 }
 
 /** A choice of a completion (OpenAI API, "The chat completion object"). */

@@ -1,3 +1,4 @@
+import type { MicroUsd } from "../core/money.ts";
 import type { ChatModel, ChatOptions } from "./chat.ts";
 
 /** Texts, or texts as tokens of the model. */
@@ -15,6 +16,8 @@ export interface Embeddings {
   readonly vectors: readonly Float32Array[];
   /** Tokens as counted by the server; undefined if it does not count. */
   readonly promptTokens: number | undefined;
+  /** As the cost of a ChatCompletion. */
+  readonly cost?: MicroUsd | undefined;
 }
 
 /** The inference backend of embeddings. */

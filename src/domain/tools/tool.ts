@@ -120,4 +120,13 @@ export interface ToolContext {
    * price. Undefined if nothing is charged.
    */
   readonly meter?: ((used: MicroUsd) => void) | undefined;
+  /** Reports the model of the call; the last report counts. */
+  readonly noteModel?: ((use: ModelUse) => void) | undefined;
+}
+
+/** The model that serves a call. */
+export interface ModelUse {
+  readonly model: string;
+  /** What its server charges the operator, micro-USD; undefined: unknown. */
+  readonly cost?: MicroUsd | undefined;
 }

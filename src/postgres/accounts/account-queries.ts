@@ -3,6 +3,7 @@ import type { Receipts, Runs, History, PageQuery } from "../../app/calls/history
 import type { OwnRecordQueries } from "../../app/calls/own-records.ts";
 import type { Statements } from "../../app/accounts/statements.ts";
 import type { UsageReports } from "../../app/accounts/usage.ts";
+import type { RevenueReports } from "../../app/operations/revenue.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { SealingKeys } from "../../domain/payments/quote.ts";
@@ -12,6 +13,7 @@ import { Standby } from "../database/standby.ts";
 import { PostgresReceipts } from "../ledger/receipts.ts";
 import { PostgresRuns } from "../ledger/runs.ts";
 import { PostgresOwnRecords } from "./own-records.ts";
+import { PostgresRevenue } from "./revenue.ts";
 import { PostgresStatements } from "./statement.ts";
 import { PostgresUsageReports } from "./usage.ts";
 
@@ -19,6 +21,8 @@ import { PostgresUsageReports } from "./usage.ts";
 export interface AccountQueries {
   readonly statements: Statements;
   readonly usageReports: UsageReports;
+  /** For operators. */
+  readonly revenueReports: RevenueReports;
   readonly history: History;
   readonly ownRecords: OwnRecordQueries;
   /** The public lists, on this pool. */
@@ -72,6 +76,7 @@ export function openAccountQueries({ url, readUrl, instanceId, sealingKeys, cloc
       export: (accountId, span) => on(before(span.to)).statements.export(accountId, span),
     },
     usageReports: { usage: (query) => on(standby.pool).usageReports.usage(query) },
+    revenueReports: { revenue: (period) => on(standby.pool).revenueReports.revenue(period) },
     history,
     ownRecords,
     receipts: {
@@ -91,6 +96,7 @@ function storesOn(pool: Pool, sealingKeys: SealingKeys): AccountQueries {
   return {
     statements: new PostgresStatements(pool, sealingKeys),
     usageReports: new PostgresUsageReports(pool),
+    revenueReports: new PostgresRevenue(pool),
     history: new PostgresHistory({ pool, receipts, runs }),
     ownRecords: new PostgresOwnRecords(pool),
     receipts,

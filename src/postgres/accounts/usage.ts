@@ -1,66 +1,69 @@
 import type { Pool, PoolClient } from "pg";
-import type { Usage, UsageQuery, UsageReport, UsageReports } from "../../app/accounts/usage.ts";
+import type { UsageDimension, UsageQuery, UsageReport, UsageReports } from "../../app/accounts/usage.ts";
 import { invalidField } from "../../domain/core/errors.ts";
-import { errorCodeOf } from "../ledger/error-codes.ts";
-import { entryRange, uuidRange } from "../database/entry-ids.ts";
-import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import { isInvalidParameter } from "../database/database-errors.ts";
+import { uuidAt } from "../database/entry-ids.ts";
+import { uuidFromId } from "../database/row-mapping.ts";
 import { inSnapshot } from "../database/snapshot.ts";
 import { AccountQueue } from "./account-queue.ts";
-
-/** The grouping of a row: bucket, tool, key, error code, or the total. */
-const SETS = "grouping sets ((bucket), (tool), (key_id, key_name), (error_code), ())";
-const SET = "grouping(bucket, tool, key_id, error_code)";
+import { reportOf, type FigureRow, type KeyRow } from "./usage-report.ts";
+import { CALLS_OF_ACCOUNT, LATENCY_SUMS, SLOT_MS } from "./usage-sql.ts";
 
 /**
- * Charges of account $1 from $2 to $3, by $4 (hour or day), for tool $5 and key $6, among receipts $7 to $8.
- * Calls from before keys were recorded have no key.
+ * Calls of account $1, by $6 (hour or day) of zone $7, for tool $8, key $9 and model $10, stacked by $11: the
+ * slots from $4 to $5, and what is not counted yet, with ids from $2 to $3. The eight series with the highest
+ * spending have a name, the others none.
  */
-export const CHARGES = /* sql */ `
-  select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls,
-    coalesce(sum(amount), 0)::bigint as spent
+export const USAGE = /* sql */ `
+  with figure as materialized (
+    select date_trunc($6, slot, $7) as bucket, tool, key_id, model, code, sum(calls) as calls,
+      sum(spent) as spent, array[${LATENCY_SUMS}] as latency,
+      case $11 when 'tool' then tool when 'key' then key_id::text when 'model' then model
+        when 'outcome' then code end as value
+    from (
+      select slot, tool, key_id, model, code, calls, spent, latency from usage_slot
+      where account_id = $1 and slot >= $4 and slot < $5
+      union all
+      select slot, tool, key_id, model, code, calls, spent, latency from (${CALLS_OF_ACCOUNT}) live
+    ) counted
+    where ($8::text is null or tool = $8) and ($9::uuid is null or key_id = $9)
+      and ($10::text is null or model = $10)
+    group by 1, 2, 3, 4, 5
+  ), named as (
+    select value from figure group by value order by sum(spent) desc, sum(calls) desc, value limit 8
+  )
+  select grouping(bucket, tool, key_id, model, code, series) as dimension, bucket, tool, key_id, model, code,
+    series, coalesce(sum(calls) filter (where failed = 0), 0)::bigint as charged,
+    coalesce(sum(spent), 0)::bigint as spent, coalesce(sum(failed), 0)::bigint as failed,
+    array[${LATENCY_SUMS}] as latency
   from (
-    select date_trunc($4, receipt.created_at, 'UTC') as bucket, receipt.tool, run.key_id,
-      api_key.name as key_name, null::text as error_code, receipt.debited as amount
-    from receipt
-    left join run on run.id = receipt.run_id
-    left join api_key on api_key.id = run.key_id
-    where receipt.account_id = $1 and receipt.id >= $7 and receipt.id < $8
-      and receipt.created_at >= $2 and receipt.created_at < $3
-      and ($5::text is null or receipt.tool = $5) and ($6::uuid is null or run.key_id = $6)
-  ) charge
-  group by ${SETS}`;
+    select figure.*, case when code = '' then 0 else calls end as failed,
+      case when value in (select value from named) then value end as series
+    from figure
+  ) figure
+  group by grouping sets ((bucket), (tool), (key_id), (model), (code), (), (bucket, series))`;
 
-/** Like {@link CHARGES}, for failed and cancelled runs by start time, among identifiers from $7 to $8. */
-const FAILURES = /* sql */ `
-  select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls,
-    0::bigint as spent
-  from (
-    select date_trunc($4, run.created_at, 'UTC') as bucket, run.tool, run.key_id, api_key.name as key_name,
-      run.error_code
-    from run left join api_key on api_key.id = run.key_id
-    where run.account_id = $1 and run.status in ('failed', 'cancelled') and run.id >= $7 and run.id <= $8
-      and run.created_at >= $2 and run.created_at < $3
-      and ($5::text is null or run.tool = $5) and ($6::uuid is null or run.key_id = $6)
-  ) failure
-  group by ${SETS}`;
+/** The end of what is counted, at most $1. */
+export const COUNTED_TO = "select least(counted_to, $1::timestamptz) as counted_to from usage_mark";
 
-interface FigureRow {
-  /** One bit per column that the row is not grouped by. */
-  dimension: number;
-  bucket: Date | null;
-  tool: string | null;
-  key_id: string | null;
-  key_name: string | null;
-  error_code: string | null;
-  calls: bigint;
-  spent: bigint;
-}
+/** Start of each hour of zone $3 from $1 to $2. */
+const HOURS = /* sql */ `
+  select at from generate_series(date_trunc('hour', $1::timestamptz, $3), $2::timestamptz, '1 hour') at
+  where at < $2 order by at`;
 
-const [BY_BUCKET, BY_TOOL, BY_KEY, BY_CODE, ALL] = [0b0111, 0b1011, 0b1101, 0b1110, 0b1111];
+/** As {@link HOURS}, of days. */
+const DAYS = /* sql */ `
+  select at from (
+    select local at time zone $3 as at from generate_series(
+      date_trunc('day', $1::timestamptz at time zone $3), $2::timestamptz at time zone $3, '1 day') local
+  ) day
+  where at < $2 order by at`;
 
-const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
+const KEY_NAMES = "select id, name from api_key where id = any ($1::uuid[])";
 
-/** Usage reports on PostgreSQL: charges from receipts, failures from runs, on one snapshot. */
+const DAY_MS = 86_400_000;
+
+/** Usage reports on PostgreSQL, from one snapshot. */
 export class PostgresUsageReports implements UsageReports {
   readonly #pool: Pool;
   readonly #queue = new AccountQueue();
@@ -76,126 +79,74 @@ export class PostgresUsageReports implements UsageReports {
   async #usage(query: UsageQuery): Promise<UsageReport> {
     return inSnapshot(this.#pool, async (client) => {
       const [row] = (await client.query<{ now: Date }>("select now()")).rows;
-      const span = spanOf(query, row?.now ?? new Date());
-      const { low, high } = entryRange(span.from, span.to);
-      const runs = uuidRange(span.from, span.to);
-      const charges = await figures(client, "usage-charges", CHARGES, valuesOf(query, span, [low, high]));
-      const failures = await figures(
-        client,
-        "usage-failures",
-        FAILURES,
-        valuesOf(query, span, [runs.low, runs.high]),
-      );
-      return reportOf(charges, failures, span);
+      const to = usageEnd(query, row?.now ?? new Date());
+      const starts = await startsOf(client, query, to);
+      const rows = await figures(client, query, { from: starts[0] ?? query.from, to });
+      const keys = [...new Set(rows.flatMap(({ key_id: key }) => key ?? []))];
+      const names = await client.query<KeyRow>(KEY_NAMES, [keys]);
+      return reportOf(rows, { starts, names: names.rows, by: query.by });
     });
   }
 }
 
-/** A time span and its bucket length. UTC days always have 24 hours. */
-interface BucketSpan {
-  from: Date;
-  to: Date;
-  stepMs: number;
-}
-
-/** @throws ToolgateError INVALID_REQUEST for an empty or too long span */
-function spanOf({ from, to: asked, hourly }: UsageQuery, now: Date): BucketSpan {
+/** Returns the end of a period. @throws ToolgateError INVALID_REQUEST for an empty or too long one */
+export function usageEnd(
+  { from, to: asked, hourly }: Pick<UsageQuery, "from" | "to" | "hourly">,
+  now: Date,
+): Date {
   const to = asked ?? now;
-  const stepMs = hourly ? HOUR_MS : DAY_MS;
-  const days = hourly ? 7 : 366;
-  if (to.getTime() <= from.getTime()) {
+  if (to.getTime() <= from.getTime())
     throw asked
       ? invalidField("to", "must be after from")
       : invalidField("from", "must be in the past, or send to");
-  }
-  if (to.getTime() - from.getTime() > days * DAY_MS) {
+  if (to.getTime() - from.getTime() > (hourly ? 7 : 366) * DAY_MS) {
     const most = hourly ? "7 days by hours" : "366 days";
     throw invalidField(asked ? "to" : "from", `at most ${most} at once; ask for less`);
   }
-  return { from: new Date(from.getTime() - (((from.getTime() % stepMs) + stepMs) % stepMs)), to, stepMs };
+  return to;
 }
 
-function valuesOf(
-  { accountId, hourly, tool, keyId }: UsageQuery,
-  span: BucketSpan,
-  ids: unknown[],
-): unknown[] {
-  const key = keyId === undefined ? undefined : uuidFromId("key", keyId);
-  return [uuidFromId("acct", accountId), span.from, span.to, hourly ? "hour" : "day", tool, key, ...ids];
+/** @throws ToolgateError INVALID_REQUEST for an unknown time zone */
+async function startsOf(client: PoolClient, query: UsageQuery, to: Date): Promise<Date[]> {
+  const { hourly, from, timeZone = "UTC" } = query;
+  try {
+    const { rows } = await client.query<{ at: Date }>({
+      name: hourly ? "usage-hours" : "usage-days",
+      text: hourly ? HOURS : DAYS,
+      values: [from, to, timeZone],
+    });
+    return rows.map(({ at }) => at);
+  } catch (error) {
+    if (!isInvalidParameter(error)) throw error;
+    throw invalidField("time_zone", "must be a name of the IANA time zone database, such as Europe/Berlin");
+  }
 }
 
 async function figures(
   client: PoolClient,
-  name: string,
-  text: string,
-  values: unknown[],
+  { accountId, hourly, timeZone = "UTC", tool, keyId, model, by }: UsageQuery,
+  { from, to }: { from: Date; to: Date },
 ): Promise<FigureRow[]> {
-  return (await client.query<FigureRow>({ name, text, values })).rows;
-}
-
-function reportOf(
-  charges: readonly FigureRow[],
-  failures: readonly FigureRow[],
-  span: BucketSpan,
-): UsageReport {
-  const grouped = <Key>(dimension: number, keyOf: (row: FigureRow) => Key) => {
-    const found = new Map<Key, { row: FigureRow; usage: Usage }>();
-    const entryOf = (row: FigureRow) => {
-      const key = keyOf(row);
-      const entry = found.get(key) ?? { row, usage: { charged: 0n, spent: 0n, failed: 0n } };
-      found.set(key, entry);
-      return entry.usage;
-    };
-    for (const row of charges.filter((row) => row.dimension === dimension)) {
-      const usage = entryOf(row);
-      usage.charged += row.calls;
-      usage.spent += row.spent;
-    }
-    for (const row of failures.filter((row) => row.dimension === dimension)) entryOf(row).failed += row.calls;
-    return found;
-  };
-  const inTime = grouped(BY_BUCKET, ({ bucket }) => bucket?.getTime());
-  const buckets: UsageReport["buckets"] = [];
-  for (let start = span.from.getTime(); start < span.to.getTime(); start += span.stepMs) {
-    buckets.push({
-      start: new Date(start),
-      usage: inTime.get(start)?.usage ?? { charged: 0n, spent: 0n, failed: 0n },
-    });
-  }
-  return {
-    buckets,
-    tools: [...grouped(BY_TOOL, ({ tool }) => tool)]
-      .map(([tool, { usage }]) => ({ tool: tool ?? "", usage }))
-      .sort(mostSpentFirst),
-    keys: [...grouped(BY_KEY, ({ key_id }) => key_id)]
-      .map(([id, { row, usage }]) => ({
-        keyId: id === null ? undefined : idFromUuid("key", id),
-        name: row.key_name ?? "",
-        usage,
-      }))
-      .sort(mostSpentFirst),
-    failures: failuresOf(failures),
-    total: grouped(ALL, () => undefined).get(undefined)?.usage ?? { charged: 0n, spent: 0n, failed: 0n },
-  };
-}
-
-function failuresOf(rows: readonly FigureRow[]): UsageReport["failures"] {
-  const byCode = new Map<ReturnType<typeof errorCodeOf>, bigint>();
-  for (const { dimension, error_code, calls } of rows) {
-    if (dimension !== BY_CODE) continue;
-    const code = errorCodeOf(error_code ?? "");
-    byCode.set(code, (byCode.get(code) ?? 0n) + calls);
-  }
-  return [...byCode].map(([code, calls]) => ({ code, calls })).sort((a, b) => order(b.calls, a.calls));
-}
-
-function mostSpentFirst(a: { usage: Usage }, b: { usage: Usage }): number {
-  return (
-    order(b.usage.spent, a.usage.spent) ||
-    order(b.usage.charged + b.usage.failed, a.usage.charged + a.usage.failed)
-  );
-}
-
-function order(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  const wholeSlots = new Date(Math.floor(to.getTime() / SLOT_MS) * SLOT_MS);
+  const [mark] = (await client.query<{ counted_to: Date | number }>(COUNTED_TO, [wholeSlots])).rows;
+  const countedTo = mark?.counted_to instanceof Date ? mark.counted_to : from;
+  const live = Math.max(from.getTime(), countedTo.getTime());
+  const { rows } = await client.query<FigureRow>({
+    name: "usage",
+    text: USAGE,
+    values: [
+      uuidFromId("acct", accountId),
+      uuidAt(live),
+      uuidAt(to.getTime()),
+      from,
+      countedTo,
+      hourly ? "hour" : "day",
+      timeZone,
+      tool,
+      keyId === undefined ? undefined : uuidFromId("key", keyId),
+      model,
+      by satisfies UsageDimension | undefined,
+    ],
+  });
+  return rows;
 }

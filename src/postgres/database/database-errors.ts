@@ -21,6 +21,8 @@ export const READ_ONLY = "25006";
 
 const FOREIGN_KEY = "23503";
 
+const INVALID_PARAMETER = "22023";
+
 const DISK_FULL = "53100";
 
 /** Feature not supported. */
@@ -101,6 +103,11 @@ export function isConnectionLost(error: unknown): boolean {
 /** The SQLSTATE or socket error code; pg errors and the MikroORM errors that wrap them have it. */
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+/** Whether a value is outside of what PostgreSQL knows, such as a time zone. */
+export function isInvalidParameter(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === INVALID_PARAMETER;
 }
 
 export function isForeignKeyViolation(error: unknown): boolean {

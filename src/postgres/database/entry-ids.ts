@@ -38,7 +38,8 @@ export function uuidRange(from: Date | undefined, to: Date | undefined): IdRange
   };
 }
 
-function uuidAt(ms: number): string {
+/** The first id (UUIDv7) of a millisecond. */
+export function uuidAt(ms: number): string {
   const hex = Math.min(Math.max(ms, 0), 2 ** 48 - 1)
     .toString(16)
     .padStart(12, "0");

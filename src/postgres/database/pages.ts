@@ -27,11 +27,11 @@ export const OUTCOME = /* sql */ `
       case when run.outcome like '%_limit' then 'limit' else coalesce(run.outcome, 'succeeded') end
     else run.status end`;
 
-/** Parameters after account, cursor and limit: tool, key, time span, identifier range, outcome. */
-export function filterValues({ tool, keyId, from, to, outcome }: HistoryFilter): unknown[] {
+/** Parameters after account, cursor and limit: tool, key, time span, identifier range, outcome, model. */
+export function filterValues({ tool, keyId, from, to, outcome, model }: HistoryFilter): unknown[] {
   const { low, high } = uuidRange(from, to);
   const key = keyId === undefined ? undefined : uuidFromId("key", keyId);
-  return [tool, key, from ?? "-infinity", to ?? "infinity", low, high, outcome];
+  return [tool, key, from ?? "-infinity", to ?? "infinity", low, high, outcome, model];
 }
 
 /** A page of the first `limit` rows. The next one continues after them, or where the scan stopped. */

@@ -22,6 +22,7 @@ import { InsufficientFunds } from "./insufficient-funds.ts";
 import { KeyLimits } from "./key-limits.ts";
 import type { Leases } from "./leases.ts";
 import {
+  CAPTURE_MODEL_RUNS,
   CAPTURE_RUNS,
   captureResults,
   captureValues,
@@ -46,9 +47,17 @@ import {
   type PriorRow,
 } from "./records.ts";
 import type { ReplayCache } from "./replay-cache.ts";
+import { modelValues, notingModels } from "./run-models.ts";
 import { RETRY_MS, queryWithRetry } from "../database/retry.ts";
 import { referenceFrom } from "../database/payment-keys.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+
+const END_RUNS = /* sql */ `
+  select ended.n, ended.kind, (ended.receipt).*
+  from ledger_end(array(select ending
+    from json_populate_recordset(null::ledger_ending, $1) ending), $2, $3) ended`;
+
+const END_MODEL_RUNS = `${notingModels(4)} ${END_RUNS}`;
 
 /** Options of the ledger. */
 export interface LedgerOptions {
@@ -307,27 +316,25 @@ export class PostgresLedger implements Ledger {
 
   /** Results by run; of runs that cannot be captured now, none. */
   async #captureAll(captures: readonly Capture[], forMs: number): Promise<Map<string, RunEndResult>> {
+    if (captures.length === 0) return new Map();
     const values = captureValues(captures, this.#options.instanceId);
-    const [row] =
-      captures.length === 0
-        ? []
-        : await this.#query<CapturedRow>("ledger-capture", CAPTURE_RUNS, values, forMs);
+    const models = modelValues(captures.map(({ run }) => run));
+    const [row] = models
+      ? await this.#query<CapturedRow>("capture-models", CAPTURE_MODEL_RUNS, [...values, ...models], forMs)
+      : await this.#query<CapturedRow>("ledger-capture", CAPTURE_RUNS, values, forMs);
     return row ? captureResults(captures, row) : new Map();
   }
 
   async #endOthers(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
-    const rows = await this.#query<EndRow>(
-      "ledger-end",
-      `select ended.n, ended.kind, (ended.receipt).*
-       from ledger_end(array(select ending
-         from json_populate_recordset(null::ledger_ending, $1) ending), $2, $3) ended`,
-      [
-        JSON.stringify(endings.map(({ end }, index) => endingRecord(end, index))),
-        endings.map(({ stored }) => stored),
-        this.#options.instanceId,
-      ],
-      forMs,
-    );
+    const values = [
+      JSON.stringify(endings.map(({ end }, index) => endingRecord(end, index))),
+      endings.map(({ stored }) => stored),
+      this.#options.instanceId,
+    ];
+    const models = modelValues(endings.map(({ end }) => end));
+    const rows = models
+      ? await this.#query<EndRow>("end-models", END_MODEL_RUNS, [...values, ...models], forMs)
+      : await this.#query<EndRow>("ledger-end", END_RUNS, values, forMs);
     return inOrder(rows, endResultOf);
   }
 

@@ -49,8 +49,8 @@ export function receiptsPage(status: ReceiptStatus | undefined): string {
 
 /**
  * A filtered page of account $1: before receipt $2, at most $3, tool $4, key $5, created from $6 to $7, with
- * identifiers from $8 to $9, outcome $10. Scans at most {@link SCAN_LIMIT} rows; the first row says where it
- * stopped.
+ * identifiers from $8 to $9, outcome $10, model $11. Scans at most {@link SCAN_LIMIT} rows; the first row says
+ * where it stopped.
  */
 export function filteredReceiptsPage(status: ReceiptStatus | undefined): string {
   // Nearly all receipts are final, so that status is checked last, on matches only.
@@ -66,6 +66,8 @@ export function filteredReceiptsPage(status: ReceiptStatus | undefined): string 
       where ($4::text is null or looked_at.tool = $4) and ($5::uuid is null or run.key_id = $5)
         and looked_at.created_at >= $6 and looked_at.created_at < $7
         and ($10::text is null or ${OUTCOME} = $10) ${kept}
+        and ($11::text is null
+          or exists (select from run_model where run_id = looked_at.run_id and model = $11))
       order by looked_at.id desc limit $3
     )
     select looked.stopped_at, receipt.*

@@ -100,8 +100,8 @@ export function runsPage(status: IndexedStatus | undefined): string {
 
 /**
  * A filtered page of account $1: before run $2, at most $3, tool $4, key $5, created from $6 to $7, with
- * identifiers from $8 to $9, outcome $10. Scans at most {@link SCAN_LIMIT} rows; the first row says where it
- * stopped.
+ * identifiers from $8 to $9, outcome $10, model $11. Scans at most {@link SCAN_LIMIT} rows; the first row says
+ * where it stopped.
  */
 export function filteredRunsPage(status: RunStatus | undefined): string {
   const { among, newest } = along(status === "completed" ? undefined : status);
@@ -116,6 +116,8 @@ export function filteredRunsPage(status: RunStatus | undefined): string {
       where ($4::text is null or tool = $4) and ($5::uuid is null or key_id = $5) and created_at >= $6
         and created_at < $7
         and ($10::text is null or ${OUTCOME} = $10) ${its}
+        and ($11::text is null
+          or exists (select from run_model where run_id = run.id and model = $11))
       order by id desc limit $3
     )
     select looked.stopped_at, run.*

@@ -3,6 +3,7 @@ import type { PaidBy, Receipt } from "../../domain/calls/receipt.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { claimKey } from "./claims.ts";
+import { notingModels } from "./run-models.ts";
 
 /** Returns the runs of the calls that it starts, see ledger_start. */
 export const START_CALLS =
@@ -11,6 +12,9 @@ export const START_CALLS =
 /** Returns the runs that it captures and their receipts, see ledger_capture. */
 export const CAPTURE_RUNS =
   "select captured, issued, issued_at, sources, reversals from ledger_capture($1, $2, $3, $4, $5)";
+
+/** As {@link CAPTURE_RUNS}; stores the models that served them, too. */
+export const CAPTURE_MODEL_RUNS = `${notingModels(6)} ${CAPTURE_RUNS}`;
 
 /** Result row of {@link CAPTURE_RUNS}: the captured runs and, at the same places, what is known of each. */
 export interface CapturedRow {

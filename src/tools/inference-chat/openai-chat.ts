@@ -24,12 +24,16 @@ export function openAiChat(models: readonly ChatModel[], inference: ChatModels, 
     const conversation = { messages: prompt, extraTokens, maxTokens };
     return {
       price: ceilingOf(model, conversation),
-      async run({ runId = "", caller: { accountId }, signal, idempotencyKey, output, meter, span }) {
+      async run(context) {
+        const { runId = "", caller, signal, idempotencyKey, output, meter, noteModel, span } = context;
+        const { accountId } = caller;
         const head = headOf(runId, model.id);
         const request = { model: model.id, messages, maxTokens, temperature, more };
         const listener = output && listenerOf(head, output);
         const options = { signal, accountId, idempotencyKey, whole: true, listener, span };
+        noteModel?.({ model: model.id });
         const completion = await inference.complete(request, options);
+        noteModel?.({ model: model.id, cost: completion.cost });
         if (charge === "used") meter?.(chargeFor(model, conversation, completion));
         return answerOf(head, completion);
       },

@@ -1,4 +1,9 @@
-import type { ChatCompletion, ChatMessage, ChatModel, ChatUsage } from "../../domain/tools/chat.ts";
+import {
+  countedTokens,
+  type ChatCompletion,
+  type ChatMessage,
+  type ChatModel,
+} from "../../domain/tools/chat.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { priceOfTokens, type TokenRate } from "../../domain/tools/token-rate.ts";
 import { pricedPromptTokens } from "./prompt-tokens.ts";
@@ -29,19 +34,9 @@ export function chargeFor(
   conversation: Conversation,
   { content, usage, whole }: Pick<ChatCompletion, "content" | "usage" | "whole">,
 ): MicroUsd {
-  if (usage && usage.totalTokens > 0) return priceOfTokens(...counted(model, usage));
+  if (usage && usage.totalTokens > 0) return priceOfTokens(...countedTokens(model, usage));
   const delivered = Math.ceil((whole?.textBytes ?? Buffer.byteLength(content)) / model.bytesPerToken);
   return ceilingOf(model, { ...conversation, maxTokens: Math.min(delivered, conversation.maxTokens) });
-}
-
-function counted({ inputRate, outputRate, cachedInputRate, reasoningRate }: ChatModel, usage: ChatUsage) {
-  const { promptTokens, completionTokens, cachedTokens: cached = 0, reasoningTokens: reasoning = 0 } = usage;
-  return [
-    { tokens: promptTokens - cached, rate: inputRate },
-    { tokens: cached, rate: cachedInputRate ?? inputRate },
-    { tokens: completionTokens - reasoning, rate: outputRate },
-    { tokens: reasoning, rate: reasoningRate ?? outputRate },
-  ];
 }
 
 function highestOutputRate({ outputRate, reasoningRate = 0n }: ChatModel): TokenRate {

@@ -139,13 +139,18 @@ function toolFor(
       const model = modelOf(call.model);
       return ceilingOf(model, { messages: call.messages, maxTokens: maxTokensOf(call, model) });
     },
-    run: async (call, { caller: { accountId }, signal, idempotencyKey, progress, meter, span }) => {
+    run: async (
+      call,
+      { caller: { accountId }, signal, idempotencyKey, progress, meter, noteModel, span },
+    ) => {
       const { messages, temperature } = call;
       const model = modelOf(call.model);
       const request = { model: model.id, messages, maxTokens: maxTokensOf(call, model), temperature };
       const onChunk = progress && progressReporter(progress);
       const options = { signal, accountId, idempotencyKey, onChunk, span };
+      noteModel?.({ model: model.id });
       const completion = await inference.complete(request, options);
+      noteModel?.({ model: model.id, cost: completion.cost });
       if (charge === "used") meter?.(chargeFor(model, request, completion));
       return resultOf(model.id, completion);
     },

@@ -67,8 +67,10 @@ function preparedCall(
 ): PreparedCall {
   return {
     price: ceilingOfInput(model, request.input),
-    async run({ caller: { accountId }, signal, idempotencyKey, meter, span }: ToolContext) {
+    async run({ caller: { accountId }, signal, idempotencyKey, meter, noteModel, span }: ToolContext) {
+      noteModel?.({ model: model.id });
       const made = await inference.embed(request, { signal, accountId, idempotencyKey, span });
+      noteModel?.({ model: model.id, cost: made.cost });
       // Without a count the quote is charged.
       if (charge === "used" && made.promptTokens !== undefined)
         meter?.(priceOfTokens({ tokens: made.promptTokens, rate: model.inputRate }));

@@ -4,7 +4,7 @@ import { invalidField } from "../../domain/core/errors.ts";
 import { RECEIPT_MEMBERS, type Receipt, type ReceiptStatus } from "../../domain/calls/receipt.ts";
 import type { CallOutcome, Run, RunStatus } from "../../domain/calls/run.ts";
 import { keyIdIn } from "../services/key-id.ts";
-import { toolIn } from "../services/tool-name.ts";
+import { modelIn, toolIn } from "../services/tool-name.ts";
 import { csvLine, type Cell } from "./csv.ts";
 import { dateOf, spanOf, spanWords, type ExportFile, type ExportParameters } from "./export-file.ts";
 
@@ -76,7 +76,7 @@ function listFile<Item extends { runId: string }, Status extends string>(
 ): ExportFile {
   return {
     path: `/console/export/${name}.csv`,
-    parameters: ["status", "outcome", "tool", "key_id", "from", "to"],
+    parameters: ["status", "outcome", "tool", "key_id", "model", "from", "to"],
     async open(accountId, parameters) {
       const status = statusOf("status", parameters, statuses);
       const filter = filterOf(parameters);
@@ -121,7 +121,8 @@ function statusOf<Status extends string>(
 
 function filterOf(parameters: ExportParameters): HistoryFilter {
   const keyId = keyIdIn("key_id", parameters.get("key_id"));
+  const model = modelIn("model", parameters.get("model") ?? undefined);
   const tool = toolIn("tool", parameters.get("tool"));
   const outcome = statusOf("outcome", parameters, OUTCOMES);
-  return { tool, keyId, outcome, ...spanOf(dateOf(parameters, "from"), dateOf(parameters, "to")) };
+  return { tool, keyId, model, outcome, ...spanOf(dateOf(parameters, "from"), dateOf(parameters, "to")) };
 }

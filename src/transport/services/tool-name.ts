@@ -11,3 +11,10 @@ export function toolIn(path: string, text: string | undefined): string | undefin
   if (/\p{Cc}/u.test(text)) throw invalidField(path, "must be a tool's name, without control characters");
   return text;
 }
+
+/** As {@link toolIn}, of a model. */
+export function modelIn(path: string, text: string | undefined): string | undefined {
+  if (text === undefined || text === "") return undefined;
+  if (/\p{Cc}/u.test(text)) throw invalidField(path, "must be a model's name, without control characters");
+  return text;
+}

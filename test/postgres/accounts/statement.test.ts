@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Entry } from "../../../src/app/accounts/statements.ts";
 import type { Usage, UsageQuery } from "../../../src/app/accounts/usage.ts";
 import { PostgresStatements } from "../../../src/postgres/accounts/statement.ts";
+import { UsageCounter } from "../../../src/postgres/accounts/usage-counter.ts";
 import { PostgresUsageReports } from "../../../src/postgres/accounts/usage.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { callOf, completed, expectCleanAudit, makeAccount, PRICE } from "../fixture.ts";
@@ -126,6 +127,17 @@ describe(`an account with ${CALLS} calls`, () => {
       receiptId: undefined,
       txSignature: expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/),
     });
+  });
+});
+
+describe.each([
+  ["before it is counted", false],
+  ["after it is counted", true],
+])("usage, %s", (_, counted) => {
+  beforeAll(async () => {
+    if (counted) await new UsageCounter(world.treasurer.pool).count(new AbortController().signal);
+    const { rows } = await world.treasurer.pool.query("select from usage_slot limit 1");
+    expect(rows.length).toBe(counted ? 1 : 0);
   });
 
   it.each([
@@ -270,7 +282,7 @@ describe(`an account with ${CALLS} calls`, () => {
     ],
     ["more than 366 days until now", { from: new Date(0) }, /^from: at most 366 days/],
     ["an empty span", { from: new Date(5), to: new Date(5) }, /^to: must be after from/],
-    ["the future only", { from: new Date(Date.now() + 60_000) }, /^from: must be in the past/],
+    ["the future only", { from: new Date(Date.now() + 3_600_000) }, /^from: must be in the past/],
   ])("rejects usage of %s and names the field", async (_, change, message) => {
     const query = {
       accountId: world.accountId,
@@ -290,6 +302,75 @@ describe(`an account with ${CALLS} calls`, () => {
     const query = { accountId: world.accountId, to: day(0), tool: undefined, keyId: undefined };
     expect((await reports.usage({ ...query, from: day(7), hourly: true })).buckets).toHaveLength(168);
     expect((await reports.usage({ ...query, from: day(366), hourly: false })).buckets).toHaveLength(366);
+  });
+
+  it.each(["tool", "key", "outcome", "model"] as const)("reports series by %s that add up", async (by) => {
+    const query = { accountId: world.accountId, from: day(41), to: day(0), hourly: false };
+    const usage = await reports.usage({ ...query, by, tool: undefined, keyId: undefined });
+    const values = usage.series.map(({ value }) => value);
+    expect(values.toSorted()).toEqual(
+      {
+        tool: usage.tools.map(({ tool }) => tool),
+        key: usage.keys.map(({ keyId = "" }) => keyId),
+        model: [""],
+        outcome: ["", "TOOL_FAILED"],
+      }[by].toSorted(),
+    );
+    for (const [n, bucket] of usage.buckets.entries()) {
+      const parts = usage.series.map(({ usage }) => usage[n] ?? { charged: -1n, spent: 0n, failed: 0n });
+      expect(parts.reduce((a, b) => a + b.spent, 0n)).toBe(bucket.usage.spent);
+      expect(parts.reduce((a, b) => a + b.failed, 0n)).toBe(bucket.usage.failed);
+    }
+    const first = usage.series[0];
+    expect(first?.usage.reduce((total, { spent }) => total + spent, 0n)).toBeGreaterThan(0n);
+  });
+
+  it.each(["Asia/Kathmandu", "America/New_York", "Pacific/Auckland"])(
+    "reports usage by the days of %s",
+    async (timeZone) => {
+      const [from, to] = [day(40), day(0)];
+      const query = { accountId: world.accountId, from, to, hourly: false, tool: undefined };
+      const usage = await reports.usage({ ...query, timeZone, keyId: undefined });
+      const dayOf = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" });
+      const start = usage.buckets[0]?.start ?? from;
+      expect(start.getTime()).toBeLessThanOrEqual(from.getTime());
+      expect(
+        usage.buckets
+          .filter(({ usage }) => usage.charged > 0n)
+          .map(({ start, usage: { spent } }) => [dayOf.format(start), spent]),
+      ).toEqual(
+        grouped(charges(start, to), ({ time }) => dayOf.format(new Date(time))).map(([key, own]) => [
+          key,
+          spentOn(own),
+        ]),
+      );
+    },
+  );
+
+  it("keeps eight series and adds up all others", async () => {
+    const query = { accountId: world.accountId, from: day(41), to: undefined, hourly: false };
+    const many = { ...query, tool: undefined, keyId: undefined, by: "tool" as const };
+    const pool = world.treasurer.pool;
+    const accountId = await makeAccount(pool, 100n * PRICE);
+    for (let n = 0; n < 12; n++) {
+      const call = callOf(accountId, { tool: `tool_${n}`, price: BigInt(100 + n) });
+      await world.treasurer.ledger.authorize(call);
+      await world.treasurer.ledger.capture(completed(call));
+    }
+    const { series, total } = await reports.usage({ ...many, accountId });
+    expect(series.map(({ value }) => value)).toEqual([
+      ...Array.from({ length: 8 }, (_, n) => `tool_${11 - n}`),
+      undefined,
+    ]);
+    expect(series[8]?.usage.at(-1)).toEqual({ charged: 4n, spent: 100n + 101n + 102n + 103n, failed: 0n });
+    expect(total.charged).toBe(12n);
+  });
+
+  it("refuses an unknown time zone", async () => {
+    const query = { accountId: world.accountId, from: day(1), to: undefined, hourly: true };
+    await expect(
+      reports.usage({ ...query, tool: undefined, keyId: undefined, timeZone: "Mars/Olympus" }),
+    ).rejects.toMatchObject({ code: "INVALID_REQUEST", message: expect.stringMatching(/^time_zone: /) });
   });
 });
 

@@ -14,7 +14,7 @@ import { filteredRunsPage, runsPage } from "../../../src/postgres/ledger/runs.ts
 import { suspensePage } from "../../../src/postgres/treasury/suspense.ts";
 import { SYSTEM_ACCOUNTS } from "../../../src/postgres/database/system-accounts.ts";
 import { SUSPENDED, UNFINALIZED, UNRECORDED } from "../../../src/postgres/treasury/treasury-ledger.ts";
-import { CHARGES } from "../../../src/postgres/accounts/usage.ts";
+import { USAGE } from "../../../src/postgres/accounts/usage.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { makeAccount, openInstance, type Instance } from "../fixture.ts";
 
@@ -266,10 +266,10 @@ describe("a database with a hundred thousand rows", () => {
     const client = await pool.connect();
     const usage = async (from: Date, to: Date) => {
       const { low, high } = entryRange(from, to);
-      const moments = [from, to].map((moment) => `'${moment.toISOString()}'`);
-      return readBy(client, CHARGES, [
-        ...[`'${accountId.slice(5)}'`, ...moments, "'hour'", "null", "null"],
-        ...[`'${low}'`, `'${high}'`],
+      const counted = `'${from.toISOString()}'`;
+      return readBy(client, USAGE, [
+        ...[`'${accountId.slice(5)}'`, `'${low}'`, `'${high}'`, counted, counted],
+        ...["'hour'", "'UTC'", "null", "null", "null", "'tool'"],
       ]);
     };
     try {
@@ -289,7 +289,7 @@ describe("a database with a hundred thousand rows", () => {
 
   it("reads as many pages for every filtered page as for the first, and returns fewer rows rather than scanning on", async () => {
     const client = await pool.connect();
-    const all = ["'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`, "null"];
+    const all = ["'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`, "null", "null"];
     const idOf = async (statement: string, n: number) => {
       const run = n.toString(16).padStart(32, "0");
       if (!statement.includes("issued_receipt")) return run;

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/console/v1/balance_service.proto.
  */
 export const file_toolgate_console_v1_balance_service: GenFile = /*@__PURE__*/
-  fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2JhbGFuY2Vfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSITChFHZXRCYWxhbmNlUmVxdWVzdCLdAgoSR2V0QmFsYW5jZVJlc3BvbnNlEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgBIAEoAxIaChJoZWxkX3VzZGNfbWljcm91c2QYAiABKAMSIQoZc3BlbnRfdG9kYXlfdXNkY19taWNyb3VzZBgDIAEoAxIjChtzcGVudF8zMF9kYXlzX3VzZGNfbWljcm91c2QYBCABKAMSJgoZbG93X2JhbGFuY2VfdXNkY19taWNyb3VzZBgFIAEoA0gAiAEBEgsKA2xvdxgGIAEoCBIXCg9yYXRlX3Blcl9taW51dGUYByABKAUSDQoFYnVyc3QYCCABKAUSEQoJa2V5X2xpbWl0GAkgASgFEh8KF2FjY291bnRfcmF0ZV9wZXJfbWludXRlGAogASgFEhUKDWFjY291bnRfYnVyc3QYCyABKAVCHAoaX2xvd19iYWxhbmNlX3VzZGNfbWljcm91c2QibgoUU2V0TG93QmFsYW5jZVJlcXVlc3QSOAoZbG93X2JhbGFuY2VfdXNkY19taWNyb3VzZBgBIAEoA0IQukgNIgsY/////////w8oAEgAiAEBQhwKGl9sb3dfYmFsYW5jZV91c2RjX21pY3JvdXNkIhcKFVNldExvd0JhbGFuY2VSZXNwb25zZSLAAgoFRW50cnkSEAoIZW50cnlfaWQYASABKAkSLAoEa2luZBgCIAEoDjIeLnRvb2xnYXRlLmNvbnNvbGUudjEuRW50cnlLaW5kEhwKFGFtb3VudF91c2RjX21pY3JvdXNkGAMgASgDEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgEIAEoAxIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgR0b29sGAYgASgJSACIAQESFwoKcmVjZWlwdF9pZBgHIAEoCUgBiAEBEhkKDHR4X3NpZ25hdHVyZRgIIAEoCUgCiAEBEhEKBG5vdGUYCSABKAlIA4gBAUIHCgVfdG9vbEINCgtfcmVjZWlwdF9pZEIPCg1fdHhfc2lnbmF0dXJlQgcKBV9ub3RlIoYBChJMaXN0RW50cmllc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBEhsKCmFjY291bnRfaWQYAyABKAlCB7pIBHICGEBCCAoGX2xpbWl0QgkKB19jdXJzb3IiagoTTGlzdEVudHJpZXNSZXNwb25zZRIpCgVpdGVtcxgBIAMoCzIaLnRvb2xnYXRlLmNvbnNvbGUudjEuRW50cnkSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IitwEKD0dldFVzYWdlUmVxdWVzdBIwCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEiYKAnRvGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZob3VybHkYAyABKAgSEQoEdG9vbBgEIAEoCUgAiAEBEhMKBmtleV9pZBgFIAEoCUgBiAEBQgcKBV90b29sQgkKB19rZXlfaWQigQIKEEdldFVzYWdlUmVzcG9uc2USMQoHYnVja2V0cxgBIAMoCzIgLnRvb2xnYXRlLmNvbnNvbGUudjEuVXNhZ2VCdWNrZXQSLQoFdG9vbHMYAiADKAsyHi50b29sZ2F0ZS5jb25zb2xlLnYxLlRvb2xVc2FnZRIrCgRrZXlzGAMgAygLMh0udG9vbGdhdGUuY29uc29sZS52MS5LZXlVc2FnZRIzCghmYWlsdXJlcxgEIAMoCzIhLnRvb2xnYXRlLmNvbnNvbGUudjEuRmFpbHVyZVVzYWdlEikKBXRvdGFsGAUgASgLMhoudG9vbGdhdGUuY29uc29sZS52MS5Vc2FnZSJRCgVVc2FnZRIVCg1jaGFyZ2VkX2NhbGxzGAEgASgDEhsKE3NwZW50X3VzZGNfbWljcm91c2QYAiABKAMSFAoMZmFpbGVkX2NhbGxzGAMgASgDImMKC1VzYWdlQnVja2V0EikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1c2FnZRgCIAEoCzIaLnRvb2xnYXRlLmNvbnNvbGUudjEuVXNhZ2UiRAoJVG9vbFVzYWdlEgwKBHRvb2wYASABKAkSKQoFdXNhZ2UYAiABKAsyGi50b29sZ2F0ZS5jb25zb2xlLnYxLlVzYWdlIlMKCEtleVVzYWdlEg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEikKBXVzYWdlGAMgASgLMhoudG9vbGdhdGUuY29uc29sZS52MS5Vc2FnZSIrCgxGYWlsdXJlVXNhZ2USDAoEY29kZRgBIAEoCRINCgVjYWxscxgCIAEoAyrzAQoJRW50cnlLaW5kEhoKFkVOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABIWChJFTlRSWV9LSU5EX0RFUE9TSVQQARIZChVFTlRSWV9LSU5EX0FTU0lHTk1FTlQQAhIVChFFTlRSWV9LSU5EX0NIQVJHRRADEhUKEUVOVFJZX0tJTkRfUkVGVU5EEAQSFwoTRU5UUllfS0lORF9SRVZFUlNBTBAFEhwKGEVOVFJZX0tJTkRfUkVJTlNUQVRFTUVOVBAGEhkKFUVOVFJZX0tJTkRfQURKVVNUTUVOVBAHEhcKE0VOVFJZX0tJTkRfQ0xFQVJJTkcQCDKmAwoOQmFsYW5jZVNlcnZpY2USYgoKR2V0QmFsYW5jZRImLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0QmFsYW5jZVJlcXVlc3QaJy50b29sZ2F0ZS5jb25zb2xlLnYxLkdldEJhbGFuY2VSZXNwb25zZSIDkAIBEmsKDVNldExvd0JhbGFuY2USKS50b29sZ2F0ZS5jb25zb2xlLnYxLlNldExvd0JhbGFuY2VSZXF1ZXN0GioudG9vbGdhdGUuY29uc29sZS52MS5TZXRMb3dCYWxhbmNlUmVzcG9uc2UiA5ACAhJlCgtMaXN0RW50cmllcxInLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdEVudHJpZXNSZXF1ZXN0GigudG9vbGdhdGUuY29uc29sZS52MS5MaXN0RW50cmllc1Jlc3BvbnNlIgOQAgESXAoIR2V0VXNhZ2USJC50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFVzYWdlUmVxdWVzdBolLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0VXNhZ2VSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2JhbGFuY2Vfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSITChFHZXRCYWxhbmNlUmVxdWVzdCLdAgoSR2V0QmFsYW5jZVJlc3BvbnNlEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgBIAEoAxIaChJoZWxkX3VzZGNfbWljcm91c2QYAiABKAMSIQoZc3BlbnRfdG9kYXlfdXNkY19taWNyb3VzZBgDIAEoAxIjChtzcGVudF8zMF9kYXlzX3VzZGNfbWljcm91c2QYBCABKAMSJgoZbG93X2JhbGFuY2VfdXNkY19taWNyb3VzZBgFIAEoA0gAiAEBEgsKA2xvdxgGIAEoCBIXCg9yYXRlX3Blcl9taW51dGUYByABKAUSDQoFYnVyc3QYCCABKAUSEQoJa2V5X2xpbWl0GAkgASgFEh8KF2FjY291bnRfcmF0ZV9wZXJfbWludXRlGAogASgFEhUKDWFjY291bnRfYnVyc3QYCyABKAVCHAoaX2xvd19iYWxhbmNlX3VzZGNfbWljcm91c2QibgoUU2V0TG93QmFsYW5jZVJlcXVlc3QSOAoZbG93X2JhbGFuY2VfdXNkY19taWNyb3VzZBgBIAEoA0IQukgNIgsY/////////w8oAEgAiAEBQhwKGl9sb3dfYmFsYW5jZV91c2RjX21pY3JvdXNkIhcKFVNldExvd0JhbGFuY2VSZXNwb25zZSLAAgoFRW50cnkSEAoIZW50cnlfaWQYASABKAkSLAoEa2luZBgCIAEoDjIeLnRvb2xnYXRlLmNvbnNvbGUudjEuRW50cnlLaW5kEhwKFGFtb3VudF91c2RjX21pY3JvdXNkGAMgASgDEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgEIAEoAxIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgR0b29sGAYgASgJSACIAQESFwoKcmVjZWlwdF9pZBgHIAEoCUgBiAEBEhkKDHR4X3NpZ25hdHVyZRgIIAEoCUgCiAEBEhEKBG5vdGUYCSABKAlIA4gBAUIHCgVfdG9vbEINCgtfcmVjZWlwdF9pZEIPCg1fdHhfc2lnbmF0dXJlQgcKBV9ub3RlIoYBChJMaXN0RW50cmllc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBEhsKCmFjY291bnRfaWQYAyABKAlCB7pIBHICGEBCCAoGX2xpbWl0QgkKB19jdXJzb3IiagoTTGlzdEVudHJpZXNSZXNwb25zZRIpCgVpdGVtcxgBIAMoCzIaLnRvb2xnYXRlLmNvbnNvbGUudjEuRW50cnkSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiygIKD0dldFVzYWdlUmVxdWVzdBIwCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEiYKAnRvGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZob3VybHkYAyABKAgSEQoEdG9vbBgEIAEoCUgAiAEBEhMKBmtleV9pZBgFIAEoCUgBiAEBEhwKBW1vZGVsGAYgASgJQgi6SAVyAxiAAkgCiAEBEi4KCXRpbWVfem9uZRgHIAEoCUIbukgYchYYQDISXltBLVphLXowLTlfKy8tXSokEjkKAmJ5GAggASgOMiMudG9vbGdhdGUuY29uc29sZS52MS5Vc2FnZURpbWVuc2lvbkIIukgFggECEAFCBwoFX3Rvb2xCCQoHX2tleV9pZEIICgZfbW9kZWwi5AIKEEdldFVzYWdlUmVzcG9uc2USMQoHYnVja2V0cxgBIAMoCzIgLnRvb2xnYXRlLmNvbnNvbGUudjEuVXNhZ2VCdWNrZXQSLQoFdG9vbHMYAiADKAsyHi50b29sZ2F0ZS5jb25zb2xlLnYxLlRvb2xVc2FnZRIrCgRrZXlzGAMgAygLMh0udG9vbGdhdGUuY29uc29sZS52MS5LZXlVc2FnZRIzCghmYWlsdXJlcxgEIAMoCzIhLnRvb2xnYXRlLmNvbnNvbGUudjEuRmFpbHVyZVVzYWdlEikKBXRvdGFsGAUgASgLMhoudG9vbGdhdGUuY29uc29sZS52MS5Vc2FnZRIvCgZtb2RlbHMYBiADKAsyHy50b29sZ2F0ZS5jb25zb2xlLnYxLk1vZGVsVXNhZ2USMAoGc2VyaWVzGAcgAygLMiAudG9vbGdhdGUuY29uc29sZS52MS5Vc2FnZVNlcmllcyJRCgVVc2FnZRIVCg1jaGFyZ2VkX2NhbGxzGAEgASgDEhsKE3NwZW50X3VzZGNfbWljcm91c2QYAiABKAMSFAoMZmFpbGVkX2NhbGxzGAMgASgDIpcBCgtVc2FnZUJ1Y2tldBIpCgVzdGFydBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdXNhZ2UYAiABKAsyGi50b29sZ2F0ZS5jb25zb2xlLnYxLlVzYWdlEjIKB2xhdGVuY3kYAyABKAsyIS50b29sZ2F0ZS5jb25zb2xlLnYxLlVzYWdlTGF0ZW5jeSIuCgxVc2FnZUxhdGVuY3kSDgoGcDUwX21zGAEgASgFEg4KBnA5NV9tcxgCIAEoBSJWCgtVc2FnZVNlcmllcxISCgV2YWx1ZRgBIAEoCUgAiAEBEikKBXVzYWdlGAIgAygLMhoudG9vbGdhdGUuY29uc29sZS52MS5Vc2FnZUIICgZfdmFsdWUiRgoKTW9kZWxVc2FnZRINCgVtb2RlbBgBIAEoCRIpCgV1c2FnZRgCIAEoCzIaLnRvb2xnYXRlLmNvbnNvbGUudjEuVXNhZ2UiRAoJVG9vbFVzYWdlEgwKBHRvb2wYASABKAkSKQoFdXNhZ2UYAiABKAsyGi50b29sZ2F0ZS5jb25zb2xlLnYxLlVzYWdlIlMKCEtleVVzYWdlEg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEikKBXVzYWdlGAMgASgLMhoudG9vbGdhdGUuY29uc29sZS52MS5Vc2FnZSIrCgxGYWlsdXJlVXNhZ2USDAoEY29kZRgBIAEoCRINCgVjYWxscxgCIAEoAyrzAQoJRW50cnlLaW5kEhoKFkVOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABIWChJFTlRSWV9LSU5EX0RFUE9TSVQQARIZChVFTlRSWV9LSU5EX0FTU0lHTk1FTlQQAhIVChFFTlRSWV9LSU5EX0NIQVJHRRADEhUKEUVOVFJZX0tJTkRfUkVGVU5EEAQSFwoTRU5UUllfS0lORF9SRVZFUlNBTBAFEhwKGEVOVFJZX0tJTkRfUkVJTlNUQVRFTUVOVBAGEhkKFUVOVFJZX0tJTkRfQURKVVNUTUVOVBAHEhcKE0VOVFJZX0tJTkRfQ0xFQVJJTkcQCCqcAQoOVXNhZ2VEaW1lbnNpb24SHwobVVNBR0VfRElNRU5TSU9OX1VOU1BFQ0lGSUVEEAASGAoUVVNBR0VfRElNRU5TSU9OX1RPT0wQARIXChNVU0FHRV9ESU1FTlNJT05fS0VZEAISGQoVVVNBR0VfRElNRU5TSU9OX01PREVMEAMSGwoXVVNBR0VfRElNRU5TSU9OX09VVENPTUUQBDKmAwoOQmFsYW5jZVNlcnZpY2USYgoKR2V0QmFsYW5jZRImLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0QmFsYW5jZVJlcXVlc3QaJy50b29sZ2F0ZS5jb25zb2xlLnYxLkdldEJhbGFuY2VSZXNwb25zZSIDkAIBEmsKDVNldExvd0JhbGFuY2USKS50b29sZ2F0ZS5jb25zb2xlLnYxLlNldExvd0JhbGFuY2VSZXF1ZXN0GioudG9vbGdhdGUuY29uc29sZS52MS5TZXRMb3dCYWxhbmNlUmVzcG9uc2UiA5ACAhJlCgtMaXN0RW50cmllcxInLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdEVudHJpZXNSZXF1ZXN0GigudG9vbGdhdGUuY29uc29sZS52MS5MaXN0RW50cmllc1Jlc3BvbnNlIgOQAgESXAoIR2V0VXNhZ2USJC50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFVzYWdlUmVxdWVzdBolLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0VXNhZ2VSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * Request for the balance.
@@ -305,14 +305,14 @@ export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__P
  */
 export type GetUsageRequest = Message<"toolgate.console.v1.GetUsageRequest"> & {
   /**
-   * Start, inclusive, UTC. Rounded down to the hour or day.
+   * Start, inclusive. Rounded down to the hour or day.
    *
    * @generated from field: google.protobuf.Timestamp from = 1;
    */
   from?: Timestamp | undefined;
 
   /**
-   * End, exclusive, UTC; now if unset. At most 366 days after `from`, or 7 days by hour.
+   * End, exclusive; now if unset. At most 366 days after `from`, or 7 days by hour.
    *
    * @generated from field: google.protobuf.Timestamp to = 2;
    */
@@ -338,6 +338,27 @@ export type GetUsageRequest = Message<"toolgate.console.v1.GetUsageRequest"> & {
    * @generated from field: optional string key_id = 5;
    */
   keyId?: string | undefined;
+
+  /**
+   * Only calls of this model; all if unset.
+   *
+   * @generated from field: optional string model = 6;
+   */
+  model?: string | undefined;
+
+  /**
+   * Zone of hours and days (IANA time zone database), such as Europe/Berlin; UTC if empty.
+   *
+   * @generated from field: string time_zone = 7;
+   */
+  timeZone: string;
+
+  /**
+   * Splits each hour or day by this; unspecified: no series.
+   *
+   * @generated from field: toolgate.console.v1.UsageDimension by = 8;
+   */
+  by: UsageDimension;
 };
 
 /**
@@ -387,6 +408,20 @@ export type GetUsageResponse = Message<"toolgate.console.v1.GetUsageResponse"> &
    * @generated from field: toolgate.console.v1.Usage total = 5;
    */
   total?: Usage | undefined;
+
+  /**
+   * By model, highest spending first.
+   *
+   * @generated from field: repeated toolgate.console.v1.ModelUsage models = 6;
+   */
+  models: ModelUsage[];
+
+  /**
+   * The eight with the highest spending, then all others together; empty without `by`.
+   *
+   * @generated from field: repeated toolgate.console.v1.UsageSeries series = 7;
+   */
+  series: UsageSeries[];
 };
 
 /**
@@ -450,6 +485,13 @@ export type UsageBucket = Message<"toolgate.console.v1.UsageBucket"> & {
    * @generated from field: toolgate.console.v1.Usage usage = 2;
    */
   usage?: Usage | undefined;
+
+  /**
+   * Duration of charged calls, estimated; unset without any.
+   *
+   * @generated from field: toolgate.console.v1.UsageLatency latency = 3;
+   */
+  latency?: UsageLatency | undefined;
 };
 
 /**
@@ -458,6 +500,90 @@ export type UsageBucket = Message<"toolgate.console.v1.UsageBucket"> & {
  */
 export const UsageBucketSchema: GenMessage<UsageBucket> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_balance_service, 10);
+
+/**
+ * Duration of calls, from their start until they were charged.
+ *
+ * @generated from message toolgate.console.v1.UsageLatency
+ */
+export type UsageLatency = Message<"toolgate.console.v1.UsageLatency"> & {
+  /**
+   * Median, ms.
+   *
+   * @generated from field: int32 p50_ms = 1;
+   */
+  p50Ms: number;
+
+  /**
+   * 95th percentile, ms.
+   *
+   * @generated from field: int32 p95_ms = 2;
+   */
+  p95Ms: number;
+};
+
+/**
+ * Describes the message toolgate.console.v1.UsageLatency.
+ * Use `create(UsageLatencySchema)` to create a new message.
+ */
+export const UsageLatencySchema: GenMessage<UsageLatency> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_balance_service, 11);
+
+/**
+ * Usage of one tool, key, model or outcome over time.
+ *
+ * @generated from message toolgate.console.v1.UsageSeries
+ */
+export type UsageSeries = Message<"toolgate.console.v1.UsageSeries"> & {
+  /**
+   * Tool, `key_…`, model or error code; empty: an unknown key, no model, or success. Unset: all others.
+   *
+   * @generated from field: optional string value = 1;
+   */
+  value?: string | undefined;
+
+  /**
+   * One item per bucket.
+   *
+   * @generated from field: repeated toolgate.console.v1.Usage usage = 2;
+   */
+  usage: Usage[];
+};
+
+/**
+ * Describes the message toolgate.console.v1.UsageSeries.
+ * Use `create(UsageSeriesSchema)` to create a new message.
+ */
+export const UsageSeriesSchema: GenMessage<UsageSeries> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_balance_service, 12);
+
+/**
+ * Usage of one model.
+ *
+ * @generated from message toolgate.console.v1.ModelUsage
+ */
+export type ModelUsage = Message<"toolgate.console.v1.ModelUsage"> & {
+  /**
+   * Name of the model; empty for calls without one.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Usage of the model.
+   *
+   * @generated from field: toolgate.console.v1.Usage usage = 2;
+   */
+  usage?: Usage | undefined;
+};
+
+/**
+ * Describes the message toolgate.console.v1.ModelUsage.
+ * Use `create(ModelUsageSchema)` to create a new message.
+ */
+export const ModelUsageSchema: GenMessage<ModelUsage> = /*@__PURE__*/
+  messageDesc(file_toolgate_console_v1_balance_service, 13);
 
 /**
  * Usage of one tool.
@@ -485,7 +611,7 @@ export type ToolUsage = Message<"toolgate.console.v1.ToolUsage"> & {
  * Use `create(ToolUsageSchema)` to create a new message.
  */
 export const ToolUsageSchema: GenMessage<ToolUsage> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_balance_service, 11);
+  messageDesc(file_toolgate_console_v1_balance_service, 14);
 
 /**
  * Usage of one key.
@@ -520,7 +646,7 @@ export type KeyUsage = Message<"toolgate.console.v1.KeyUsage"> & {
  * Use `create(KeyUsageSchema)` to create a new message.
  */
 export const KeyUsageSchema: GenMessage<KeyUsage> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_balance_service, 12);
+  messageDesc(file_toolgate_console_v1_balance_service, 15);
 
 /**
  * Failures with one error code.
@@ -548,7 +674,7 @@ export type FailureUsage = Message<"toolgate.console.v1.FailureUsage"> & {
  * Use `create(FailureUsageSchema)` to create a new message.
  */
 export const FailureUsageSchema: GenMessage<FailureUsage> = /*@__PURE__*/
-  messageDesc(file_toolgate_console_v1_balance_service, 13);
+  messageDesc(file_toolgate_console_v1_balance_service, 16);
 
 /**
  * Kind of a ledger entry.
@@ -634,6 +760,61 @@ export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
   enumDesc(file_toolgate_console_v1_balance_service, 0);
 
 /**
+ * What a chart is stacked by.
+ *
+ * @generated from enum toolgate.console.v1.UsageDimension
+ */
+export const UsageDimension = {
+  /**
+   * No series.
+   *
+   * @generated from enum value: USAGE_DIMENSION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Tool.
+   *
+   * @generated from enum value: USAGE_DIMENSION_TOOL = 1;
+   */
+  TOOL: 1,
+
+  /**
+   * API key.
+   *
+   * @generated from enum value: USAGE_DIMENSION_KEY = 2;
+   */
+  KEY: 2,
+
+  /**
+   * Model.
+   *
+   * @generated from enum value: USAGE_DIMENSION_MODEL = 3;
+   */
+  MODEL: 3,
+
+  /**
+   * Success, or the error code of a failure.
+   *
+   * @generated from enum value: USAGE_DIMENSION_OUTCOME = 4;
+   */
+  OUTCOME: 4,
+} as const;
+
+/**
+ * What a chart is stacked by.
+ *
+ * @generated from enum toolgate.console.v1.UsageDimension
+ */
+export type UsageDimension = (typeof UsageDimension)[keyof typeof UsageDimension] | UnknownEnum;
+
+/**
+ * Describes the enum toolgate.console.v1.UsageDimension.
+ */
+export const UsageDimensionSchema: GenEnum<UsageDimension> = /*@__PURE__*/
+  enumDesc(file_toolgate_console_v1_balance_service, 1);
+
+/**
  * The account's balance, its ledger entries and its spending. Every figure is a query over the ledger, so
  * they add up. Console only; requires a session.
  *
@@ -672,7 +853,7 @@ export const BalanceService: GenService<{
     output: typeof ListEntriesResponseSchema;
   },
   /**
-   * Returns the spending of a period by hour or day (UTC), tool, key and outcome. All figures come from one
+   * Returns the spending of a period by hour or day, tool, key, model and outcome. All figures come from one
    * snapshot and add up to the ledger's charges of that period.
    *
    * @generated from rpc toolgate.console.v1.BalanceService.GetUsage

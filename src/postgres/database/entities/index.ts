@@ -6,6 +6,7 @@ import { BudgetEntity } from "./budget.ts";
 import { ConfigVersionEntity } from "./config-version.ts";
 import { DepositEntity } from "./deposit.ts";
 import { IdempotencyEntity } from "./idempotency.ts";
+import { JobRunEntity } from "./job-run.ts";
 import { KeyUseEntity } from "./key-use.ts";
 import { LeadershipEntity } from "./leadership.ts";
 import { OperatorActionEntity } from "./operator-action.ts";
@@ -30,6 +31,7 @@ import {
   WebhookEndpointEntity,
   WebhookEventEntity,
 } from "./webhook.ts";
+import { RunModelEntity, UsageMarkEntity, UsageSlotEntity } from "./usage.ts";
 
 /** Every table, as MikroORM entities. */
 export const ENTITIES = [
@@ -70,4 +72,8 @@ export const ENTITIES = [
   WebhookAttemptEntity,
   AccountMoveEntity,
   MovedRunEntity,
+  RunModelEntity,
+  UsageSlotEntity,
+  UsageMarkEntity,
+  JobRunEntity,
 ];

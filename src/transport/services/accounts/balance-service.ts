@@ -6,17 +6,18 @@ import {
   EntryKind,
   EntrySchema,
   type Usage as UsageMessage,
+  UsageDimension,
   UsageSchema,
 } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { MAX_ACTIVE_KEYS } from "../../../app/accounts/api-keys.ts";
 import type * as app from "../../../app/accounts/statements.ts";
-import type { Usage, UsageReports } from "../../../app/accounts/usage.ts";
+import type { Usage, UsageDimension as Dimension, UsageReports } from "../../../app/accounts/usage.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
 import { accountIdIn, keyIdIn } from "../key-id.ts";
 import { dateIn } from "../timestamp.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
-import { toolIn } from "../tool-name.ts";
+import { modelIn, toolIn } from "../tool-name.ts";
 
 export interface BalanceDeps {
   readonly statements: app.Statements;
@@ -79,14 +80,23 @@ export function balanceService({
           from,
           to: dateIn("to", request.to),
           hourly: request.hourly,
+          timeZone: request.timeZone || "UTC",
+          by: DIMENSION[request.by],
           tool: toolIn("tool", request.tool),
           keyId: keyIdIn("key_id", request.keyId),
+          model: modelIn("model", request.model),
         });
         return {
-          buckets: report.buckets.map(({ start, usage }) => ({
+          buckets: report.buckets.map(({ start, usage, latency }) => ({
             start: timestampFromDate(start),
             usage: usageMessage(usage),
+            ...(latency && { latency }),
           })),
+          series: report.series.map(({ value, usage }) => ({
+            ...(value !== undefined && { value }),
+            usage: usage.map(usageMessage),
+          })),
+          models: report.models.map(({ model, usage }) => ({ model, usage: usageMessage(usage) })),
           tools: report.tools.map(({ tool, usage }) => ({ tool, usage: usageMessage(usage) })),
           keys: report.keys.map(({ keyId, name, usage }) => ({
             keyId: keyId ?? "",
@@ -110,6 +120,14 @@ const ENTRY_KIND: Readonly<Record<app.EntryKind, EntryKind>> = {
   reinstatement: EntryKind.REINSTATEMENT,
   adjustment: EntryKind.ADJUSTMENT,
   clearing: EntryKind.CLEARING,
+};
+
+const DIMENSION: Readonly<Record<UsageDimension, Dimension | undefined>> = {
+  [UsageDimension.UNSPECIFIED]: undefined,
+  [UsageDimension.TOOL]: "tool",
+  [UsageDimension.KEY]: "key",
+  [UsageDimension.MODEL]: "model",
+  [UsageDimension.OUTCOME]: "outcome",
 };
 
 function entryMessage({ kind, amount, balance, createdAt, ...entry }: app.Entry): EntryMessage {

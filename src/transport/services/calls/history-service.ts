@@ -22,7 +22,7 @@ import { found, pageQuery, statusIn } from "../page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
-import { toolIn } from "../tool-name.ts";
+import { modelIn, toolIn } from "../tool-name.ts";
 
 export interface HistoryDeps {
   readonly receipts: Receipts;
@@ -108,6 +108,7 @@ function filterOf(message: FilterMessage | undefined): HistoryFilter | undefined
   const filter = {
     tool: toolIn("filter.tool", message.tool),
     keyId: keyIdIn("filter.key_id", message.keyId),
+    model: modelIn("filter.model", message.model),
     from: dateIn("filter.from", message.from),
     to: dateIn("filter.to", message.to),
     outcome: statusIn("filter.outcome", message.outcome, OUTCOME),

@@ -9,12 +9,11 @@ grant usage on schema public to :role;
 
 grant select on
   account, account_limits, account_move, api_key, api_key_secret, audit_seal, audit_sum, budget,
-  budget_limit, config_version, console_session, deposit, idempotency, issued_receipt, key_use, leadership,
-  ledger_entry, migration, moved_run, operator_action, payment, rate_tier, receipt, relay, relay_budget,
-  request_log, revenue_mark, run, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge,
-  signing_key, transfer, treasury_movement, treasury_watch, unpaid_work, used_nonce, webhook_attempt,
-  webhook_delivery,
-  webhook_endpoint, webhook_event
+  budget_limit, config_version, console_session, deposit, idempotency, issued_receipt, job_run, key_use,
+  leadership, ledger_entry, migration, moved_run, operator_action, payment, rate_tier, receipt, relay,
+  relay_budget, request_log, revenue_mark, run, run_model, sandbox_run, schema_file, schema_version,
+  sealing_key, sign_in_challenge, signing_key, transfer, treasury_movement, treasury_watch, unpaid_work,
+  usage_mark, usage_slot, used_nonce, webhook_attempt, webhook_delivery, webhook_endpoint, webhook_event
 to :role;
 
 grant execute on function
@@ -112,3 +111,7 @@ on deposit to :role;
 grant insert (
   id, at, account_id, actor, action, target, details, failed_action, failure, once, repeats
 ) on operator_action to :role;
+grant insert on run_model, usage_slot to :role;
+grant update (counted_to) on usage_mark to :role;
+grant insert, update (instance, started_at, ended_at, every_ms, failure, failures, succeeded_at)
+on job_run to :role;

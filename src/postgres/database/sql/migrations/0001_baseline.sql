@@ -693,6 +693,51 @@ create table revenue_mark (
 ) with (fillfactor = 50);
 insert into revenue_mark (whole, counted_to, amount) values (true, '00000000-0000-0000-0000-000000000000', 0);
 
+-- The model that served a run, and what its server charged us for that, micro-USD; null: unknown.
+create table run_model (
+  run_id uuid primary key,
+  model text not null,
+  cost bigint constraint run_model_cost_check check (cost >= 0)
+);
+
+-- Calls by quarter of an hour, so that no chart reads months of receipts. Holds what was charged or failed
+-- before usage_mark. "code" is the error of failed runs, and empty for charged ones. "costed" is the part of
+-- "spent" whose "cost" is known. "latency" counts charged runs by their duration (usage-sql.ts). Without a
+-- key: the zero UUID.
+create table usage_slot (
+  account_id uuid not null,
+  slot timestamptz not null,
+  tool text not null,
+  key_id uuid not null,
+  model text not null,
+  code text not null,
+  calls bigint not null,
+  spent bigint not null,
+  costed bigint not null,
+  cost bigint not null,
+  latency bigint[] not null,
+  primary key (account_id, slot, tool, key_id, model, code)
+);
+create index usage_slot_slot_index on usage_slot (slot);
+create table usage_mark (
+  whole boolean primary key constraint usage_mark_whole_check check (whole),
+  counted_to timestamptz not null
+) with (fillfactor = 50);
+insert into usage_mark (whole, counted_to) values (true, '-infinity');
+
+-- The last run of each background job: by the leader, or by any instance for jobs that all of them run.
+-- "failure" is null after a success.
+create table job_run (
+  name text primary key,
+  instance uuid not null,
+  started_at timestamptz not null,
+  ended_at timestamptz not null,
+  every_ms bigint not null,
+  failure text,
+  failures bigint not null,
+  succeeded_at timestamptz
+) with (fillfactor = 50);
+
 -- What audits found clean and no longer read: entries before "up_to", after those of the seal before. "hash"
 -- continues that of the seal before (audit_hash). "first_run" is the lowest id of a run that had not ended;
 -- null: there was none. "whole": the audit read all history.

@@ -1,0 +1,22 @@
+import { countedTokens, type ChatCompletion, type ChatModel } from "../domain/tools/chat.ts";
+import type { Embeddings } from "../domain/tools/embedding.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
+import { priceOfTokens } from "../domain/tools/token-rate.ts";
+
+/** Prices of a server. */
+export type ModelCost = Pick<ChatModel, "inputRate" | "outputRate" | "cachedInputRate" | "reasoningRate">;
+
+/** Returns what a server charges for an answer; undefined where prices or the count are unknown. */
+export function costOfAnswer(
+  cost: ModelCost | undefined,
+  answer: ChatCompletion | Embeddings,
+): MicroUsd | undefined {
+  if (!cost) return undefined;
+  if ("vectors" in answer)
+    return answer.promptTokens === undefined
+      ? undefined
+      : priceOfTokens({ tokens: answer.promptTokens, rate: cost.inputRate });
+  return answer.usage && answer.usage.totalTokens > 0
+    ? priceOfTokens(...countedTokens(cost, answer.usage))
+    : undefined;
+}
