@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import path from "node:path";
 import process from "node:process";
 import { type Command, InvalidArgumentError } from "commander";
@@ -7,32 +5,11 @@ import { ConfigError, readEnvironment } from "../config/config.ts";
 import { readDocument, resolveDocument } from "../config/document.ts";
 import { collectSecrets } from "../config/secrets.ts";
 import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
-import { displayUsd, type MicroUsd } from "../domain/core/money.ts";
-import { chargeOf } from "../domain/calls/charge.ts";
-import type { Caller } from "../domain/accounts/caller.ts";
-import type { Tool } from "../domain/tools/tool.ts";
+import { displayUsd } from "../domain/core/money.ts";
 import type { CustomToolSettings } from "../tools/custom/settings.ts";
 import { createLogger } from "../log.ts";
 import { CommandError } from "./command-error.ts";
 import { outputFor } from "./output.ts";
-
-/** How long a server may take to describe the tool, ms. */
-const DESCRIBE_MS = 30_000;
-
-const TIER = { ratePerMinute: 1, burst: 1 };
-
-const NO_CALLER: Caller = {
-  keyId: "",
-  accountId: "",
-  scopes: new Set(),
-  tier: TIER,
-  accountTier: TIER,
-  operator: false,
-  limits: undefined,
-  budgeted: false,
-  limitsVersion: 0,
-  blockedReason: undefined,
-};
 
 interface TryOptions {
   file?: string;
@@ -62,28 +39,24 @@ async function tryTool(name: string, { file: given, params, json = false }: TryO
   if (!file) throw new ConfigError(["--file: name the configuration file, or set TOOLGATE_CONFIG"]);
   const settings = settingsOf(name, file, environment);
   const secrets = collectSecrets({ DATABASE_URL: undefined, upstreams: [], tools: settings });
-  const { openCustomTools } = await import("../gateway/custom-tools.ts");
-  const opened = await openCustomTools({ tools: settings }, createLogger("warn", { secrets }));
-  try {
-    await Promise.race([opened.described, once(AbortSignal.timeout(DESCRIBE_MS), "abort")]);
-    const [tool] = opened.tools;
-    if (tool?.status !== "active")
-      throw new CommandError(`the server of ${name} did not describe the tool; the log says why`);
-    const { price, charge, result } = await trial(tool, params);
-    if (json)
-      return outputFor(true).record({
-        tool: name,
-        price_usdc_microusd: price,
-        charge_usdc_microusd: charge,
-        result,
-      });
-    process.stdout.write(
-      `price: ${displayUsd(price)}; this call would be charged ${displayUsd(charge)}\n` +
-        `${JSON.stringify(result, undefined, 2)}\n`,
-    );
-  } finally {
-    await opened.close();
-  }
+  const [own] = settings;
+  if (!own) throw new CommandError(`${file} has no usable settings of ${name}`);
+  const { tryTool: call } = await import("../gateway/tool-trial.ts");
+  const log = createLogger("warn", { secrets });
+  const tried = await call(own, { params, signal: new AbortController().signal, log });
+  if (!tried) throw new CommandError(`the server of ${name} did not describe the tool; the log says why`);
+  const { price, charge, result } = tried;
+  if (json)
+    return outputFor(true).record({
+      tool: name,
+      price_usdc_microusd: price,
+      charge_usdc_microusd: charge,
+      result,
+    });
+  process.stdout.write(
+    `price: ${displayUsd(price)}; this call would be charged ${displayUsd(charge)}\n` +
+      `${JSON.stringify(result, undefined, 2)}\n`,
+  );
 }
 
 /** Settings of the tool alone, so that problems of others do not matter. */
@@ -98,21 +71,6 @@ function settingsOf(name: string, file: string, environment: NodeJS.ProcessEnv):
   const own = problems.filter((problem) => problem.startsWith(`tools[${index}].`));
   if (own.length > 0) throw new ConfigError(own);
   return tools.filter((tool) => tool.name === name);
-}
-
-/** Calls the tool as a caller without an account would. */
-async function trial(tool: Tool, params: JsonObject) {
-  const prepared = tool.prepare(params);
-  const { price } = prepared;
-  const used: { amount?: MicroUsd } = {};
-  const result = await prepared.run({
-    caller: NO_CALLER,
-    runId: undefined,
-    idempotencyKey: randomUUID(),
-    signal: new AbortController().signal,
-    meter: (amount) => void (used.amount = amount),
-  });
-  return { price, charge: used.amount === undefined ? price : chargeOf(price, used.amount), result };
 }
 
 function jsonObject(text: string): JsonObject {

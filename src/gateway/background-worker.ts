@@ -2,6 +2,7 @@ import { CountedRelayClaims } from "../app/payments/gasless/counted-relay-claims
 import { BackgroundWorker } from "../app/jobs/background-worker.ts";
 import { disabledRelayJob, relayJobs } from "../app/jobs/relay-jobs.ts";
 import { partitionsJob } from "../app/jobs/partitions-job.ts";
+import { usageJob } from "../app/jobs/usage-job.ts";
 import { treasuryJobs } from "../app/jobs/treasury-jobs.ts";
 import { webhookJobs } from "../app/jobs/webhook-jobs.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
@@ -94,9 +95,11 @@ export function createWorker({
       ...relaying.jobs,
       ...webhooks.leader,
       partitionsJob(() => postgres.makePartitions()),
+      usageJob((signal) => postgres.usageCounter.count(signal)),
     ],
     instanceJobs: [...measured, ...relaying.everywhere, ...webhooks.everywhere],
     metrics,
+    runs: postgres.jobRuns,
     log: postgres.withoutOutageErrors(log),
   });
 }

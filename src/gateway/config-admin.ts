@@ -1,9 +1,11 @@
+import process from "node:process";
 import type {
   CheckedDocument,
   ConfigAdmin,
   ConfigApplication,
   ConfigDecision,
   ConfigPlan,
+  ToolTrial,
 } from "../app/operations/config-admin.ts";
 import {
   requireApplied,
@@ -12,13 +14,14 @@ import {
   type ConfigVersions,
 } from "../app/operations/config-versions.ts";
 import { ConfigError } from "../config/config.ts";
-import { parseDocument, type ConfigDocument } from "../config/document.ts";
+import { parseDocument, resolveDocument, type ConfigDocument } from "../config/document.ts";
 import type { Environment } from "../config/secret-files.ts";
-import { ToolgateError } from "../domain/core/errors.ts";
+import { invalidField, ToolgateError } from "../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
 import { configChanges } from "../domain/operations/config-changes.ts";
 import { createLogger } from "../log.ts";
 import { checkDocument, offeredTools } from "./document-check.ts";
+import { tryTool } from "./tool-trial.ts";
 
 const EMPTY = parseDocument("{}", "the defaults");
 
@@ -50,6 +53,23 @@ export class StoredConfigAdmin implements ConfigAdmin {
   async plan(text: string): Promise<ConfigPlan> {
     const { document, warnings } = await this.#valid(text, "document");
     return { ...(await this.#changes(document)), warnings };
+  }
+
+  async tryTool(
+    text: string,
+    { tool: name, params }: { tool: string; params: JsonObject },
+    signal: AbortSignal,
+  ): Promise<ToolTrial> {
+    const { document, warnings } = await this.#valid(text, "document");
+    const { tools } = resolveDocument(document.content, this.#deps.environment(), process.cwd());
+    const settings = tools.find((tool) => tool.name === name);
+    if (!settings) {
+      const own = warnings.join("; ");
+      throw invalidField("tool", own || `the document has no custom tool ${JSON.stringify(name)}`);
+    }
+    const tried = await tryTool(settings, { params, signal, log: SILENT });
+    if (tried) return tried;
+    throw new ToolgateError("TOOL_FAILED", `the server of ${name} did not describe the tool`);
   }
 
   async apply(text: string, decision: ConfigDecision): Promise<ConfigApplication> {

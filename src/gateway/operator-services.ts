@@ -33,7 +33,10 @@ export function operatorServices(parts: OperatorParts): ServiceBinding[] {
     keyService(postgres, keyRules),
     auditService(postgres.audit),
     treasuryService({ suspense, refunds, treasuryLedger, tokenAccount }),
-    operationsService(operations, stories, configAdmin),
+    operationsService(operations, stories, configAdmin, {
+      jobRuns: postgres.jobRuns,
+      revenueReports: postgres.accountQueries.revenueReports,
+    }),
   ];
   return services.map((binding) => audited(binding, { actions: postgres.operatorActions, log }));
 }

@@ -16,6 +16,7 @@ import type { ConfigVersions } from "../app/operations/config-versions.ts";
 import type { StoryQueries } from "../app/operations/story.ts";
 import type { OperatorActionLog } from "../app/operations/operator-actions.ts";
 import type { SealingKeyAdmin } from "../app/operations/sealing-key-admin.ts";
+import type { JobRuns } from "../app/jobs/job-runs.ts";
 import type { RelayClaims } from "../app/payments/gasless/relay-claims.ts";
 import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
 import type { Sessions } from "../app/accounts/sessions.ts";
@@ -48,11 +49,13 @@ import { PostgresConfigVersions } from "./operations/config-versions.ts";
 import { PostgresOperations } from "./operations/operations.ts";
 import { openRequestLog } from "./operations/request-log.ts";
 import { openWebhooks, type WebhookStores } from "./webhooks/index.ts";
+import { PostgresJobRuns } from "./operations/job-runs.ts";
 import { PostgresStories } from "./operations/stories.ts";
 import { PostgresRestores } from "./database/restores.ts";
 import { withOperatorLogFile } from "./operations/operator-log-file.ts";
 import { PostgresOperatorActions } from "./operations/operator-actions.ts";
 import { PostgresSealingKeyAdmin } from "./operations/sealing-key-admin.ts";
+import { UsageCounter } from "./accounts/usage-counter.ts";
 import { lazyOperatorStores } from "./accounts/lazy-operator-stores.ts";
 import { Outage } from "./database/outage.ts";
 import { makePartitions } from "./database/partitions.ts";
@@ -139,6 +142,9 @@ export interface Postgres {
   readonly health: Health;
   /** Checks the ledger invariants and seals what is clean. */
   readonly audit: Audit;
+  readonly jobRuns: JobRuns;
+  /** Counts usage for reports. */
+  readonly usageCounter: UsageCounter;
   /** Makes the missing partitions of this month and the next. */
   makePartitions(): Promise<void>;
   /** Result of the last completed audit; undefined before the first. */
@@ -289,6 +295,8 @@ function openStores(options: StoreOptions) {
     walletAccounts: new PostgresWalletAccounts({ pool, clock, random, cell: cell.number }),
     signInChallenges: new PostgresSignInChallenges(pool),
     usedNonces: new PostgresUsedNonces(pool),
+    jobRuns: new PostgresJobRuns(pool, instanceId),
+    usageCounter: new UsageCounter(pool),
     makePartitions: () => makePartitions(pool),
     sessions: new PostgresSessions({ pool, clock, random, cell }),
     webhooks: openWebhooks(options),

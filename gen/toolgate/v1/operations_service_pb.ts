@@ -15,7 +15,379 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/operations_service.proto.
  */
 export const file_toolgate_v1_operations_service: GenFile = /*@__PURE__*/
-  fileDesc("CiR0b29sZ2F0ZS92MS9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIjIKFVZhbGlkYXRlQ29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQASI8ChZWYWxpZGF0ZUNvbmZpZ1Jlc3BvbnNlEhAKCHByb2JsZW1zGAEgAygJEhAKCHdhcm5pbmdzGAIgAygJIi4KEVBsYW5Db25maWdSZXF1ZXN0EhkKCGRvY3VtZW50GAEgASgJQge6SARyAhABImMKElBsYW5Db25maWdSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEioKB2NoYW5nZXMYAiADKAsyGS50b29sZ2F0ZS52MS5Db25maWdDaGFuZ2USEAoId2FybmluZ3MYAyADKAkiQwoMQ29uZmlnQ2hhbmdlEgwKBGtpbmQYASABKAkSFwoPYWZmZWN0c19jYWxsZXJzGAIgASgIEgwKBHRleHQYAyABKAkihAEKEkFwcGx5Q29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQARImChBleHBlY3RlZF92ZXJzaW9uGAIgASgFQge6SAQaAigASACIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMY9ANCEwoRX2V4cGVjdGVkX3ZlcnNpb24iYwoTQXBwbHlDb25maWdSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEg8KB2FwcGxpZWQYAiABKAgSKgoHY2hhbmdlcxgDIAMoCzIZLnRvb2xnYXRlLnYxLkNvbmZpZ0NoYW5nZSJwChlMaXN0Q29uZmlnVmVyc2lvbnNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJxChpMaXN0Q29uZmlnVmVyc2lvbnNSZXNwb25zZRIpCgVpdGVtcxgBIAMoCzIaLnRvb2xnYXRlLnYxLkNvbmZpZ1ZlcnNpb24SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IijwEKDUNvbmZpZ1ZlcnNpb24SDwoHdmVyc2lvbhgBIAEoBRIuCgphcHBsaWVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzb3VyY2UYAyABKAkSDQoFYWN0b3IYBCABKAkSEAoIY2hlY2tzdW0YBSABKAkSDAoEbm90ZRgGIAEoCSJEChdHZXRDb25maWdWZXJzaW9uUmVxdWVzdBIdCgd2ZXJzaW9uGAEgASgFQge6SAQaAigBSACIAQFCCgoIX3ZlcnNpb24iWQoYR2V0Q29uZmlnVmVyc2lvblJlc3BvbnNlEisKB3ZlcnNpb24YASABKAsyGi50b29sZ2F0ZS52MS5Db25maWdWZXJzaW9uEhAKCGRvY3VtZW50GAIgASgJIpcBChVSb2xsQmFja0NvbmZpZ1JlcXVlc3QSHQoHdmVyc2lvbhgBIAEoBUIHukgEGgIoAUgAiAEBEiYKEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVCB7pIBBoCKABIAYgBARIWCgRub3RlGAMgASgJQgi6SAVyAxj0A0IKCghfdmVyc2lvbkITChFfZXhwZWN0ZWRfdmVyc2lvbiJmChZSb2xsQmFja0NvbmZpZ1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAUSDwoHYXBwbGllZBgCIAEoCBIqCgdjaGFuZ2VzGAMgAygLMhkudG9vbGdhdGUudjEuQ29uZmlnQ2hhbmdlIiUKC0ZpbmRSZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGMgBIjcKDEZpbmRSZXNwb25zZRInCgZldmVudHMYASADKAsyFy50b29sZ2F0ZS52MS5TdG9yeUV2ZW50IoYCCgpTdG9yeUV2ZW50EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVldmVudBgCIAEoCRIKCgJpZBgDIAEoCRISCgphY2NvdW50X2lkGAQgASgJEiEKFGFtb3VudF91c2RjX21pY3JvdXNkGAUgASgDSACIAQESNQoHZGV0YWlscxgGIAMoCzIkLnRvb2xnYXRlLnYxLlN0b3J5RXZlbnQuRGV0YWlsc0VudHJ5Gi4KDERldGFpbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCISChBHZXRTdGF0dXNSZXF1ZXN0IqQDChFHZXRTdGF0dXNSZXNwb25zZRItCgh0cmVhc3VyeRgBIAEoCzIbLnRvb2xnYXRlLnYxLlRyZWFzdXJ5U3RhdHVzEi4KCWZlZV9wYXllchgCIAEoCzIbLnRvb2xnYXRlLnYxLkZlZVBheWVyU3RhdHVzEi4KCWVuZHBvaW50cxgDIAMoCzIbLnRvb2xnYXRlLnYxLkVuZHBvaW50U3RhdHVzEisKB21pbnV0ZXMYBCADKAsyGi50b29sZ2F0ZS52MS5NaW51dGVPZkNhbGxzEhMKC2FjdGl2ZV9ydW5zGAUgASgDEiEKGWxpYWJpbGl0aWVzX3VzZGNfbWljcm91c2QYBiABKAMSIgoVcmV2ZW51ZV91c2RjX21pY3JvdXNkGAcgASgDSACIAQESFgoOc3VzcGVuc2VfY291bnQYCCABKAMSHgoWc3VzcGVuc2VfdXNkY19taWNyb3VzZBgJIAEoAxIlCgVhdWRpdBgKIAEoCzIWLnRvb2xnYXRlLnYxLkxhc3RBdWRpdEIYChZfcmV2ZW51ZV91c2RjX21pY3JvdXNkIu4BCg5UcmVhc3VyeVN0YXR1cxINCgVvd25lchgBIAEoCRIVCg10b2tlbl9hY2NvdW50GAIgASgJEh8KEmhlbGRfdXNkY19taWNyb3VzZBgDIAEoA0gAiAEBEiMKFmV4cGVjdGVkX3VzZGNfbWljcm91c2QYBCABKANIAYgBARItCglsb29rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2JsZW0YBiABKAlCFQoTX2hlbGRfdXNkY19taWNyb3VzZEIZChdfZXhwZWN0ZWRfdXNkY19taWNyb3VzZCKRAQoORmVlUGF5ZXJTdGF0dXMSDwoHYWRkcmVzcxgBIAEoCRIVCghsYW1wb3J0cxgCIAEoA0gAiAEBEhQKDGxvd19sYW1wb3J0cxgDIAEoAxIcChRzcGVudF90b2RheV9sYW1wb3J0cxgEIAEoAxIWCg5kYWlseV9sYW1wb3J0cxgFIAEoA0ILCglfbGFtcG9ydHMisAEKDkVuZHBvaW50U3RhdHVzEgwKBGhvc3QYASABKAkSDwoHaGVhbHRoeRgCIAEoCBIRCgRzbG90GAMgASgDSACIAQESGQoMc2xvdHNfYmVoaW5kGAQgASgDSAGIAQESFwoKbGF0ZW5jeV9tcxgFIAEoBUgCiAEBEg8KB3Byb2JsZW0YBiABKAlCBwoFX3Nsb3RCDwoNX3Nsb3RzX2JlaGluZEINCgtfbGF0ZW5jeV9tcyJ8Cg1NaW51dGVPZkNhbGxzEikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb21wbGV0ZWQYAiABKAUSDgoGZmFpbGVkGAMgASgFEh0KFWNoYXJnZWRfdXNkY19taWNyb3VzZBgEIAEoAyJpCglMYXN0QXVkaXQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNsZWFuGAIgASgIEiUKBWxpbmVzGAMgAygLMhYudG9vbGdhdGUudjEuQXVkaXRMaW5lInAKGUxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInEKGkxpc3RGYWlsZWRQYXltZW50c1Jlc3BvbnNlEikKBWl0ZW1zGAEgAygLMhoudG9vbGdhdGUudjEuRmFpbGVkUGF5bWVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLtAQoNRmFpbGVkUGF5bWVudBIUCgx0eF9zaWduYXR1cmUYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIQCghxdW90ZV9pZBgDIAEoCRIhChRhbW91bnRfdXNkY19taWNyb3VzZBgEIAEoA0gAiAEBEiwKBGtpbmQYBSABKA4yHi50b29sZ2F0ZS52MS5GYWlsZWRQYXltZW50S2luZBIOCgZyZWFzb24YBiABKAkSJgoCYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCJpChJMaXN0QWN0aW9uc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImsKE0xpc3RBY3Rpb25zUmVzcG9uc2USKgoFaXRlbXMYASADKAsyGy50b29sZ2F0ZS52MS5PcGVyYXRvckFjdGlvbhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLBAQoOT3BlcmF0b3JBY3Rpb24SEQoJYWN0aW9uX2lkGAEgASgJEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgphY2NvdW50X2lkGAMgASgJEg0KBWFjdG9yGAQgASgJEg4KBmFjdGlvbhgFIAEoCRIOCgZ0YXJnZXQYBiABKAkSDwoHZGV0YWlscxgHIAEoCRIPCgdmYWlsdXJlGAggASgJEg8KB3JlcGVhdHMYCSABKAkqmQEKEUZhaWxlZFBheW1lbnRLaW5kEiMKH0ZBSUxFRF9QQVlNRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIgChxGQUlMRURfUEFZTUVOVF9LSU5EX1JFVkVSU0VEEAESHgoaRkFJTEVEX1BBWU1FTlRfS0lORF9VTlVTRUQQAhIdChlGQUlMRURfUEFZTUVOVF9LSU5EX1JFTEFZEAMynAcKEU9wZXJhdGlvbnNTZXJ2aWNlEk8KCUdldFN0YXR1cxIdLnRvb2xnYXRlLnYxLkdldFN0YXR1c1JlcXVlc3QaHi50b29sZ2F0ZS52MS5HZXRTdGF0dXNSZXNwb25zZSIDkAIBEkAKBEZpbmQSGC50b29sZ2F0ZS52MS5GaW5kUmVxdWVzdBoZLnRvb2xnYXRlLnYxLkZpbmRSZXNwb25zZSIDkAIBEmoKEkxpc3RGYWlsZWRQYXltZW50cxImLnRvb2xnYXRlLnYxLkxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QaJy50b29sZ2F0ZS52MS5MaXN0RmFpbGVkUGF5bWVudHNSZXNwb25zZSIDkAIBElUKC0xpc3RBY3Rpb25zEh8udG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXF1ZXN0GiAudG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXNwb25zZSIDkAIBEl4KDlZhbGlkYXRlQ29uZmlnEiIudG9vbGdhdGUudjEuVmFsaWRhdGVDb25maWdSZXF1ZXN0GiMudG9vbGdhdGUudjEuVmFsaWRhdGVDb25maWdSZXNwb25zZSIDkAIBElIKClBsYW5Db25maWcSHi50b29sZ2F0ZS52MS5QbGFuQ29uZmlnUmVxdWVzdBofLnRvb2xnYXRlLnYxLlBsYW5Db25maWdSZXNwb25zZSIDkAIBElAKC0FwcGx5Q29uZmlnEh8udG9vbGdhdGUudjEuQXBwbHlDb25maWdSZXF1ZXN0GiAudG9vbGdhdGUudjEuQXBwbHlDb25maWdSZXNwb25zZRJqChJMaXN0Q29uZmlnVmVyc2lvbnMSJi50b29sZ2F0ZS52MS5MaXN0Q29uZmlnVmVyc2lvbnNSZXF1ZXN0GicudG9vbGdhdGUudjEuTGlzdENvbmZpZ1ZlcnNpb25zUmVzcG9uc2UiA5ACARJkChBHZXRDb25maWdWZXJzaW9uEiQudG9vbGdhdGUudjEuR2V0Q29uZmlnVmVyc2lvblJlcXVlc3QaJS50b29sZ2F0ZS52MS5HZXRDb25maWdWZXJzaW9uUmVzcG9uc2UiA5ACARJZCg5Sb2xsQmFja0NvbmZpZxIiLnRvb2xnYXRlLnYxLlJvbGxCYWNrQ29uZmlnUmVxdWVzdBojLnRvb2xnYXRlLnYxLlJvbGxCYWNrQ29uZmlnUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_audit_service]);
+  fileDesc("CiR0b29sZ2F0ZS92MS9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIhEKD0xpc3RKb2JzUmVxdWVzdCKLAQoQTGlzdEpvYnNSZXNwb25zZRIjCgRqb2JzGAEgAygLMhUudG9vbGdhdGUudjEuSm9iU3RhdGUSDgoGbGVhZGVyGAIgASgJEjAKDGxlYWRlcl91bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaW5zdGFuY2UYBCABKAki8QEKCEpvYlN0YXRlEgwKBG5hbWUYASABKAkSEAoIaW5zdGFuY2UYAiABKAkSLgoKc3RhcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZHVyYXRpb25fbXMYBCABKAMSDwoHZmFpbHVyZRgFIAEoCRIQCghmYWlsdXJlcxgGIAEoAxIwCgxzdWNjZWVkZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB25leHRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm0KEUdldFJldmVudWVSZXF1ZXN0EjAKBGZyb20YASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESJgoCdG8YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItIBChJHZXRSZXZlbnVlUmVzcG9uc2USLQoIYWNjb3VudHMYASADKAsyGy50b29sZ2F0ZS52MS5BY2NvdW50UmV2ZW51ZRIoCgZtb2RlbHMYAiADKAsyGC50b29sZ2F0ZS52MS5Nb2RlbE1hcmdpbhIdChVjaGFyZ2VkX3VzZGNfbWljcm91c2QYAyABKAMSHgoWcmVmdW5kZWRfdXNkY19taWNyb3VzZBgEIAEoAxINCgVjYWxscxgFIAEoAxIVCg1hY2NvdW50X2NvdW50GAYgASgDInIKDkFjY291bnRSZXZlbnVlEhIKCmFjY291bnRfaWQYASABKAkSDQoFY2FsbHMYAiABKAMSHQoVY2hhcmdlZF91c2RjX21pY3JvdXNkGAMgASgDEh4KFnJlZnVuZGVkX3VzZGNfbWljcm91c2QYBCABKAMihAEKC01vZGVsTWFyZ2luEg0KBW1vZGVsGAEgASgJEg0KBWNhbGxzGAIgASgDEh0KFWNoYXJnZWRfdXNkY19taWNyb3VzZBgDIAEoAxIcChRjb3N0ZWRfdXNkY19taWNyb3VzZBgEIAEoAxIaChJjb3N0X3VzZGNfbWljcm91c2QYBSABKAMiYQoOVHJ5VG9vbFJlcXVlc3QSGQoIZG9jdW1lbnQYASABKAlCB7pIBHICEAESFwoEdG9vbBgCIAEoCUIJukgGcgQQARhAEhsKBnBhcmFtcxgDIAEoCUILukgIcgYQAhiAgAQiXAoPVHJ5VG9vbFJlc3BvbnNlEhsKE3ByaWNlX3VzZGNfbWljcm91c2QYASABKAMSHAoUY2hhcmdlX3VzZGNfbWljcm91c2QYAiABKAMSDgoGcmVzdWx0GAMgASgJIjIKFVZhbGlkYXRlQ29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQASI8ChZWYWxpZGF0ZUNvbmZpZ1Jlc3BvbnNlEhAKCHByb2JsZW1zGAEgAygJEhAKCHdhcm5pbmdzGAIgAygJIi4KEVBsYW5Db25maWdSZXF1ZXN0EhkKCGRvY3VtZW50GAEgASgJQge6SARyAhABImMKElBsYW5Db25maWdSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEioKB2NoYW5nZXMYAiADKAsyGS50b29sZ2F0ZS52MS5Db25maWdDaGFuZ2USEAoId2FybmluZ3MYAyADKAkiQwoMQ29uZmlnQ2hhbmdlEgwKBGtpbmQYASABKAkSFwoPYWZmZWN0c19jYWxsZXJzGAIgASgIEgwKBHRleHQYAyABKAkihAEKEkFwcGx5Q29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQARImChBleHBlY3RlZF92ZXJzaW9uGAIgASgFQge6SAQaAigASACIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMY9ANCEwoRX2V4cGVjdGVkX3ZlcnNpb24iYwoTQXBwbHlDb25maWdSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEg8KB2FwcGxpZWQYAiABKAgSKgoHY2hhbmdlcxgDIAMoCzIZLnRvb2xnYXRlLnYxLkNvbmZpZ0NoYW5nZSJwChlMaXN0Q29uZmlnVmVyc2lvbnNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJxChpMaXN0Q29uZmlnVmVyc2lvbnNSZXNwb25zZRIpCgVpdGVtcxgBIAMoCzIaLnRvb2xnYXRlLnYxLkNvbmZpZ1ZlcnNpb24SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IijwEKDUNvbmZpZ1ZlcnNpb24SDwoHdmVyc2lvbhgBIAEoBRIuCgphcHBsaWVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzb3VyY2UYAyABKAkSDQoFYWN0b3IYBCABKAkSEAoIY2hlY2tzdW0YBSABKAkSDAoEbm90ZRgGIAEoCSJEChdHZXRDb25maWdWZXJzaW9uUmVxdWVzdBIdCgd2ZXJzaW9uGAEgASgFQge6SAQaAigBSACIAQFCCgoIX3ZlcnNpb24iWQoYR2V0Q29uZmlnVmVyc2lvblJlc3BvbnNlEisKB3ZlcnNpb24YASABKAsyGi50b29sZ2F0ZS52MS5Db25maWdWZXJzaW9uEhAKCGRvY3VtZW50GAIgASgJIpcBChVSb2xsQmFja0NvbmZpZ1JlcXVlc3QSHQoHdmVyc2lvbhgBIAEoBUIHukgEGgIoAUgAiAEBEiYKEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVCB7pIBBoCKABIAYgBARIWCgRub3RlGAMgASgJQgi6SAVyAxj0A0IKCghfdmVyc2lvbkITChFfZXhwZWN0ZWRfdmVyc2lvbiJmChZSb2xsQmFja0NvbmZpZ1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAUSDwoHYXBwbGllZBgCIAEoCBIqCgdjaGFuZ2VzGAMgAygLMhkudG9vbGdhdGUudjEuQ29uZmlnQ2hhbmdlIiUKC0ZpbmRSZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGMgBIjcKDEZpbmRSZXNwb25zZRInCgZldmVudHMYASADKAsyFy50b29sZ2F0ZS52MS5TdG9yeUV2ZW50IoYCCgpTdG9yeUV2ZW50EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVldmVudBgCIAEoCRIKCgJpZBgDIAEoCRISCgphY2NvdW50X2lkGAQgASgJEiEKFGFtb3VudF91c2RjX21pY3JvdXNkGAUgASgDSACIAQESNQoHZGV0YWlscxgGIAMoCzIkLnRvb2xnYXRlLnYxLlN0b3J5RXZlbnQuRGV0YWlsc0VudHJ5Gi4KDERldGFpbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCISChBHZXRTdGF0dXNSZXF1ZXN0IqQDChFHZXRTdGF0dXNSZXNwb25zZRItCgh0cmVhc3VyeRgBIAEoCzIbLnRvb2xnYXRlLnYxLlRyZWFzdXJ5U3RhdHVzEi4KCWZlZV9wYXllchgCIAEoCzIbLnRvb2xnYXRlLnYxLkZlZVBheWVyU3RhdHVzEi4KCWVuZHBvaW50cxgDIAMoCzIbLnRvb2xnYXRlLnYxLkVuZHBvaW50U3RhdHVzEisKB21pbnV0ZXMYBCADKAsyGi50b29sZ2F0ZS52MS5NaW51dGVPZkNhbGxzEhMKC2FjdGl2ZV9ydW5zGAUgASgDEiEKGWxpYWJpbGl0aWVzX3VzZGNfbWljcm91c2QYBiABKAMSIgoVcmV2ZW51ZV91c2RjX21pY3JvdXNkGAcgASgDSACIAQESFgoOc3VzcGVuc2VfY291bnQYCCABKAMSHgoWc3VzcGVuc2VfdXNkY19taWNyb3VzZBgJIAEoAxIlCgVhdWRpdBgKIAEoCzIWLnRvb2xnYXRlLnYxLkxhc3RBdWRpdEIYChZfcmV2ZW51ZV91c2RjX21pY3JvdXNkIu4BCg5UcmVhc3VyeVN0YXR1cxINCgVvd25lchgBIAEoCRIVCg10b2tlbl9hY2NvdW50GAIgASgJEh8KEmhlbGRfdXNkY19taWNyb3VzZBgDIAEoA0gAiAEBEiMKFmV4cGVjdGVkX3VzZGNfbWljcm91c2QYBCABKANIAYgBARItCglsb29rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2JsZW0YBiABKAlCFQoTX2hlbGRfdXNkY19taWNyb3VzZEIZChdfZXhwZWN0ZWRfdXNkY19taWNyb3VzZCKRAQoORmVlUGF5ZXJTdGF0dXMSDwoHYWRkcmVzcxgBIAEoCRIVCghsYW1wb3J0cxgCIAEoA0gAiAEBEhQKDGxvd19sYW1wb3J0cxgDIAEoAxIcChRzcGVudF90b2RheV9sYW1wb3J0cxgEIAEoAxIWCg5kYWlseV9sYW1wb3J0cxgFIAEoA0ILCglfbGFtcG9ydHMisAEKDkVuZHBvaW50U3RhdHVzEgwKBGhvc3QYASABKAkSDwoHaGVhbHRoeRgCIAEoCBIRCgRzbG90GAMgASgDSACIAQESGQoMc2xvdHNfYmVoaW5kGAQgASgDSAGIAQESFwoKbGF0ZW5jeV9tcxgFIAEoBUgCiAEBEg8KB3Byb2JsZW0YBiABKAlCBwoFX3Nsb3RCDwoNX3Nsb3RzX2JlaGluZEINCgtfbGF0ZW5jeV9tcyJ8Cg1NaW51dGVPZkNhbGxzEikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb21wbGV0ZWQYAiABKAUSDgoGZmFpbGVkGAMgASgFEh0KFWNoYXJnZWRfdXNkY19taWNyb3VzZBgEIAEoAyJpCglMYXN0QXVkaXQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNsZWFuGAIgASgIEiUKBWxpbmVzGAMgAygLMhYudG9vbGdhdGUudjEuQXVkaXRMaW5lInAKGUxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInEKGkxpc3RGYWlsZWRQYXltZW50c1Jlc3BvbnNlEikKBWl0ZW1zGAEgAygLMhoudG9vbGdhdGUudjEuRmFpbGVkUGF5bWVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLtAQoNRmFpbGVkUGF5bWVudBIUCgx0eF9zaWduYXR1cmUYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIQCghxdW90ZV9pZBgDIAEoCRIhChRhbW91bnRfdXNkY19taWNyb3VzZBgEIAEoA0gAiAEBEiwKBGtpbmQYBSABKA4yHi50b29sZ2F0ZS52MS5GYWlsZWRQYXltZW50S2luZBIOCgZyZWFzb24YBiABKAkSJgoCYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCJpChJMaXN0QWN0aW9uc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImsKE0xpc3RBY3Rpb25zUmVzcG9uc2USKgoFaXRlbXMYASADKAsyGy50b29sZ2F0ZS52MS5PcGVyYXRvckFjdGlvbhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLBAQoOT3BlcmF0b3JBY3Rpb24SEQoJYWN0aW9uX2lkGAEgASgJEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgphY2NvdW50X2lkGAMgASgJEg0KBWFjdG9yGAQgASgJEg4KBmFjdGlvbhgFIAEoCRIOCgZ0YXJnZXQYBiABKAkSDwoHZGV0YWlscxgHIAEoCRIPCgdmYWlsdXJlGAggASgJEg8KB3JlcGVhdHMYCSABKAkqmQEKEUZhaWxlZFBheW1lbnRLaW5kEiMKH0ZBSUxFRF9QQVlNRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIgChxGQUlMRURfUEFZTUVOVF9LSU5EX1JFVkVSU0VEEAESHgoaRkFJTEVEX1BBWU1FTlRfS0lORF9VTlVTRUQQAhIdChlGQUlMRURfUEFZTUVOVF9LSU5EX1JFTEFZEAMyhAkKEU9wZXJhdGlvbnNTZXJ2aWNlEk8KCUdldFN0YXR1cxIdLnRvb2xnYXRlLnYxLkdldFN0YXR1c1JlcXVlc3QaHi50b29sZ2F0ZS52MS5HZXRTdGF0dXNSZXNwb25zZSIDkAIBEkAKBEZpbmQSGC50b29sZ2F0ZS52MS5GaW5kUmVxdWVzdBoZLnRvb2xnYXRlLnYxLkZpbmRSZXNwb25zZSIDkAIBEmoKEkxpc3RGYWlsZWRQYXltZW50cxImLnRvb2xnYXRlLnYxLkxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QaJy50b29sZ2F0ZS52MS5MaXN0RmFpbGVkUGF5bWVudHNSZXNwb25zZSIDkAIBElUKC0xpc3RBY3Rpb25zEh8udG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXF1ZXN0GiAudG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXNwb25zZSIDkAIBEl4KDlZhbGlkYXRlQ29uZmlnEiIudG9vbGdhdGUudjEuVmFsaWRhdGVDb25maWdSZXF1ZXN0GiMudG9vbGdhdGUudjEuVmFsaWRhdGVDb25maWdSZXNwb25zZSIDkAIBElIKClBsYW5Db25maWcSHi50b29sZ2F0ZS52MS5QbGFuQ29uZmlnUmVxdWVzdBofLnRvb2xnYXRlLnYxLlBsYW5Db25maWdSZXNwb25zZSIDkAIBEkQKB1RyeVRvb2wSGy50b29sZ2F0ZS52MS5UcnlUb29sUmVxdWVzdBocLnRvb2xnYXRlLnYxLlRyeVRvb2xSZXNwb25zZRJQCgtBcHBseUNvbmZpZxIfLnRvb2xnYXRlLnYxLkFwcGx5Q29uZmlnUmVxdWVzdBogLnRvb2xnYXRlLnYxLkFwcGx5Q29uZmlnUmVzcG9uc2USagoSTGlzdENvbmZpZ1ZlcnNpb25zEiYudG9vbGdhdGUudjEuTGlzdENvbmZpZ1ZlcnNpb25zUmVxdWVzdBonLnRvb2xnYXRlLnYxLkxpc3RDb25maWdWZXJzaW9uc1Jlc3BvbnNlIgOQAgESZAoQR2V0Q29uZmlnVmVyc2lvbhIkLnRvb2xnYXRlLnYxLkdldENvbmZpZ1ZlcnNpb25SZXF1ZXN0GiUudG9vbGdhdGUudjEuR2V0Q29uZmlnVmVyc2lvblJlc3BvbnNlIgOQAgESWQoOUm9sbEJhY2tDb25maWcSIi50b29sZ2F0ZS52MS5Sb2xsQmFja0NvbmZpZ1JlcXVlc3QaIy50b29sZ2F0ZS52MS5Sb2xsQmFja0NvbmZpZ1Jlc3BvbnNlEkwKCExpc3RKb2JzEhwudG9vbGdhdGUudjEuTGlzdEpvYnNSZXF1ZXN0Gh0udG9vbGdhdGUudjEuTGlzdEpvYnNSZXNwb25zZSIDkAIBElIKCkdldFJldmVudWUSHi50b29sZ2F0ZS52MS5HZXRSZXZlbnVlUmVxdWVzdBofLnRvb2xnYXRlLnYxLkdldFJldmVudWVSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_audit_service]);
+
+/**
+ * Request for the jobs.
+ *
+ * @generated from message toolgate.v1.ListJobsRequest
+ */
+export type ListJobsRequest = Message<"toolgate.v1.ListJobsRequest"> & {
+};
+
+/**
+ * Describes the message toolgate.v1.ListJobsRequest.
+ * Use `create(ListJobsRequestSchema)` to create a new message.
+ */
+export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 0);
+
+/**
+ * The jobs of all instances.
+ *
+ * @generated from message toolgate.v1.ListJobsResponse
+ */
+export type ListJobsResponse = Message<"toolgate.v1.ListJobsResponse"> & {
+  /**
+   * By name. A job that never ran is missing.
+   *
+   * @generated from field: repeated toolgate.v1.JobState jobs = 1;
+   */
+  jobs: JobState[];
+
+  /**
+   * Instance that runs the leader's jobs, a UUID; empty: none does.
+   *
+   * @generated from field: string leader = 2;
+   */
+  leader: string;
+
+  /**
+   * Until when, UTC, unless it renews its lease.
+   *
+   * @generated from field: google.protobuf.Timestamp leader_until = 3;
+   */
+  leaderUntil?: Timestamp | undefined;
+
+  /**
+   * Instance that answered.
+   *
+   * @generated from field: string instance = 4;
+   */
+  instance: string;
+};
+
+/**
+ * Describes the message toolgate.v1.ListJobsResponse.
+ * Use `create(ListJobsResponseSchema)` to create a new message.
+ */
+export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 1);
+
+/**
+ * The last run of a job. Successes are stored every ten seconds at most.
+ *
+ * @generated from message toolgate.v1.JobState
+ */
+export type JobState = Message<"toolgate.v1.JobState"> & {
+  /**
+   * Name, such as watch, audit or usage.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Instance that ran it, a UUID.
+   *
+   * @generated from field: string instance = 2;
+   */
+  instance: string;
+
+  /**
+   * Start, UTC.
+   *
+   * @generated from field: google.protobuf.Timestamp started_at = 3;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * Duration, ms.
+   *
+   * @generated from field: int64 duration_ms = 4;
+   */
+  durationMs: bigint;
+
+  /**
+   * Why it failed; empty: it succeeded.
+   *
+   * @generated from field: string failure = 5;
+   */
+  failure: string;
+
+  /**
+   * Failures in a row.
+   *
+   * @generated from field: int64 failures = 6;
+   */
+  failures: bigint;
+
+  /**
+   * Last success, UTC; unset: never.
+   *
+   * @generated from field: google.protobuf.Timestamp succeeded_at = 7;
+   */
+  succeededAt?: Timestamp | undefined;
+
+  /**
+   * When it runs next, UTC.
+   *
+   * @generated from field: google.protobuf.Timestamp next_at = 8;
+   */
+  nextAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.JobState.
+ * Use `create(JobStateSchema)` to create a new message.
+ */
+export const JobStateSchema: GenMessage<JobState> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 2);
+
+/**
+ * Selects a period.
+ *
+ * @generated from message toolgate.v1.GetRevenueRequest
+ */
+export type GetRevenueRequest = Message<"toolgate.v1.GetRevenueRequest"> & {
+  /**
+   * Start, inclusive, UTC. Rounded down to a quarter of an hour.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 1;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * End, exclusive, UTC; now if unset. At most 366 days after `from`.
+   *
+   * @generated from field: google.protobuf.Timestamp to = 2;
+   */
+  to?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.GetRevenueRequest.
+ * Use `create(GetRevenueRequestSchema)` to create a new message.
+ */
+export const GetRevenueRequestSchema: GenMessage<GetRevenueRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 3);
+
+/**
+ * The charges of a period.
+ *
+ * @generated from message toolgate.v1.GetRevenueResponse
+ */
+export type GetRevenueResponse = Message<"toolgate.v1.GetRevenueResponse"> & {
+  /**
+   * The hundred accounts with the highest charges, highest first.
+   *
+   * @generated from field: repeated toolgate.v1.AccountRevenue accounts = 1;
+   */
+  accounts: AccountRevenue[];
+
+  /**
+   * The hundred models with the highest charges, highest first; calls without a model have an empty name.
+   *
+   * @generated from field: repeated toolgate.v1.ModelMargin models = 2;
+   */
+  models: ModelMargin[];
+
+  /**
+   * All charges, micro-USD.
+   *
+   * @generated from field: int64 charged_usdc_microusd = 3;
+   */
+  chargedUsdcMicrousd: bigint;
+
+  /**
+   * All refunds in the period, of charges of any time, micro-USD.
+   *
+   * @generated from field: int64 refunded_usdc_microusd = 4;
+   */
+  refundedUsdcMicrousd: bigint;
+
+  /**
+   * Number of charged calls.
+   *
+   * @generated from field: int64 calls = 5;
+   */
+  calls: bigint;
+
+  /**
+   * Number of accounts that were charged.
+   *
+   * @generated from field: int64 account_count = 6;
+   */
+  accountCount: bigint;
+};
+
+/**
+ * Describes the message toolgate.v1.GetRevenueResponse.
+ * Use `create(GetRevenueResponseSchema)` to create a new message.
+ */
+export const GetRevenueResponseSchema: GenMessage<GetRevenueResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 4);
+
+/**
+ * Charges of an account.
+ *
+ * @generated from message toolgate.v1.AccountRevenue
+ */
+export type AccountRevenue = Message<"toolgate.v1.AccountRevenue"> & {
+  /**
+   * Account, `acct_…`.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Charged calls.
+   *
+   * @generated from field: int64 calls = 2;
+   */
+  calls: bigint;
+
+  /**
+   * Charged, micro-USD.
+   *
+   * @generated from field: int64 charged_usdc_microusd = 3;
+   */
+  chargedUsdcMicrousd: bigint;
+
+  /**
+   * Refunded in the period, micro-USD.
+   *
+   * @generated from field: int64 refunded_usdc_microusd = 4;
+   */
+  refundedUsdcMicrousd: bigint;
+};
+
+/**
+ * Describes the message toolgate.v1.AccountRevenue.
+ * Use `create(AccountRevenueSchema)` to create a new message.
+ */
+export const AccountRevenueSchema: GenMessage<AccountRevenue> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 5);
+
+/**
+ * Charges of a model and what they cost.
+ *
+ * @generated from message toolgate.v1.ModelMargin
+ */
+export type ModelMargin = Message<"toolgate.v1.ModelMargin"> & {
+  /**
+   * Name; empty for calls without a model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Charged calls.
+   *
+   * @generated from field: int64 calls = 2;
+   */
+  calls: bigint;
+
+  /**
+   * Charged, micro-USD.
+   *
+   * @generated from field: int64 charged_usdc_microusd = 3;
+   */
+  chargedUsdcMicrousd: bigint;
+
+  /**
+   * The part of it whose cost is known, micro-USD: the margin is this minus `cost_usdc_microusd`.
+   *
+   * @generated from field: int64 costed_usdc_microusd = 4;
+   */
+  costedUsdcMicrousd: bigint;
+
+  /**
+   * What the model's servers charged for that part, by the cost prices in the configuration, micro-USD.
+   *
+   * @generated from field: int64 cost_usdc_microusd = 5;
+   */
+  costUsdcMicrousd: bigint;
+};
+
+/**
+ * Describes the message toolgate.v1.ModelMargin.
+ * Use `create(ModelMarginSchema)` to create a new message.
+ */
+export const ModelMarginSchema: GenMessage<ModelMargin> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 6);
+
+/**
+ * A call to try.
+ *
+ * @generated from message toolgate.v1.TryToolRequest
+ */
+export type TryToolRequest = Message<"toolgate.v1.TryToolRequest"> & {
+  /**
+   * JSON, as in ValidateConfigRequest.
+   *
+   * @generated from field: string document = 1;
+   */
+  document: string;
+
+  /**
+   * Name of a custom tool in it.
+   *
+   * @generated from field: string tool = 2;
+   */
+  tool: string;
+
+  /**
+   * Parameters of the call, a JSON object.
+   *
+   * @generated from field: string params = 3;
+   */
+  params: string;
+};
+
+/**
+ * Describes the message toolgate.v1.TryToolRequest.
+ * Use `create(TryToolRequestSchema)` to create a new message.
+ */
+export const TryToolRequestSchema: GenMessage<TryToolRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 7);
+
+/**
+ * Result of a call that was tried.
+ *
+ * @generated from message toolgate.v1.TryToolResponse
+ */
+export type TryToolResponse = Message<"toolgate.v1.TryToolResponse"> & {
+  /**
+   * Price, micro-USD.
+   *
+   * @generated from field: int64 price_usdc_microusd = 1;
+   */
+  priceUsdcMicrousd: bigint;
+
+  /**
+   * What the call would be charged, micro-USD.
+   *
+   * @generated from field: int64 charge_usdc_microusd = 2;
+   */
+  chargeUsdcMicrousd: bigint;
+
+  /**
+   * Result as JSON.
+   *
+   * @generated from field: string result = 3;
+   */
+  result: string;
+};
+
+/**
+ * Describes the message toolgate.v1.TryToolResponse.
+ * Use `create(TryToolResponseSchema)` to create a new message.
+ */
+export const TryToolResponseSchema: GenMessage<TryToolResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 8);
 
 /**
  * Document to check.
@@ -36,7 +408,7 @@ export type ValidateConfigRequest = Message<"toolgate.v1.ValidateConfigRequest">
  * Use `create(ValidateConfigRequestSchema)` to create a new message.
  */
 export const ValidateConfigRequestSchema: GenMessage<ValidateConfigRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 0);
+  messageDesc(file_toolgate_v1_operations_service, 9);
 
 /**
  * Result of a check.
@@ -64,7 +436,7 @@ export type ValidateConfigResponse = Message<"toolgate.v1.ValidateConfigResponse
  * Use `create(ValidateConfigResponseSchema)` to create a new message.
  */
 export const ValidateConfigResponseSchema: GenMessage<ValidateConfigResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 1);
+  messageDesc(file_toolgate_v1_operations_service, 10);
 
 /**
  * Document to compare with the one in force.
@@ -85,7 +457,7 @@ export type PlanConfigRequest = Message<"toolgate.v1.PlanConfigRequest"> & {
  * Use `create(PlanConfigRequestSchema)` to create a new message.
  */
 export const PlanConfigRequestSchema: GenMessage<PlanConfigRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 2);
+  messageDesc(file_toolgate_v1_operations_service, 11);
 
 /**
  * Result of a comparison.
@@ -120,7 +492,7 @@ export type PlanConfigResponse = Message<"toolgate.v1.PlanConfigResponse"> & {
  * Use `create(PlanConfigResponseSchema)` to create a new message.
  */
 export const PlanConfigResponseSchema: GenMessage<PlanConfigResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 3);
+  messageDesc(file_toolgate_v1_operations_service, 12);
 
 /**
  * Difference between two documents.
@@ -155,7 +527,7 @@ export type ConfigChange = Message<"toolgate.v1.ConfigChange"> & {
  * Use `create(ConfigChangeSchema)` to create a new message.
  */
 export const ConfigChangeSchema: GenMessage<ConfigChange> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 4);
+  messageDesc(file_toolgate_v1_operations_service, 13);
 
 /**
  * Document to apply.
@@ -190,7 +562,7 @@ export type ApplyConfigRequest = Message<"toolgate.v1.ApplyConfigRequest"> & {
  * Use `create(ApplyConfigRequestSchema)` to create a new message.
  */
 export const ApplyConfigRequestSchema: GenMessage<ApplyConfigRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 5);
+  messageDesc(file_toolgate_v1_operations_service, 14);
 
 /**
  * Version in force after an application.
@@ -225,7 +597,7 @@ export type ApplyConfigResponse = Message<"toolgate.v1.ApplyConfigResponse"> & {
  * Use `create(ApplyConfigResponseSchema)` to create a new message.
  */
 export const ApplyConfigResponseSchema: GenMessage<ApplyConfigResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 6);
+  messageDesc(file_toolgate_v1_operations_service, 15);
 
 /**
  * Selects a page of versions.
@@ -253,7 +625,7 @@ export type ListConfigVersionsRequest = Message<"toolgate.v1.ListConfigVersionsR
  * Use `create(ListConfigVersionsRequestSchema)` to create a new message.
  */
 export const ListConfigVersionsRequestSchema: GenMessage<ListConfigVersionsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 7);
+  messageDesc(file_toolgate_v1_operations_service, 16);
 
 /**
  * A page of versions.
@@ -281,7 +653,7 @@ export type ListConfigVersionsResponse = Message<"toolgate.v1.ListConfigVersions
  * Use `create(ListConfigVersionsResponseSchema)` to create a new message.
  */
 export const ListConfigVersionsResponseSchema: GenMessage<ListConfigVersionsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 8);
+  messageDesc(file_toolgate_v1_operations_service, 17);
 
 /**
  * A version of the configuration.
@@ -337,7 +709,7 @@ export type ConfigVersion = Message<"toolgate.v1.ConfigVersion"> & {
  * Use `create(ConfigVersionSchema)` to create a new message.
  */
 export const ConfigVersionSchema: GenMessage<ConfigVersion> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 9);
+  messageDesc(file_toolgate_v1_operations_service, 18);
 
 /**
  * Selects a version.
@@ -358,7 +730,7 @@ export type GetConfigVersionRequest = Message<"toolgate.v1.GetConfigVersionReque
  * Use `create(GetConfigVersionRequestSchema)` to create a new message.
  */
 export const GetConfigVersionRequestSchema: GenMessage<GetConfigVersionRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 10);
+  messageDesc(file_toolgate_v1_operations_service, 19);
 
 /**
  * A version with its document.
@@ -386,7 +758,7 @@ export type GetConfigVersionResponse = Message<"toolgate.v1.GetConfigVersionResp
  * Use `create(GetConfigVersionResponseSchema)` to create a new message.
  */
 export const GetConfigVersionResponseSchema: GenMessage<GetConfigVersionResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 11);
+  messageDesc(file_toolgate_v1_operations_service, 20);
 
 /**
  * Version to apply again.
@@ -421,7 +793,7 @@ export type RollBackConfigRequest = Message<"toolgate.v1.RollBackConfigRequest">
  * Use `create(RollBackConfigRequestSchema)` to create a new message.
  */
 export const RollBackConfigRequestSchema: GenMessage<RollBackConfigRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 12);
+  messageDesc(file_toolgate_v1_operations_service, 21);
 
 /**
  * Version in force after a rollback.
@@ -456,7 +828,7 @@ export type RollBackConfigResponse = Message<"toolgate.v1.RollBackConfigResponse
  * Use `create(RollBackConfigResponseSchema)` to create a new message.
  */
 export const RollBackConfigResponseSchema: GenMessage<RollBackConfigResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 13);
+  messageDesc(file_toolgate_v1_operations_service, 22);
 
 /**
  * A record to search for.
@@ -478,7 +850,7 @@ export type FindRequest = Message<"toolgate.v1.FindRequest"> & {
  * Use `create(FindRequestSchema)` to create a new message.
  */
 export const FindRequestSchema: GenMessage<FindRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 14);
+  messageDesc(file_toolgate_v1_operations_service, 23);
 
 /**
  * The events of a story.
@@ -499,7 +871,7 @@ export type FindResponse = Message<"toolgate.v1.FindResponse"> & {
  * Use `create(FindResponseSchema)` to create a new message.
  */
 export const FindResponseSchema: GenMessage<FindResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 15);
+  messageDesc(file_toolgate_v1_operations_service, 24);
 
 /**
  * Something that happened.
@@ -555,7 +927,7 @@ export type StoryEvent = Message<"toolgate.v1.StoryEvent"> & {
  * Use `create(StoryEventSchema)` to create a new message.
  */
 export const StoryEventSchema: GenMessage<StoryEvent> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 16);
+  messageDesc(file_toolgate_v1_operations_service, 25);
 
 /**
  * Request for the state.
@@ -570,7 +942,7 @@ export type GetStatusRequest = Message<"toolgate.v1.GetStatusRequest"> & {
  * Use `create(GetStatusRequestSchema)` to create a new message.
  */
 export const GetStatusRequestSchema: GenMessage<GetStatusRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 17);
+  messageDesc(file_toolgate_v1_operations_service, 26);
 
 /**
  * State of the service.
@@ -654,7 +1026,7 @@ export type GetStatusResponse = Message<"toolgate.v1.GetStatusResponse"> & {
  * Use `create(GetStatusResponseSchema)` to create a new message.
  */
 export const GetStatusResponseSchema: GenMessage<GetStatusResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 18);
+  messageDesc(file_toolgate_v1_operations_service, 27);
 
 /**
  * The treasury on the chain and in the ledger.
@@ -710,7 +1082,7 @@ export type TreasuryStatus = Message<"toolgate.v1.TreasuryStatus"> & {
  * Use `create(TreasuryStatusSchema)` to create a new message.
  */
 export const TreasuryStatusSchema: GenMessage<TreasuryStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 19);
+  messageDesc(file_toolgate_v1_operations_service, 28);
 
 /**
  * Fee payer of relayed transactions.
@@ -759,7 +1131,7 @@ export type FeePayerStatus = Message<"toolgate.v1.FeePayerStatus"> & {
  * Use `create(FeePayerStatusSchema)` to create a new message.
  */
 export const FeePayerStatusSchema: GenMessage<FeePayerStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 20);
+  messageDesc(file_toolgate_v1_operations_service, 29);
 
 /**
  * One RPC endpoint.
@@ -815,7 +1187,7 @@ export type EndpointStatus = Message<"toolgate.v1.EndpointStatus"> & {
  * Use `create(EndpointStatusSchema)` to create a new message.
  */
 export const EndpointStatusSchema: GenMessage<EndpointStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 21);
+  messageDesc(file_toolgate_v1_operations_service, 30);
 
 /**
  * One minute of calls.
@@ -857,7 +1229,7 @@ export type MinuteOfCalls = Message<"toolgate.v1.MinuteOfCalls"> & {
  * Use `create(MinuteOfCallsSchema)` to create a new message.
  */
 export const MinuteOfCallsSchema: GenMessage<MinuteOfCalls> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 22);
+  messageDesc(file_toolgate_v1_operations_service, 31);
 
 /**
  * Result of an audit.
@@ -892,7 +1264,7 @@ export type LastAudit = Message<"toolgate.v1.LastAudit"> & {
  * Use `create(LastAuditSchema)` to create a new message.
  */
 export const LastAuditSchema: GenMessage<LastAudit> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 23);
+  messageDesc(file_toolgate_v1_operations_service, 32);
 
 /**
  * Selects a page of failed payments.
@@ -920,7 +1292,7 @@ export type ListFailedPaymentsRequest = Message<"toolgate.v1.ListFailedPaymentsR
  * Use `create(ListFailedPaymentsRequestSchema)` to create a new message.
  */
 export const ListFailedPaymentsRequestSchema: GenMessage<ListFailedPaymentsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 24);
+  messageDesc(file_toolgate_v1_operations_service, 33);
 
 /**
  * A page of failed payments.
@@ -948,7 +1320,7 @@ export type ListFailedPaymentsResponse = Message<"toolgate.v1.ListFailedPayments
  * Use `create(ListFailedPaymentsResponseSchema)` to create a new message.
  */
 export const ListFailedPaymentsResponseSchema: GenMessage<ListFailedPaymentsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 25);
+  messageDesc(file_toolgate_v1_operations_service, 34);
 
 /**
  * A payment that did not buy its call or deposit.
@@ -1011,7 +1383,7 @@ export type FailedPayment = Message<"toolgate.v1.FailedPayment"> & {
  * Use `create(FailedPaymentSchema)` to create a new message.
  */
 export const FailedPaymentSchema: GenMessage<FailedPayment> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 26);
+  messageDesc(file_toolgate_v1_operations_service, 35);
 
 /**
  * Selects a page of actions.
@@ -1039,7 +1411,7 @@ export type ListActionsRequest = Message<"toolgate.v1.ListActionsRequest"> & {
  * Use `create(ListActionsRequestSchema)` to create a new message.
  */
 export const ListActionsRequestSchema: GenMessage<ListActionsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 27);
+  messageDesc(file_toolgate_v1_operations_service, 36);
 
 /**
  * A page of actions.
@@ -1067,7 +1439,7 @@ export type ListActionsResponse = Message<"toolgate.v1.ListActionsResponse"> & {
  * Use `create(ListActionsResponseSchema)` to create a new message.
  */
 export const ListActionsResponseSchema: GenMessage<ListActionsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 28);
+  messageDesc(file_toolgate_v1_operations_service, 37);
 
 /**
  * An operator action. It is recorded before it runs; without a record it does not run.
@@ -1144,7 +1516,7 @@ export type OperatorAction = Message<"toolgate.v1.OperatorAction"> & {
  * Use `create(OperatorActionSchema)` to create a new message.
  */
 export const OperatorActionSchema: GenMessage<OperatorAction> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 29);
+  messageDesc(file_toolgate_v1_operations_service, 38);
 
 /**
  * Outcome of a payment that did not buy its call or deposit.
@@ -1264,6 +1636,17 @@ export const OperationsService: GenService<{
     output: typeof PlanConfigResponseSchema;
   },
   /**
+   * Calls a custom tool of a document on its real server. Nothing is charged or stored; the operator log has
+   * the call. Errors of the tool are those of a call.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.TryTool
+   */
+  tryTool: {
+    methodKind: "unary";
+    input: typeof TryToolRequestSchema;
+    output: typeof TryToolResponseSchema;
+  },
+  /**
    * Applies a document to all instances. INVALID_REQUEST when it is invalid, or when another version is in
    * force than was expected.
    *
@@ -1303,6 +1686,26 @@ export const OperationsService: GenService<{
     methodKind: "unary";
     input: typeof RollBackConfigRequestSchema;
     output: typeof RollBackConfigResponseSchema;
+  },
+  /**
+   * Lists the background jobs with their last runs, as all instances stored them, and the leader.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.ListJobs
+   */
+  listJobs: {
+    methodKind: "unary";
+    input: typeof ListJobsRequestSchema;
+    output: typeof ListJobsResponseSchema;
+  },
+  /**
+   * Returns the charges of a period by account and by model, with what the servers of the models charged.
+   *
+   * @generated from rpc toolgate.v1.OperationsService.GetRevenue
+   */
+  getRevenue: {
+    methodKind: "unary";
+    input: typeof GetRevenueRequestSchema;
+    output: typeof GetRevenueResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_toolgate_v1_operations_service, 0);

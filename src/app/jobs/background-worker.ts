@@ -3,6 +3,7 @@ import type { Metrics } from "../operations/metrics.ts";
 import type { TreasuryLedger } from "../treasury/treasury-ledger.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { Log } from "../../domain/core/log.ts";
+import type { JobRuns } from "./job-runs.ts";
 import type { Job } from "./job.ts";
 
 /**
@@ -28,6 +29,7 @@ export interface BackgroundWorkerOptions {
   readonly instanceJobs: readonly Job[];
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly runs?: Pick<JobRuns, "record">;
   readonly leaseMs?: number;
   readonly heartbeatMs?: number;
 }

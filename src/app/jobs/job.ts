@@ -8,6 +8,7 @@ export type JobName =
   | "audit"
   | "partitions"
   | "figures"
+  | "usage"
   | "relay"
   | "fee_payer"
   | "webhooks"

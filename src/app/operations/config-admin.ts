@@ -1,3 +1,5 @@
+import type { JsonObject } from "../../domain/core/json.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Page } from "../../domain/core/page.ts";
 import type { ConfigChange } from "../../domain/operations/config-changes.ts";
 import type { AppliedConfig, ConfigVersion } from "./config-versions.ts";
@@ -15,6 +17,14 @@ export interface ConfigPlan {
   readonly version: number;
   readonly changes: readonly ConfigChange[];
   readonly warnings: readonly string[];
+}
+
+/** Result of a call that was only tried. */
+export interface ToolTrial {
+  readonly price: MicroUsd;
+  /** What the call would be charged. */
+  readonly charge: MicroUsd;
+  readonly result: JsonObject;
 }
 
 /** Who changes the configuration and why. */
@@ -39,6 +49,15 @@ export interface ConfigAdmin {
   /** Returns the problems of a document; calls no server. */
   validate(document: string): Promise<CheckedDocument>;
   plan(document: string): Promise<ConfigPlan>;
+  /**
+   * Calls a custom tool of a document on its real server; nothing is charged or stored.
+   * @throws ToolgateError INVALID_REQUEST, and those of the call
+   */
+  tryTool(
+    document: string,
+    call: { tool: string; params: JsonObject },
+    signal: AbortSignal,
+  ): Promise<ToolTrial>;
   /** @throws ToolgateError INVALID_REQUEST when another version than the expected one is in force */
   apply(document: string, decision: ConfigDecision): Promise<ConfigApplication>;
   /**

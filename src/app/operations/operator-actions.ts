@@ -53,6 +53,7 @@ export type ActionName =
   | "sealing-key.retire"
   | "config.apply"
   | "config.rollback"
+  | "tools.try"
   | "database.reconcile"
   | "suspense.assign"
   | "receipt.refund"

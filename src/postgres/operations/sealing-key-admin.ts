@@ -26,17 +26,28 @@ interface VersionRow {
   working_keys: number;
   webhooks: number;
   watched_at: Date | null;
+  /** Stored requests that it encrypts, and when the last of them expires. */
+  stored: number;
+  stored_until: Date | null;
 }
 
-const FROM: Readonly<
-  Record<KeyPurpose, { table: string; workingKeys: string; webhooks: string; watchedAt: string }>
-> = {
+interface Uses {
+  readonly table: string;
+  readonly workingKeys: string;
+  readonly webhooks: string;
+  readonly watchedAt: string;
+  /** Requests of the log that a version encrypts. */
+  readonly stored: string;
+}
+
+const FROM: Readonly<Record<KeyPurpose, Uses>> = {
   quotes: {
     table: "sealing_key",
     workingKeys: "0",
     webhooks: `(select count(*)::integer from webhook_endpoint
       where secret.version in (key_version, case when old_until > now() then old_key_version end))`,
     watchedAt: "(select max(looked_at) from treasury_watch)",
+    stored: "request_log.key_version = secret.version and request_log.expires_at > now()",
   },
   // Keys without a version may have been signed by any.
   "api-keys": {
@@ -46,6 +57,7 @@ const FROM: Readonly<
         and (expires_at is null or expires_at > now()))`,
     webhooks: "0",
     watchedAt: "null::timestamptz",
+    stored: "false",
   },
   receipts: { table: "signing_key", workingKeys: "0", webhooks: "0", watchedAt: "null::timestamptz" },
 };
@@ -129,14 +141,19 @@ export class PostgresSealingKeyAdmin implements SealingKeyAdmin {
 }
 
 async function versionsOf(db: Pool | PoolClient, purpose: KeyPurpose): Promise<SealingKeyVersion[]> {
-  const { table, workingKeys, webhooks, watchedAt } = FROM[purpose];
+  const { table, workingKeys, webhooks, watchedAt, stored } = FROM[purpose];
   const { rows } = await db.query<VersionRow>(
     `select version, active_from, created_at, now() as now,
        version = (select max(version) from ${table} where active_from <= now()) as active,
        (select min(active_from) from ${table} later where later.version > secret.version) as replaced_at,
        ${workingKeys} as working_keys, ${webhooks} as webhooks,
-       ${watchedAt} as watched_at
-     from ${table} secret order by version desc`,
+       ${watchedAt} as watched_at,
+       request.stored, request.stored_until
+     from ${table} secret
+     cross join lateral (
+       select count(*)::integer as stored, max(expires_at) as stored_until from request_log where ${stored}
+     ) request
+     order by version desc`,
   );
   return rows.map((row) => {
     const { version, active_from: activeFrom, created_at: createdAt } = row;
@@ -155,6 +172,8 @@ function reasonOf(
     working_keys: keys,
     webhooks,
     watched_at: watched,
+    stored,
+    stored_until: storedUntil,
   }: VersionRow,
   state: SealingKeyVersion["state"],
   purpose: KeyPurpose,
@@ -169,6 +188,11 @@ function reasonOf(
   if (now < until) return `an instance can sign with it until ${instant(until)}`;
   if (watched !== null && watched < until)
     return `the treasury watch last read the chain at ${instant(watched)}`;
+  if (stored > 0 && storedUntil !== null)
+    return (
+      `it encrypts params and results of ${stored} logged ${stored === 1 ? "request" : "requests"}, that ` +
+      `become unreadable; the last one expires at ${instant(storedUntil)}`
+    );
   if (webhooks > 0)
     return (
       `it seals secrets of ${webhooks} webhook ${webhooks === 1 ? "endpoint" : "endpoints"}, which a ` +

@@ -8,13 +8,15 @@ import {
 import type { ConfigAdmin, ConfigApplication } from "../../../app/operations/config-admin.ts";
 import type { ConfigVersion } from "../../../app/operations/config-versions.ts";
 import type { ConfigChange } from "../../../domain/operations/config-changes.ts";
-import type { JsonObject } from "../../../domain/core/json.ts";
+import { invalidField } from "../../../domain/core/errors.ts";
+import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
 import type { Service } from "../service-impl.ts";
 
 type ConfigMethod =
   | "validateConfig"
   | "planConfig"
+  | "tryTool"
   | "applyConfig"
   | "listConfigVersions"
   | "getConfigVersion"
@@ -27,7 +29,7 @@ export function configEndpoints(admin: ConfigAdmin): Pick<Service<typeof Operati
 
 function readingEndpoints(
   admin: ConfigAdmin,
-): Omit<ReturnType<typeof configEndpoints>, "applyConfig" | "rollBackConfig"> {
+): Omit<ReturnType<typeof configEndpoints>, "applyConfig" | "rollBackConfig" | "tryTool"> {
   return {
     validateConfig: {
       key: "required",
@@ -66,8 +68,21 @@ function readingEndpoints(
 
 function changingEndpoints(
   admin: ConfigAdmin,
-): Pick<ReturnType<typeof configEndpoints>, "applyConfig" | "rollBackConfig"> {
+): Pick<ReturnType<typeof configEndpoints>, "applyConfig" | "rollBackConfig" | "tryTool"> {
   return {
+    tryTool: {
+      key: "required",
+      operator: true,
+      action: { name: () => "tools.try", target: ({ tool }) => tool, details: ({ tool }) => ({ tool }) },
+      async call({ document, tool, params }, { signal }) {
+        const tried = await admin.tryTool(document, { tool, params: paramsIn(params) }, signal);
+        return {
+          priceUsdcMicrousd: tried.price,
+          chargeUsdcMicrousd: tried.charge,
+          result: JSON.stringify(tried.result),
+        };
+      },
+    },
     applyConfig: {
       key: "required",
       operator: true,
@@ -91,6 +106,17 @@ function changingEndpoints(
       },
     },
   };
+}
+
+/** @throws ToolgateError INVALID_REQUEST */
+function paramsIn(text: string): JsonObject {
+  try {
+    const params: unknown = JSON.parse(text);
+    if (isJsonObject(params)) return params;
+  } catch {
+    // The message below.
+  }
+  throw invalidField("params", 'must be a JSON object, e.g. {"city": "Bern"}');
 }
 
 interface Decision {

@@ -22,6 +22,7 @@ import type { FailedPaymentKind as PaymentKind } from "../../../app/operations/f
 import type { OperatorAction } from "../../../app/operations/operator-actions.ts";
 import { auditMessage } from "./audit-message.ts";
 import { configEndpoints } from "./config-endpoints.ts";
+import { reportEndpoints, type ReportDeps } from "./report-endpoints.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
 import { bind, type ServiceBinding } from "../service-impl.ts";
 
@@ -30,6 +31,7 @@ export function operationsService(
   operations: Operations,
   stories: Pick<Stories, "find">,
   configAdmin: ConfigAdmin,
+  reports: ReportDeps,
 ): ServiceBinding<typeof OperationsService> {
   return bind(OperationsService, {
     getStatus: {
@@ -63,6 +65,7 @@ export function operationsService(
       },
     },
     ...configEndpoints(configAdmin),
+    ...reportEndpoints(reports),
   });
 }
 

@@ -5,6 +5,7 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Client, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
 import { AuditService } from "#gen/toolgate/v1/audit_service_pb.ts";
 import {
@@ -16,6 +17,7 @@ import { runToolgate } from "../../../cli/toolgate.ts";
 import { signIn } from "../../../support/console.ts";
 import { secret } from "../../../support/record.ts";
 import { query } from "../../../support/database-server.ts";
+import { openapi, operation, startThirdParty } from "../../../tools/custom/http/third-party.ts";
 import { memoOf, startWorld, type Agent, type World } from "../../../support/world.ts";
 import { callGrpc, failureOf, grpcClient } from "../../grpc-client.ts";
 import { WATCHFUL } from "../gift.ts";
@@ -312,6 +314,38 @@ describe("the command line", () => {
   });
 });
 
+describe("reports", () => {
+  const { method } = OperationsService;
+
+  it("list the last run of each job and the leader", async () => {
+    const read = () => call(method.listJobs, {});
+    await expect.poll(async () => (await read()).jobs.map(({ name }) => name)).toContain("watch");
+    const { jobs, leader, instance } = await read();
+    expect(leader).toBe(instance);
+    expect(jobs.find(({ name }) => name === "watch")).toMatchObject({
+      instance,
+      failure: "",
+      failures: 0n,
+      succeededAt: expect.anything(),
+    });
+  });
+
+  it("state revenue by account", async () => {
+    const rich = await world.agent({ balance: 10_000_000n });
+    const from = timestampFromDate(new Date(Date.now() - 86_400_000));
+    const before = await call(method.getRevenue, { from });
+    const { body } = await buy(rich);
+    const after = await call(method.getRevenue, { from });
+    const charged = BigInt(body.receipt?.debited_usdc_microusd ?? 0);
+    expect(charged).toBeGreaterThan(0n);
+    expect(after.chargedUsdcMicrousd).toBe(before.chargedUsdcMicrousd + charged);
+    expect(after.accounts).toContainEqual(
+      expect.objectContaining({ accountId: rich.accountId, calls: 1n, chargedUsdcMicrousd: charged }),
+    );
+    expect(await codeOf(call(method.getRevenue, {}))).toBe("INVALID_ARGUMENT");
+  });
+});
+
 describe("the configuration", () => {
   const { method } = OperationsService;
   const priceOf = (microUsd: number) =>
@@ -387,6 +421,31 @@ describe("the configuration", () => {
     });
   });
 
+  it("tries a custom tool of a draft on its real server, charges nothing and logs it", async () => {
+    const party = await startThirdParty();
+    const api = openapi({ "/n": { get: operation("note") } }, { servers: [{ url: party.url }] });
+    const files = { "note.json": Buffer.from(JSON.stringify(api)).toString("base64") };
+    const http = { openapi: "note.json", operation_id: "note" };
+    const tools = [{ name: "note", price: { flat_microusd: 1_500 }, http }];
+    const document = JSON.stringify({ files, tools });
+    const tried = await call(method.tryTool, { document, tool: "note", params: "{}" });
+    expect(tried).toMatchObject({ priceUsdcMicrousd: 1_500n, chargeUsdcMicrousd: 1_500n });
+    expect(JSON.parse(tried.result)).toMatchObject({ fine: true });
+    expect(party.received).toHaveLength(1);
+    const { items } = await call(method.listActions, { limit: 1 });
+    expect(items).toMatchObject([{ action: "tools.try", target: "note", failure: "" }]);
+    for (const [change, field] of [
+      [{ params: "[]" }, "params: "],
+      [{ tool: "other" }, "tool: "],
+      [{ document: "{" }, "document: "],
+    ] as const)
+      expect(
+        (await failureOf(call(method.tryTool, { document, tool: "note", params: "{}", ...change }))).details,
+      ).toContain(field);
+    expect(party.received).toHaveLength(1);
+    await party.close();
+  });
+
   it("refuses documents that are invalid or use what belongs to the gateway", async () => {
     const noted = {
       name: "note",
@@ -416,6 +475,9 @@ describe("the configuration", () => {
       call(method.listConfigVersions, {}, customer),
       call(method.getConfigVersion, {}, customer),
       call(method.rollBackConfig, {}, customer),
+      call(method.tryTool, { document: "{}", tool: "a", params: "{}" }, customer),
+      call(method.listJobs, {}, customer),
+      call(method.getRevenue, { from: timestampFromDate(new Date(0)) }, customer),
     ];
     expect(new Set(await Promise.all(refused.map(codeOf)))).toEqual(new Set(["PERMISSION_DENIED"]));
   });

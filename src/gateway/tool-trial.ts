@@ -1,0 +1,64 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import type { ToolTrial } from "../app/operations/config-admin.ts";
+import { chargeOf } from "../domain/calls/charge.ts";
+import type { Caller } from "../domain/accounts/caller.ts";
+import type { JsonObject } from "../domain/core/json.ts";
+import type { Log } from "../domain/core/log.ts";
+import type { MicroUsd } from "../domain/core/money.ts";
+import type { Tool } from "../domain/tools/tool.ts";
+import type { CustomToolSettings } from "../tools/custom/settings.ts";
+import { openCustomTools } from "./custom-tools.ts";
+
+/** How long a server may take to describe the tool, ms. */
+const DESCRIBE_MS = 30_000;
+
+const TIER = { ratePerMinute: 1, burst: 1 };
+
+const NO_CALLER: Caller = {
+  keyId: "",
+  accountId: "",
+  scopes: new Set(),
+  tier: TIER,
+  accountTier: TIER,
+  operator: false,
+  limits: undefined,
+  budgeted: false,
+  limitsVersion: 0,
+  blockedReason: undefined,
+};
+
+/**
+ * Calls a custom tool on its real server as a caller without an account would. Nothing is charged or stored.
+ * @returns undefined when its server did not describe it; the log says why
+ * @throws ConfigError for invalid settings; ToolgateError of the call
+ */
+export async function tryTool(
+  settings: CustomToolSettings,
+  { params, signal, log }: { params: JsonObject; signal: AbortSignal; log: Log },
+): Promise<ToolTrial | undefined> {
+  const opened = await openCustomTools({ tools: [settings] }, log);
+  try {
+    const overdue = AbortSignal.any([signal, AbortSignal.timeout(DESCRIBE_MS)]);
+    await Promise.race([opened.described, once(overdue, "abort")]);
+    signal.throwIfAborted();
+    const [tool] = opened.tools;
+    return tool?.status === "active" ? await trial(tool, params, signal) : undefined;
+  } finally {
+    await opened.close();
+  }
+}
+
+async function trial(tool: Tool, params: JsonObject, signal: AbortSignal): Promise<ToolTrial> {
+  const prepared = tool.prepare(params);
+  const { price } = prepared;
+  const used: { amount?: MicroUsd } = {};
+  const result = await prepared.run({
+    caller: NO_CALLER,
+    runId: undefined,
+    idempotencyKey: randomUUID(),
+    signal,
+    meter: (amount) => void (used.amount = amount),
+  });
+  return { price, charge: used.amount === undefined ? price : chargeOf(price, used.amount), result };
+}
